@@ -1,1 +1,1 @@
-"""dialects."""
+"""The protocols, one file each: what an event says about text, tool calls and the end of the answer."""

@@ -1,0 +1,94 @@
+"""The neutral tool call: what a dialect gathers, and what became of it.
+
+Knows no protocol: a dialect decides which fragments belong together and how a call is written back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Status = Literal["valid", "repaired", "refused"]
+
+
+@dataclass(slots=True)
+class Gathering:
+    """The fragments of one call on their way to a complete one. Names are overwritten, arguments appended."""
+
+    id: str = ""
+    names: list[str] = field(default_factory=list)
+    fragments: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+    """Whatever else the upstream said about the call, kept for the client (signatures and the like)."""
+
+    @property
+    def name(self) -> str:
+        return self.names[-1] if self.names else ""
+
+    @property
+    def arguments(self) -> str:
+        if len(self.fragments) > 1:
+            self.fragments = ["".join(self.fragments)]
+        return self.fragments[0] if self.fragments else ""
+
+    @property
+    def empty(self) -> bool:
+        """Neither a name nor arguments: a phantom slot, which is no call."""
+        return not self.names and not any(self.fragments)
+
+
+@dataclass(slots=True, frozen=True)
+class Outcome:
+    """What became of one call. `name` and `arguments` are what the client gets, unless it is dropped."""
+
+    status: Status
+    name: str
+    arguments: str
+    received_name: str
+    received_arguments: str
+    steps: tuple[str, ...] = ()
+    reason: str = ""
+    dropped: bool = False
+    note: str = ""
+    """A line of text for the client where a dropped call was the only one."""
+
+    @property
+    def touched(self) -> bool:
+        return self.status != "valid"
+
+    def as_json(self) -> dict[str, Any]:
+        """The form in calls.json, `toolfix filter --jsonl` and the report."""
+        entry: dict[str, Any] = {"status": self.status, "name": self.name, "arguments": self.arguments}
+        if self.received_name != self.name:
+            entry["received_name"] = self.received_name
+        if self.received_arguments != self.arguments:
+            entry["received_arguments"] = self.received_arguments
+        if self.steps:
+            entry["steps"] = list(self.steps)
+        if self.reason:
+            entry["reason"] = self.reason
+        if self.dropped:
+            entry["dropped"] = True
+        return entry
+
+
+class Ids:
+    """New call ids of one response. The same seed and the same answer give the same ids, however it was cut."""
+
+    __slots__ = ("_count", "_seed", "_taken")
+
+    def __init__(self, seed: str = "") -> None:
+        self._seed = seed
+        self._count = 0
+        self._taken: set[str] = set()
+
+    def unique(self, wanted: str) -> str:
+        """The wanted id if it is there and free, else a new one."""
+        chosen = wanted
+        while not chosen or chosen in self._taken:
+            self._count += 1
+            digest = hashlib.sha256(f"{self._seed}\0{self._count}".encode()).hexdigest()
+            chosen = f"call_{digest[:24]}"
+        self._taken.add(chosen)
+        return chosen

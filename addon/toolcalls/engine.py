@@ -1,0 +1,92 @@
+"""The front door of the engine: one `Answer` for one response, whatever its protocol.
+
+The script, the command and the tests come in here. The protocol follows from the path or, where that
+is unknown, from the first thing that the upstream says; never from a provider's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from .calls import Ids, Outcome
+from .dialects.chat import Chat
+from .mend.call import Mender
+from .policy import Policy
+from .request import Question
+from .stream import Stream
+from .wire.encoding import decoder
+from .wire.events import Dialect
+
+AUTO: Final = "auto"
+
+_DIALECTS: dict[str, Callable[[Question, Policy, Mender], Dialect]] = {
+    "chat": Chat,
+}
+
+PROTOCOLS: Final = (AUTO, *_DIALECTS)
+
+_PATHS = (("/chat/completions", "chat"), ("/messages", "messages"), ("/responses", "responses"))
+
+
+def protocol_of(path: str) -> str | None:
+    """Which protocol is spoken at this path; None when it is none of ours."""
+    bare = path.partition("?")[0].rstrip("/")
+    return next((name for end, name in _PATHS if bare.endswith(end) and name in _DIALECTS), None)
+
+
+class Answer:
+    """One response: feed it the chunks of the upstream, send what it gives back. Never raises."""
+
+    __slots__ = ("_stream", "outcomes")
+
+    def __init__(
+        self,
+        protocol: str = AUTO,
+        question: Question | None = None,
+        policy: Policy | None = None,
+        *,
+        encoding: str = "",
+        seed: str = "",
+    ) -> None:
+        question = question or Question()
+        policy = policy or Policy()
+        self.outcomes: list[Outcome] = []
+        mender = Mender(question.tools, policy, Ids(seed), self.outcomes.append)
+        dialect = _DIALECTS.get(protocol, Chat)(question, policy, mender)
+        self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding))
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        return self._accounted(self._stream.feed, chunk)
+
+    def close(self) -> list[bytes]:
+        return self._accounted(self._stream.close)
+
+    @property
+    def holding(self) -> bool:
+        return self._stream.holding
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why we failed open, if we did."""
+        return self._stream.failure
+
+    @property
+    def limited(self) -> bool:
+        """Was the limit of held bytes reached?"""
+        return self._stream.limited
+
+    def _accounted(self, step: Callable[..., list[bytes]], *arguments: bytes) -> list[bytes]:
+        before, failed = len(self.outcomes), self.failure is not None
+        out = step(*arguments)
+        if self.failure is not None and not failed:
+            # What this step claimed to have mended went out as it came.
+            del self.outcomes[before:]
+        return out
+
+
+def mend_whole(answer: Answer, body: bytes, chunk_size: int = 0) -> bytes:
+    """Run a whole body through an answer, in one piece or in chunks of a size."""
+    size = chunk_size or max(len(body), 1)
+    out = [piece for start in range(0, len(body), size) for piece in answer.feed(body[start : start + size])]
+    return b"".join([*out, *answer.close()])

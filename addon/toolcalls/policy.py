@@ -1,0 +1,200 @@
+"""What the user allows: every `toolfix_…` option, its default, its help and the check of its value.
+
+The script declares the options from this table, the command reads `--set` with it, a recording keeps it.
+All options arrive as text: mitmproxy drops an addon without a word when a typed option has a bad value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+MIB = 1024 * 1024
+
+PREFIX = "toolfix_"
+ENVIRONMENT = "TOOLFIX_"
+
+
+class BadOption(ValueError):
+    """The value of an option is not allowed; the message says what is."""
+
+
+@dataclass(slots=True, frozen=True)
+class Policy:
+    """The options that decide what happens inside one response."""
+
+    aggregate: bool = True
+    tools: tuple[re.Pattern[str], ...] = ()
+    fallback: Literal["auto", "empty", "original"] = "auto"
+    invalid_tool: str = ""
+    arguments: bool = True
+    truncated: Literal["refuse", "complete"] = "refuse"
+    shape: bool = True
+    drop_empty: frozenset[str] = frozenset({"pages"})
+    null_content: bool = False
+    preflight: bool = True
+    text_calls: bool = True
+    zai: Literal["auto", "on", "off"] = "auto"
+    zai_after_null: Literal["cut", "forward_all"] = "cut"
+    think: bool = False
+    max_held_bytes: int = 16 * MIB
+
+    def touches(self, tool: str) -> bool:
+        """Is this tool one of those that the user wants mended?"""
+        return not self.tools or any(pattern.search(tool) for pattern in self.tools)
+
+
+@dataclass(slots=True, frozen=True)
+class Option:
+    """One option as the user sees it. `read` turns its text into a value or raises BadOption."""
+
+    name: str
+    default: str
+    help: str
+    read: Callable[[str], Any] = field(repr=False)
+    later: str = ""
+    """Which capability is still to come: a value other than the default then has no effect yet."""
+
+    @property
+    def full_name(self) -> str:
+        return PREFIX + self.name
+
+    @property
+    def variable(self) -> str:
+        return ENVIRONMENT + self.name.upper()
+
+    def check(self, text: str) -> Any:
+        try:
+            return self.read(text)
+        except BadOption as bad:
+            raise BadOption(f"{self.full_name}={text!r} is not allowed: {bad}") from None
+
+
+def _switch(text: str) -> bool:
+    word = text.strip().lower()
+    if word in {"true", "1", "yes", "on"}:
+        return True
+    if word in {"false", "0", "no", "off"}:
+        return False
+    raise BadOption("say true or false.")
+
+
+def _choice(*allowed: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in allowed:
+            raise BadOption(f"say {', '.join(allowed[:-1])} or {allowed[-1]}.")
+        return text
+
+    return read
+
+
+def _patterns(text: str) -> tuple[re.Pattern[str], ...]:
+    patterns = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        try:
+            patterns.append(re.compile(part))
+        except re.error as error:
+            raise BadOption(f"{part!r} is not a regular expression ({error}).") from None
+    return tuple(patterns)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(filter(None, (part.strip() for part in text.split(","))))
+
+
+_SIZES = {"": 1, "b": 1, "k": 1024, "kib": 1024, "m": MIB, "mib": MIB, "g": 1024 * MIB, "gib": 1024 * MIB}
+
+
+def _size(text: str) -> int:
+    match = re.fullmatch(r"\s*(\d{1,15})\s*([a-z]*)\s*", text.lower())
+    if not match or match[2] not in _SIZES or int(match[1]) == 0:
+        raise BadOption("say a number of bytes above 0, such as 1048576, 512k or 16 MiB.")
+    return int(match[1]) * _SIZES[match[2]]
+
+
+def _tool_name(text: str) -> str:
+    if any(character.isspace() for character in text.strip()):
+        raise BadOption("say one tool name without spaces, or leave it empty.")
+    return text.strip()
+
+
+_HOST = re.compile(
+    r"\+?(\*|(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_*-]*[A-Za-z0-9_*])?(\.[A-Za-z0-9_*-]+)*|\[?[0-9A-Fa-f:]+\]?)"
+)
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    hosts = tuple(filter(None, (part.strip() for part in text.split(","))))
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            raise BadOption(
+                f"{host!r} is not a host name; say names such as api.example.com, *.example.com or +my.host."
+            )
+    return hosts
+
+
+def _directory(text: str) -> str:
+    return "" if text.strip().lower() in {"", "off"} else text.strip()
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("mode", "repair", "repair; observe: pass bytes unchanged, log and record what would be done; off.",
+           _choice("repair", "observe", "off")),
+    Option("aggregate", "true", "Hold a tool call and send it complete. false: stream fragments while they are valid.",
+           _switch, later="streaming fragments as they come"),
+    Option("hosts", "", "Hosts whose TLS is opened, comma-separated; +host adds to the built-in list of LLM hosts.",
+           _hosts),
+    Option("tools", "", "Regular expressions of the tool names to touch, comma-separated; empty: all.", _patterns),
+    Option("fallback", "auto", "Arguments that cannot be mended: auto, empty ({}), original (as they came).",
+           _choice("auto", "empty", "original")),
+    Option("invalid_tool", "", "The client's tool for invalid calls. Empty: `invalid` where the request declares it.",
+           _tool_name),
+    Option("arguments", "true", "Mend the arguments of tool calls.", _switch),
+    Option("truncated", "refuse", "Arguments cut off inside a value: refuse (never run) or complete (close them).",
+           _choice("refuse", "complete")),
+    Option("shape", "true", "Repair shapes that the declared schema proves wrong.", _switch),
+    Option("drop_empty", "pages", "Optional properties whose empty string means that they are absent.", _names),
+    Option("null_content", "false", "Drop text beside tool calls, so that content is null.", _switch),
+    Option("preflight", "true", "Send calls with missing required fields to the client's invalid tool.", _switch),
+    Option("text_calls", "true", "Make real calls of tool calls written as text.", _switch),
+    Option("request", "true", "Mend requests: poisoned history, duplicate ids, the reason of a refusal.", _switch),
+    Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch, later="hints"),
+    Option("retry_guidance", "false", "Add a retry instruction to every failed tool result.", _switch,
+           later="retry guidance"),
+    Option("zai", "auto", "Convert the chat.z.ai stream: auto (when the request declares tools), on, off.",
+           _choice("auto", "on", "off"), later="the chat.z.ai stream"),
+    Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",
+           _choice("cut", "forward_all"), later="the chat.z.ai stream"),
+    Option("think", "false", "Move a leading <think> block or a stray </think> out of the text.", _switch,
+           later="moving <think> blocks"),
+    Option("record", "off", "A directory to record before/after flows into; off: do not record.", _directory),
+    Option("max_held_bytes", "16 MiB", "Most bytes held for one response; past it the rest passes untouched.", _size),
+)  # fmt: skip
+
+BY_NAME: dict[str, Option] = {option.full_name: option for option in OPTIONS}
+
+_LEGACY_SWITCHES = {"RCC_TOOL_ENHANCE": "toolfix_arguments", "RCC_SSE_TOOL_AGGREGATE": "toolfix_aggregate"}
+
+
+def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The option texts that the environment sets: TOOLFIX_…, and the two switches of other tools."""
+    texts = {name: "false" for variable, name in _LEGACY_SWITCHES.items() if environment.get(variable) == "0"}
+    for option in OPTIONS:
+        if option.variable in environment:
+            texts[option.full_name] = environment[option.variable]
+    return texts
+
+
+def read_options(texts: Mapping[str, str]) -> dict[str, Any]:
+    """Check every text and give the values of all options by full name."""
+    unknown = sorted(set(texts) - set(BY_NAME))
+    if unknown:
+        raise BadOption(f"there is no option {unknown[0]!r}; the options are {', '.join(BY_NAME)}.")
+    return {name: option.check(texts.get(name, option.default)) for name, option in BY_NAME.items()}
+
+
+def make_policy(values: Mapping[str, Any]) -> Policy:
+    """The part of the checked option values that concerns one response."""
+    return Policy(**{known.name: values[PREFIX + known.name] for known in fields(Policy)})

@@ -1,0 +1,52 @@
+"""What the request asked for, as far as its answer depends on it: tools, number of choices, the old form.
+
+Read once from the request body. A body that is missing, huge or broken gives the empty question:
+the answer is then mended without an oracle.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from .tools import Tools
+
+MAX_BODY = 64 * 1024 * 1024
+"""Above this a request body is not read: no agent sends it, and reading it would stall every stream."""
+
+
+@dataclass(slots=True, frozen=True)
+class Question:
+    tools: Tools = field(default_factory=Tools)
+    choices: int | None = None
+    """How many choices were asked for; None when the request could not be read."""
+    legacy_functions: bool = False
+    """The client declared `functions`, so it expects `function_call` and not `tool_calls`."""
+    stream: bool = False
+    model: str = ""
+
+
+def decode(body: bytes | str | None) -> dict[str, Any] | None:
+    """The request body as an object, or None where it is no readable JSON object."""
+    if not body or len(body) > MAX_BODY:
+        return None
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return request if isinstance(request, dict) else None
+
+
+def read_question(request: dict[str, Any] | None) -> Question:
+    if request is None:
+        return Question()
+    count = request.get("n")
+    model = request.get("model")
+    return Question(
+        tools=Tools.read(request),
+        choices=count if isinstance(count, int) and count > 0 else 1,
+        legacy_functions=bool(request.get("functions")) and not request.get("tools"),
+        stream=request.get("stream") is True,
+        model=model if isinstance(model, str) else "",
+    )

@@ -1,0 +1,203 @@
+"""One response body in flight: bytes of the upstream in, bytes for the client out.
+
+Strategy: undo the content encoding, look once at the first bytes (an event stream, one JSON document,
+or neither), cut the stream into events, ask the dialect about each of them. A block of events in which
+nothing can be a tool call passes as it is, unread. `feed` and `close` never raise: on any exception, and
+at the limit of held bytes, what is held goes out as it came and the rest passes untouched (rules 4 and 8).
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from .wire import sse
+from .wire.encoding import Decoder
+from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, Reply
+from .wire.ledger import Ledger
+
+_FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
+_DOCUMENT = "document"
+
+
+class _Form(Enum):
+    UNKNOWN = "nothing but white space so far"
+    EVENTS = "an event stream"
+    DOCUMENT = "one JSON document"
+    OPEN = "passes untouched"
+
+
+class Stream:
+    """Feeds a dialect. `failure` is the exception that made us fail open, if one did."""
+
+    __slots__ = (
+        "_after_cr",
+        "_decoder",
+        "_dialect",
+        "_form",
+        "_framer",
+        "_ledger",
+        "_limit",
+        "failure",
+        "limited",
+    )
+
+    def __init__(self, dialect: Dialect, limit: int, decoder: Decoder | None = None) -> None:
+        self._dialect = dialect
+        self._limit = limit
+        self._decoder = decoder
+        self._form = _Form.UNKNOWN
+        self._framer = sse.Framer()
+        self._ledger = Ledger()
+        self._after_cr = False
+        self.failure: Exception | None = None
+        self.limited = False
+
+    @property
+    def holding(self) -> bool:
+        """Is a tool call of an event stream held back right now?"""
+        return self._form is _Form.EVENTS and self._ledger.held_bytes > 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
+        if self._form is _Form.OPEN or not chunk:
+            return [chunk] if chunk else []
+        out: list[bytes] = []
+        data = chunk
+        try:
+            if self._decoder:
+                data = self._decoder.decode(chunk)
+        except Exception as error:
+            return [*self._fail(error), chunk]
+        try:
+            if self._form is _Form.EVENTS:
+                self._read(data, out)
+            elif data:
+                self._look(data, out)
+            if self._ledger.held_bytes + len(self._framer.rest) > self._limit:
+                self.limited = True
+                out += self._give_up()
+        except Exception as error:
+            out += self._fail(error)
+        return out
+
+    def close(self) -> list[bytes]:
+        """The upstream is done; what is still held goes out. A second call finds nothing to do."""
+        out: list[bytes] = []
+        try:
+            if self._form is _Form.EVENTS:
+                self._close_events(out)
+            elif self._form is _Form.DOCUMENT:
+                self._close_document(out)
+            elif self._form is _Form.UNKNOWN:
+                out += self._ledger.everything()
+        except Exception as error:
+            out += self._fail(error)
+        return out
+
+    def _look(self, data: bytes, out: list[bytes]) -> None:
+        """Decide by the first byte that is not white space what the body is."""
+        self._ledger.open(data)
+        first = _FIRST_BYTE.search(data) if self._form is _Form.UNKNOWN else None
+        if first is None or first[0] in (b"{", b"["):
+            if first:
+                self._form = _Form.DOCUMENT
+            self._ledger.held(_DOCUMENT, len(data))
+            return
+        self._ledger.held(_DOCUMENT, len(data))
+        data = self._ledger.take(_DOCUMENT)
+        if first[0] == b"<":
+            self._form = _Form.OPEN
+            out.append(data)
+            self._ledger.passed(len(data))
+        else:
+            self._form = _Form.EVENTS
+            self._ledger.open(b"")
+            self._read(data, out)
+
+    # An event stream
+
+    def _read(self, data: bytes, out: list[bytes]) -> None:
+        ledger = self._ledger
+        if self._after_cr:
+            self._after_cr = False
+            if data.startswith(b"\n"):
+                # The LF of a CRLF whose CR ended the last event: it goes where that event went.
+                data = data[1:]
+                if ledger.passed_last:
+                    out.append(b"\n")
+        complete = self._framer.feed(data)
+        if not complete:
+            return
+        block = self._framer.take(complete)
+        ledger.open(block)
+        if not self._dialect.engaged and self._dialect.plain(block):
+            out.append(block)
+            ledger.passed(len(block))
+        else:
+            for raw in sse.split(block):
+                self._take(sse.read_event(raw), out)
+        self._after_cr = not self._framer.rest and block.endswith(b"\r")
+
+    def _take(self, event: Event, out: list[bytes]) -> None:
+        answer: Answer = PASS if event.data is None else self._dialect.read(event)
+        if answer is LINES_ALONE:
+            answer = self._read_lines_alone(event)
+        if isinstance(answer, Hold):
+            self._ledger.held(answer.key, len(event.raw))
+        elif isinstance(answer, Reply):
+            out += answer.out
+            self._ledger.replied(len(event.raw), answer)
+        else:
+            out.append(event.raw)
+            self._ledger.passed(len(event.raw))
+
+    def _read_lines_alone(self, event: Event) -> Answer:
+        """A "blank" line of spaces glued events together: each data line is read alone, the books see one."""
+        out: list[bytes] = []
+        release: list[str] = []
+        hold: list[tuple[str, bytes]] = []
+        untouched = True
+        for line in sse.lines_alone(event):
+            answer = self._dialect.read(line)
+            if isinstance(answer, Hold):
+                hold.append((answer.key, line.raw))
+            elif isinstance(answer, Reply):
+                out += answer.out
+                release += answer.release
+                hold = [entry for entry in hold if entry[0] not in answer.release]
+                hold += answer.hold
+            else:
+                out.append(line.raw)
+                continue
+            untouched = False
+        return PASS if untouched else Reply(tuple(out), tuple(release), tuple(hold))
+
+    def _close_events(self, out: list[bytes]) -> None:
+        last = self._framer.take(len(self._framer.rest))
+        self._ledger.open(last)
+        if last:
+            self._take(sse.read_event(last), out)
+        reply = self._dialect.close()
+        if reply is not None:
+            if out and not out[-1].endswith((b"\n\n", b"\r\n\r\n", b"\r\r")):
+                out.append(b"\n\n")
+            out += reply.out
+            self._ledger.replied(0, reply)
+
+    def _close_document(self, out: list[bytes]) -> None:
+        body = self._ledger.take(_DOCUMENT)
+        if body:
+            out.append(self._dialect.body(body))
+            self._ledger.passed(len(body))
+
+    # Failing open
+
+    def _fail(self, error: Exception) -> list[bytes]:
+        self.failure = error
+        return self._give_up()
+
+    def _give_up(self) -> list[bytes]:
+        self._form = _Form.OPEN
+        rest = self._framer.take(len(self._framer.rest))
+        return [*self._ledger.everything(), rest] if rest else self._ledger.everything()

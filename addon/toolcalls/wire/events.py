@@ -1,0 +1,74 @@
+"""What the wire hands to a dialect, and what a dialect answers.
+
+A dialect never touches the output: it says for each event that it passes, that it is held, or what is
+sent instead. The stream keeps the books, so that an exception at any point can give everything back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+
+@dataclass(slots=True, frozen=True)
+class Event:
+    """One event of the upstream. `raw` are its bytes with its blank line; `data` is None when it carries none."""
+
+    raw: bytes
+    data: str | None
+    type: str = ""
+
+
+@dataclass(slots=True, frozen=True)
+class Pass:
+    """Forward the event as the bytes it came in."""
+
+
+@dataclass(slots=True, frozen=True)
+class LinesAlone:
+    """The data lines of the event do not fit together: read each of them as an event of its own."""
+
+
+@dataclass(slots=True, frozen=True)
+class Hold:
+    """Keep the event back under a key; its bytes go out as they are only if we fail."""
+
+    key: str
+
+
+@dataclass(slots=True, frozen=True)
+class Reply:
+    """What goes out instead of an event.
+
+    `release` names the keys whose held events are replaced by `out`. `hold` are bytes that would still
+    have to go out if we failed later (the tool-call half of an event whose text half is sent at once).
+    """
+
+    out: tuple[bytes, ...] = ()
+    release: tuple[str, ...] = ()
+    hold: tuple[tuple[str, bytes], ...] = ()
+
+
+PASS: Final = Pass()
+LINES_ALONE: Final = LinesAlone()
+
+Answer = Pass | LinesAlone | Hold | Reply
+
+
+class Dialect(Protocol):
+    """One protocol. Sans-IO: events in, answers out; state lives from the first event to `close`."""
+
+    engaged: bool
+    """A tool call was seen: from here on every event is read. Before, plain blocks pass unread."""
+
+    def plain(self, block: bytes) -> bool:
+        """A cheap first look at whole events: True only if none of them can concern us."""
+
+    def read(self, event: Event) -> Answer:
+        """Take one event."""
+
+    def close(self) -> Reply | None:
+        """The answer is over: what has to go out now. May be called again."""
+
+    def body(self, body: bytes) -> bytes:
+        """Mend an answer that came as one JSON document; the same bytes when nothing changes."""

@@ -1,0 +1,69 @@
+"""The books of one response: every byte that came in is out, held, or still to be read.
+
+This is what makes failing open possible: whatever happens between two entries, `everything()` is
+what the client has not received yet, as it came. So this file does nothing but keep the books.
+"""
+
+from __future__ import annotations
+
+from .events import Reply
+
+
+class Ledger:
+    __slots__ = ("_block", "_done", "_held", "_order", "held_bytes", "passed_last")
+
+    def __init__(self) -> None:
+        self._held: dict[str, list[tuple[int, bytes]]] = {}
+        self._order = 0
+        self._block = b""
+        self._done = 0
+        self.held_bytes = 0
+        self.passed_last = False
+        """Did the last event go out as it came?"""
+
+    def open(self, block: bytes) -> None:
+        """A block of bytes is about to be read."""
+        self._block = block
+        self._done = 0
+
+    def passed(self, size: int) -> None:
+        """The next bytes of the block went out as they came."""
+        self.passed_last = True
+        self._done += size
+
+    def held(self, key: str, size: int) -> None:
+        """The next bytes of the block are held."""
+        self.passed_last = False
+        self._hold(key, self._block[self._done : self._done + size])
+        self._done += size
+
+    def replied(self, size: int, reply: Reply) -> None:
+        """The next bytes of the block, and the held events that the reply releases, are answered by it."""
+        self.passed_last = False
+        for key in reply.release:
+            for _, piece in self._held.pop(key, ()):
+                self.held_bytes -= len(piece)
+        for key, piece in reply.hold:
+            self._hold(key, piece)
+        self._done += size
+
+    def take(self, key: str) -> bytes:
+        """The bytes held under a key, which are now the block to be read."""
+        pieces = [piece for _, piece in self._held.pop(key, ())]
+        self.open(b"".join(pieces))
+        self.held_bytes -= len(self._block)
+        return self._block
+
+    def _hold(self, key: str, piece: bytes) -> None:
+        self._held.setdefault(key, []).append((self._order, piece))
+        self._order += 1
+        self.held_bytes += len(piece)
+
+    def everything(self) -> list[bytes]:
+        """What is held, in the order in which it came, and the unread part of the block. Empties the books."""
+        pieces = sorted(entry for entries in self._held.values() for entry in entries)
+        unread = self._block[self._done :]
+        self._held = {}
+        self.held_bytes = 0
+        self.open(b"")
+        return [piece for _, piece in pieces] + ([unread] if unread else [])

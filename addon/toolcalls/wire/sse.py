@@ -1,0 +1,128 @@
+"""The WHATWG event-stream format, on bytes.
+
+Strategy: find the blank lines that end events, never decode more than one event, never look at a byte
+twice. An event remembers its own bytes, so that one that needs no change is forwarded as it came.
+Lines end with LF, CRLF or CR. A CR at the very end of what has arrived ends its line at once; the LF
+that may follow belongs to it: the stream sends it after the event, or drops it with the event.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .events import Event
+
+BOM = b"\xef\xbb\xbf"
+_LF = 0x0A
+
+# Atomic groups: a CRLF must never be read as two line ends.
+_BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
+    """The offset behind the last complete event of the block, searched from `start`; -1 when there is none."""
+    if block.find(b"\r", start) < 0:
+        end = block.rfind(b"\n\n", start)
+        if end < 0:
+            return -1
+        if end and block[end - 1] == _LF:
+            # Of an odd run of line feeds the last one belongs to the next event, wherever the network cut.
+            head = block[: end + 2]
+            return end + 2 - (len(head) - len(head.rstrip(b"\n"))) % 2
+        return end + 2
+    end = -1
+    for match in _BLANK_LINE.finditer(block, start):
+        end = match.end()
+    return end
+
+
+def split(block: bytes) -> list[bytes]:
+    """Cut a block that ends with a blank line into the bytes of its events."""
+    if block.find(b"\r") < 0:
+        pieces = block.split(b"\n\n")
+        # Of three line feeds the first two end the event: str.split reads them in that order too.
+        last = pieces.pop()
+        events = [piece + b"\n\n" for piece in pieces]
+        if last:
+            events.append(last)
+        return events
+    events = []
+    start = 0
+    for match in _BLANK_LINE.finditer(block):
+        events.append(block[start : match.end()])
+        start = match.end()
+    if start < len(block):
+        events.append(block[start:])
+    return events
+
+
+def read_event(raw: bytes) -> Event:
+    """Interpret the bytes of one event."""
+    if raw.startswith(b"data: ") and raw.find(b"\n") == len(raw) - 2 and raw.find(b"\r") < 0:
+        return Event(raw, raw[6:-2].decode("utf-8", "replace"))
+    return _read_lines(raw)
+
+
+def _read_lines(raw: bytes) -> Event:
+    data: list[bytes] = []
+    kind = b""
+    for line in _LINE_END.split(raw.removeprefix(BOM)):
+        # "If the line contains a colon, the field is what stands before it; one space after it is dropped.
+        # Otherwise the whole line is the field name and the value is empty." A leading colon is a comment.
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"data":
+            data.append(value)
+        elif field == b"event":
+            kind = value
+    text = b"\n".join(data).decode("utf-8", "replace") if data else None
+    return Event(raw, text, kind.decode("utf-8", "replace"))
+
+
+def lines_alone(event: Event) -> list[Event]:
+    """Each data line of an event as an event of its own, for a "blank" line that was not blank."""
+    lines = (event.data or "").split("\n")
+    return [Event(write(line, event.type), line, event.type) for line in lines if line.strip()]
+
+
+def write(data: str, kind: str = "") -> bytes:
+    """An event of ours, in canonical form."""
+    head = f"event: {kind}\n" if kind else ""
+    # The data is JSON, where a lone surrogate can be written as its escape: backslashreplace does just that.
+    return f"{head}data: {data}\n\n".encode("utf-8", "backslashreplace")
+
+
+class Framer:
+    """Gathers chunks until whole events are there. Every byte stays in `rest` until it is taken."""
+
+    __slots__ = ("_searched", "rest")
+
+    def __init__(self) -> None:
+        self.rest: bytes | bytearray = b""
+        self._searched = 0
+
+    def feed(self, data: bytes) -> int:
+        """Add a chunk; give the number of bytes that are complete events now, 0 for none."""
+        if not self.rest:
+            self.rest = data
+        elif isinstance(self.rest, bytearray):
+            self.rest += data
+        else:
+            self.rest = bytearray(self.rest + data)
+        end = end_of_last_event(self.rest, self._searched)
+        if end < 0:
+            # A blank line has at most four bytes; three of them may be here already.
+            self._searched = max(0, len(self.rest) - 3)
+            return 0
+        return end
+
+    def take(self, size: int) -> bytes:
+        """Hand out the first bytes."""
+        rest = self.rest
+        self._searched = 0
+        if size == len(rest):
+            self.rest = b""
+            return bytes(rest)
+        self.rest = rest[size:]
+        return bytes(rest[:size])
