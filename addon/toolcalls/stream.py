@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from .calls import Outcome
 from .wire import sse
 from .wire.encoding import Decoder
 from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, Reply
@@ -38,14 +39,18 @@ class Stream:
         "_framer",
         "_ledger",
         "_limit",
+        "_outcomes",
         "failure",
         "limited",
     )
 
-    def __init__(self, dialect: Dialect, limit: int, decoder: Decoder | None = None) -> None:
+    def __init__(
+        self, dialect: Dialect, limit: int, decoder: Decoder | None = None, outcomes: list[Outcome] | None = None
+    ) -> None:
         self._dialect = dialect
         self._limit = limit
         self._decoder = decoder
+        self._outcomes = [] if outcomes is None else outcomes
         self._form = _Form.UNKNOWN
         self._framer = sse.Framer()
         self._ledger = Ledger()
@@ -63,12 +68,13 @@ class Stream:
         if self._form is _Form.OPEN or not chunk:
             return [chunk] if chunk else []
         out: list[bytes] = []
+        told = len(self._outcomes)
         data = chunk
         try:
             if self._decoder:
                 data = self._decoder.decode(chunk)
         except Exception as error:
-            return [*self._fail(error), chunk]
+            return [*self._fail(error, told), chunk]
         try:
             if self._form is _Form.EVENTS:
                 self._read(data, out)
@@ -78,12 +84,13 @@ class Stream:
                 self.limited = True
                 out += self._give_up()
         except Exception as error:
-            out += self._fail(error)
+            out += self._fail(error, told)
         return out
 
     def close(self) -> list[bytes]:
         """The upstream is done; what is still held goes out. A second call finds nothing to do."""
         out: list[bytes] = []
+        told = len(self._outcomes)
         try:
             if self._form is _Form.EVENTS:
                 self._close_events(out)
@@ -92,7 +99,7 @@ class Stream:
             elif self._form is _Form.UNKNOWN:
                 out += self._ledger.everything()
         except Exception as error:
-            out += self._fail(error)
+            out += self._fail(error, told)
         return out
 
     def _look(self, data: bytes, out: list[bytes]) -> None:
@@ -193,8 +200,10 @@ class Stream:
 
     # Failing open
 
-    def _fail(self, error: Exception) -> list[bytes]:
+    def _fail(self, error: Exception, told: int) -> list[bytes]:
         self.failure = error
+        # What this step claimed to have mended goes out as it came.
+        del self._outcomes[told:]
         return self._give_up()
 
     def _give_up(self) -> list[bytes]:
