@@ -88,7 +88,7 @@ class Toolfix:
 
     def _allow(self, patterns: list[str]) -> None:
         """Open the TLS of these hosts and of those that the user named himself, and tunnel all others."""
-        others = [known for known in ctx.options.allow_hosts if known not in self.patterns and known != hosts.NOTHING]
+        others = [known for known in ctx.options.allow_hosts if not hosts.is_ours(known)]
         self.patterns = patterns
         ctx.options.update(allow_hosts=[*patterns, *others])
 

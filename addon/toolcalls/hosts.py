@@ -61,7 +61,8 @@ LLM_HOSTS = (
 
 DEFAULT_HOSTS = (*LLM_HOSTS, *LOOPBACK)
 
-NOTHING = r"(?!)"
+_MARK = "(?#toolfix)"
+NOTHING = _MARK + r"(?!)"
 """A pattern that no host matches: with it everything is tunnelled."""
 
 
@@ -77,7 +78,12 @@ def pattern(host: str) -> str:
     """A regular expression for `host:port`, as mitmproxy compares it. `*` stands for any characters but a colon."""
     name = host.strip("[]")
     body = re.escape(name).replace(r"\*", "[^:]*")
-    return rf"^\[?{body}\]?:\d+$" if ":" in name else rf"^{body}:\d+$"
+    return _MARK + (rf"^\[?{body}\]?:\d+$" if ":" in name else rf"^{body}:\d+$")
+
+
+def is_ours(expression: str) -> bool:
+    """Did we write this pattern, in this or an earlier load of the script?"""
+    return expression.startswith(_MARK)
 
 
 def patterns(hosts: Iterable[str]) -> list[str]:
