@@ -137,8 +137,8 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ('{"a":["x" "y"]}', {"a": ["x", "y"]}),
     ],
     "missing_quote": [
-        ('{"a: 1}', {"a": 1}),
-        ('{a": 1}', {"a": 1}),
+        ('{"a: 1}', REFUSE),  # decided later: a quote is never invented
+        ('{a": 1}', REFUSE),
         ('{"a": "b}', REFUSE),
         ('{"a": /x/y"}', REFUSE),
         ('{"path": "/a, "n": 1}', REFUSE),
@@ -159,23 +159,23 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
     ],
     "odd": [
         ('{"a":1;"b":2}', {"a": 1, "b": 2}),
-        ('{"a"=1}', {"a": 1}),
-        ('{"a" => "b"}', {"a": "b"}),
+        ('{"a"=1}', REFUSE),  # decided later: `=` between a key and a value is another language
+        ('{"a" => "b"}', REFUSE),
         ('{"a":,"b":1}', REFUSE),
         ('[{"a":1}]', REFUSE),
     ],
     "prose": [
         ('Sure! {"a":1}', {"a": 1}),
         ('{"a":1} Let me know.', {"a": 1}),
-        ('I will call {tool} with {"a":1}', REFUSE),
+        ('I will call {tool} with {"a":1}', {"a": 1}),  # decided later: braces without a pair are prose
         ('Arguments: {"path":"/x"}\nDone', {"path": "/x"}),
-        ('Here it is:\n\n{"a":"{b}"}\n\nThanks {name}', REFUSE),
+        ('Here it is:\n\n{"a":"{b}"}\n\nThanks {name}', {"a": "{b}"}),
     ],
     "py_dict": [
         ("{'a': 1, 'b': [1, 2], 'c': {'d': 'e'}}", {"a": 1, "b": [1, 2], "c": {"d": "e"}}),
         ("{'a': (1, 2), 'b': ()}", {"a": [1, 2], "b": []}),
         ("{'a': (1,)}", {"a": [1]}),
-        ("dict(a=1, b='x')", {"a": 1, "b": "x"}),
+        ("dict(a=1, b='x')", REFUSE),  # decided later: a call is no literal
         ("{'a': ('one ' 'two')}", {"a": "one two"}),
     ],
     "py_literals": [
@@ -221,10 +221,10 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ('{"a":"<|im_end|>"}<|im_end|>', {"a": "<|im_end|>"}),
     ],
     "trunc_struct": [
-        ('{"a":1,"b":[1,2', REFUSE),
+        ('{"a":1,"b":[1,2', {"a": 1, "b": [1, 2]}),  # the corpus: closed unless the answer was cut off
         ('{"a":{"b":"x"}', {"a": {"b": "x"}}),
         ('{"a":["x","y"]', {"a": ["x", "y"]}),
-        ('{"a":"x",', {"a": "x"}),
+        ('{"a":"x",', REFUSE),  # the corpus: after a comma something was to come
         ('{"edits":[{"old":"a","new":"b"}', {"edits": [{"old": "a", "new": "b"}]}),
     ],
     "trunc_value": [
