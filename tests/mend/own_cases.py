@@ -76,7 +76,7 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
     "fence": [
         ('```json\n{"a":1}\n```', {"a": 1}),
         ('```\n{"a":"```"}\n```', {"a": "```"}),
-        ('```json5\n{a:1}\n```\n', {"a": 1}),
+        ("```json5\n{a:1}\n```\n", {"a": 1}),
         ('```json\n{"a":1}', {"a": 1}),
         ('~~~\n{"a":"b"}\n~~~', {"a": "b"}),
     ],
@@ -97,7 +97,10 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
     "inner_quotes": [
         ('{"command":"echo "hi" there"}', {"command": 'echo "hi" there'}),
         ('{"command":"grep "foo" file","n":1}', {"command": 'grep "foo" file', "n": 1}),
-        ('{"path":"a.html","content":"<a href="x">y</a>"}', {"path": "a.html", "content": '<a href="x">y</a>'}),
+        (
+            '{"path":"a.html","content":"<a href="x">y</a>"}',
+            {"path": "a.html", "content": '<a href="x">y</a>'},
+        ),
         ('{"a":"say "x", "b":"c"}', REFUSE),
         ('{"msg":"he said "yes"."}', {"msg": 'he said "yes".'}),
     ],
@@ -187,7 +190,7 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
     ],
     "py_mixed": [
         ("{'a': \"it's\", \"b\": 'x'}", {"a": "it's", "b": "x"}),
-        ("{\"a\": 'He said \"x\"'}", {"a": 'He said "x"'}),
+        ('{"a": \'He said "x"\'}', {"a": 'He said "x"'}),
         ("{'a': \"x\\'y\"}", {"a": "x'y"}),
         ("{'a': 'b', \"c\": true, 'd': null}", {"a": "b", "c": True, "d": None}),
         ("{'cmd': 'echo \"$HOME\" && ls', \"n\": None}", {"cmd": 'echo "$HOME" && ls', "n": None}),
@@ -197,7 +200,7 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ("{'a': 'don't stop'}", {"a": "don't stop"}),
         ("{'a': '''x\ny'''}", {"a": "x\ny"}),
         ("{'a': r'\\d+\\n'}", {"a": "\\d+\\n"}),
-        ("{'a': \"\"\"say \"hi\" now\"\"\"}", {"a": 'say "hi" now'}),
+        ('{\'a\': """say "hi" now"""}', {"a": 'say "hi" now'}),
     ],
     "string_safety": [
         ('{"a":"x, \\"b\\": 1}",}', {"a": 'x, "b": 1}'}),

@@ -78,7 +78,7 @@ def _mend(text: str, finish: Finish, complete: bool, steps: dict[str, None], lev
     if pairs is not None:
         steps["missing braces"] = None
         return pairs
-    if _ENTITY_QUOTED.search(text) and not _ANY_QUOTE.search(text):
+    if _ENTITY_QUOTED.match(text) and not _ANY_QUOTE.search(text):
         text = html.unescape(text)
         steps["HTML entities"] = None
     source = Source(text, finish, complete)
@@ -88,7 +88,7 @@ def _mend(text: str, finish: Finish, complete: bool, steps: dict[str, None], lev
 
 _NO_ARGUMENTS = re.compile(r"(?:null|None|\"\"|''|```[A-Za-z0-9]*\s*```)?")
 _ANY_QUOTE = re.compile("[\"'“”‘’]")
-_ENTITY_QUOTED = re.compile(r"[{,]\s*&(?:quot|#34|#x22|apos|#39);")
+_ENTITY_QUOTED = re.compile(r"\s*\{\s*&(?:quot|#34|#x22|apos|#39);")
 _LIKE_AN_OBJECT = re.compile(rf"[\s{chars.INVISIBLE}]*+(?:[{{｛\"'`]|\\\")")
 _FIRST_QUOTE = re.compile("[\"'“”‘’]")
 _ESCAPED_BRACE = re.compile(r"\s*\"?\s*[{｛](?:\s|\\[nrt])*\\+\"")

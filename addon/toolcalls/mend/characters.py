@@ -81,10 +81,20 @@ after_value_in_object = re.compile(
 after_value_in_array = re.compile(rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_VALUE}|{_CLOSE}|\Z)|{_CLOSE}|\"|\Z)")
 after_value_in_tuple = re.compile(rf"{_GAP}(?:[{COMMAS})）]|{_VALUE}|\Z)")
 
-# An object begins here, and not a brace of prose or code.
-object_start = re.compile(
-    rf"[{OPEN_OBJECT}](?={_GAP}(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}{_GAP}[{COLONS}]))"
+# Pairs and items that need no mending but of their quotes. What follows is checked as for any string.
+_S = r"[ \t\r\n]*+"
+_PLAIN_STRING = r"([\"'])([^\"'\\\x00-\x1f]*+)"
+_PLAIN_WORD = r"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)|(true|false|null)"
+plain_pair = re.compile(
+    rf"{_S}{_PLAIN_STRING}\1{_S}:{_S}(?:{_PLAIN_STRING}\3|{_PLAIN_WORD}){_S}"
+    rf"(?=}}|,{_S}(?:}}|(?:\"[^\"\\]{{0,200}}+\"|'[^'\\]{{0,200}}+'){_S}:))"
 )
+plain_item = re.compile(rf"{_S}(?:{_PLAIN_STRING}\1|{_PLAIN_WORD}){_S}(?=\]|,{_S}[\]\"'{{\[\d\-tfnTFN])")
+comma_before_pair = re.compile(rf"{_S},(?={_S}[\"'])")
+comma_before_item = re.compile(rf"{_S},(?={_S}[\"'\d\-tfn])")
+
+# An object begins here, and not a brace of prose or code.
+object_start = re.compile(rf"[{OPEN_OBJECT}](?={_GAP}(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}{_GAP}[{COLONS}]))")
 # Bare words and numbers end where something else begins.
 word = re.compile(rf"[^\s{INVISIBLE}{COMMAS}:：{{}}｛｝\[\]［］()（）\"'“”‘’`/#<>]++")
 measure_mark = re.compile(r"\d\Z")

@@ -14,7 +14,7 @@ from json.decoder import scanstring
 from .refusal import Refusal
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|0(?![0-9])|\r\n|[\s\S])")
-_BARE_QUOTE = re.compile(r'(\\[\s\S])|"')
+_JSON_OR_APOSTROPHE = re.compile(r"[^\\]*+(?:\\(?:[\"'\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
 
 _JSON = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 # Known to JSON5 and Python as well. `\a` and octal stay unknown: `\alpha` and `\1` are meant literally.
@@ -39,44 +39,45 @@ def decode(raw: str, quote: str) -> tuple[str, bool]:
     """The meaning of `raw`, and whether any escape in it was not JSON's."""
     if "\\" not in raw:
         return raw, False
-    if quote == "`":
-        raw = raw.replace(r"\`", "`")
-    escapes = set(_ESCAPE.findall(raw))
-    unknown = {e for e in escapes if e not in _KNOWN and (len(e) == 1 or e[0] not in "uxU")}
     if _DRIVE_PATH.fullmatch(raw):
-        if not unknown and " " in raw:
-            raise Refusal("a Windows path has backslashes that may be escapes")
-        return raw, True
-    if unknown:
+        return _drive_path(raw), True
+    if _JSON_OR_APOSTROPHE.fullmatch(raw) and "\0" not in raw and (quote == "'" or "\\'" not in raw):
+        return scanstring(_as_json(raw), 1, False)[0], False
+    return _decode_walking(raw.replace(r"\`", "`") if quote == "`" else raw, quote)
+
+
+def _as_json(raw: str) -> str:
+    """`raw`, which has JSON's escapes and apostrophes only, as the JSON string that means the same.
+
+    Escaped backslashes step aside as NUL pairs, so that any other backslash belongs to the character behind it.
+    """
+    aside = r"\\" in raw
+    if aside:
+        raw = raw.replace(r"\\", "\0\0")
+    raw = raw.replace(r"\'", "'")
+    if '"' in raw:
+        raw = raw.replace(r"\"", '"').replace('"', r"\"")
+    if aside:
+        raw = raw.replace("\0\0", r"\\")
+    return f'"{raw}"'
+
+
+def _decode_walking(raw: str, quote: str) -> tuple[str, bool]:
+    escapes = set(_ESCAPE.findall(raw))
+    if any(e not in _KNOWN and (len(e) == 1 or e[0] not in "uxU") for e in escapes):
         return _decode_literally(raw, quote, escapes), True
-    if not escapes & _CONTINUATIONS:
-        json_like = _as_json(raw, escapes)
-        if json_like is not None:
-            return scanstring(json_like, 1, False)[0], "'" in escapes and quote != "'"
-    if _RAW_LINE_BREAK.search(raw):
+    if escapes & _CONTINUATIONS and _RAW_LINE_BREAK.search(raw):
         raise Refusal("a backslash before a line break may be text or a continued line")
     if quote != "'" and "'\\''" in raw:
         raise Refusal("a backslash before an apostrophe may be text or an escape")
     return _pairs(_ESCAPE.sub(_known, raw)), True
 
 
-def _as_json(raw: str, escapes: set[str]) -> str | None:
-    """`raw` as the JSON string that means the same, so that C can read it; None when it has other escapes."""
-    others = {e for e in escapes if e not in _JSON and e[0] != "u"}
-    if others - {"'"}:
-        return None
-    if others:
-        if "'\\''" in raw:
-            return None
-        if r"\\'" in raw:
-            # An escaped backslash may stand before a plain apostrophe: only a walk can tell.
-            return None
-        raw = raw.replace(r"\'", "'")
-    if '"' in raw:
-        raw = (
-            _BARE_QUOTE.sub(lambda found: found[1] or '\\"', raw) if r"\"" in raw else raw.replace('"', r"\"")
-        )
-    return f'"{raw}"'
+def _drive_path(raw: str) -> str:
+    escapes = set(_ESCAPE.findall(raw))
+    if " " in raw and all(e in _KNOWN or len(e) > 1 for e in escapes):
+        raise Refusal("a Windows path has backslashes that may be escapes")
+    return raw
 
 
 def _known(escape: re.Match[str]) -> str:
@@ -108,6 +109,4 @@ def _trusted(escape: re.Match[str]) -> str:
 
 def _pairs(text: str) -> str:
     """Surrogates that were written as two escapes are one character."""
-    return _SURROGATE_PAIR.sub(
-        lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text
-    )
+    return _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)

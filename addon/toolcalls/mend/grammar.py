@@ -11,7 +11,8 @@ from typing import Any
 from . import characters as chars
 from .numbers import LITERALS, may_be_cut, read_number
 from .refusal import Refusal
-from .source import MAX_DEPTH, Cut, Source
+from .source import MAX_DEPTH, SLOW, Cut, Source
+from .strict import exact_int
 from .strings import ARRAY, KEY, OBJECT, TUPLE, prefixed_string, read_string
 
 _PYTHON_CONSTANTS = frozenset({"True", "False", "None"})
@@ -22,6 +23,7 @@ def read_object(s: Source) -> dict[str, Any]:
     _enter(s, OBJECT)
     pairs: dict[str, Any] = {}
     while True:
+        _plain_pairs(s, pairs)
         after_word = _after_word(s) if pairs else False
         before = s.pos
         char = s.skip()
@@ -55,6 +57,53 @@ def read_object(s: Source) -> dict[str, Any]:
     return pairs
 
 
+def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
+    """Pairs with nothing to mend but their quotes, each at the cost of one match; it stops before anything else."""
+    text, pos = s.text, s.pos
+    if pairs:
+        comma = chars.comma_before_pair.match(text, pos)
+        if comma is None:
+            return
+        pos = comma.end()
+    while found := chars.plain_pair.match(text, pos):
+        s.spend(1)
+        key_quote, key, quote, string, number, literal = found.group(1, 2, 3, 4, 5, 6)
+        if key_quote == "'" or quote == "'":
+            s.step("single quotes")
+        pairs[key] = string if quote else _plain_word(number, literal)
+        s.key = key
+        s.pos = pos = found.end()
+        if text[pos] != ",":
+            return
+        pos += 1
+
+
+def _plain_items(s: Source, items: list[Any]) -> None:
+    """As `_plain_pairs`, for the numbers, words and strings of a list."""
+    text, pos = s.text, s.pos
+    if items:
+        comma = chars.comma_before_item.match(text, pos)
+        if comma is None:
+            return
+        pos = comma.end()
+    while found := chars.plain_item.match(text, pos):
+        s.spend(1)
+        quote, string, number, literal = found.group(1, 2, 3, 4)
+        if quote == "'":
+            s.step("single quotes")
+        items.append(string if quote else _plain_word(number, literal))
+        s.pos = pos = found.end()
+        if text[pos] != ",":
+            return
+        pos += 1
+
+
+def _plain_word(number: str, literal: str | None) -> Any:
+    if literal:
+        return LITERALS[literal]
+    return exact_int(number) if number.isdecimal() else read_number(number)[0]
+
+
 def _pair(s: Source, char: str, pairs: dict[str, Any]) -> None:
     """pair = key ":" value"""
     key = _key(s, char)
@@ -73,7 +122,7 @@ def _key(s: Source, char: str) -> str:
     """key = string | name"""
     if char in chars.QUOTES:
         return read_string(s, KEY)
-    s.spend()
+    s.spend(SLOW)
     found = chars.name.match(s.text, s.pos)
     if found is None or found[0] in _PYTHON_CONSTANTS:
         raise Refusal(f"there is no key at character {s.pos:,}")
@@ -89,6 +138,7 @@ def read_array(s: Source) -> list[Any]:
     _enter(s, ARRAY)
     items: list[Any] = []
     while True:
+        _plain_items(s, items)
         after_word = _after_word(s) if items else False
         char = s.skip()
         comma = bool(items) and _comma(s, char)
@@ -184,10 +234,12 @@ def read_value(s: Source, place: str) -> Any:
 
 def _word(s: Source) -> Any:
     """word = number | "true" | "false" | "null", in any spelling"""
-    s.spend()
+    s.spend(SLOW)
     found = chars.word.match(s.text, s.pos)
     if found is None:
-        raise Refusal(f"there is no value for `{s.key}`" if s.key else "there is no value where one should be")
+        raise Refusal(
+            f"there is no value for `{s.key}`" if s.key else "there is no value where one should be"
+        )
     word = found[0]
     s.pos = found.end()
     if s.pos == s.length and may_be_cut(word):
@@ -218,7 +270,7 @@ def _completed(s: Source, word: str) -> Any:
 
 
 def _enter(s: Source, bracket: str) -> None:
-    s.spend()
+    s.spend(SLOW)
     s.open.append(bracket)
     if len(s.open) > MAX_DEPTH:
         raise Refusal(f"the broken arguments are nested more than {MAX_DEPTH} deep")

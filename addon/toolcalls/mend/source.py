@@ -6,9 +6,11 @@ from . import characters as chars
 from .finish import Finish
 from .refusal import Refusal, cut_inside
 
-# Broken text is read in Python, at 1 to 2 µs a token: this many cost about 15 ms. 64 KB of code, prose or
-# ordinary arguments have far fewer; beyond it the text is refused, because the caller waits.
-MAX_TOKENS = 8_000
+# Broken text is read in Python, and the caller waits: this much work takes about 15 ms here, and what needs more is
+# refused. A plain pair or item costs 1, anything else 3 a token, whatever its length: 64 KB of code or prose in a
+# few strings need a hundredth of it, a list of numbers fits up to about 64 KB.
+MAX_WORK = 12_000
+SLOW = 3
 MAX_DEPTH = 150
 
 
@@ -17,7 +19,19 @@ class Cut(Refusal):
 
 
 class Source:
-    __slots__ = ("complete", "doubts", "finish", "guessed", "key", "length", "open", "pos", "steps", "text", "tokens")
+    __slots__ = (
+        "complete",
+        "doubts",
+        "finish",
+        "guessed",
+        "key",
+        "length",
+        "open",
+        "pos",
+        "steps",
+        "text",
+        "work",
+    )
 
     def __init__(self, text: str, finish: Finish, complete: bool) -> None:
         self.text = text
@@ -30,7 +44,7 @@ class Source:
         self.guessed = False
         self.open: list[str] = []
         self.key: str | None = None
-        self.tokens = MAX_TOKENS
+        self.work = MAX_WORK
 
     def step(self, words: str) -> None:
         self.steps[words] = None
@@ -40,10 +54,12 @@ class Source:
         self.steps[words] = None
         self.doubts[words] = None
 
-    def spend(self) -> None:
-        self.tokens -= 1
-        if self.tokens < 0:
-            raise Refusal(f"the broken arguments have more than {MAX_TOKENS:,} tokens, too many to mend in time")
+    def spend(self, work: int) -> None:
+        self.work -= work
+        if self.work < 0:
+            raise Refusal(
+                f"the broken arguments have too many small parts to mend in time (in {self.length:,} characters)"
+            )
 
     def skip(self) -> str:
         """Go past blanks and comments; the character there, or "" at the end."""

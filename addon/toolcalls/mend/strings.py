@@ -8,12 +8,11 @@ inside the value, and (see document.py) nothing else in the text is in doubt. Ot
 from __future__ import annotations
 
 import re
-from json.decoder import scanstring
 
 from . import characters as chars
 from .escapes import decode
 from .refusal import Refusal
-from .source import Source
+from .source import SLOW, Source
 
 KEY, OBJECT, ARRAY, TUPLE = "key", "{", "[", "("
 
@@ -23,10 +22,11 @@ _FOLLOWS = {
     ARRAY: chars.after_value_in_array,
     TUPLE: chars.after_value_in_tuple,
 }
-_JSON_STRING = re.compile(r'"[^"\\]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*+)*+"')
-# From anywhere inside a string to the next quote that could close it.
-_TO_CLOSER = {
-    quote: re.compile(rf"[^{closers}\\]*+(?:\\[\s\S][^{closers}\\]*+)*+") for quote, closers in chars.CLOSERS.items()
+# Quotes that two characters can close: from inside the string to the next of them.
+_EITHER = {
+    closers: re.compile(rf"[^{closers}\\]*+(?:\\[\s\S][^{closers}\\]*+)*+")
+    for closers in chars.CLOSERS.values()
+    if len(closers) > 1
 }
 _TRIPLE = {
     quote: re.compile(rf"{quote * 3}((?:[^{quote}\\]++|\\[\s\S]|{quote}(?!{quote}{quote}))*+){quote * 3}")
@@ -34,29 +34,64 @@ _TRIPLE = {
 }
 _PREFIXED = re.compile(r"(?i:(?P<prefix>[rbu]|rb|br|ur))(?=[\"'])")
 _RAW = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\[\s\S])*+){quote}") for quote in "\"'"}
-_DANGLING = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
+_DANGLING = re.compile(
+    r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z"
+)
 _LISTED = re.compile(r"[\s,]+[\"']")
 _BEFORE_OPENER = frozenset(" \t\r\n([{=,:<>|&+!-/;$")
 
 
 def read_string(s: Source, place: str) -> str:
-    text, start = s.text, s.pos
-    quote = text[start]
-    s.spend()
-    if quote == '"':
-        found = _JSON_STRING.match(text, start)
-        if found and _FOLLOWS[place].match(text, found.end()) and text[start + 1 : start + 3] != '""':
-            raw_end = found.end() - 1
-            if text.find("\\", start, raw_end) < 0:
-                s.pos = raw_end + 1
-                return text[start + 1 : raw_end]
-            if text[start + 2 : start + 4] != ":\\":
-                value, s.pos = scanstring(text, start + 1, False)
-                return value
-    if text.startswith(quote * 3, start) and quote in _TRIPLE:
+    quote = s.text[s.pos]
+    s.spend(SLOW)
+    if quote in _TRIPLE and s.text.startswith(quote * 3, s.pos):
         return _triple(s, quote, place)
     _tell_quotes(s, quote)
-    return _loose_string(s, quote, place)
+    text, begin = s.text, s.pos + 1
+    follows, closers = _FOLLOWS[place], chars.CLOSERS[quote]
+    inner: list[int] = []
+    at = begin
+    while True:
+        at = _next_closer(text, at, closers)
+        if at < 0:
+            return _unended(s, begin, quote, place, inner)
+        if follows.match(text, at + 1) and (not inner or _brackets_fit(s, at + 1)):
+            break
+        if place == KEY:
+            raise _no_key(s, at + 1)
+        s.spend(SLOW)
+        inner.append(at)
+        at += 1
+    s.pos = at + 1
+    if inner:
+        _prove_guess(s, begin, at, quote, inner)
+    value = _decoded(s, text[begin:at], quote)
+    if quote == "`" and "${" in value:
+        raise Refusal("a JavaScript template has a placeholder in it")
+    return value
+
+
+def _next_closer(text: str, at: int, closers: str) -> int:
+    """The next quote that no backslash escapes, or -1. `find` is five times as fast here as a pattern."""
+    if len(closers) > 1:
+        found = _EITHER[closers].match(text, at)
+        end = found.end() if found else at
+        return end if end < len(text) and text[end] != "\\" else -1
+    begin = at
+    while (at := text.find(closers, at)) >= 0:
+        slash = at
+        while slash > begin and text[slash - 1] == "\\":
+            slash -= 1
+        if (at - slash) % 2 == 0:
+            return at
+        at += 1
+    return -1
+
+
+def _no_key(s: Source, after: int) -> Refusal:
+    if chars.blanks.fullmatch(s.text, after):
+        return s.cut()
+    return Refusal("a key has no colon or unclear quotes")
 
 
 def _tell_quotes(s: Source, quote: str) -> None:
@@ -68,33 +103,6 @@ def _tell_quotes(s: Source, quote: str) -> None:
         s.step("full-width punctuation")
     elif quote != '"':
         s.step("typographic quotes")
-
-
-def _loose_string(s: Source, quote: str, place: str) -> str:
-    text, begin = s.text, s.pos + 1
-    follows, to_closer = _FOLLOWS[place], _TO_CLOSER[quote]
-    inner: list[int] = []
-    at = begin
-    while True:
-        found = to_closer.match(text, at)
-        at = found.end() if found else s.length
-        if at >= s.length or text[at] == "\\":
-            return _unended(s, begin, quote, place, inner)
-        s.spend()
-        after = follows.match(text, at + 1)
-        if after and (not inner or _brackets_fit(s, at + 1)):
-            break
-        if place == KEY:
-            raise (s.cut() if chars.blanks.fullmatch(text, at + 1) else Refusal("a key has no colon or unclear quotes"))
-        inner.append(at)
-        at += 1
-    s.pos = at + 1
-    if inner:
-        _prove_guess(s, begin, at, quote, inner)
-    value = _decoded(s, text[begin:at], quote)
-    if quote == "`" and "${" in value:
-        raise Refusal("a JavaScript template has a placeholder in it")
-    return value
 
 
 def _decoded(s: Source, raw: str, quote: str) -> str:
@@ -152,7 +160,10 @@ def _brackets_fit(s: Source, at: int) -> bool:
         elif not still_open:
             return chars.marker.match(text, at) is not None
         else:
-            return _FOLLOWS[still_open[-1]].match(text, at) is not None and char not in chars.CLOSE_OBJECT + "]］"
+            return (
+                _FOLLOWS[still_open[-1]].match(text, at) is not None
+                and char not in chars.CLOSE_OBJECT + "]］"
+            )
 
 
 def _triple(s: Source, quote: str, place: str) -> str:
@@ -184,7 +195,7 @@ def prefixed_string(s: Source, place: str) -> str | None:
     body = (_TRIPLE if s.text.startswith(quote * 3, s.pos) else _RAW)[quote].match(s.text, s.pos)
     if body is None or not _FOLLOWS[place].match(s.text, body.end()):
         raise Refusal(f"a raw string does not end where it should, near character {start:,}")
-    s.spend()
+    s.spend(SLOW)
     s.pos = body.end()
     s.step("Python string prefix")
     return body[1]
