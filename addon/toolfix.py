@@ -10,9 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from dataclasses import dataclass
 from types import FrameType
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, exceptions, http
@@ -31,21 +29,26 @@ SAMPLE = 200
 """Most characters of an upstream's text in one log line."""
 
 
-@dataclass(slots=True)
 class Ours:
-    """A flow that we look at, from its request to the end of its answer."""
+    """A flow that we look at, from its request to the end of its answer.
 
-    protocol: str
-    question: request.Question
-    request_body: bytes | None
-    guard: Guard | None = None
-    encoding: str = ""
-    """The content encoding of a streamed answer, which the client does not get to see."""
+    No dataclass: mitmproxy loads scripts under a module name that `dataclasses` does not find.
+    """
+
+    __slots__ = ("encoding", "guard", "protocol", "question", "request_body", "seed")
+
+    def __init__(self, protocol: str, question: request.Question, request_body: bytes | None) -> None:
+        self.protocol = protocol
+        self.question = question
+        self.request_body = request_body
+        self.guard: Guard | None = None
+        self.encoding = ""
+        self.seed = request.seed_of(request_body)
 
 
 class Toolfix:
     def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
+        self.mode = "off"
         self.policy = policy.Policy()
         self.patterns: list[str] = []
         self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
@@ -81,9 +84,9 @@ class Toolfix:
         for option in policy.OPTIONS:
             if option.later and getattr(ctx.options, option.full_name) != option.default:
                 logger.warning(f"{option.full_name} has no effect yet: {option.later} is still to come.")
-        self.values = values
+        self.mode = values["toolfix_mode"]
         self.policy = policy.make_policy(values)
-        wanted = [] if values["toolfix_mode"] == "off" else hosts.chosen_hosts(values["toolfix_hosts"])
+        wanted = [] if self.mode == "off" else hosts.chosen_hosts(values["toolfix_hosts"])
         self._allow([*hosts.patterns(wanted), *_reverse_targets(ctx.options.mode)] if wanted else [hosts.NOTHING])
 
     def _allow(self, patterns: list[str]) -> None:
@@ -99,7 +102,7 @@ class Toolfix:
     # Flows
 
     def _is_ours(self, flow: http.HTTPFlow) -> bool:
-        if self.values.get("toolfix_mode", "off") == "off" or flow.request.method != "POST":
+        if self.mode == "off" or flow.request.method != "POST":
             return False
         if flow.request.scheme != "https" or isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode):
             return True
@@ -111,12 +114,8 @@ class Toolfix:
             return
         body = flow.request.get_content(strict=False)
         self.flows[flow] = Ours(protocol, request.read_question(request.decode(body)), body)
-        if not self._observes:
+        if self.mode != "observe":
             flow.request.headers["Accept-Encoding"] = "identity"
-
-    @property
-    def _observes(self) -> bool:
-        return bool(self.values["toolfix_mode"] == "observe")
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         ours = self.flows.get(flow)
@@ -124,9 +123,9 @@ class Toolfix:
             return
         headers = flow.response.headers
         ours.encoding = headers.get("content-encoding", "")
-        answer = Answer(ours.protocol, ours.question, self.policy, encoding=ours.encoding, seed=flow.id)
-        guard = ours.guard = Guard(answer, observe=self._observes, doubtful_end=flow.response.is_http2)
-        if not self._observes:
+        answer = Answer(ours.protocol, ours.question, self.policy, encoding=ours.encoding, seed=ours.seed)
+        guard = ours.guard = Guard(answer, observe=self.mode == "observe", doubtful_end=flow.response.is_http2)
+        if self.mode != "observe":
             headers.pop("content-encoding", None)
             headers.pop("content-length", None)
             # An HTTP/2 client takes chunked as a protocol error, an HTTP/1.0 client does not know it.
@@ -145,7 +144,7 @@ class Toolfix:
         if ours.guard is None:
             self._mend_at_once(flow, ours)
         elif flow.response.raw_content is None and ours.guard.after.complete:
-            kept = ours.guard.before if self._observes else ours.guard.after
+            kept = ours.guard.before if self.mode == "observe" else ours.guard.after
             flow.response.raw_content = kept.joined()
         self._close(flow, ours)
 
@@ -171,10 +170,10 @@ class Toolfix:
             return
         if not body:
             return
-        answer = Answer(ours.protocol, ours.question, self.policy, seed=flow.id)
+        answer = Answer(ours.protocol, ours.question, self.policy, seed=ours.seed)
         guard = ours.guard = Guard(answer)
         mended = b"".join([*guard.feed(body), *guard.end(sure=True)])
-        if mended != body and not self._observes:
+        if mended != body and self.mode != "observe":
             response.content = mended
 
     def _close(self, flow: http.HTTPFlow, ours: Ours) -> None:
@@ -206,7 +205,8 @@ class Toolfix:
                     status=flow.response.status_code,
                     content_type=flow.response.headers.get("content-type", ""),
                     encoding=ours.encoding,
-                    seed=flow.id,
+                    id=flow.id,
+                    seed=ours.seed,
                     started=flow.request.timestamp_start,
                     options={name: getattr(ctx.options, name) for name in policy.BY_NAME},
                     request=ours.request_body or b"",
@@ -219,7 +219,7 @@ class Toolfix:
     def _log(self, flow: http.HTTPFlow, outcome: Outcome) -> None:
         if not outcome.touched:
             return
-        would = "would have " if self._observes else ""
+        would = "would have " if self.mode == "observe" else ""
         name = outcome.received_name or "(no name)"
         sizes = f"{len(outcome.received_arguments):,} → {len(outcome.arguments):,} characters"
         if outcome.status == "refused":

@@ -107,7 +107,7 @@ def _show_side(title: str, body: bytes, colour: str) -> None:
 def _lines(body: bytes) -> list[str]:
     """What the body says of calls and ends, an event a line; the text between is not the point here."""
     if body.lstrip()[:1] in (b"{", b"["):
-        return [_short(body.decode("utf-8", "replace"))]
+        return [_short(_telling(body.decode("utf-8", "replace")))]
     end = sse.end_of_last_event(body)
     events = sse.split(body[:end] if end > 0 else body) + ([body[end:]] if 0 < end < len(body) else [])
     data = [sse.read_event(raw).data for raw in events]
@@ -115,12 +115,20 @@ def _lines(body: bytes) -> list[str]:
 
 
 def _telling(text: str) -> str:
+    """Of a chunk of Chat only what changes from one to the next."""
     chunk = payload.read_strict(text)
-    if isinstance(chunk, dict) and isinstance(chunk.get("choices"), list):
-        return json.dumps(chunk["choices"], ensure_ascii=False)
-    return text
+    choices = chunk.get("choices") if isinstance(chunk, dict) else None
+    if not isinstance(choices, list):
+        return text
+    told = [
+        json.dumps(choice.get("delta", choice.get("message", {})), ensure_ascii=False)
+        + (f" finish: {choice['finish_reason']}" if choice.get("finish_reason") else "")
+        for choice in choices
+        if isinstance(choice, dict)
+    ]
+    return " ".join(told) or text
 
 
 def _short(text: str) -> str:
     text = text.replace("\n", "⏎")
-    return text if len(text) <= 160 else f"{text[:150]}… ({len(text):,} characters)"
+    return text if len(text) <= 240 else f"{text[:230]}… ({len(text):,} characters)"

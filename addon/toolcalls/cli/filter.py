@@ -14,7 +14,7 @@ import click
 from ..engine import AUTO, PROTOCOLS, Answer, mend_whole
 from ..policy import Policy
 from ..recording import store
-from ..request import Question, decode, read_question
+from ..request import Question, decode, read_question, seed_of
 from . import inputs
 
 
@@ -42,8 +42,8 @@ def filter_command(
         for number, entry in inputs.json_lines():
             inputs.write_line(_filter_line(number, entry, settings))
         return
-    question = _question(inputs.read_file(request_file, "the request")) if request_file else Question()
-    answer = Answer(protocol, question, policy)
+    request = inputs.read_file(request_file, "the request") if request_file else b""
+    answer = Answer(protocol, _question(request) if request_file else Question(), policy, seed=seed_of(request))
     body = mend_whole(answer, inputs.read_stdin(), chunk_size or 0)
     sys.stdout.buffer.write(body)
     _warn(answer)
@@ -76,10 +76,8 @@ def _filter_line(number: int, entry: dict[str, Any], settings: tuple[str, ...]) 
         )
     policy = _line_policy(entry, settings)
     request = entry.get("request")
-    question = read_question(
-        request if isinstance(request, dict) else decode(request if isinstance(request, str) else None)
-    )
-    answer = Answer(protocol, question, policy)
+    text = request if isinstance(request, str) else json.dumps(request) if isinstance(request, dict) else ""
+    answer = Answer(protocol, read_question(decode(text)), policy, seed=seed_of(text.encode()))
     size = entry.get("chunk_size")
     body = mend_whole(answer, _body(number, entry), size if isinstance(size, int) and size > 0 else 0)
     _warn(answer)

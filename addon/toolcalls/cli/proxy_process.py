@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "toolfix.py"
 """The addon beside the engine: in a clone `addon/toolfix.py`, in an installation the module `toolfix`."""
 
 _LISTENING = re.compile(r"listening at \S*?:(\d+)")
+_GRACE = 0.2
 _MITMDUMP = "from mitmproxy.tools.main import mitmdump; mitmdump()"
 
 
@@ -87,6 +89,11 @@ class ProxyProcess:
                 raise ProxyFailed(self.output)
             time.sleep(0.02)
         self.port = int(found[1])
+        # mitmdump says that it listens before it finds out that a script or an option is wrong.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_GRACE)
+            self.stop()
+            raise ProxyFailed(self.output)
 
     def _read(self) -> None:
         if self._process and self._process.stdout:

@@ -33,6 +33,7 @@ class Exchange:
     status: int
     content_type: str
     encoding: str
+    id: str
     seed: str
     started: float
     options: dict[str, str]
@@ -74,7 +75,7 @@ def directory_name(exchange: Exchange) -> str:
     """Sortable, and safe whatever the upstream calls itself."""
     moment = datetime.fromtimestamp(exchange.started, UTC).strftime("%Y%m%d-%H%M%S")
     host = re.sub(r"[^A-Za-z0-9.-]", "_", exchange.host)[:60]
-    return f"{moment}-{host}-{exchange.protocol}-{re.sub(r'[^A-Za-z0-9]', '', exchange.seed)[:8]}"
+    return f"{moment}-{host}-{exchange.protocol}-{re.sub(r'[^A-Za-z0-9]', '', exchange.id)[:8]}"
 
 
 def write_recording(directory: Path, exchange: Exchange) -> None:

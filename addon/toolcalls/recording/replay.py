@@ -49,7 +49,7 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
     texts = {str(name): str(text) for name, text in recording.flow.get("policy", {}).items()}
     policy = make_policy(read_options(texts))
     question = read_question(decode(recording.request))
-    answer = Answer(recording.protocol, question, policy, seed=str(recording.flow.get("seed", "")))
+    answer = Answer(recording.protocol, question, policy, seed=recording.seed)
     out = [sent for piece in (recording.pieces() if pieces is None else pieces) for sent in answer.feed(piece)]
     out += answer.close()
     return Replayed(recording, b"".join(out), store.calls_json(answer.outcomes), answer.failure)

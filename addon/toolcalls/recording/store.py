@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Outcome
+from ..request import seed_of
 
 
 class NoRecording(Exception):
@@ -32,6 +33,11 @@ class Recording:
     @property
     def protocol(self) -> str:
         return str(self.flow.get("protocol", "auto"))
+
+    @property
+    def seed(self) -> str:
+        """As recorded: the request on disk may be masked, the one that ids were made from was not."""
+        return str(self.flow.get("seed") or seed_of(self.request))
 
     @property
     def offsets(self) -> list[int]:
