@@ -1,8 +1,9 @@
 """Tool arguments: text that should be a JSON object → the object that the model meant, or a refusal.
 
-Stages, cheapest first: strict (valid text comes back as the very same text), lax (raw control characters in
-strings, at C speed), tolerant (see grammar.py and document.py), and the unwrapping of text that was encoded twice.
-A repair is made only where the text has one reading. This room knows neither tools nor schemas nor the wire.
+Stages, cheapest first: strict (valid text comes back as the very same text), lax (raw control characters
+in strings, at C speed), tolerant (see grammar.py and document.py), and the unwrapping of text that was
+encoded twice. A repair is made only where the text has one reading. This room knows neither tools nor
+schemas nor the wire.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import html
 import json
 import re
 from dataclasses import dataclass
-from json.decoder import scanstring
 from typing import Any, Literal
 
 from . import characters as chars
@@ -20,7 +20,7 @@ from .escapes import drive_in_text
 from .finish import Finish
 from .refusal import Refusal
 from .source import Source
-from .strict import kind, read, write
+from .strict import kind, read, scan_string, write
 
 __all__ = ["Finish", "Mended", "mend_arguments"]
 
@@ -90,7 +90,6 @@ _NO_ARGUMENTS = re.compile(r"(?:null|None|\"\"|''|```[A-Za-z0-9]*\s*```)?")
 _ANY_QUOTE = re.compile("[\"'“”‘’]")
 _ENTITY_QUOTED = re.compile(r"\s*\{\s*&(?:quot|#34|#x22|apos|#39);")
 _LIKE_AN_OBJECT = re.compile(rf"[\s{chars.INVISIBLE}]*+(?:[{{｛\"'`]|\\\")")
-_FIRST_QUOTE = re.compile("[\"'“”‘’]")
 _ESCAPED_BRACE = re.compile(r"\s*\"?\s*[{｛](?:\s|\\[nrt])*\\+\"")
 _BRACELESS = re.compile(r"\s*\"(?:[^\"\\]|\\.){0,200}+\"\s*:")
 
@@ -100,7 +99,7 @@ def _is_nothing(text: str) -> bool:
 
 
 def _read_lax(text: str, steps: dict[str, None]) -> Any:
-    """JSON with raw control characters in its strings. A drive letter and one backslash goes to the grammar."""
+    """JSON with raw control characters in its strings. A drive and one backslash are left to the grammar."""
     value = read(text, control_characters=True)
     if isinstance(value, dict):
         if drive_in_text.search(text):
@@ -132,7 +131,7 @@ def _unescaped(text: str) -> str | None:
     if body.startswith('"'):
         body = body[1:]
     try:
-        whole, end = scanstring(f'{body}"', 0, False)
+        whole, end = scan_string(f'{body}"', 0)
     except json.JSONDecodeError:
         whole, end = "", -1
     if end == len(body) + 1:

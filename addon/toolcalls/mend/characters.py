@@ -40,7 +40,7 @@ TYPOGRAPHIC = QUOTES[3:]
 # Quotes that are also apostrophes: between two letters they delimit nothing.
 APOSTROPHES = "'’＇"
 
-# Blank between tokens: Unicode spaces (\s has NBSP and the line separators), NUL, BOM, zero-width and direction marks.
+# Blank between tokens: Unicode spaces (\s has NBSP), NUL, BOM, zero-width and direction marks.
 INVISIBLE = "\x00\xad\u180e\u200b-\u200f\u2060\ufeff"
 _BLANK = rf"[\s{INVISIBLE}]"
 _COMMENT = r"(?://[^\n]{0,200}+\n|#[^\n]{0,200}+\n|/\*(?:[^*]|\*(?!/)){0,400}+\*/)"
@@ -69,9 +69,9 @@ quoted_key = re.compile(rf"{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]")
 pair_inside = re.compile(rf"[{COMMAS}]{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]")
 colon_follows = re.compile(rf"{_GAP}[{COLONS}]")
 
-# What may follow the closing quote of a value in an object, in an array, in a tuple. In an object a comma needs a
-# key behind it, or else every comma in prose would end a string; a lost comma is seen by the quoted key, or by a
-# key on the next line.
+# What may follow the closing quote of a value in an object, in an array, in a tuple. In an object a comma
+# needs a key behind it, or else every comma in prose would end a string; a lost comma is seen by the quoted
+# key, or by a key on the next line.
 after_value_in_object = re.compile(
     rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_KEY}|[}}｝{COMMAS}]|\Z)"
     rf"|[}}｝]|\Z|[\]］]{_GAP}(?:{_CLOSE}|[{COMMAS}]|\Z)"
@@ -92,6 +92,10 @@ plain_pair = re.compile(
 plain_item = re.compile(rf"{_S}(?:{_PLAIN_STRING}\1|{_PLAIN_WORD}){_S}(?=\]|,{_S}[\]\"'{{\[\d\-tfnTFN])")
 comma_before_pair = re.compile(rf"{_S},(?={_S}[\"'])")
 comma_before_item = re.compile(rf"{_S},(?={_S}[\"'\d\-tfn])")
+
+plain_object_end = re.compile(rf"{_S}(,?){_S}}}")
+plain_array_end = re.compile(rf"{_S}(,?){_S}\]")
+plain_comma = re.compile(rf"{_S},{_S}(?=[{{\[])")
 
 # An object begins here, and not a brace of prose or code.
 object_start = re.compile(rf"[{OPEN_OBJECT}](?={_GAP}(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}{_GAP}[{COLONS}]))")

@@ -1,8 +1,8 @@
 """The whole text: one object, and what stands around it.
 
-Prose, fences and template markers before and behind are dropped, as long as nothing in them can be a part of the
-object: a key, an open bracket, a list around it. Objects that repeat collapse, an empty one is skipped, two
-different ones are refused.
+Prose, fences and template markers before and behind are dropped, as long as nothing in them can be a part of
+the object: a key, an open bracket, a list around it. Objects that repeat collapse, an empty one is skipped,
+two different ones are refused.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """The inside of a string: raw text between its quotes → the characters that it means.
 
-JSON5 deletes the backslash of an escape that it does not know, which turns `\\d+` into `d+` and `D:\\projects` into
-`D:projects`. Here an unknown escape keeps it, and says that its author does not escape backslashes: in such a
-string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal as a whole. Where both readings
-are likely, the string is refused.
+JSON5 deletes the backslash of an escape that it does not know, which turns `\\d+` into `d+` and
+`D:\\projects` into `D:projects`. Here an unknown escape keeps it, and says that its author does not escape backslashes: in
+such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal as a whole. Where
+both readings are likely, the string is refused.
 """
 
 from __future__ import annotations
 
 import re
-from json.decoder import scanstring
 
 from .refusal import Refusal
+from .strict import scan_string
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|0(?![0-9])|\r\n|[\s\S])")
 _JSON_OR_APOSTROPHE = re.compile(r"[^\\]*+(?:\\(?:[\"'\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
@@ -20,7 +20,7 @@ _JSON = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "
 # Known to JSON5 and Python as well. `\a` and octal stay unknown: `\alpha` and `\1` are meant literally.
 _MORE = {"'": "'", "v": "\v", "0": "\0", "\n": "", "\r": "", "\r\n": "", "\u2028": "", "\u2029": ""}
 _KNOWN = _JSON | _MORE
-_CONTINUATIONS = frozenset("\n \r \r\n \u2028 \u2029".split(" "))
+_CONTINUATIONS = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
 # What is still an escape in a string that has an unknown one.
 _TRUSTED = {'"', "\\", "'", "n", "r", "t"}
 
@@ -42,14 +42,14 @@ def decode(raw: str, quote: str) -> tuple[str, bool]:
     if _DRIVE_PATH.fullmatch(raw):
         return _drive_path(raw), True
     if _JSON_OR_APOSTROPHE.fullmatch(raw) and "\0" not in raw and (quote == "'" or "\\'" not in raw):
-        return scanstring(_as_json(raw), 1, False)[0], False
+        return scan_string(_as_json(raw), 1)[0], False
     return _decode_walking(raw.replace(r"\`", "`") if quote == "`" else raw, quote)
 
 
 def _as_json(raw: str) -> str:
     """`raw`, which has JSON's escapes and apostrophes only, as the JSON string that means the same.
 
-    Escaped backslashes step aside as NUL pairs, so that any other backslash belongs to the character behind it.
+    Escaped backslashes step aside as NUL pairs: any other backslash belongs to the character behind it.
     """
     aside = r"\\" in raw
     if aside:
@@ -86,7 +86,7 @@ def _known(escape: re.Match[str]) -> str:
 
 
 def _decode_literally(raw: str, quote: str, escapes: set[str]) -> str:
-    legal = {e for e in escapes if e in "nrt" or e[0] == "u" and len(e) == 5}
+    legal = {e for e in escapes if e in "nrt" or (e[0] == "u" and len(e) == 5)}
     if _NETWORK_PATH.match(raw) or (legal and _RELATIVE_PATH.fullmatch(raw)):
         raise Refusal("a path has backslashes that may be escapes")
     if "/" in escapes or (quote != "'" and "'" in escapes):

@@ -1,11 +1,12 @@
 """The tolerant grammar: JSON, JSON5, Python literals and the damage that models do to them.
 
-One pass, one small function a production; each starts at `s.pos` and leaves it behind what it has read. Nothing is
-invented: where a value, a key or a quote is missing, the text is refused.
+One pass, one small function a production; each starts at `s.pos` and leaves it behind what it has read.
+Nothing is invented: where a value, a key or a quote is missing, the text is refused.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from . import characters as chars
@@ -24,6 +25,8 @@ def read_object(s: Source) -> dict[str, Any]:
     pairs: dict[str, Any] = {}
     while True:
         _plain_pairs(s, pairs)
+        if _plain_end(s, chars.plain_object_end, bool(pairs)):
+            break
         after_word = _after_word(s) if pairs else False
         before = s.pos
         char = s.skip()
@@ -58,7 +61,7 @@ def read_object(s: Source) -> dict[str, Any]:
 
 
 def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
-    """Pairs with nothing to mend but their quotes, each at the cost of one match; it stops before anything else."""
+    """Pairs with nothing to mend but their quotes, at the cost of one match each; stops before the rest."""
     text, pos = s.text, s.pos
     if pairs:
         comma = chars.comma_before_pair.match(text, pos)
@@ -96,6 +99,16 @@ def _plain_items(s: Source, items: list[Any]) -> None:
         if text[pos] != ",":
             return
         pos += 1
+
+
+def _plain_end(s: Source, pattern: re.Pattern[str], filled: bool) -> bool:
+    found = pattern.match(s.text, s.pos)
+    if found is None or (found[1] and not filled):
+        return False
+    s.pos = found.end()
+    if found[1]:
+        s.step("trailing comma")
+    return True
 
 
 def _plain_word(number: str, literal: str | None) -> Any:
@@ -139,10 +152,15 @@ def read_array(s: Source) -> list[Any]:
     items: list[Any] = []
     while True:
         _plain_items(s, items)
+        if _plain_end(s, chars.plain_array_end, bool(items)):
+            break
         after_word = _after_word(s) if items else False
+        comma = False
+        if items and (found := chars.plain_comma.match(s.text, s.pos)):
+            s.pos, comma = found.end(), True
         char = s.skip()
-        comma = bool(items) and _comma(s, char)
-        char = s.skip() if comma else char
+        if not comma and items and _comma(s, char):
+            comma, char = True, s.skip()
         if not char:
             _end_of_text(s, comma, after_word)
             break

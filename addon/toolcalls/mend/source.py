@@ -6,16 +6,16 @@ from . import characters as chars
 from .finish import Finish
 from .refusal import Refusal, cut_inside
 
-# Broken text is read in Python, and the caller waits: this much work takes about 15 ms here, and what needs more is
-# refused. A plain pair or item costs 1, anything else 3 a token, whatever its length: 64 KB of code or prose in a
-# few strings need a hundredth of it, a list of numbers fits up to about 64 KB.
+# Broken text is read in Python, and the caller waits: this much work takes about 15 ms here, and what needs
+# more is refused. A plain pair or item costs 1, anything else 3 a token, whatever its length: 64 KB of code
+# or prose in a few strings need a hundredth of it, a list of numbers fits up to about 64 KB.
 MAX_WORK = 12_000
 SLOW = 3
 MAX_DEPTH = 150
 
 
 class Cut(Refusal):
-    """The text ends inside a value; the one refusal that `toolfix_truncated=complete` turns into an object."""
+    """The text ends inside a value; `toolfix_truncated=complete` turns this refusal into an object."""
 
 
 class Source:
@@ -58,7 +58,7 @@ class Source:
         self.work -= work
         if self.work < 0:
             raise Refusal(
-                f"the broken arguments have too many small parts to mend in time (in {self.length:,} characters)"
+                f"the broken arguments have too many parts to mend in time ({self.length:,} characters)"
             )
 
     def skip(self) -> str:
@@ -94,8 +94,9 @@ class Source:
     def unclosed(self, *, after_word: bool) -> None:
         """The text ends where only closing brackets are missing.
 
-        After `length`, an error or a broken connection a number or word may have gone on, and a list or an inner
-        object may have had more items; only the last brace is then put back, and only behind a string or bracket.
+        After `length`, an error or a broken connection a number or word may have gone on, and a list or an
+        inner object may have had more items; only the last brace is then put back, and only behind a string
+        or a bracket.
         """
         if self.complete:
             self.step("closed a cut-off call")

@@ -73,9 +73,11 @@ def _decoder(*, strict: bool, parse_int: Callable[[str], int] | None = None) -> 
     )
 
 
-# `parse_int=None` lets the C scanner build integers itself; only a number beyond the limit needs the second one.
+# `parse_int=None` lets the C scanner build integers; only a number beyond the limit needs the second one.
 _STRICT = (_decoder(strict=True), _decoder(strict=True, parse_int=exact_int))
 _LAX = (_decoder(strict=False), _decoder(strict=False, parse_int=exact_int))
+
+_scan: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
 
 _TOO_DEEP = "the arguments are nested too deeply"
 
@@ -107,6 +109,11 @@ def read_prefix(text: str, at: int) -> tuple[Any, int]:
         raise
     except ValueError:
         return with_long_integers.raw_decode(text, at)
+
+
+def scan_string(text: str, begin: int) -> tuple[str, int]:
+    """A JSON string from behind its opening quote, raw control characters admitted, and where it ends."""
+    return _scan(text, begin, False)
 
 
 def read_object(text: str) -> dict[str, Any]:
@@ -149,6 +156,10 @@ def write(value: Any) -> str:
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
+_EXACT = (ExactFloat, ExactInt)
+_LONG = 13_000  # bits: safely below 4300 digits
+
+
 def _has_exact_numbers(value: Any) -> bool:
     pending = [value]
     while pending:
@@ -158,9 +169,7 @@ def _has_exact_numbers(value: Any) -> bool:
             pending.extend(item.values())
         elif kind is list:
             pending.extend(item)
-        elif kind is ExactFloat or kind is ExactInt:
-            return True
-        elif kind is int and item.bit_length() > 13_000:
+        elif kind in _EXACT or (kind is int and item.bit_length() > _LONG):
             return True
     return False
 
@@ -174,7 +183,7 @@ def _write_exactly(value: Any) -> str:
             return "{" + ",".join(pairs) + "}"
         case list() | tuple():
             return "[" + ",".join(map(_write_exactly, value)) + "]"
-        case int() if value.bit_length() > 13_000:
+        case int() if value.bit_length() > _LONG:
             return _digits(value)
         case _:
             return _dump(value)

@@ -1,8 +1,9 @@
 """Strings in any quotes, and where they end when quotes inside them were not escaped.
 
-A quote closes a string only if what follows fits its place: in an object `}`, the end, or a comma and a key. Any
-other quote is taken as text. Such a guess must then prove itself: inner quotes come in pairs, no `, "key":` stands
-inside the value, and (see document.py) nothing else in the text is in doubt. Otherwise the text is refused.
+A quote closes a string only if what follows fits its place: in an object `}`, the end, or a comma and a key.
+Any other quote is taken as text. Such a guess must then prove itself: inner quotes come in pairs, no
+`, "key":` stands inside the value, and (see document.py) nothing else in the text is in doubt. Otherwise the
+text is refused.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def _is_measure_mark(text: str, at: int) -> bool:
 
 
 def _brackets_fit(s: Source, at: int) -> bool:
-    """Whether the brackets that follow a guessed closing quote close what is open, and then all goes on as it should."""
+    """Whether brackets behind a guessed closing quote close what is open, and all goes on as it should."""
     text, still_open = s.text, list(s.open)
     while True:
         gap = chars.blanks.match(text, at)
