@@ -109,11 +109,13 @@ def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
 
 def _tell_around(s: Source, around: str) -> None:
     plain = chars.blanks.sub(" ", around).strip()
-    if "```" in around or "~~~" in around or plain.strip("`") == "":
+    if not plain:
+        s.step("invisible characters")
+    elif "```" in around or "~~~" in around or plain.strip("`") == "":
         s.step("code fence")
     elif chars.marker.match(plain):
         s.step("markers around the object")
-    elif plain:
+    else:
         s.step("text around the object")
 
 

@@ -1,8 +1,8 @@
 """The inside of a string: raw text between its quotes → the characters that it means.
 
 JSON5 deletes the backslash of an escape that it does not know, which turns `\\d+` into `d+` and
-`D:\\projects` into `D:projects`. Here an unknown escape keeps it, and says that its author does not escape backslashes: in
-such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal as a whole. Where
+`D:\\projects` into `D:projects`. Here an unknown escape keeps it, and says that its author does not escape
+backslashes: in such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal as a whole. Where
 both readings are likely, the string is refused.
 """
 

@@ -87,6 +87,8 @@ class Source:
         self.pos += 1
         if char in chars.FULL_WIDTH:
             self.step("full-width punctuation")
+        elif char == ";":
+            self.step("semicolons")
 
     def cut(self) -> Cut:
         return Cut(cut_inside(self.key, self.length).reason)
