@@ -33,13 +33,15 @@ _TRIPLE = {
     quote: re.compile(rf"{quote * 3}((?:[^{quote}\\]++|\\[\s\S]|{quote}(?!{quote}{quote}))*+){quote * 3}")
     for quote in "\"'"
 }
+# `"a": """, "b": """`: not one text in three quotes, but two that are a quote each.
+_STRUCTURE_FIRST = re.compile(r"\s*[,:}\]]")
 _PREFIXED = re.compile(r"(?i:(?P<prefix>[rbu]|rb|br|ur))(?=[\"'])")
 _RAW = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\[\s\S])*+){quote}") for quote in "\"'"}
 _DANGLING = re.compile(
     r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z"
 )
-_LISTED = re.compile(r"[\s,]+[\"']")
-_BEFORE_OPENER = frozenset(" \t\r\n([{=,:<>|&+!-/;$")
+# Every other inner quote opens something; before these it closes something, and the pairs are read askew.
+_LIKE_A_CLOSER = re.compile(r"[\s,:;}\])]")
 
 
 def read_string(s: Source, place: str) -> str:
@@ -57,6 +59,8 @@ def read_string(s: Source, place: str) -> str:
         if at < 0:
             return _unended(s, begin, quote, place, inner)
         if follows.match(text, at + 1) and (not inner or _brackets_fit(s, at + 1)):
+            if text[at] in "“‘" and chars.blanks.fullmatch(text, at + 1):
+                raise s.cut()  # an opening mark at the very end opens something
             break
         if place == KEY:
             raise _no_key(s, at + 1)
@@ -128,13 +132,8 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
     unclear = Refusal(f"it is not clear where the text of `{s.key}` ends: it has quotes that are not escaped")
     if quote in chars.APOSTROPHES + "‘‚":
         inner = [at for at in inner if not (text[at - 1].isalpha() and text[at + 1 : at + 2].isalpha())]
-    if len(inner) % 2 and not all(_is_measure_mark(text, at) for at in inner):
+    if (len(inner) % 2 and not all(_is_measure_mark(text, at) for at in inner)) or any(_LIKE_A_CLOSER.match(text, at + 1) for at in inner[::2]):
         raise unclear
-    if inner:
-        first = inner[0]
-        listed = _LISTED.match(text, first + 1)
-        if listed and (first == begin or text[first - 1] not in _BEFORE_OPENER):
-            raise unclear
     if chars.pair_inside.search(text, begin, end):
         raise unclear
     s.guessed = True
@@ -172,7 +171,8 @@ def _triple(s: Source, quote: str, place: str) -> str:
     if found is None:
         raise Refusal(f"it is not clear where the text of `{s.key}` ends: it starts with three quotes")
     end, raw = found.end(), found[1]
-    if s.text.startswith(quote, end) or not _FOLLOWS[place].match(s.text, end):
+    fits = _FOLLOWS[place].match(s.text, end) and not s.text.startswith(quote, end)
+    if not fits or _STRUCTURE_FIRST.match(raw):
         raise Refusal(f"it is not clear where the text of `{s.key}` ends: it starts with three quotes")
     s.pos = end
     s.step("triple quotes")
