@@ -113,7 +113,7 @@ def test_what_json5_reads_we_read_to_the_same_value(document: str) -> None:
 
 
 def readings(source: str) -> set[str]:
-    """The input, and what it says when one to three levels of escaping are taken off, one way or the other."""
+    """The input, and what it says when one to three levels of escaping are taken off."""
     tables = [
         {"n": "\n", "r": "\r", "t": "\t", '"': '"', "'": "'", "\\": "\\"},
         {"n": "\n", "r": "\r", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f"}

@@ -154,7 +154,7 @@ def _check_behind(s: Source, value: dict[str, Any]) -> None:
 
 
 def _ends_like_whole(value: dict[str, Any], ends: str) -> bool:
-    """Whether a quote behind the object is only loose: `{"command": "echo "}"}` may go on, `"ls"}"` does not."""
+    """Whether a quote behind the object is only loose: the text of `"echo "}"}` may go on, `"ls"}"` ended."""
     last: Any = value
     while isinstance(last, dict | list) and last:
         last = list(last.values())[-1] if isinstance(last, dict) else last[-1]

@@ -2,9 +2,8 @@
 
 JSON5 deletes the backslash of an escape that it does not know, which turns `\\d+` into `d+` and
 `D:\\projects` into `D:projects`. Here an unknown escape keeps it, and says that its author does not escape
-backslashes: in such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal as a
-whole. Where
-both readings are likely, the string is refused.
+backslashes: in such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal
+as a whole. Where both readings are likely, the string is refused.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def _decode_walking(raw: str, quote: str) -> tuple[str, bool]:
 
 
 def _drive_path(raw: str) -> str:
-    """`C:\\Users\\bob` is literal as a whole; `C:\\new\\docs` has only escapes in it, and may be two lines."""
+    """`C:\\Users\\bob` is literal as a whole; `C:\\new\\docs` has only escapes in it: maybe two lines."""
     escapes = set(_ESCAPE.findall(raw))
     if all(e in _KNOWN or len(e) > 1 for e in escapes):
         raise Refusal("a Windows path has backslashes that may be escapes")

@@ -132,8 +132,10 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
     unclear = Refusal(f"it is not clear where the text of `{s.key}` ends: it has quotes that are not escaped")
     if quote in chars.APOSTROPHES + "‘‚":
         inner = [at for at in inner if not (text[at - 1].isalpha() and text[at + 1 : at + 2].isalpha())]
-    if (len(inner) % 2 and not all(_is_measure_mark(text, at) for at in inner)) or any(_LIKE_A_CLOSER.match(text, at + 1) for at in inner[::2]):
-        raise unclear
+    if not all(_is_measure_mark(text, at) for at in inner):
+        askew = any(_LIKE_A_CLOSER.match(text, at + 1) for at in inner[::2])
+        if askew or len(inner) % 2:
+            raise unclear
     if chars.pair_inside.search(text, begin, end):
         raise unclear
     s.guessed = True
@@ -142,7 +144,7 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
 
 def _is_measure_mark(text: str, at: int) -> bool:
     """`32" display`: inches and seconds come alone."""
-    return text[at - 1].isdigit() and not text[at + 1 : at + 2].isalnum()
+    return text[at - 1].isdigit() and text[at + 1 : at + 2] in " )]"
 
 
 def _brackets_fit(s: Source, at: int) -> bool:
