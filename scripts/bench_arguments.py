@@ -117,7 +117,9 @@ def exponent(sizes: list[int], times: list[float]) -> float:
     """The slope of log time over log size, from the first size on which the fixed cost no longer shows."""
     xs, ys = [math.log(size) for size in sizes[1:]], [math.log(spent) for spent in times[1:]]
     mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / sum((x - mean_x) ** 2 for x in xs)
+    return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / sum(
+        (x - mean_x) ** 2 for x in xs
+    )
 
 
 def run() -> list[dict[str, Any]]:
@@ -171,7 +173,8 @@ def main() -> int:
                 f"{row['kind']:14}{row['size']:10,}{row['us']:12,.0f}{row['ratio']:14.2f}"
                 f"{row['exponent']:10.2f}  {row['status']}"
             )
-    print(f"\n{'within':12}{'kind':20}{'size':>10}{'ms':>9}{'limit':>7}  status")
+    print()
+    print(f"{'within':12}{'kind':20}{'size':>10}{'ms':>9}{'limit':>7}  status")
     for row in rows:
         if row["bench"] != "arguments":
             print(

@@ -121,9 +121,7 @@ def readings(source: str) -> set[str]:
     ]
     found = {source}
     for _ in range(3):
-        for known in found:
-            for table in tables:
-                found.add(unescaped(known, table))
+        found |= {unescaped(known, table) for known in found for table in tables}
     return found
 
 

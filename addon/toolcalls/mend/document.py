@@ -57,7 +57,7 @@ def _next_object(s: Source) -> int | None:
 def _object(s: Source) -> dict[str, Any]:
     """At C speed where it is JSON, which it mostly is when only its surroundings are wrong."""
     start = s.pos
-    if s.text[start] == "{":
+    if s.text[start] == "{" and not (s.tried and not s.text[:start].strip()):
         try:
             value, end = read_prefix(s.text, start)
         except json.JSONDecodeError:
@@ -110,7 +110,7 @@ def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
 
 
 def _tell_around(s: Source, around: str) -> None:
-    plain = chars.blanks.sub(" ", around).strip()
+    plain = around[chars.blanks.match(around).end() :]  # type: ignore[union-attr]
     if not plain:
         s.step("invisible characters")
     elif "```" in around or "~~~" in around or plain.strip("`") == "":
@@ -126,7 +126,7 @@ def _check_behind(s: Source, value: dict[str, Any]) -> None:
     bare = rest.strip(" \t\r\n")
     if not bare:
         return
-    if not chars.blanks.sub("", bare):
+    if chars.blanks.fullmatch(bare):
         s.step("invisible characters")
         return
     if s.guessed:

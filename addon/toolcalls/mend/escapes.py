@@ -35,13 +35,15 @@ _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 drive_in_text = re.compile(r'"[A-Za-z]:\\[^\\"]')
 
 
-def decode(raw: str, quote: str) -> tuple[str, bool]:
+def decode(raw: str, quote: str, *, bare_quotes: bool = True) -> tuple[str, bool]:
     """The meaning of `raw`, and whether any escape in it was not JSON's."""
     if "\\" not in raw:
         return raw, False
     if _DRIVE_PATH.fullmatch(raw):
         return _drive_path(raw), True
     if _JSON_OR_APOSTROPHE.fullmatch(raw) and "\0" not in raw and (quote == "'" or "\\'" not in raw):
+        if quote == '"' and not bare_quotes:
+            return scan_string(f'"{raw}"', 1)[0], False
         return scan_string(_as_json(raw), 1)[0], False
     return _decode_walking(raw.replace(r"\`", "`") if quote == "`" else raw, quote)
 

@@ -23,11 +23,10 @@ _FOLLOWS = {
     ARRAY: chars.after_value_in_array,
     TUPLE: chars.after_value_in_tuple,
 }
-# Quotes that two characters can close: from inside the string to the next of them.
-_EITHER = {
+# From inside a string to the next quote that could close it.
+_TO_CLOSER = {
     closers: re.compile(rf"[^{closers}\\]*+(?:\\[\s\S][^{closers}\\]*+)*+")
     for closers in chars.CLOSERS.values()
-    if len(closers) > 1
 }
 _TRIPLE = {
     quote: re.compile(rf"{quote * 3}((?:[^{quote}\\]++|\\[\s\S]|{quote}(?!{quote}{quote}))*+){quote * 3}")
@@ -64,13 +63,13 @@ def read_string(s: Source, place: str) -> str:
             break
         if place == KEY:
             raise _no_key(s, at + 1)
-        s.spend(SLOW)
+        s.spend(1)
         inner.append(at)
         at += 1
     s.pos = at + 1
     if inner:
         _prove_guess(s, begin, at, quote, inner)
-    value = _decoded(s, text[begin:at], quote)
+    value = _decoded(s, text[begin:at], quote, bare_quotes=bool(inner))
     if quote == "`" and "${" in value:
         raise Refusal("a JavaScript template has a placeholder in it")
     return value
@@ -79,18 +78,26 @@ def read_string(s: Source, place: str) -> str:
 def _next_closer(text: str, at: int, closers: str) -> int:
     """The next quote that no backslash escapes, or -1. `find` is five times as fast here as a pattern."""
     if len(closers) > 1:
-        found = _EITHER[closers].match(text, at)
-        end = found.end() if found else at
-        return end if end < len(text) and text[end] != "\\" else -1
-    begin = at
+        return _walk_to_closer(text, at, closers)
+    begin, aligned, escaped = at, at, 0
     while (at := text.find(closers, at)) >= 0:
+        if at - begin < 8 * escaped:
+            return _walk_to_closer(text, aligned, closers)
         slash = at
         while slash > begin and text[slash - 1] == "\\":
             slash -= 1
         if (at - slash) % 2 == 0:
             return at
         at += 1
+        aligned = at
+        escaped += 1
     return -1
+
+
+def _walk_to_closer(text: str, at: int, closers: str) -> int:
+    found = _TO_CLOSER[closers].match(text, at)
+    end = found.end() if found else at
+    return end if end < len(text) and text[end] != "\\" else -1
 
 
 def _no_key(s: Source, after: int) -> Refusal:
@@ -110,8 +117,8 @@ def _tell_quotes(s: Source, quote: str) -> None:
         s.step("typographic quotes")
 
 
-def _decoded(s: Source, raw: str, quote: str) -> str:
-    value, told = decode(raw, quote)
+def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> str:
+    value, told = decode(raw, quote, bare_quotes=bare_quotes)
     if told:
         s.step("invalid escapes")
     return value
