@@ -102,9 +102,11 @@ def _build(view: View, value: dict[str, Any], keys: tuple[str, ...]) -> dict[str
         here, place = built, view
         for step in steps[:-1]:
             child = place.child(step) if step in place.properties else None
-            if child is None or OBJECT not in child.types or not child.keys_known:
+            if child is None or OBJECT not in child.types:
                 return None
-            place = child
+            place = child.narrowed(OBJECT)
+            if not place.keys_known:
+                return None
             here = here.setdefault(step, {})
             if not isinstance(here, dict):
                 return None

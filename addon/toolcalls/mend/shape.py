@@ -151,9 +151,15 @@ class _Mending:
             result, steps = next(iter(readings.values()))
             self._steps += steps
             return result
-        if readings or not before or not isinstance(value, dict):
+        if readings or not before or not isinstance(value, (dict, list)):
             return value
-        result = self._mend_children(view.without_unions(), value, path, depth)
+        narrowed = view.narrowed(type_of(value))
+        if narrowed is not view:
+            result = self._mend(narrowed, value, path, key, depth + 1)
+        elif isinstance(value, dict):
+            result = self._mend_children(view.without_unions(), value, path, depth)
+        else:
+            return value
         if result is not value and self._violations(view, result) > before:
             self._undo(mark)
             return value

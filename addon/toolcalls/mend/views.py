@@ -96,6 +96,13 @@ class View:
         """This view with its one union decided."""
         return _flat((*(_bare(part) for part in self.parts), branch))
 
+    def narrowed(self, kind: str) -> View:
+        """This view for values of one type: its one union decided, where one branch alone takes that type."""
+        if len(self.unions) != 1:
+            return self
+        branches = [branch for branch in self.unions[0] if kind in possible(branch)]
+        return self.chosen(branches[0]) if len(branches) == 1 else self
+
     def without_unions(self) -> View:
         return _flat(tuple(_bare(part) for part in self.parts))
 
