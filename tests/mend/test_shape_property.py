@@ -15,7 +15,9 @@ from toolcalls.mend.shape import mend_shape
 from toolcalls.tools import Tool
 
 SETTINGS = settings(
-    max_examples=int(os.environ.get("TOOLFIX_EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+    max_examples=int(os.environ.get("TOOLFIX_EXAMPLES", "60")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 
 
@@ -116,7 +118,9 @@ def test_an_enum_member_in_another_case_comes_back(
     call: tuple[dict[str, Any], dict[str, Any]], data: st.DataObject
 ) -> None:
     schema, value = call
-    place = pick(data, [p for p in places(schema, value, schema) if "enum" in p.schema and p.value is not None])
+    place = pick(
+        data, [p for p in places(schema, value, schema) if "enum" in p.schema and p.value is not None]
+    )
     change = data.draw(st.sampled_from([str.upper, str.title, lambda s: s.replace("_", " "), _spaced]))
     damaged = change(place.value)
     assume(damaged not in place.schema["enum"])
@@ -228,7 +232,8 @@ NOISE = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
         st.dictionaries(
-            st.sampled_from(["alpha", "Beta_Two", "gamma_ray", "alpha.epsilon", "args", "zeta9", "path"]), inner
+            st.sampled_from(["alpha", "Beta_Two", "gamma_ray", "alpha.epsilon", "args", "zeta9", "path"]),
+            inner,
         ),
     ),
     max_leaves=8,
