@@ -21,7 +21,7 @@ Kind = Literal["function", "custom", "server"]
 _MAX_NESTING = 4
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)  # not frozen: that costs four times as much to make, for each tool of each request
 class Tool:
     name: str
     schema: Schema | None = None
@@ -29,16 +29,14 @@ class Tool:
     kind: Kind = "function"
     """`custom`: its input is free text, never JSON to mend. `server`: the host runs it, not the client."""
     namespace: str | None = None
-    _prepared: list[Node] = field(default_factory=list, init=False, repr=False, compare=False)
+    _prepared: Node | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def prepared(self) -> Node | None:
         """The schema, ready to be asked; None where there is none."""
-        if self.schema is None or self.kind != "function":
-            return None
-        if not self._prepared:
-            self._prepared.append(prepared(self.schema))
-        return self._prepared[0]
+        if self._prepared is None and self.schema is not None and self.kind == "function":
+            self._prepared = prepared(self.schema)
+        return self._prepared
 
     @property
     def view(self) -> View | None:
@@ -101,20 +99,22 @@ class Tools:
         return len(self._by_name) + sum(map(len, self._by_namespace.values()))
 
 
-def _declared(request: object) -> Iterator[Tool]:
+def _declared(request: object) -> list[Tool]:
+    found: list[Tool] = []
     if not isinstance(request, dict):
-        return
+        return found
     for key in ("tools", "functions"):
-        yield from _entries(request.get(key), None, 0)
+        _gather(found, request.get(key), None, 0)
     items = request.get("input")
     if isinstance(items, list):
         # Codex's built-in models: tools declared in the conversation, the latest last.
         for item in items:
             if isinstance(item, dict) and item.get("type") == "additional_tools":
-                yield from _entries(item.get("tools"), None, 0)
+                _gather(found, item.get("tools"), None, 0)
+    return found
 
 
-def _entries(entries: object, namespace: str | None, depth: int) -> Iterator[Tool]:
+def _gather(found: list[Tool], entries: object, namespace: str | None, depth: int) -> None:
     if not isinstance(entries, list) or depth > _MAX_NESTING:
         return
     for entry in entries:
@@ -124,25 +124,22 @@ def _entries(entries: object, namespace: str | None, depth: int) -> Iterator[Too
         if kind == "namespace":
             name = entry.get("name")
             if isinstance(name, str) and name:
-                yield from _entries(entry.get("tools"), name, depth + 1)
+                _gather(found, entry.get("tools"), name, depth + 1)
             continue
         tool = _tool(entry, kind, namespace)
         if tool is not None:
-            yield tool
+            found.append(tool)
 
 
 def _tool(entry: dict[str, Any], kind: object, namespace: str | None) -> Tool | None:
-    body = entry
-    if isinstance(kind, str) and isinstance(entry.get(kind), dict):
-        body = entry[kind]  # Chat: {"type": "function", "function": {…}}, and the same for "custom"
-    elif isinstance(entry.get("function"), dict):
-        body = entry["function"]
+    inner = entry.get("custom" if kind == "custom" else "function")
+    body = inner if isinstance(inner, dict) else entry  # Chat: {"type": "function", "function": {…}}
     name = body.get("name")
-    schema = None
-    for key in ("parameters", "input_schema", "inputSchema"):
-        if isinstance(body.get(key), dict):
-            schema = body[key]
-            break
+    schema = body.get("parameters")
+    if not isinstance(schema, dict):
+        schema = body.get("input_schema")
+        if not isinstance(schema, dict):
+            schema = None
     if isinstance(name, str) and name:
         if schema is None and kind == "custom":
             return Tool(name, None, "custom", namespace)

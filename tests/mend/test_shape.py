@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-
 from toolcalls.mend.shape import ShapeMended, mend_shape
 from toolcalls.tools import Tool
 

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-
-from tests.mend.schemas import Place, calls, objects, places, replaced
 from toolcalls.mend.shape import mend_shape
 from toolcalls.tools import Tool
+
+from tests.mend.schemas import Place, calls, objects, places, replaced
 
 SETTINGS = settings(
     max_examples=int(os.environ.get("TOOLFIX_EXAMPLES", "60")),
@@ -106,7 +106,7 @@ def test_a_single_item_in_place_of_an_array_comes_back(
 
 
 def _has_one_reading(item: Any) -> bool:
-    """A string may hold a list, or be a container as text; an object without a declared key proves nothing."""
+    """A string may hold a list or be a container as text; an object without a declared key proves nothing."""
     if isinstance(item, str):
         return bool(item.strip()) and not set(item) & set(",;\n\r\t") and item.lstrip()[0] not in "[{"
     return not isinstance(item, dict) or any(key not in ("undeclared", "x.y") for key in item)

@@ -12,6 +12,7 @@ from typing import Any
 from toolcalls.mend.schema import ARRAY, FRACTION, INTEGER, OBJECT, STRING, Node, equality_key, type_of
 
 _MAX_DEPTH = 100
+_CONTAINERS = frozenset({ARRAY, OBJECT})
 _MAX_UNIQUE = 2_000
 
 
@@ -22,11 +23,14 @@ class Exhausted(Exception):
 class Check:
     """Counts violations within one budget of node visits."""
 
-    __slots__ = ("_unsure", "_work")
+    __slots__ = ("_known", "_unsure", "_work")
 
     def __init__(self, work: int = 200_000) -> None:
         self._work = work
         self._unsure = False
+        # What was counted for a container stays true as long as nobody changes it, and nobody does: mending
+        # makes new containers around the old ones. The value is kept so that its id is not given away.
+        self._known: dict[tuple[int, int], tuple[int, bool, Node, Any]] = {}
 
     def spend(self, work: int) -> None:
         self._work -= work
@@ -52,6 +56,26 @@ class Check:
         self._work -= 1
         if self._work < 0:
             raise Exhausted
+        kind = type_of(value)
+        if node.only_types is not None:
+            return kind not in node.only_types
+        if kind in _CONTAINERS and value:
+            return self._count_container(node, value, kind, depth)
+        return self._count_own(node, value, kind, depth)
+
+    def _count_container(self, node: Node, value: Any, kind: str, depth: int) -> int:
+        key = (id(node), id(value))
+        known = self._known.get(key)
+        if known is None:
+            outer, self._unsure = self._unsure, False
+            count = self._count_own(node, value, kind, depth)
+            known = (count, self._unsure, node, value)
+            self._unsure = outer
+            self._known[key] = known
+        self._unsure |= known[1]
+        return known[0]
+
+    def _count_own(self, node: Node, value: Any, kind: str, depth: int) -> int:
         if depth > _MAX_DEPTH:
             self._unsure = True
             return 0
@@ -59,7 +83,6 @@ class Check:
             self._unsure = True
         if value is None and node.nullable:
             return 0
-        kind = type_of(value)
         count = 0
         if node.types is not None and kind not in node.types:
             count += 1
@@ -68,12 +91,13 @@ class Check:
         if kind == OBJECT:
             count += self._count_object(node, value, depth)
         elif kind == STRING:
-            count += self._count_string(node, value)
+            if node.limits or node.pattern is not None:
+                count += self._count_string(node, value)
         elif kind == ARRAY:
             count += self._count_array(node, value, depth)
         elif node.limits and kind in (INTEGER, FRACTION):
             count += self._count_number(node, value)
-        return count + self._count_applied(node, value, depth)
+        return count + self._count_applied(node, value, depth) if node.applies else count
 
     def _count_applied(self, node: Node, value: Any, depth: int) -> int:
         count = 0
@@ -117,13 +141,21 @@ class Check:
         return True
 
     def _count_object(self, node: Node, value: dict[str, Any], depth: int) -> int:
-        count = sum(name not in value for name in node.required)
+        count = 0
+        for name in node.required:
+            if name not in value:
+                count += 1
         surplus = False
         if node.properties or node.pattern_properties or node.additional is not None or node.closed:
             for key, item in value.items():
                 part = node.properties.get(key)
                 if part is not None:
-                    count += self._count(part, item, depth + 1)
+                    if part.only_types is not None:
+                        count += type_of(item) not in part.only_types
+                    else:
+                        count += self._count(part, item, depth + 1)
+                    if not node.pattern_properties:
+                        continue
                 covered = part is not None
                 for pattern, patterned in node.pattern_properties:
                     found = pattern.matches(key)

@@ -40,7 +40,7 @@ def drifted(view: View, value: dict[str, Any]) -> list[Rename]:
     missing = [name for name in view.required if name not in value and name in view.properties]
     if not missing or not view.keys_known or len(value) > _MAX_KEYS:
         return []
-    absent = [name for name in view.properties if name not in value]
+    absent = [(name, folded) for name, folded in view.folded.items() if name not in value]
     renames: list[Rename] = []
     claimed: dict[str, int] = {}
     for source in value:
@@ -49,10 +49,10 @@ def drifted(view: View, value: dict[str, Any]) -> list[Rename]:
         folded = fold(source)
         if not folded:
             continue
-        targets = [name for name in absent if fold(name) == folded]
+        targets = [name for name, other in absent if other == folded]
         if not targets:
             row = _SYNONYMS.get(folded, frozenset())
-            targets = [name for name in absent if fold(name) in row]
+            targets = [name for name, other in absent if other in row]
         for target in targets:
             claimed[target] = claimed.get(target, 0) + 1
         if len(targets) == 1:

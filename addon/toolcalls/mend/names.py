@@ -24,7 +24,7 @@ _LEADING_TOKENS: Final = re.compile(r"\A(?:\s*<[^<>]{0,80}>)+")
 _PAIR: Final = re.compile(r"\s*<arg_key>([^<>]*)</arg_key>\s*<arg_value>", re.ASCII)
 _VALUE_END: Final = "</arg_value>"
 _AFTER_PAIRS: Final = re.compile(r"\s*(?:</tool_call>\s*)?\Z")
-_JSON_AFTER_TOKENS: Final = re.compile(r"\A(?:<\|[^<>|]{0,80}\|>\s*\w*\s*)+(?=\{)")
+_JSON_AFTER_TOKENS: Final = re.compile(r"\A(?:<\|[^<>|]{0,80}\|>[\w\s]*)+(?=\{)")
 _CALL_INDEX: Final = re.compile(r"\A(.+):\d{1,4}\Z", re.DOTALL)
 _PREFIX: Final = re.compile(r"\A[\w\-]+(?:[.:/][\w\-]+)*[.:/]{1,2}\Z")
 _MCP: Final = "mcp__"
@@ -185,7 +185,7 @@ def _without_tokens(name: str) -> tuple[str, dict[str, str] | str | None] | None
     json_text = _JSON_AFTER_TOKENS.match(tail)
     if json_text:
         return bare, tail[json_text.end() :]
-    if "<arg_key>" in tail or "<arg_value>" in tail:
+    if "<arg_key>" in tail or "<arg_value>" in tail or "{" in tail:
         return None
     return bare, None
 

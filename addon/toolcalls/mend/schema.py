@@ -9,7 +9,7 @@ the same schema and are never changed after they are made.
 from __future__ import annotations
 
 import json
-import marshal
+import pickle
 from collections import OrderedDict
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -36,7 +36,16 @@ _TYPES: Final[Mapping[str, frozenset[str]]] = {
 
 _MAX_NODES = 10_000
 _MAX_CACHED = 512
+_MAX_KEY = 8_192
 _MAX_CHAIN = 40
+
+# Formats whose grammar has no empty string.
+_NEVER_EMPTY: Final = frozenset(
+    {
+        *("date-time", "date", "time", "duration", "email", "idn-email", "hostname", "idn-hostname"),
+        *("ipv4", "ipv6", "uri", "url", "iri", "uuid"),
+    }
+)
 
 # Keywords that can make a value invalid in a way that is not followed here.
 _UNKNOWN_KEYWORDS: Final = frozenset(
@@ -58,19 +67,21 @@ class Node:
         "additional",
         "all_of",
         "any_of",
+        "applies",
         "closed",
         "contains",
         "default",
         "dependent",
         "else_",
         "enum",
-        "format",
         "if_",
         "items",
         "limits",
+        "never_empty",
         "not_",
         "nullable",
         "one_of",
+        "only_types",
         "pattern",
         "pattern_properties",
         "possible_types",
@@ -79,6 +90,7 @@ class Node:
         "property_names",
         "ref",
         "required",
+        "some_never_empty",
         "then",
         "types",
         "unique",
@@ -112,13 +124,47 @@ class Node:
         self.contains: Node | None = None
         self.unique = False
         self.pattern: Pattern | None = None
-        self.format: str | None = None
+        self.never_empty = False
+        """Its format has no empty string."""
+        self.some_never_empty = False
+        """The same, for the root of a schema and anywhere in it."""
         self.limits: dict[str, int | float] = {}
         self.unknown = False
         """It holds something that is not followed here: it may forbid more than we know."""
+        self.only_types: frozenset[str] | None = None
+        """Set where the types are all that it says."""
+        self.applies = False
+        """It has applicators: `$ref`, `allOf` and the like."""
         self.possible_types: frozenset[str] | None = None
         self.view: Any = None
         """Where `views` keeps what it derived from this node."""
+
+    def settle(self) -> None:
+        """Note what makes checking fast, once all fields are set."""
+        self.applies = bool(
+            self.ref or self.all_of or self.any_of or self.one_of or self.not_ or self.if_
+        )  # fmt: skip
+        says_more = (
+            self.applies
+            or self.unknown
+            or self.nullable
+            or self.enum is not None
+            or self.properties
+            or self.required
+            or self.pattern_properties
+            or self.additional is not None
+            or self.closed
+            or self.property_names is not None
+            or self.dependent
+            or self.prefix
+            or self.items is not None
+            or self.contains is not None
+            or self.unique
+            or self.pattern is not None
+            or self.limits
+        )
+        if not says_more:
+            self.only_types = EVERY_TYPE if self.types is None else self.types
 
 
 class Members:
@@ -137,13 +183,22 @@ class Members:
         return equality_key(value) in self._keys
 
 
+_KINDS: Final[Mapping[type, str]] = {
+    str: STRING,
+    dict: OBJECT,
+    list: ARRAY,
+    int: INTEGER,
+    bool: BOOLEAN,
+    type(None): NULL,
+}
+
+
 def type_of(value: object) -> str:
+    kind = _KINDS.get(type(value))
+    if kind is not None:
+        return kind
     if isinstance(value, str):
         return STRING
-    if value is None:
-        return NULL
-    if isinstance(value, bool):
-        return BOOLEAN
     if isinstance(value, int):
         return INTEGER
     if isinstance(value, float):
@@ -202,9 +257,11 @@ _cache_lock = Lock()
 def prepared(schema: Mapping[str, Any]) -> Node:
     """The node of a schema. Agents send the same tools with each request: they are prepared once."""
     try:
-        key = blake2b(marshal.dumps(dict(schema), 0), digest_size=16).digest()
-    except ValueError:  # nested beyond marshal's limit, or not plain data
+        key = pickle.dumps(schema, 5)
+    except (RecursionError, pickle.PicklingError):
         return prepare(schema)
+    if len(key) > _MAX_KEY:
+        key = blake2b(key).digest()
     with _cache_lock:
         node = _cache.get(key)
         if node is not None:
@@ -237,6 +294,9 @@ class _Preparation:
         root = self._node(self._root)
         while self._waiting:
             self._fill(*self._waiting.pop())
+        for node in self._made.values():
+            node.settle()
+        root.some_never_empty = any(node.never_empty for node in self._made.values())
         return root
 
     def _node(self, schema: object) -> Node:
@@ -288,8 +348,8 @@ class _Preparation:
             node.unknown = True
         if "pattern" in schema:
             node.pattern = prepare_pattern(schema["pattern"])
-        if isinstance(schema.get("format"), str):
-            node.format = schema["format"]
+        if isinstance(schema.get("format"), str) and schema["format"] in _NEVER_EMPTY:
+            node.never_empty = True
         for keyword in _LIMITS:
             limit = schema.get(keyword)
             if isinstance(limit, (int, float)) and not isinstance(limit, bool):

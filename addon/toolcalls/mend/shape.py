@@ -57,12 +57,10 @@ class _Mending:
         self._mend_text = mend_text
         self._check = Check()
         self._steps: list[str] = []
-        self._walk_valid = False
 
     def run(self, value: dict[str, Any]) -> ShapeMended:
         before = self._check.violations(self._root, value)
-        self._walk_valid = _has_quiet_defect(value)
-        if not before and not self._walk_valid:
+        if not before and not self._has_quiet_defect(value):
             return ShapeMended(value)
         view = view_of(self._root)
         result: Any = value
@@ -92,7 +90,6 @@ class _Mending:
             if not isinstance(inner, dict):
                 return value
             steps.append(f"arguments taken out of `{key}`")
-            self._walk_valid = self._walk_valid or _has_quiet_defect(inner)
             mark = len(self._steps)
             mended = self._mend(view, inner, "", None, 0)
             if self._is_the_call(view, mended, before):
@@ -115,8 +112,9 @@ class _Mending:
         if depth > _MAX_DEPTH:
             return value
         before = self._violations(view, value)
-        if not before and not self._walk_valid:
+        if not before and not self._has_quiet_defect(value):
             return value
+        self._check.spend(5 + len(view.parts))
         mark = len(self._steps)
         if len(view.unions) == 1:
             return self._mend_union(view, value, before, path, key, depth)
@@ -142,6 +140,7 @@ class _Mending:
             branches = (open_branches[0],)
         readings: dict[Any, tuple[Any, list[str]]] = {}
         for branch in branches:
+            self._check.spend(100)
             result = self._mend(view.chosen(branch), value, path, key, depth + 1)
             steps = self._steps[mark:]
             self._undo(mark)
@@ -202,7 +201,6 @@ class _Mending:
             return text
         mark = len(self._steps)
         self._done(container, f"{type_of(container)} from a string", path)
-        self._walk_valid = self._walk_valid or _has_quiet_defect(container)
         result = self._mend(view, container, path, key, depth + 1)
         if self._violations(view, result):
             self._undo(mark)
@@ -314,6 +312,26 @@ class _Mending:
                 result[index] = mended
         return result
 
+    def _has_quiet_defect(self, value: Any) -> bool:
+        """Whether there is anything that the schema admits and that is mended all the same."""
+        if not isinstance(value, (dict, list)):
+            return isinstance(value, float) and value.is_integer()
+        waiting: list[Any] = [value]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, dict):
+                for key, inner in item.items():
+                    if inner == "":
+                        if key in self._drop_empty or self._root.some_never_empty:
+                            return True
+                    elif isinstance(inner, (dict, list, float)):
+                        waiting.append(inner)
+            elif isinstance(item, list):
+                waiting.extend(inner for inner in item if isinstance(inner, (dict, list, float)))
+            elif item.is_integer():
+                return True
+        return False
+
     def _violations(self, view: View, value: Any) -> int:
         return self._check.violations(view.node, value)
 
@@ -324,21 +342,3 @@ class _Mending:
 
 def _join(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
-
-
-def _has_quiet_defect(value: Any) -> bool:
-    """Whether there is anything that the schema admits and that is mended all the same."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            for inner in item.values():
-                if isinstance(inner, (dict, list, float)):
-                    waiting.append(inner)
-                elif inner == "":
-                    return True
-        elif isinstance(item, list):
-            waiting.extend(inner for inner in item if isinstance(inner, (dict, list, float)))
-        elif isinstance(item, float) and item.is_integer():
-            return True
-    return False

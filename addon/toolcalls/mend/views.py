@@ -9,23 +9,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from toolcalls.mend.fold import fold
 from toolcalls.mend.schema import STRING, Node, possible
 
 _MAX_PARTS = 200
-
-# Formats whose grammar has no empty string.
-_NEVER_EMPTY: Final = frozenset(
-    {
-        *("date-time", "date", "time", "duration", "email", "idn-email", "hostname", "idn-hostname"),
-        *("ipv4", "ipv6", "uri", "url", "iri", "uuid", "json-pointer-uri", "byte-size"),
-    }
-)
 
 
 class View:
     """`parts` all hold; of each of the `unions` at least one branch does."""
 
-    __slots__ = ("_children", "_own", "node", "parts", "properties", "required", "types", "unions")
+    __slots__ = ("_children", "_folded", "_own", "node", "parts", "properties", "required", "types", "unions")
 
     def __init__(self, parts: tuple[Node, ...], unions: tuple[tuple[Node, ...], ...], node: Node) -> None:
         self.parts = parts
@@ -41,12 +34,20 @@ class View:
             for name in part.properties:
                 self.properties[name] = (*self.properties.get(name, ()), part.properties[name])
         self._children: dict[str, View] = {}
+        self._folded: dict[str, str] | None = None
         self._own = not any(part.unknown or part.if_ or part.not_ for part in parts)
 
     @property
     def keys_known(self) -> bool:
         """Every key that can be declared here is in sight: no open union, no condition, nothing unknown."""
         return self._own and not self.unions
+
+    @property
+    def folded(self) -> dict[str, str]:
+        """The declared names and their foldings."""
+        if self._folded is None:
+            self._folded = {name: fold(name) for name in self.properties}
+        return self._folded
 
     def declares(self, key: str) -> bool:
         """Whether the schema says anything about this key; in doubt it does."""
@@ -112,11 +113,7 @@ class View:
         return None if found is None else tuple(dict.fromkeys(found))
 
     def forbids_empty_by_format(self) -> bool:
-        return (
-            STRING in self.types
-            and not self.unions
-            and any(part.format in _NEVER_EMPTY for part in self.parts)
-        )
+        return STRING in self.types and not self.unions and any(part.never_empty for part in self.parts)
 
 
 def view_of(*nodes: Node) -> View:
@@ -150,6 +147,7 @@ def _flat(nodes: tuple[Node, ...]) -> View:
     else:
         whole = Node()
         whole.all_of = nodes
+        whole.settle()
     return View(tuple(parts), tuple(unions), whole)
 
 
@@ -161,10 +159,13 @@ def _bare(node: Node) -> Node:
     for name in Node.__slots__:
         if name not in _DERIVED:
             setattr(bare, name, getattr(node, name))
+    bare.settle()
     return bare
 
 
-_DERIVED: Final = frozenset({"ref", "all_of", "any_of", "one_of", "view", "possible_types"})
+_DERIVED: Final = frozenset(
+    {"ref", "all_of", "any_of", "one_of", "view", "possible_types", "applies", "only_types"}
+)
 
 
 def _strings(node: Node, depth: int) -> tuple[str, ...] | None:
