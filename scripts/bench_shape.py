@@ -90,7 +90,7 @@ def _best(work: Callable[[], object], seconds: float = 0.4) -> float:
     return best
 
 
-def _call(name: str, value: dict[str, Any], limit: float = 1000.0) -> dict[str, Any]:
+def _call(name: str, value: dict[str, Any], limit: float | None = 1000.0) -> dict[str, Any]:
     schema = _tool(0)["function"]["parameters"]
 
     def work() -> None:
@@ -127,8 +127,8 @@ def _reading() -> list[dict[str, Any]]:
     rows = [
         ("read only (each request)", _best(lambda: Tools.read(request)), 1.5),
         ("read, one name mended, its schema from the cache", _best(one_call), 1.5),
-        ("read, all schemas from the cache", _best(prepare_all), 1.5),
-        ("read, all schemas prepared for the first time", _best(cold), None),
+        ("read, every schema from the cache", _best(prepare_all), None),
+        ("read, every schema prepared for the first time", _best(cold), None),
     ]
     return [
         {
@@ -143,23 +143,19 @@ def _reading() -> list[dict[str, Any]]:
 
 
 def run() -> list[dict[str, Any]]:
-    valid = {"file_path": "/src/main.py", "mode": "write", "edits": _edits(100)}
+    edits = _edits(75)
+    valid = {"file_path": "/src/main.py", "mode": "write", "edits": edits}
+    drifted = [{"old_str": edit["old_string"], "new_str": edit["new_string"]} for edit in edits]
     return [
         _call("valid", valid),
         _call("valid, one long string", {"file_path": "x" * 10_000}),
-        _call("edits as a string", {**valid, "edits": json.dumps(_edits(100))}),
+        _call("edits as a string", {**valid, "edits": json.dumps(edits)}),
+        _call("numbers as strings, an empty string", {**valid, "offset": "5", "limit": "7", "pages": ""}),
         _call(
-            "numbers as strings, drift, null",
-            {**valid, "file_path": "/a", "offset": "5", "limit": "7", "pages": ""},
-        ),
-        _call(
-            "every item drifted",
-            {
-                "path": "/a",
-                "edits": [{"old_str": e["old_string"], "new_str": e["new_string"]} for e in _edits(100)],
-            },
+            "a drifted name, an enum, a null", {"path": "/a", "mode": "Write", "offset": None, "edits": edits}
         ),
         _call("wrapped", {"arguments": valid}),
+        _call("every item broken", {"path": "/a", "edits": drifted}, None),
         *_reading(),
     ]
 
@@ -168,12 +164,9 @@ def main() -> None:
     for row in run():
         measured = row.get("ratio", row["microseconds"])
         shown = f"{measured:.2f}" if "ratio" in row else f"{measured:.0f}"
-        verdict = (
-            ""
-            if row["limit"] is None
-            else f"limit {row['limit']:g}, {'ok' if measured <= row['limit'] else 'OVER'}"
-        )
-        print(f"{row['what']:<88} {shown:>8} {row['unit']:<13} {verdict}")
+        limit = row["limit"]
+        verdict = "" if limit is None else f"limit {limit:g}, {'ok' if measured <= limit else 'OVER'}"
+        print(f"{row['what']:<90} {shown:>8} {row['unit']:<13} {verdict}")
 
 
 if __name__ == "__main__":
