@@ -20,7 +20,7 @@ SCALARS = st.one_of(
     st.booleans(),
     st.integers(-3, 12),
     st.sampled_from([0.5, 1.0, 2.5]),
-    st.sampled_from(["", "a", "ab", "abc", "1", "x-1"]),
+    st.sampled_from(["", "a", "A", "ab", "1", "x-1", "[1]", '{"a": 1}', "True", "2.0"]),
 )
 VALUES = st.recursive(
     SCALARS,
@@ -92,6 +92,35 @@ def test_what_it_is_certain_of_is_what_the_jsonschema_package_says(
     verdict = Check().admits(prepare(whole), value)
     if verdict is not None:
         assert verdict is Draft202012Validator(whole).is_valid(value)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.dictionaries(st.sampled_from(["a", "b", "c"]), WILD, min_size=1, max_size=3),
+    st.booleans(),
+    st.dictionaries(st.sampled_from(["a", "b", "c", "A", "a.b", "args"]), VALUES, max_size=3),
+)
+def test_against_any_schema_the_valid_stays_and_the_broken_gets_no_worse(
+    properties: dict[str, Any], closed: bool, value: dict[str, Any]
+) -> None:
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": ["a"],
+        "additionalProperties": not closed,
+        "$defs": {
+            "one": {"type": "string"},
+            "two": {"type": ["array", "integer"]},
+            "a/b": {"enum": ["a", "b"]},
+        },
+    }
+    validator = Draft202012Validator(schema)
+    before = len(list(validator.iter_errors(value)))
+    mended = mend_shape(value, Tool("t", schema))
+    if not before:
+        assert all(step.startswith("integer from a float") for step in mended.steps)
+        assert mended.value == value
+    assert len(list(validator.iter_errors(mended.value))) <= before
 
 
 @pytest.mark.parametrize(

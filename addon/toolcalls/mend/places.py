@@ -14,7 +14,7 @@ from typing import Any, Final
 from toolcalls.mend.contained import looks_like_container
 from toolcalls.mend.fold import fold_value
 from toolcalls.mend.schema import ARRAY, BOOLEAN, EVERY_TYPE, FRACTION, INTEGER, OBJECT, STRING, type_of
-from toolcalls.mend.views import View
+from toolcalls.mend.views import View, view_of
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?")
 _BOOLEANS: Final = {"true": True, "false": False}
@@ -91,9 +91,9 @@ def list_of_one(
     if isinstance(value, str):
         if admits_free_strings(item) and not _is_one_item(value, key):
             return None
-    elif kind == OBJECT and not any(name in item.properties for name in value):
-        branches = [branch for union in item.unions for branch in union]
-        if not any(name in branch.properties for branch in branches for name in value):
+    elif kind == OBJECT:
+        branches = [view_of(branch) for union in item.unions for branch in union]
+        if not any(name in place.properties for place in (item, *branches) for name in value):
             return None
     return [value] if fits(item, value) else None
 

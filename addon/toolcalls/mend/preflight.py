@@ -38,7 +38,8 @@ def invalid_tool(option: str, tools: Tools) -> str | None:
     """The client's tool for invalid calls. `option` (`toolfix_invalid_tool`) counts even if undeclared."""
     if option:
         return option
-    return INVALID if tools.get(INVALID) is not None else None
+    declared = tools.get(INVALID)
+    return INVALID if declared is not None and declared.namespace is None else None
 
 
 def invalid_payload(tool: str, error: str, received: dict[str, Any] | str) -> dict[str, Any]:

@@ -258,7 +258,7 @@ def prepared(schema: Mapping[str, Any]) -> Node:
     """The node of a schema. Agents send the same tools with each request: they are prepared once."""
     try:
         key = pickle.dumps(schema, 5)
-    except (RecursionError, pickle.PicklingError):
+    except (RecursionError, pickle.PicklingError, TypeError, AttributeError):
         return prepare(schema)
     if len(key) > _MAX_KEY:
         key = blake2b(key).digest()
@@ -343,7 +343,7 @@ class _Preparation:
         if isinstance(members, list):
             node.enum = _members(members)
         if "const" in schema:
-            node.enum = _members([schema["const"]])
+            node.enum = _members([schema["const"]], node.enum)
         if node.enum is None and (isinstance(members, list) or "const" in schema):
             node.unknown = True
         if "pattern" in schema:
@@ -459,9 +459,9 @@ def _names(names: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
-def _members(members: list[Any]) -> Members | None:
+def _members(members: list[Any], among: Members | None = None) -> Members | None:
     try:
         json.dumps(members)  # bounds the depth of what is compared later
-        return Members(members)
+        return Members([member for member in members if among is None or member in among])
     except (RecursionError, TypeError, ValueError):
         return None

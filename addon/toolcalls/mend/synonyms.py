@@ -1,7 +1,7 @@
 """Parameter names that mean the same in the tools of coding agents. Data only, kept small.
 
 A row says that models cross these names between harnesses. Names that differ in unit, kind or scope
-(`timeout` and `timeout_ms`, `pattern` and `query`) are not in one row. Spelled in any case style:
+(`timeout` and `timeout_ms`, `pattern` and `regex`) are not in one row. Spelled in any case style:
 rows are compared after folding.
 """
 
@@ -16,7 +16,6 @@ ROWS: Final[tuple[tuple[str, ...], ...]] = (
     ("old_str", "old_text", "old_string", "old_content", "old"),
     ("new_str", "new_text", "new_string", "new_content", "new"),
     ("content", "contents", "file_content", "file_contents", "file_text"),
-    ("pattern", "regex", "regexp", "search_pattern"),
     ("query", "q", "search_query", "search_term"),
     ("url", "uri"),
     ("cwd", "workdir", "working_dir", "working_directory"),
