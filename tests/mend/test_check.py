@@ -78,9 +78,7 @@ WILD = st.recursive(st.one_of(st.booleans(), TYPES.map(lambda t: {"type": t})), 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(WILD, WILD, VALUES)
-def test_what_it_is_certain_of_is_what_the_jsonschema_package_says(
-    schema: Any, other: Any, value: Any
-) -> None:
+def test_what_it_is_certain_of_is_what_the_jsonschema_package_says(schema: Any, other: Any, value: Any) -> None:
     whole = {
         "allOf": [schema],
         "$defs": {
@@ -239,9 +237,7 @@ HOSTILE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("schema", "value"), [(s, v) for _, s, v in HOSTILE], ids=[name for name, _, _ in HOSTILE]
-)
+@pytest.mark.parametrize(("schema", "value"), [(s, v) for _, s, v in HOSTILE], ids=[name for name, _, _ in HOSTILE])
 def test_a_hostile_schema_neither_stalls_nor_raises(schema: dict[str, Any], value: dict[str, Any]) -> None:
     started = time.perf_counter()
     mend_shape(value, Tool("t", schema), drop_empty=frozenset({"pages"}))

@@ -276,9 +276,7 @@ class TestSingleItemForAnArray:
 
 
 class TestEnumCase:
-    @pytest.mark.parametrize(
-        "text", ["In Progress", "IN_PROGRESS", "in-progress", "inProgress", " in_progress"]
-    )
+    @pytest.mark.parametrize("text", ["In Progress", "IN_PROGRESS", "in-progress", "inProgress", " in_progress"])
     def test_the_one_member_that_matches_is_taken(self, text: str) -> None:
         becomes({"status": text}, {"status": "in_progress"}, schema_of({"status": STATUS}, ["status"]))
 
@@ -321,9 +319,7 @@ class TestOptionalNothing:
         becomes(
             {"edits": [{"old": "a", "all": None}]},
             {"edits": [{"old": "a"}]},
-            schema_of(
-                {"edits": {"type": "array", "items": schema_of({"old": STRING, "all": BOOLEAN}, ["old"])}}
-            ),
+            schema_of({"edits": {"type": "array", "items": schema_of({"old": STRING, "all": BOOLEAN}, ["old"])}}),
             "optional null dropped at `edits[0].all`",
         )
 
@@ -370,9 +366,7 @@ class TestOptionalNothing:
         becomes(
             {"file_path": "/a.md", "offset": 1, "limit": 2000, "pages": ""},
             {"file_path": "/a.md", "offset": 1, "limit": 2000},
-            schema_of(
-                {"file_path": STRING, "offset": NUMBER, "limit": NUMBER, "pages": STRING}, ["file_path"]
-            ),
+            schema_of({"file_path": STRING, "offset": NUMBER, "limit": NUMBER, "pages": STRING}, ["file_path"]),
             "optional empty string dropped at `pages`",
         )
 
@@ -537,9 +531,7 @@ class TestParameterNameDrift:
             ({"path": "x"}, schema_of({}, ["file_path"])),
         ],
     )
-    def test_without_a_single_proven_target_it_stays(
-        self, value: dict[str, Any], schema: dict[str, Any]
-    ) -> None:
+    def test_without_a_single_proven_target_it_stays(self, value: dict[str, Any], schema: dict[str, Any]) -> None:
         stays(value, schema)
 
     def test_a_key_of_another_branch_is_declared(self) -> None:
@@ -572,9 +564,7 @@ class TestNeverTouched:
         ],
     )
     def test_no_value_inside_a_string(self, text: str) -> None:
-        stays(
-            {"command": text, "other": [text]}, schema_of({"command": STRING, "other": STRINGS}, ["command"])
-        )
+        stays({"command": text, "other": [text]}, schema_of({"command": STRING, "other": STRINGS}, ["command"]))
 
     def test_extra_keys_and_missing_ones(self) -> None:
         stays(
@@ -616,12 +606,8 @@ class TestDiscriminatedUnion:
         {
             "action": {
                 "anyOf": [
-                    schema_of(
-                        {"kind": {"const": "move"}, "x": INTEGER}, ["kind", "x"], additionalProperties=False
-                    ),
-                    schema_of(
-                        {"kind": {"const": "type"}, "x": STRING}, ["kind", "x"], additionalProperties=False
-                    ),
+                    schema_of({"kind": {"const": "move"}, "x": INTEGER}, ["kind", "x"], additionalProperties=False),
+                    schema_of({"kind": {"const": "type"}, "x": STRING}, ["kind", "x"], additionalProperties=False),
                 ]
             }
         },
