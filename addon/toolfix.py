@@ -129,7 +129,8 @@ class Toolfix:
             headers.pop("content-encoding", None)
             headers.pop("content-length", None)
             # An HTTP/2 client takes chunked as a protocol error, an HTTP/1.0 client does not know it.
-            if flow.request.http_version == "HTTP/1.1" and not flow.response.is_http2:
+            headers.pop("transfer-encoding", None)
+            if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
 
         def stream(chunk: bytes) -> list[bytes]:
