@@ -21,7 +21,7 @@ from toolcalls.calls import Outcome
 from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
 from toolcalls.recording.record import Exchange, Recorder
-from toolcalls.wire.encoding import readable
+from toolcalls.wire.encoding import Corrupt, readable
 
 logger = logging.getLogger("toolfix")
 
@@ -175,6 +175,8 @@ class Toolfix:
         guard = ours.guard = Guard(answer)
         mended = b"".join([*guard.feed(body), *guard.end(sure=True)])
         if mended != body and self.mode != "observe":
+            # An upstream that compresses unasked may have chosen what the client cannot read.
+            response.headers.pop("content-encoding", None)
             response.content = mended
 
     def _close(self, flow: http.HTTPFlow, ours: Ours) -> None:
@@ -184,7 +186,12 @@ class Toolfix:
         if guard is None:
             return
         answer = guard.answer
-        if answer.failure is not None:
+        if isinstance(answer.failure, Corrupt):
+            logger.warning(
+                f"{_place(flow)}: the body is not {ours.encoding} as it says ({answer.failure}); "
+                "from there on it passes as it came."
+            )
+        elif answer.failure is not None:
             logger.error(
                 f"{_place(flow)}: toolfix failed ({answer.failure!r}) and let the answer pass as it came; "
                 "please report this with the recording.",

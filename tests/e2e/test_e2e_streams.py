@@ -44,7 +44,7 @@ ODDITIES = [
     b"nonsense: field\nwithout a colon\n\n",
     b"\n\n",
     b"\r\n\r\n",
-    chat_event({"content": 'the word "tool_calls" and {\'a\': 1} in text'}),
+    chat_event({"content": "the word \"tool_calls\" and {'a': 1} in text"}),
     chat_event({"content": "null", "tool_calls": None}),
     chat_event({"content": "empty", "tool_calls": []}),
     b"data: not JSON at all\n\n",
@@ -95,9 +95,7 @@ def test_every_oddity_arrives_identical_however_it_is_cut(
     assert not received.error
 
 
-def test_text_is_not_late_while_a_call_is_held(
-    way: Way, plays: Plays, proxy: ProxyProcess, clients: Clients
-) -> None:
+def test_text_is_not_late_while_a_call_is_held(way: Way, plays: Plays, proxy: ProxyProcess, clients: Clients) -> None:
     start, *fragments = broken_call(pieces=12)
     texts = [chat_event({"content": f"word {number} "}) for number in range(len(fragments))]
     mixed = [start, *(event for pair in zip(fragments, texts, strict=True) for event in pair)]
@@ -138,9 +136,7 @@ def test_empty_frames_in_mid_call_do_not_end_the_call(
     assert received.body.endswith(chat_event({}, "tool_calls") + DONE)
 
 
-def test_the_doubled_end_closes_an_answer_once(
-    way: Way, plays: Plays, proxy: ProxyProcess, clients: Clients
-) -> None:
+def test_the_doubled_end_closes_an_answer_once(way: Way, plays: Plays, proxy: ProxyProcess, clients: Clients) -> None:
     """The stream ends after a complete call, without a finish: mitmproxy 11 tells us so twice over HTTP/2."""
     chunks = [chat_event({"role": "assistant", "content": ""}), call_event('{"command": "ls"}', "Bash"), b""]
     plays.add("end", Play(chunks, headers=EVENT_STREAM))
