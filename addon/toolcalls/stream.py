@@ -13,7 +13,7 @@ from enum import Enum
 
 from .calls import Outcome
 from .wire import sse
-from .wire.encoding import Decoder
+from .wire.encoding import Corrupt, Decoder
 from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, Reply
 from .wire.ledger import Ledger
 
@@ -72,7 +72,7 @@ class Stream:
             if self._decoder:
                 data = self._decoder.decode(chunk)
         except Exception as error:
-            return [*self._fail(error, told), chunk]
+            return [*self._fail(Corrupt(str(error)), told), chunk]
         try:
             if self._form is _Form.EVENTS:
                 self._read(data, out)
