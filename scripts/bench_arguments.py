@@ -177,9 +177,10 @@ def main() -> int:
     print(f"{'within':12}{'kind':20}{'size':>10}{'ms':>9}{'limit':>7}  status")
     for row in rows:
         if row["bench"] != "arguments":
+            late = "" if row["ok"] else "  TOO SLOW"
             print(
-                f"{row['bench']:12}{row['kind']:20}{row['size']:10,}{row['us'] / 1000:9.2f}{row['limit_ms']:7.0f}"
-                f"  {row['status']}{'' if row['ok'] else '  TOO SLOW'}"
+                f"{row['bench']:12}{row['kind']:20}{row['size']:10,}{row['us'] / 1000:9.2f}"
+                f"{row['limit_ms']:7.0f}  {row['status']}{late}"
             )
     return 0
 

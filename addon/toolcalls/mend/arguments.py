@@ -25,8 +25,8 @@ from .strict import kind, read, scan_string, write
 __all__ = ["Finish", "Mended", "mend_arguments"]
 
 MAX_LEVELS = 3
-# Taking out trailing commas by pattern costs about 80 µs a KB of small items; longer text is left to the grammar,
-# which reads long strings as fast and refuses what has too many parts.
+# Taking out trailing commas by pattern costs about 80 µs a KB of small items; longer text is left to the
+# grammar, which reads long strings as fast and refuses what has too many parts.
 MAX_REWRITTEN = 128 * 1024
 
 Status = Literal["valid", "repaired", "refused"]
@@ -115,6 +115,7 @@ _ANY_QUOTE = re.compile("[\"'“”‘’]")
 _ENTITY_QUOTED = re.compile(r"\s*\{\s*&(?:quot|#34|#x22|apos|#39);")
 _LIKE_AN_OBJECT = re.compile(rf"[\s{chars.INVISIBLE}]*+(?:[{{｛\"'`]|\\\")")
 _ESCAPED_BRACE = re.compile(r"\s*\"?\s*[{｛](?:\s|\\[nrt])*\\+\"")
+_LINE_ESCAPE = re.compile(r"\\[nrtbfu]")
 _BRACELESS = re.compile(r"\s*\"(?:[^\"\\]|\\.){0,200}+\"\s*:")
 
 
@@ -179,13 +180,19 @@ def _unescaped(text: str) -> str | None:
     except json.JSONDecodeError:
         whole, end = "", -1
     if end == len(body) + 1:
-        return whole
+        return _if_escaped_as_a_whole(whole)
     quotes_only = body.replace('\\"', '"')
-    try:
-        read(quotes_only, control_characters=True)
-    except json.JSONDecodeError:
-        return None
-    return quotes_only
+    value = _strict(quotes_only, control_characters=True)
+    return quotes_only if isinstance(value, dict) or _ESCAPED_BRACE.match(quotes_only) else None
+
+
+def _if_escaped_as_a_whole(whole: str) -> str:
+    r"""A raw line break in a string says that only its quotes were escaped, and then `\\n` is not one."""
+    error = _strict(whole)
+    raw = isinstance(error, json.JSONDecodeError) and error.msg.startswith("Invalid control character")
+    if raw and _LINE_ESCAPE.search(whole):
+        raise Refusal("the arguments are escaped, partly once and partly twice")
+    return whole
 
 
 def _without_braces(text: str, policy: Policy) -> dict[str, Any] | None:

@@ -25,6 +25,7 @@ _OPEN_BEFORE_OBJECT = re.compile(r"[\[［,，]\s*\Z")
 _ONLY_BRACES = re.compile(r"\s*[{｛]\s*\Z")
 _NOTHING = re.compile(r"(?:null|None)?\Z")
 _QUOTE_AT_END = re.compile(r"[\"'”’`]\s*\Z")
+_CLOSING = re.compile(r"[}\]｝］]")
 _ENDS_OPEN = re.compile(r"[\s(\[{=,:<>|&+\\\-]\Z")
 
 
@@ -140,8 +141,10 @@ def _check_behind(s: Source, value: dict[str, Any]) -> None:
     quotes = sum(ends.count(quote) for quote in "\"'”’")
     if quotes > 1 or (quotes and (s.doubts or not _ends_like_whole(value, ends))):
         raise Refusal("quotes follow the object; a text in it may not end where it seems to")
-    if ends.strip(" \t\r\n`"):
+    if _CLOSING.search(ends):
         s.step("extra closing bracket")
+    elif quotes or ends.strip(" \t\r\n`"):
+        s.step("text around the object")
     if not behind:
         if "`" in ends:
             s.step("code fence")

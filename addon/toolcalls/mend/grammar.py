@@ -33,7 +33,7 @@ def read_object(s: Source) -> dict[str, Any]:
         comma = bool(pairs) and _commas(s, char)
         char = s.skip() if comma else char
         if not char:
-            _end_of_text(s, comma, after_word)
+            _end_of_text(s, comma or not pairs, after_word)
             break
         if char in chars.CLOSE_OBJECT:
             s.structure(char)
@@ -162,7 +162,7 @@ def read_array(s: Source) -> list[Any]:
         if not comma and items and _comma(s, char):
             comma, char = True, s.skip()
         if not char:
-            _end_of_text(s, comma, after_word)
+            _end_of_text(s, comma or not items, after_word)
             break
         if char in chars.CLOSE_ARRAY:
             s.structure(char)
@@ -318,8 +318,9 @@ def _after_word(s: Source) -> bool:
     return s.text[s.pos - 1].isalnum() or s.text[s.pos - 1] in "._"
 
 
-def _end_of_text(s: Source, comma: bool, after_word: bool) -> None:
-    if comma and not s.complete:
+def _end_of_text(s: Source, more_to_come: bool, after_word: bool) -> None:
+    """Behind a comma or an opening bracket something is missing; behind a value only brackets are."""
+    if more_to_come and not s.complete:
         raise s.cut()
     s.unclosed(after_word=after_word)
 

@@ -119,6 +119,8 @@ def _tell_quotes(s: Source, quote: str) -> None:
 
 def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> str:
     value, told = decode(raw, quote, bare_quotes=bare_quotes)
+    if chars.control.search(raw):
+        s.step("raw control characters")
     if told:
         s.step("invalid escapes")
     return value
