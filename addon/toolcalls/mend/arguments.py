@@ -115,7 +115,7 @@ _ANY_QUOTE = re.compile("[\"'“”‘’]")
 _ENTITY_QUOTED = re.compile(r"\s*\{\s*&(?:quot|#34|#x22|apos|#39);")
 _LIKE_AN_OBJECT = re.compile(rf"[\s{chars.INVISIBLE}]*+(?:[{{｛\"'`]|\\\")")
 _ESCAPED_BRACE = re.compile(r"\s*\"?\s*[{｛](?:\s|\\[nrt])*\\+\"")
-_LINE_ESCAPE = re.compile(r"\\[nrtbfu]")
+_ESCAPED_TEXT = re.compile(r"\\[^\"]")
 _BRACELESS = re.compile(r"\s*\"(?:[^\"\\]|\\.){0,200}+\"\s*:")
 
 
@@ -179,18 +179,20 @@ def _unescaped(text: str) -> str | None:
         whole, end = scan_string(f'{body}"', 0)
     except json.JSONDecodeError:
         whole, end = "", -1
-    if end == len(body) + 1:
-        return _if_escaped_as_a_whole(whole)
     quotes_only = body.replace('\\"', '"')
+    if end == len(body) + 1:
+        return _once_or_twice(whole, quotes_only)
     value = _strict(quotes_only, control_characters=True)
     return quotes_only if isinstance(value, dict) or _ESCAPED_BRACE.match(quotes_only) else None
 
 
-def _if_escaped_as_a_whole(whole: str) -> str:
-    r"""A raw line break in a string says that only its quotes were escaped, and then `\\n` is not one."""
-    error = _strict(whole)
-    raw = isinstance(error, json.JSONDecodeError) and error.msg.startswith("Invalid control character")
-    if raw and _LINE_ESCAPE.search(whole):
+def _once_or_twice(whole: str, quotes_only: str) -> str:
+    """Which of the two escapings it was: the one that leaves JSON, or both times the whole."""
+    if whole == quotes_only or isinstance(_strict(whole), dict):
+        return whole
+    if isinstance(_strict(quotes_only), dict):
+        return quotes_only
+    if chars.control.search(whole) and _ESCAPED_TEXT.search(whole):
         raise Refusal("the arguments are escaped, partly once and partly twice")
     return whole
 

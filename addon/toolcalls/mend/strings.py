@@ -36,6 +36,10 @@ _TRIPLE = {
 _STRUCTURE_FIRST = re.compile(r"\s*[,:}\]]")
 _PREFIXED = re.compile(r"(?i:(?P<prefix>[rbu]|rb|br|ur))(?=[\"'])")
 _RAW = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\[\s\S])*+){quote}") for quote in "\"'"}
+# Steps that say that the author writes JavaScript or Python, and knows its escapes.
+_OTHER_LANGUAGES = frozenset(
+    {"single quotes", "unquoted keys", "Python literals", "triple quotes", "number format"}
+)
 _DANGLING = re.compile(
     r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z"
 )
@@ -118,7 +122,8 @@ def _tell_quotes(s: Source, quote: str) -> None:
 
 
 def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> str:
-    value, told = decode(raw, quote, bare_quotes=bare_quotes)
+    as_json = quote == '"' and s.steps.keys().isdisjoint(_OTHER_LANGUAGES)
+    value, told = decode(raw, quote, bare_quotes=bare_quotes, as_json=as_json)
     if chars.control.search(raw):
         s.step("raw control characters")
     if told:
