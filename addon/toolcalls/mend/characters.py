@@ -96,7 +96,9 @@ plain_pair = re.compile(
     rf"{_S}{_PLAIN_STRING}\1{_S}:{_S}(?:{_PLAIN_STRING}\3|{_PLAIN_WORD}){_S}"
     rf"(?=}}|,{_S}(?:}}|(?:\"[^\"\\]{{0,200}}+\"|'[^'\\]{{0,200}}+'){_S}:))"
 )
-plain_item = re.compile(rf"{_S}(?:{_PLAIN_STRING}\1|{_PLAIN_WORD}){_S}(?=\]|,{_S}[\]\"'{{\[\d\-tfnTFN])")
+plain_item = re.compile(
+    rf"{_S}(?:{_PLAIN_STRING}(?<![(\[{{=])\1|{_PLAIN_WORD}){_S}(?=\]|,{_S}[\]\"'{{\[\d\-tfnTFN])"
+)
 comma_before_pair = re.compile(rf"{_S},(?={_S}[\"'])")
 comma_before_item = re.compile(rf"{_S},(?={_S}[\"'\d\-tfn])")
 

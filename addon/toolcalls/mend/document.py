@@ -17,6 +17,7 @@ from .grammar import read_object
 from .refusal import Refusal
 from .source import Source
 from .strict import read_prefix, write
+from .strings import OTHER_LANGUAGES
 
 MAX_OBJECTS = 16
 
@@ -47,6 +48,8 @@ def read_document(s: Source) -> dict[str, Any]:
     _check_behind(s, found[-1])
     if s.guessed and s.doubts:
         raise Refusal(f"quotes that are not escaped and {next(iter(s.doubts))} cannot be told apart")
+    if s.literal_codes and not s.steps.keys().isdisjoint(OTHER_LANGUAGES):
+        raise Refusal("escapes of JavaScript or Python in a JSON string have two readings")
     return _one_of(s, found)
 
 

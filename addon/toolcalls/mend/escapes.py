@@ -26,7 +26,7 @@ _CONTINUATIONS = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
 # What is still an escape in a string that has an unknown one.
 _TRUSTED = {'"', "\\", "'", "n", "r", "t"}
 
-# `it\\'s` is an apostrophe that was escaped for nothing; `'\\''` is how a shell writes one, backslash and all.
+# `it\\'s` is an apostrophe that was escaped for nothing; `'\\''` is how a shell writes one.
 _NOT_IN_A_WORD = re.compile(r"(?<![A-Za-z])\\'|\\'(?![A-Za-z])")
 _SHELL_APOSTROPHE = re.compile(r"'\\''")
 _DRIVE_PATH = re.compile(r"[A-Za-z]:(?:\\[^\\/:*?\"<>|\x00-\x1f]+)+\\?")
