@@ -91,7 +91,9 @@ after_value_in_tuple = re.compile(rf"{_GAP}(?:[{COMMAS})）]|{_VALUE}|\Z)")
 # Pairs and items that need no mending but of their quotes. What follows is checked as for any string.
 _S = r"[ \t\r\n]*+"
 _PLAIN_STRING = r"([\"'])([^\"'\\\x00-\x1f]*+)"
-_PLAIN_WORD = r"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)|(true|false|null)"
+_PLAIN_WORD = (
+    r"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)|(true|false|null|True|False|None)\b"
+)
 plain_pair = re.compile(
     rf"{_S}{_PLAIN_STRING}\1{_S}:{_S}(?:{_PLAIN_STRING}\3|{_PLAIN_WORD}){_S}"
     rf"(?=}}|,{_S}(?:}}|(?:\"[^\"\\]{{0,200}}+\"|'[^'\\]{{0,200}}+'){_S}:))"
@@ -100,7 +102,7 @@ plain_item = re.compile(
     rf"{_S}(?:{_PLAIN_STRING}(?<![(\[{{=])\1|{_PLAIN_WORD}){_S}(?=\]|,{_S}[\]\"'{{\[\d\-tfnTFN])"
 )
 comma_before_pair = re.compile(rf"{_S},(?={_S}[\"'])")
-comma_before_item = re.compile(rf"{_S},(?={_S}[\"'\d\-tfn])")
+comma_before_item = re.compile(rf"{_S},(?={_S}[\"'\d\-tfnTFN])")
 
 plain_object_end = re.compile(rf"{_S}(,?){_S}}}")
 plain_array_end = re.compile(rf"{_S}(,?){_S}\]")

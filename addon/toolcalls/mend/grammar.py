@@ -73,7 +73,7 @@ def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
         key_quote, key, quote, string, number, literal = found.group(1, 2, 3, 4, 5, 6)
         if key_quote == "'" or quote == "'":
             s.step("single quotes")
-        pairs[key] = string if quote else _plain_word(number, literal)
+        pairs[key] = string if quote else _plain_word(s, number, literal)
         s.key = key
         s.pos = pos = found.end()
         if text[pos] != ",":
@@ -94,7 +94,7 @@ def _plain_items(s: Source, items: list[Any]) -> None:
         quote, string, number, literal = found.group(1, 2, 3, 4)
         if quote == "'":
             s.step("single quotes")
-        items.append(string if quote else _plain_word(number, literal))
+        items.append(string if quote else _plain_word(s, number, literal))
         s.pos = pos = found.end()
         if text[pos] != ",":
             return
@@ -111,8 +111,10 @@ def _plain_end(s: Source, pattern: re.Pattern[str], filled: bool) -> bool:
     return True
 
 
-def _plain_word(number: str, literal: str | None) -> Any:
+def _plain_word(s: Source, number: str, literal: str | None) -> Any:
     if literal:
+        if literal in _PYTHON_CONSTANTS:
+            s.step("Python literals")
         return LITERALS[literal]
     return exact_int(number) if number.isdecimal() else read_number(number)[0]
 

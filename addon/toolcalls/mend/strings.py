@@ -129,7 +129,7 @@ def _tell_quotes(s: Source, quote: str) -> None:
 def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> str:
     as_json = quote == '"' and s.steps.keys().isdisjoint(OTHER_LANGUAGES)
     value, told = decode(raw, quote, bare_quotes=bare_quotes, as_json=as_json)
-    if chars.control.search(raw):
+    if "\n" in raw or "\t" in raw or "\r" in raw:
         s.step("raw control characters")
     if told:
         s.step("invalid escapes")
