@@ -88,6 +88,12 @@ class TestContainerAsAString:
         schema = schema_of({"a": schema_of({"b": {"type": "array", "items": INTEGER}}, ["b"])}, ["a"])
         becomes({"a": '{"b": "[1, 2]"}'}, {"a": {"b": [1, 2]}}, schema)
 
+    def test_a_container_that_was_encoded_twice_is_a_container(self) -> None:
+        becomes(
+            {"v": json.dumps("[1, 2]")}, {"v": [1, 2]}, schema_of({"v": {"type": "array", "items": INTEGER}})
+        )
+        becomes({"v": json.dumps('["a"]')}, {"v": ["a"]}, schema_of({"v": STRINGS}))
+
     def test_a_string_typed_property_keeps_its_json_text(self) -> None:
         stays({"content": '[{"a": 1}]'}, schema_of({"content": STRING}, ["content"]))
 
@@ -249,7 +255,23 @@ class TestSingleItemForAnArray:
         becomes({"v": 5}, {"v": [5]}, schema_of({"v": {"type": "array", "items": INTEGER}}))
         becomes({"v": True}, {"v": [True]}, schema_of({"v": {"type": "array", "items": BOOLEAN}}))
 
-    @pytest.mark.parametrize("value", ["a,b", "a, b", "a\nb", "a;b", "", "  ", "[a", "{a}"])
+    def test_what_becomes_the_item_is_mended_too(self) -> None:
+        schema = schema_of({"todos": TODOS}, ["todos"])
+        one = {"todos": [{"content": "x", "status": "pending"}]}
+        becomes({"todos": {"content": "x", "status": "Pending"}}, one, schema)
+        becomes(
+            {"todos": '{"content":"x","status":"pending"}'},
+            one,
+            schema,
+            "object from a string at `todos`",
+            "array from its only item at `todos`",
+        )
+        becomes({"v": 5.0}, {"v": [5]}, schema_of({"v": {"type": "array", "items": INTEGER}}))
+        becomes({"v": "PENDING"}, {"v": ["pending"]}, schema_of({"v": {"type": "array", "items": STATUS}}))
+
+    @pytest.mark.parametrize(
+        "value", ['"a"', "`a`", "'a'", "a,b", "a, b", "a\nb", "a;b", "", "  ", "[a", "{a}"]
+    )
     def test_text_that_may_be_several_items_or_none_stays(self, value: str) -> None:
         stays({"paths": value}, schema_of({"paths": STRINGS}))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from toolcalls.mend.schema import ARRAY, FRACTION, INTEGER, OBJECT, STRING, Node, equality_key, type_of
 
-_MAX_DEPTH = 100
+_MAX_DEPTH = 80
 _CONTAINERS = frozenset({ARRAY, OBJECT})
 _MAX_UNIQUE = 2_000
 

@@ -33,15 +33,13 @@ def strict_text(text: str) -> Any | None:
 
 def container_in(text: str, mend_text: MendText) -> Any | None:
     """The container that a string holds, when the string holds nothing else."""
-    stripped = text.strip()
-    if not stripped.startswith(("[", "{")):
-        return None
+    stripped = _decoded_once_more(text.strip())
     strict = strict_text(stripped)
     if strict is not None:
         # The callable may keep more of the numbers than we do; it may not read anything else.
         value = mend_text(stripped)
         return value if isinstance(value, type(strict)) and value == strict else strict
-    if not stripped.endswith(_CLOSERS) or _repeats_a_key(stripped):
+    if not stripped.startswith(("[", "{")) or not stripped.endswith(_CLOSERS) or _repeats_a_key(stripped):
         return None
     value = mend_text(stripped)
     if not isinstance(value, (dict, list)) or isinstance(value, list) != stripped.startswith("["):
@@ -52,7 +50,18 @@ def container_in(text: str, mend_text: MendText) -> Any | None:
 
 
 def looks_like_container(text: str) -> bool:
-    return text.lstrip().startswith(("[", "{"))
+    return _decoded_once_more(text.strip()).startswith(("[", "{"))
+
+
+def _decoded_once_more(text: str) -> str:
+    """The text inside a JSON string, for a container that was encoded twice."""
+    if not text.startswith('"') or not text.endswith(('}"', ']"')):
+        return text
+    try:
+        inner = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return inner.strip() if isinstance(inner, str) else text
 
 
 def _finite(token: str) -> float:
