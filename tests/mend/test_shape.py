@@ -255,6 +255,13 @@ class TestSingleItemForAnArray:
         becomes({"v": 5}, {"v": [5]}, schema_of({"v": {"type": "array", "items": INTEGER}}))
         becomes({"v": True}, {"v": [True]}, schema_of({"v": {"type": "array", "items": BOOLEAN}}))
 
+    def test_in_a_list_of_lists_one_item_has_to_be_the_only_reading(self) -> None:
+        lists = schema_of({"v": {"type": "array", "items": STRINGS}})
+        becomes({"v": ["a", ["b"]]}, {"v": [["a"], ["b"]]}, lists)
+        becomes({"v": ["a"]}, {"v": [["a"]]}, lists)
+        stays({"v": ["a", "b"]}, lists)
+        stays({"v": '["a", "b"]'}, lists)
+
     def test_what_becomes_the_item_is_mended_too(self) -> None:
         schema = schema_of({"todos": TODOS}, ["todos"])
         one = {"todos": [{"content": "x", "status": "pending"}]}

@@ -16,8 +16,8 @@ from typing import Any
 from toolcalls.mend.check import Check, Exhausted
 from toolcalls.mend.contained import MendText, container_in, looks_like_container, strict_text
 from toolcalls.mend.keys import dotted, drifted, nested, renamed, wrapper_key
+from toolcalls.mend.node import ARRAY, OBJECT, STRING, Node, equality_key, type_of
 from toolcalls.mend.places import admits_free_strings, integer_in, member_for, only_item, scalar_in
-from toolcalls.mend.schema import ARRAY, OBJECT, STRING, Node, equality_key, type_of
 from toolcalls.mend.views import View, view_of
 from toolcalls.tools import Tool
 
