@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from toolcalls.mend.contained import mender_of_containers
 from toolcalls.mend.shape import ShapeMended, mend_shape
 from toolcalls.tools import Tool
 
@@ -124,8 +125,21 @@ class TestContainerAsAString:
             {"questions": "[{'q': 'Go?', 'm': True}]"}, schema, mend_text=lambda _: [{"q": "Go?", "m": True}]
         )
         assert mended.value == {"questions": [{"q": "Go?", "m": True}]}
+        assert mended.steps == ("array from a broken string at `questions`",)
         stays({"questions": "[{'q': 'Go?', 'm': True}]"}, schema, mend_text=lambda _: None)
         stays({"questions": "[{'q': 'Go?', 'm': True}]"}, schema, mend_text=lambda _: {"q": "x"})
+
+    def test_a_mender_of_objects_mends_arrays_too(self) -> None:
+        def objects(text: str) -> dict[str, Any] | None:
+            value = json.loads(text.replace("'", '"').replace(",]", "]"))
+            return value if isinstance(value, dict) else None
+
+        mend_text = mender_of_containers(objects)
+        assert mend_text("['a',]") == ["a"]
+        assert mend_text("{'a': 1}") == {"a": 1}
+        assert mend_text("['a'], 'other': ['b']") is None
+        mended = mend({"paths": "['a', 'b',]"}, schema_of({"paths": STRINGS}), mend_text=mend_text)
+        assert mended.value == {"paths": ["a", "b"]}
 
     @pytest.mark.parametrize("text", ["[x] done", "[ab]*.py", "[abc]", "{a,b}", "[draft]"])
     def test_a_glob_or_a_checkbox_is_not_an_array_however_willing_the_mender(self, text: str) -> None:

@@ -86,7 +86,8 @@ class _Mending:
             inner = inner[key]
             if isinstance(inner, str):
                 self._check.spend(len(inner) // 50)
-                inner = container_in(inner, self._mend_text)
+                held = container_in(inner, self._mend_text)
+                inner = None if held is None else held.value
             if not isinstance(inner, dict):
                 return value
             steps.append(f"arguments taken out of `{key}`")
@@ -196,12 +197,13 @@ class _Mending:
         if not view.types & {ARRAY, OBJECT}:
             return text
         self._check.spend(len(text) // 50)
-        container = container_in(text, self._mend_text)
-        if container is None:
+        held = container_in(text, self._mend_text)
+        if held is None:
             return text
         mark = len(self._steps)
-        self._done(container, f"{type_of(container)} from a string", path)
-        result = self._mend(view, container, path, key, depth + 1)
+        source = "a broken string" if held.broken else "a string"
+        self._done(None, f"{type_of(held.value)} from {source}", path)
+        result = self._mend(view, held.value, path, key, depth + 1)
         if self._violations(view, result):
             self._undo(mark)
             return text
