@@ -70,9 +70,10 @@ class Slots:
         self._by_id: dict[str, Slot] = {}
         self._by_index: dict[int, Slot] = {}
 
-    def add(self, fragment: Fragment) -> None:
+    def add(self, fragment: Fragment) -> Slot | None:
+        """The call that the fragment goes to; None for one that says nothing."""
         if fragment.empty:
-            return
+            return None
         slot = self._find(fragment) or self._open()
         if fragment.index is not None:
             self._by_index[fragment.index] = slot
@@ -84,6 +85,7 @@ class Slots:
         if fragment.arguments:
             slot.fragments.append(fragment.arguments)
         slot.extra.update(fragment.extra)
+        return slot
 
     def take(self) -> list[Slot]:
         """Hand out the calls, phantom slots left out and strays joined to the call they belong to."""
