@@ -191,6 +191,8 @@ class Stream:
         elif isinstance(answer, Reply):
             out += answer.out
             self._ledger.replied(len(event.raw), answer)
+            # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.
+            self._ledger.passed_last = bool(answer.out) and answer.out[-1] is event.raw
         else:
             out.append(event.raw)
             self._ledger.passed(len(event.raw))
