@@ -13,6 +13,8 @@ import re
 from .events import Event
 
 BOM = b"\xef\xbb\xbf"
+WHOLE = (b"}\n\n", b"]\n\n")
+"""How a chunk of whole events ends, nearly always: JSON or `[DONE]`, and one blank line that no CR or LF precedes."""
 _LF = 0x0A
 
 # Atomic groups: a CRLF must never be read as two line ends.
@@ -40,6 +42,8 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
 def split(block: bytes) -> list[bytes]:
     """Cut a block that ends with a blank line into the bytes of its events."""
     if block.find(b"\r") < 0:
+        if block.find(b"\n") == len(block) - 2 and block.endswith(b"\n\n"):
+            return [block]
         pieces = block.split(b"\n\n")
         # Of three line feeds the first two end the event: str.split reads them in that order too.
         last = pieces.pop()
