@@ -59,10 +59,19 @@ class Answer:
         self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding))
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        return self._accounted(self._stream.feed, chunk)
+        before = len(self.outcomes)
+        out = self._stream.feed(chunk)
+        if self._stream.failure is not None:
+            # What the step that failed claimed to have mended went out as it came; later steps claim nothing.
+            del self.outcomes[before:]
+        return out
 
     def close(self) -> list[bytes]:
-        return self._accounted(self._stream.close)
+        before = len(self.outcomes)
+        out = self._stream.close()
+        if self._stream.failure is not None:
+            del self.outcomes[before:]
+        return out
 
     @property
     def holding(self) -> bool:
@@ -77,14 +86,6 @@ class Answer:
     def limited(self) -> bool:
         """Was the limit of held bytes reached?"""
         return self._stream.limited
-
-    def _accounted(self, step: Callable[..., list[bytes]], *arguments: bytes) -> list[bytes]:
-        before, failed = len(self.outcomes), self.failure is not None
-        out = step(*arguments)
-        if self.failure is not None and not failed:
-            # What this step claimed to have mended went out as it came.
-            del self.outcomes[before:]
-        return out
 
 
 def mend_whole(answer: Answer, body: bytes, chunk_size: int = 0) -> bytes:

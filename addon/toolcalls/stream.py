@@ -126,10 +126,14 @@ class Stream:
                 data = data[1:]
                 if ledger.passed_last:
                     out.append(b"\n")
-        complete = self._framer.feed(data)
-        if not complete:
-            return
-        block = self._framer.take(complete)
+        if not self._framer.rest and data.endswith(b"\n\n") and not data.endswith(b"\n\n\n"):
+            # The common case: whole events, and nothing that waits for them.
+            block = data
+        else:
+            complete = self._framer.feed(data)
+            if not complete:
+                return
+            block = self._framer.take(complete)
         ledger.open(block)
         if not self._dialect.engaged and self._dialect.plain(block):
             out.append(block)

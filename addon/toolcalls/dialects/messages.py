@@ -70,10 +70,13 @@ class Messages:
         return shape is not None and shape.covers(block)
 
     def read(self, event: Event) -> Answer:
+        machine = self._machine
         data = event.data or ""
-        held = self._machine.fragment(data)
+        held = machine.fragment(data)
         if held is not None:
             return held
+        if machine.shape is not None and machine.shape.covers(event.raw):
+            return PASS
         said = payload.read_strict(data)
         if isinstance(said, dict):
             return self._take(event, said)

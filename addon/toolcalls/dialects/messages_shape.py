@@ -22,30 +22,40 @@ _DECODER: Final = json.JSONDecoder()
 class TextShape:
     """The shape of text deltas that pass as they are."""
 
-    __slots__ = ("_after", "_before", "_blank", "_joint")
+    __slots__ = ("_after", "_before", "_joint", "_lead", "_size", "_tail")
 
-    def __init__(self, before: bytes, after: bytes, blank: bytes) -> None:
+    def __init__(self, before: bytes, after: bytes) -> None:
         self._before = before
         self._after = after
-        self._blank = blank
         self._joint = after + before
+        self._size = len(before)
+        self._lead = after.index(b"\n")
+        self._tail = len(after) - self._lead
 
     @classmethod
     def learn(cls, raw: bytes, kind: str) -> TextShape | None:
         pattern = _VALUE_OF.get(kind)
-        blank = b"\r\n\r\n" if raw.endswith(b"\r\n\r\n") else b"\n\n"
         value = pattern.search(raw) if pattern else None
-        if value is None or not raw.endswith(blank):
+        if value is None or not raw.endswith((b"\n\n", b"\r\n\r\n")):
             return None
         end = _STRING_END.match(raw, value.end())
-        return cls(raw[: value.end()], raw[end.end() - 1 :], blank) if end else None
+        return cls(raw[: value.end()], raw[end.end() - 1 :]) if end else None
 
     def covers(self, block: bytes) -> bool:
-        """Is every event of the block of this shape?"""
-        if not block.startswith(self._before) or not block.endswith(self._after):
+        """Is every event of the block of this shape? A JSON text has no raw line feed, so the next one ends it."""
+        size = self._size
+        if not block.startswith(self._before):
             return False
-        events = block.count(self._blank)
-        return events == 1 or block.count(self._joint) == events - 1
+        at, last = 0, len(block) - self._tail
+        while True:
+            end = block.find(b"\n", at + size)
+            if end - self._lead < at + size:
+                return False
+            if end == last:
+                return block.endswith(self._after)
+            if not block.startswith(self._joint, end - self._lead):
+                return False
+            at = end + self._tail
 
 
 class FragmentShape:

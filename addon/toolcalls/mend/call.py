@@ -102,8 +102,8 @@ class Mender:
             return Outcome("refused", name, sent, name, arguments, steps, reason, dropped=True)
         if self._policy.fallback == "original":
             return Outcome("refused", name, arguments, name, arguments, steps, reason)
-        # Nothing at all would be read as `{}`.
-        kept = sent if sent.strip() else sent + "{"
+        # Nothing at all would be read as `{}`, and a whole object as the call.
+        kept = sent if sent.strip() and not sent.rstrip().endswith("}") else sent + "{"
         return Outcome("refused", name, kept, name, arguments, steps, reason)
 
     def _mend(self, name: str, arguments: str, finish: Finish, steps: tuple[str, ...]) -> Outcome:

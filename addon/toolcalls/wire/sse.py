@@ -40,6 +40,8 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
 def split(block: bytes) -> list[bytes]:
     """Cut a block that ends with a blank line into the bytes of its events."""
     if block.find(b"\r") < 0:
+        if block.find(b"\n\n") == len(block) - 2:
+            return [block]
         pieces = block.split(b"\n\n")
         # Of three line feeds the first two end the event: str.split reads them in that order too.
         last = pieces.pop()
