@@ -122,7 +122,8 @@ class Messages:
 
     def _take(self, event: Event, said: Json) -> Answer:
         kind = said.get("type")
-        if not isinstance(kind, str) or not kind:
+        typed = isinstance(kind, str) and kind != ""
+        if not isinstance(kind, str) or not typed:
             kind = "error" if said.get("error") and event.type not in _EVENTS else event.type
             said = {"type": kind, **{key: value for key, value in said.items() if key != "type"}}
         if self._ended:
@@ -130,7 +131,7 @@ class Messages:
         if kind not in _EVENTS:
             return PASS
         draft = Draft(event)
-        if event.type != kind:
+        if event.type != kind or not typed:
             # The SDKs look at the event line before the data and skip events without one.
             event = Event(write(said), event.data, kind)
         if kind in _BLOCK_EVENTS:
