@@ -32,6 +32,7 @@ class Machine:
         "_later_places",
         "_lessons",
         "_mender",
+        "_others",
         "_run",
         "_space",
         "blocks",
@@ -60,6 +61,8 @@ class Machine:
         self._flow: Flow | None = None
         self._later: list[tuple[Event, Json]] = []
         self._later_places: set[Place] = set()
+        self._others: set[Place] = set()
+        """Where the server's own tools were started last."""
         self._space: tuple[Place, str] | None = None
         self._last_place: Place = None
 
@@ -100,6 +103,7 @@ class Machine:
             return
         index = said.get("index")
         place = self._last_place = index if isinstance(index, int) else None
+        self._others.discard(place)
         kind = str(block.get("type") or "")
         if kind == TOOL_USE:
             self._start_call(event, said, block, place, draft)
@@ -108,7 +112,9 @@ class Machine:
             self.calls.followed()
             self._make_room(draft)
             self.talking = True
-            self.other_tools = self.other_tools or kind.endswith(TOOL_USE)
+            if kind.endswith(TOOL_USE):
+                self.other_tools = True
+                self._others.add(place)
             draft.out.append(self.blocks.start(kind, place, event, said))
 
     def _start_call(self, event: Event, said: Json, block: Json, place: Place, draft: Draft) -> None:
@@ -145,7 +151,8 @@ class Machine:
         if place in self._later_places and self._postponed(event, said, draft):
             return
         text = payload.text_of(delta.get("partial_json"))
-        call = self.calls.fragment_of(place)
+        # The rest of a server's own tool whose block had to be closed has nowhere to go.
+        call = self.calls.fragment_of(place) if place not in self._others else None
         if call is None:
             return
         self.talking = False
