@@ -69,7 +69,6 @@ HEALTHY_TEXT = {
     + end("pause_turn"),
     "CRLF": (begin() + text(0, "one", "two", "three", "four") + end("end_turn")).replace(b"\n", b"\r\n"),
     "no space": (begin() + text(0, "one", "two", "three") + end("end_turn")).replace(b": ", b":"),
-    "BOM": b"\xef\xbb\xbf" + begin() + text(0, "one") + end("end_turn"),
     "comments": b": hello\n\n" + begin() + b": keep-alive\n\n" + text(0, "one") + end("end_turn"),
     "error": begin() + text_start(0) + say(0, "half") + ERROR,
     "error at once": ERROR,

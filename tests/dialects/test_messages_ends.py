@@ -160,6 +160,11 @@ def test_a_keep_alive_written_as_data_becomes_a_comment():
     assert b": OPENROUTER PROCESSING\n\n" in out
 
 
+def test_a_byte_order_mark_which_the_sdks_stumble_over_is_dropped():
+    body = begin() + text(0, "a", "b") + end("end_turn")
+    assert mended(b"\xef\xbb\xbf" + body)[0] == body
+
+
 def test_missing_event_lines_are_written():
     body = re.sub(rb"event: .*\n", b"", begin() + text(0, "a", "b") + tool(1, A) + end())
     message = client(body)

@@ -14,6 +14,7 @@ from ..mend.arguments import Finish
 from ..mend.call import Mender
 from ..policy import Policy
 from ..request import Question
+from ..wire import sse
 from ..wire.events import LINES_ALONE, PASS, Answer, Event, Reply
 from . import payload
 from .draft import Draft
@@ -134,6 +135,9 @@ class Messages:
         if event.type != kind or not typed:
             # The SDKs look at the event line before the data and skip events without one.
             event = Event(write(said), event.data, kind)
+        elif event.raw.startswith(sse.BOM):
+            # They do not know a BOM either, and would lose the message_start behind it.
+            event = Event(event.raw.removeprefix(sse.BOM), event.data, kind)
         if kind in _BLOCK_EVENTS:
             self._begin(draft)
             self._forget_postponed(draft)
