@@ -63,7 +63,7 @@ class Machine:
         self._later_places: set[Place] = set()
         self._others: set[Place] = set()
         """Where the server's own tools were started last."""
-        self._space: tuple[Place, str] | None = None
+        self._space: tuple[Place, list[str]] | None = None
         self._last_place: Place = None
 
     def fragment(self, data: str) -> Hold | None:
@@ -166,6 +166,7 @@ class Machine:
         self._run = (call.shape, call, Hold(call.key)) if call.shape else None
 
     def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: Draft) -> None:
+        self._run = None
         need = DELTA_NEEDS.get(kind)
         there = self.blocks.open
         if there is not None and there.place == place and there.kind != TOOL_USE and need in (None, there.kind):
@@ -219,21 +220,18 @@ class Machine:
     # White space that has no block of its own
 
     def _keep_space(self, place: Place, text: str, event: Event, draft: Draft) -> None:
-        before = ""
-        if self._space is not None:
-            if self._space[0] == place:
-                before = self._space[1]
-            else:
-                draft.release(_SPACE)
-        self._space = (place, before + text)
+        if self._space is None or self._space[0] != place:
+            self._take_space(place, draft)
+            self._space = (place, [])
+        self._space[1].append(text)
         draft.hold(_SPACE, event.raw)
 
     def _take_space(self, place: Place, draft: Draft) -> str:
         if self._space is None:
             return ""
         draft.release(_SPACE)
-        (where, text), self._space = self._space, None
-        return text if where == place else ""
+        (where, texts), self._space = self._space, None
+        return "".join(texts) if where == place else ""
 
     # Calls going out
 
