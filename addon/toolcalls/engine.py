@@ -40,7 +40,7 @@ def protocol_of(path: str) -> str | None:
 class Answer:
     """One response: feed it the chunks of the upstream, send what it gives back. Never raises."""
 
-    __slots__ = ("_stream", "outcomes")
+    __slots__ = ("_stream", "close", "feed", "outcomes")
 
     def __init__(
         self,
@@ -56,25 +56,13 @@ class Answer:
         self.outcomes: list[Outcome] = []
         mender = Mender(question.tools, policy, Ids(seed), self.outcomes.append)
         dialect = _DIALECTS.get(protocol, Chat)(question, policy, mender)
-        self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding))
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        before = len(self.outcomes)
-        out = self._stream.feed(chunk)
-        if self._stream.failure is not None:
-            # What the step that failed claimed to have mended went out as it came; later steps claim nothing.
-            del self.outcomes[before:]
-        return out
-
-    def close(self) -> list[bytes]:
-        before = len(self.outcomes)
-        out = self._stream.close()
-        if self._stream.failure is not None:
-            del self.outcomes[before:]
-        return out
+        self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), self.outcomes)
+        self.feed = self._stream.feed
+        self.close = self._stream.close
 
     @property
     def holding(self) -> bool:
+        """Is a tool call held back right now?"""
         return self._stream.holding
 
     @property
