@@ -130,13 +130,18 @@ class Stream:
                 data = data[1:]
                 if ledger.passed_last:
                     out.append(b"\n")
-        ledger.arrived(data)
-        complete = sse.end_of_last_event(ledger.rest, ledger.searched)
-        if complete < 0:
-            # A blank line has at most four bytes, of which three may be here already.
-            ledger.searched = max(0, len(ledger.rest) - 3)
-            return
-        block = ledger.begin(complete)
+        if not ledger.rest and data.endswith(b"\n\n") and not data.endswith(b"\n\n\n"):
+            # The common case: whole events, and nothing that waits for them.
+            block = data
+            ledger.open(block)
+        else:
+            ledger.arrived(data)
+            complete = sse.end_of_last_event(ledger.rest, ledger.searched)
+            if complete < 0:
+                # A blank line has at most four bytes, of which three may be here already.
+                ledger.searched = max(0, len(ledger.rest) - 3)
+                return
+            block = ledger.begin(complete)
         if not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
             out.append(block)
             ledger.passed(len(block))
