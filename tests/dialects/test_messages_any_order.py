@@ -155,6 +155,31 @@ def test_whatever_comes_the_client_reads_a_legal_stream_with_everything_in_it(up
         assert message.error is None
 
 
+SOUP = {
+    "ping": PING, "text 0": text_start(0), "text 1": text_start(1),
+    "a": say(0, "a"), "b": say(1, "b"), "c": say(7, "c"), "newline": say(0, "\n"),
+    "call 0": tool_start(0), "call 1": tool_start(1, "t2"), "list": tool_start(2, "t2", "TaskList"),
+    "call": tool_start(None, "x:1"), "half": fragment(0, '{"file_path":'), "other half": fragment(0, '"/a"}'),
+    "whole": fragment(1, '{"file_path":"/b"}'), "empty": fragment(2, ""), "placeless": fragment(None, '{"x": 1}'),
+    "stop 0": stop(0), "stop 1": stop(1), "stop 2": stop(2), "stop": stop(None),
+    "think": delta(0, type="thinking_delta", thinking="t"), "sign": delta(1, type="signature_delta", signature="s"),
+    "thinking": start(1, type="thinking", thinking="", signature=""), "count": reason(None),
+    "nothing": delta(0), "no block": start(0), "start": begin(), "bare": stop(0).split(b"\n", 1)[1],
+}  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(sorted(SOUP)), max_size=16), st.sampled_from(sorted(TAILS)), CUTS, st.booleans())
+def test_a_soup_of_events_is_served_as_a_legal_stream_with_its_text_in_order(soup, tail, cuts, aggregate):
+    body = begin() + b"".join(SOUP[name] for name in soup) + TAILS[tail]
+    run = Run(aggregate=aggregate)
+    out = run.whole(body, _cut(body, cuts))
+    assert out == Run(aggregate=aggregate).whole(body)
+    message = strict.read(out, fragments=not aggregate, unfinished_calls=not aggregate)
+    assert re.sub(r"\s|\[toolfix\].*", "", message.text) == "".join(name for name in soup if name in "abc")
+    assert len(message.calls) <= len([name for name in soup if "call" in name or name == "list"]) + 3
+
+
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(upstreams(), CUTS, st.integers(1, 4), st.booleans())
 def test_when_mending_raises_every_word_still_arrives_once(upstream, cuts, which, aggregate):

@@ -119,6 +119,28 @@ def test_text_inside_a_flowing_call_waits_for_its_end():
     assert run.feed(say(1, " it is")) == say(1, " it is")
 
 
+def test_text_inside_the_flowing_calls_own_block_waits_too_and_its_fragments_do_not():
+    run = Run(aggregate=False)
+    run.feed(begin() + tool_start(0) + fragment(0, A[:5]))
+    assert run.feed(say(0, "So")) == b""
+    assert run.feed(fragment(0, A[5:])) == fragment(0, A[5:])
+    assert b'"So"' in run.feed(stop(0))
+
+
+def test_a_second_call_at_the_index_of_the_flowing_one_is_another_call():
+    body = begin() + tool_start(0) + fragment(0, A) + tool_start(0, "t2") + fragment(0, B[:5]) + tool_start(0, "t3")
+    message, _ = client(body + fragment(0, A) + stop(0) + text(1, "So") + end())
+    assert [name and given for name, given in message.calls] == [json.loads(A), None, json.loads(A)]
+    assert message.text == "So"
+
+
+def test_a_cut_call_is_closed_where_text_that_waited_follows_it():
+    body = begin() + tool_start(0) + fragment(0, A[:5]) + text_start(1) + say(1, "So") + ERROR
+    message, _ = client(body)
+    assert message.text == "So"
+    assert message.error
+
+
 def test_text_behind_a_broken_call_does_not_wait():
     run = Run(aggregate=False)
     run.feed(begin() + tool(0, '{"a": nonsense'))

@@ -94,10 +94,11 @@ class Calls:
 class Flow:
     """A call whose fragments go on as they come (`toolfix_aggregate=false`)."""
 
-    __slots__ = ("call", "prefix", "sent", "steps")
+    __slots__ = ("call", "place", "prefix", "sent", "steps")
 
-    def __init__(self, call: Call, steps: tuple[str, ...]) -> None:
+    def __init__(self, call: Call, place: Place, steps: tuple[str, ...]) -> None:
         self.call = call
+        self.place = place
         self.steps = steps
         self.prefix = StrictPrefix()
         self.sent: list[str] = []

@@ -98,13 +98,13 @@ class Machine:
 
     def _start(self, event: Event, said: Json, draft: Draft) -> None:
         block = said.get("content_block")
-        if not isinstance(block, dict):
+        kind = block.get("type") if isinstance(block, dict) else None
+        if not isinstance(block, dict) or not isinstance(kind, str):
             # It says nothing; the deltas open the block that they need.
             return
         index = said.get("index")
         place = self._last_place = index if isinstance(index, int) else None
         self._others.discard(place)
-        kind = str(block.get("type") or "")
         if kind == TOOL_USE:
             self._start_call(event, said, block, place, draft)
         elif not self._postponed(event, said, draft):
@@ -133,6 +133,8 @@ class Machine:
 
     def _delta(self, event: Event, said: Json, draft: Draft) -> None:
         delta, kind = delta_of(said)
+        if not delta:
+            return
         if delta is not said.get("delta"):
             said = {**said, "delta": delta}
             event = Event(write(said), event.data, event.type)
@@ -210,7 +212,7 @@ class Machine:
             if place in self._later_places:
                 self._postponed(event, said, draft)
             return
-        if there is not None and there.place == place:
+        if there is not None and there.place == place and there.kind != TOOL_USE:
             raw = self.blocks.renumbered(event, said)
             draft.out.append(self.blocks.stop() if call is not None else raw)
             self.blocks.open = None
@@ -291,7 +293,7 @@ class Machine:
             draft.out.append(self.blocks.call_start(call.block, identity, call.name, place))
         self.calls.waiting.clear()
         self.sent += 1
-        self._flow = Flow(call, () if identity == call.id else ("new id",))
+        self._flow = Flow(call, place, () if identity == call.id else ("new id",))
 
     def _flow_on(self, flow: Flow, event: Event, said: Json, text: str, draft: Draft) -> None:
         size = flow.take(text)
@@ -314,7 +316,9 @@ class Machine:
             self._settle(draft, Finish.COMPLETE if flow.prefix.complete else Finish.UNKNOWN)
             return False
         self._later.append((event, said))
-        self._later_places.add(self._place(said))
+        place = self._place(said)
+        if place != flow.place:
+            self._later_places.add(place)
         draft.hold(_LATER, event.raw)
         return True
 
@@ -332,7 +336,7 @@ class Machine:
         if len(outcome.arguments) > len(sent):
             draft.out.append(self.blocks.call_delta(outcome.arguments[len(sent) :]))
         refused = outcome.status == "refused"
-        if not (refused and before_error and not self.calls.waiting):
+        if not (refused and before_error and not self.calls.waiting and not self._later):
             # Before an error an unfinished call stays open: some clients run a block when it is closed.
             written = self.blocks.stop()
             draft.out.append(stop or written)
