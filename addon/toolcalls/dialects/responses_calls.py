@@ -1,0 +1,166 @@
+"""Function calls of the Responses protocol: gathered from four carriers, written back to all four.
+
+The deltas, `function_call_arguments.done`, `output_item.done` and `response.completed` each carry the
+arguments, and servers forget or contradict some of them. One text is settled on; every carrier gets it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from . import payload
+from .responses_events import Came, Json
+from .responses_items import CALL, FREEFORM, Item
+from .slots import full_arguments
+
+_WRAPPERS = ("input", "patch", "content")
+_PATCH = "*** Begin Patch"
+
+
+@dataclass(slots=True)
+class Call(Item):
+    """A function call on its way. Its events are held under `key`."""
+
+    key: str = ""
+    call_id: str = ""
+    """The id that the client gets, once it is chosen."""
+    added: Came | None = None
+    delta: Came | None = None
+    """The first delta."""
+    fragments: list[str] = field(default_factory=list)
+    stated: Came | None = None
+    """`function_call_arguments.done`"""
+    ended: Came | None = None
+    """`output_item.done`"""
+    told: Json | None = None
+    """The item in the terminal event."""
+    name: str = ""
+    namespace: str = ""
+    sent: str | None = None
+    """What the client has of the arguments, where they flow as they come; None where they are held."""
+
+    @property
+    def open(self) -> bool:
+        return self.done is None and not self.dropped and self.ended is None
+
+    @property
+    def bodies(self) -> list[Json]:
+        """What was said about the item, the best word first."""
+        said = [self.ended.item if self.ended else None, self.told, self.added.item if self.added else None]
+        return [body for body in said if body]
+
+    def wanted_id(self) -> str:
+        """The call id that came; the id of the item where there is none."""
+        for body in self.bodies:
+            call_id = body.get("call_id")
+            if isinstance(call_id, str) and call_id:
+                return call_id
+        return self.id
+
+    def wanted_name(self) -> str:
+        for body in [*self.bodies, self.stated.message if self.stated else {}]:
+            name = body.get("name")
+            if isinstance(name, str) and name:
+                return name
+        return ""
+
+    def settle(self) -> tuple[str, tuple[str, ...]]:
+        """The arguments that all carriers will have, and what had to be done to find them."""
+        deltas, steps = full_arguments(self.fragments)
+        said: list[tuple[str, str]] = []
+        if self.stated:
+            said.append(("done", payload.text_of(self.stated.message.get("arguments"))))
+        if self.ended:
+            said.append(("the item", payload.text_of(self.ended.item.get("arguments"))))
+        if self.added and self.added.item.get("arguments"):
+            said.append(("the announced item", payload.text_of(self.added.item.get("arguments"))))
+        if self.told:
+            said.append(("the response", payload.text_of(self.told.get("arguments"))))
+        text, more = settle(deltas, said)
+        return text, steps + more
+
+
+def settle(deltas: str, said: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
+    """One text out of several. Deltas win unless they are no object and another carrier's text is one."""
+    if all(text == deltas for _, text in said):
+        return deltas, ()
+    candidates = [("", deltas), *said] if deltas else [entry for entry in said if entry[1]]
+    if not candidates:
+        return "", ()
+    objects = [(entry, value) for entry in candidates if (value := _object(entry[1])) is not None]
+    if objects:
+        # An empty object is what some servers say before, or instead of, the real one.
+        label, text = next((entry for entry, value in objects if value), objects[0][0])
+    else:
+        label, text = candidates[0]
+        for other, longer in candidates[1:]:
+            if len(longer) > len(text) and longer.startswith(text):
+                label, text = other, longer
+    if not label:
+        return text, ("carriers made to agree",)
+    return text, (f"arguments taken from {label}" if deltas else f"arguments only in {label}",)
+
+
+def _object(text: str) -> Json | None:
+    value = payload.read_strict(text)
+    return value if isinstance(value, dict) else None
+
+
+def whole(text: str) -> bool:
+    """Is this a closed JSON value that no cut can have damaged? Then the end of the response need not be known."""
+    return isinstance(payload.read_strict(text), dict | str)
+
+
+def unwrapped(arguments: str) -> str | None:
+    """The raw input of a freeform tool out of the JSON that a server wrapped around it."""
+    value = _object(arguments)
+    if value is None or len(value) != 1:
+        return None
+    key, inner = next(iter(value.items()))
+    if isinstance(inner, str) and key in _WRAPPERS:
+        return inner
+    if key == "command" and isinstance(inner, list) and len(inner) == 2 and isinstance(inner[1], str):
+        return inner[1] if inner[1].startswith(_PATCH) else None
+    return None
+
+
+def wrapped(text: str) -> str:
+    """Raw input that came as arguments without any JSON around it, as the mender reads it."""
+    return json.dumps({"input": text}, ensure_ascii=False)
+
+
+@dataclass(slots=True, frozen=True)
+class Form:
+    """How a call is written: as a function call, or as the call of a freeform tool."""
+
+    type: str
+    field: str
+    events: str
+
+
+FUNCTION = Form(CALL, "arguments", "response.function_call_arguments")
+CUSTOM = Form(FREEFORM, "input", "response.custom_tool_call_input")
+
+
+def finished_item(call: Call, form: Form, name: str, text: str, *, cut: bool) -> Json:
+    """The item of `output_item.done` and of the terminal event, in the order of keys in which it came."""
+    body = dict(call.bodies[0]) if call.bodies else {}
+    if form is CUSTOM:
+        body.pop("arguments", None)
+    fields: Json = {"id": call.id, "type": form.type, "call_id": call.call_id, "name": name, form.field: text}
+    if call.namespace:
+        fields["namespace"] = call.namespace
+    if not call.ended or body.get("status") == "in_progress":
+        fields["status"] = "incomplete" if cut else "completed"
+    return {**body, **fields}
+
+
+def announced_item(call: Call, form: Form, item: Json) -> Json:
+    """The item of `output_item.added`: without its arguments."""
+    came = call.added.item if call.added else None
+    body = came if came else {**item, "status": "in_progress"}
+    if form is CUSTOM:
+        body = {key: value for key, value in body.items() if key != "arguments"}
+    shared: Json = {key: item[key] for key in ("id", "type", "call_id", "name", "namespace") if key in item}
+    return {**body, **shared, form.field: ""}
