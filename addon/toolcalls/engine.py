@@ -40,7 +40,7 @@ def protocol_of(path: str) -> str | None:
 class Answer:
     """One response: feed it the chunks of the upstream, send what it gives back. Never raises."""
 
-    __slots__ = ("_stream", "outcomes")
+    __slots__ = ("_stream", "close", "feed", "outcomes")
 
     def __init__(
         self,
@@ -56,16 +56,13 @@ class Answer:
         self.outcomes: list[Outcome] = []
         mender = Mender(question.tools, policy, Ids(seed), self.outcomes.append)
         dialect = _DIALECTS.get(protocol, Chat)(question, policy, mender)
-        self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding))
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        return self._accounted(self._stream.feed, chunk)
-
-    def close(self) -> list[bytes]:
-        return self._accounted(self._stream.close)
+        self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), self.outcomes)
+        self.feed = self._stream.feed
+        self.close = self._stream.close
 
     @property
     def holding(self) -> bool:
+        """Is a tool call held back right now?"""
         return self._stream.holding
 
     @property
@@ -77,14 +74,6 @@ class Answer:
     def limited(self) -> bool:
         """Was the limit of held bytes reached?"""
         return self._stream.limited
-
-    def _accounted(self, step: Callable[..., list[bytes]], *arguments: bytes) -> list[bytes]:
-        before, failed = len(self.outcomes), self.failure is not None
-        out = step(*arguments)
-        if self.failure is not None and not failed:
-            # What this step claimed to have mended went out as it came.
-            del self.outcomes[before:]
-        return out
 
 
 def mend_whole(answer: Answer, body: bytes, chunk_size: int = 0) -> bytes:

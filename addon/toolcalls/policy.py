@@ -142,7 +142,7 @@ def _directory(text: str) -> str:
 OPTIONS: tuple[Option, ...] = (
     Option("mode", "repair", "repair; observe: pass bytes unchanged, log and record what would be done; off.",
            _choice("repair", "observe", "off")),
-    Option("aggregate", "true", "Hold a tool call and send it complete. false: stream fragments while they are valid.",
+    Option("aggregate", "true", "Hold a tool call and send it complete. false: stream fragments while valid.",
            _switch, later="streaming fragments as they come"),
     Option("hosts", "", "Hosts whose TLS is opened, comma-separated; +host adds to the built-in list of LLM hosts.",
            _hosts),

@@ -6,6 +6,7 @@ the answer is then mended without an oracle.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,11 @@ def decode(body: bytes | str | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return request if isinstance(request, dict) else None
+
+
+def seed_of(body: bytes | None) -> str:
+    """What new ids are made from: the same request gives the same ids, another turn gives others."""
+    return hashlib.sha256(body).hexdigest()[:16] if body else ""
 
 
 def read_question(request: dict[str, Any] | None) -> Question:

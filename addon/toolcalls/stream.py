@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from .calls import Outcome
 from .wire import sse
 from .wire.encoding import Decoder
 from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, Reply
@@ -35,19 +36,21 @@ class Stream:
         "_decoder",
         "_dialect",
         "_form",
-        "_framer",
         "_ledger",
         "_limit",
+        "_outcomes",
         "failure",
         "limited",
     )
 
-    def __init__(self, dialect: Dialect, limit: int, decoder: Decoder | None = None) -> None:
+    def __init__(
+        self, dialect: Dialect, limit: int, decoder: Decoder | None = None, outcomes: list[Outcome] | None = None
+    ) -> None:
         self._dialect = dialect
         self._limit = limit
         self._decoder = decoder
+        self._outcomes = [] if outcomes is None else outcomes
         self._form = _Form.UNKNOWN
-        self._framer = sse.Framer()
         self._ledger = Ledger()
         self._after_cr = False
         self.failure: Exception | None = None
@@ -63,27 +66,28 @@ class Stream:
         if self._form is _Form.OPEN or not chunk:
             return [chunk] if chunk else []
         out: list[bytes] = []
+        told = len(self._outcomes)
         data = chunk
         try:
             if self._decoder:
                 data = self._decoder.decode(chunk)
         except Exception as error:
-            return [*self._fail(error), chunk]
+            return [*self._fail(error, told), chunk]
         try:
             if self._form is _Form.EVENTS:
                 self._read(data, out)
             elif data:
                 self._look(data, out)
-            if self._ledger.held_bytes + len(self._framer.rest) > self._limit:
-                self.limited = True
-                out += self._give_up()
+            if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
+                out += self._stop_holding()
         except Exception as error:
-            out += self._fail(error)
+            out += self._fail(error, told)
         return out
 
     def close(self) -> list[bytes]:
         """The upstream is done; what is still held goes out. A second call finds nothing to do."""
         out: list[bytes] = []
+        told = len(self._outcomes)
         try:
             if self._form is _Form.EVENTS:
                 self._close_events(out)
@@ -92,7 +96,7 @@ class Stream:
             elif self._form is _Form.UNKNOWN:
                 out += self._ledger.everything()
         except Exception as error:
-            out += self._fail(error)
+            out += self._fail(error, told)
         return out
 
     def _look(self, data: bytes, out: list[bytes]) -> None:
@@ -126,18 +130,24 @@ class Stream:
                 data = data[1:]
                 if ledger.passed_last:
                     out.append(b"\n")
-        complete = self._framer.feed(data)
-        if not complete:
+        ledger.arrived(data)
+        complete = sse.end_of_last_event(ledger.rest, ledger.searched)
+        if complete < 0:
+            # A blank line has at most four bytes, of which three may be here already.
+            ledger.searched = max(0, len(ledger.rest) - 3)
             return
-        block = self._framer.take(complete)
-        ledger.open(block)
-        if not self._dialect.engaged and self._dialect.plain(block):
+        block = ledger.begin(complete)
+        if not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
             out.append(block)
             ledger.passed(len(block))
         else:
             for raw in sse.split(block):
+                # Asked for each event, so that the limit is reached at the same one however the stream was cut.
+                if ledger.held_bytes + len(raw) > self._limit:
+                    out += self._stop_holding()
+                    return
                 self._take(sse.read_event(raw), out)
-        self._after_cr = not self._framer.rest and block.endswith(b"\r")
+        self._after_cr = not ledger.rest and block.endswith(b"\r")
 
     def _take(self, event: Event, out: list[bytes]) -> None:
         answer: Answer = PASS if event.data is None else self._dialect.read(event)
@@ -174,8 +184,7 @@ class Stream:
         return PASS if untouched else Reply(tuple(out), tuple(release), tuple(hold))
 
     def _close_events(self, out: list[bytes]) -> None:
-        last = self._framer.take(len(self._framer.rest))
-        self._ledger.open(last)
+        last = self._ledger.begin(len(self._ledger.rest))
         if last:
             self._take(sse.read_event(last), out)
         reply = self._dialect.close()
@@ -193,11 +202,16 @@ class Stream:
 
     # Failing open
 
-    def _fail(self, error: Exception) -> list[bytes]:
+    def _fail(self, error: Exception, told: int) -> list[bytes]:
         self.failure = error
+        # What this step claimed to have mended goes out as it came.
+        del self._outcomes[told:]
+        return self._give_up()
+
+    def _stop_holding(self) -> list[bytes]:
+        self.limited = True
         return self._give_up()
 
     def _give_up(self) -> list[bytes]:
         self._form = _Form.OPEN
-        rest = self._framer.take(len(self._framer.rest))
-        return [*self._ledger.everything(), rest] if rest else self._ledger.everything()
+        return self._ledger.everything()

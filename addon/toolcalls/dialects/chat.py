@@ -75,7 +75,10 @@ class Chat:
                 return False
         if block.find(b"{'") >= 0:
             return False
-        return block.find(b'"usage"') < 0 or block.count(b'"usage"') <= block.count(b'"choices"')
+        if block.find(b'"usage"') < 0:
+            return True
+        # Usage in an event without choices crashes clients. Inside a JSON string these quotes would be escaped.
+        return block.count(b'"choices"') + block.count(b"data: [DONE]") >= block.count(b"data:")
 
     def read(self, event: Event) -> Answer:
         data = event.data or ""

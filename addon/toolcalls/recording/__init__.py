@@ -1,1 +1,1 @@
-"""recording."""
+"""Evidence: before/after recordings, their replay and their report."""

@@ -1,0 +1,5 @@
+"""`python -m toolcalls.cli`."""
+
+from . import main
+
+main(prog_name="toolfix")

@@ -1,0 +1,115 @@
+"""`toolfix filter`: an upstream body in, what the client would receive out."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..engine import AUTO, PROTOCOLS, Answer, mend_whole
+from ..policy import Policy
+from ..recording import store
+from ..request import Question, decode, read_question, seed_of
+from . import inputs
+
+
+@click.command("filter")
+@click.option("--protocol", type=click.Choice(PROTOCOLS), default=AUTO, show_default=True, help="What the body is.")
+@click.option("--request", "request_file", metavar="FILE", help="The request body: its tools guide the mending.")
+@click.option("--chunk-size", type=click.IntRange(min=1), metavar="N", help="Feed the body in chunks of N bytes.")
+@click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, as mitmproxy spells it.")
+@click.option("--report", metavar="FILE", help="Write the outcome of each call there, as JSON.")
+@click.option("--jsonl", is_flag=True, help='Many at once: {"id","protocol","body" or "body_base64",…} a line.')
+def filter_command(
+    protocol: str,
+    request_file: str | None,
+    chunk_size: int | None,
+    settings: tuple[str, ...],
+    report: str | None,
+    jsonl: bool,
+) -> None:
+    """Mend an upstream body.
+
+    Reads the body on standard input, an event stream or JSON, and prints what the client would receive.
+    """
+    policy = inputs.policy_from(settings)
+    if jsonl:
+        for number, entry in inputs.json_lines():
+            inputs.write_line(_filter_line(number, entry, settings))
+        return
+    request = inputs.read_file(request_file, "the request") if request_file else b""
+    answer = Answer(protocol, _question(request) if request_file else Question(), policy, seed=seed_of(request))
+    body = mend_whole(answer, inputs.read_stdin(), chunk_size or 0)
+    sys.stdout.buffer.write(body)
+    _warn(answer)
+    if report:
+        try:
+            Path(report).write_bytes(store.pretty(store.calls_json(answer.outcomes)))
+        except OSError as error:
+            raise click.UsageError(f"the report {report!r} cannot be written ({error.strerror}).") from None
+
+
+def _question(body: bytes) -> Question:
+    request = decode(body)
+    if request is None:
+        click.echo("the request is no JSON object; mending goes on without its tools.", err=True)
+    return read_question(request)
+
+
+def _warn(answer: Answer) -> None:
+    if answer.failure is not None:
+        click.echo(f"toolfix failed ({answer.failure!r}) and let the body pass as it came.", err=True)
+    if answer.limited:
+        click.echo("more than toolfix_max_held_bytes were held; the rest passed untouched.", err=True)
+
+
+def _filter_line(number: int, entry: dict[str, Any], settings: tuple[str, ...]) -> dict[str, Any]:
+    protocol = entry.get("protocol", AUTO)
+    if protocol not in PROTOCOLS:
+        raise click.UsageError(
+            f"line {number} of the input: protocol {protocol!r} is not one of {', '.join(PROTOCOLS)}."
+        )
+    policy = _line_policy(entry, settings)
+    request = entry.get("request")
+    text = request if isinstance(request, str) else json.dumps(request) if isinstance(request, dict) else ""
+    answer = Answer(protocol, read_question(decode(text)), policy, seed=seed_of(text.encode()))
+    size = entry.get("chunk_size")
+    body = mend_whole(answer, _body(number, entry), size if isinstance(size, int) and size > 0 else 0)
+    _warn(answer)
+    return {"id": entry.get("id"), **_written(body), "calls": store.calls_json(answer.outcomes)}
+
+
+def _line_policy(entry: dict[str, Any], settings: tuple[str, ...]) -> Policy:
+    own = entry.get("set")
+    if isinstance(own, dict):
+        pairs = tuple(f"{name}={_option_text(value)}" for name, value in own.items())
+    else:
+        pairs = tuple(str(setting) for setting in own) if isinstance(own, list) else ()
+    return inputs.policy_from((*settings, *pairs))
+
+
+def _option_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _body(number: int, entry: dict[str, Any]) -> bytes:
+    if isinstance(entry.get("body"), str):
+        return str(entry["body"]).encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(entry["body_base64"], validate=True)
+    except KeyError:
+        raise click.UsageError(f'line {number} of the input has neither "body" nor "body_base64".') from None
+    except (binascii.Error, TypeError, ValueError):
+        raise click.UsageError(f'line {number} of the input: "body_base64" is no base64.') from None
+
+
+def _written(body: bytes) -> dict[str, str]:
+    try:
+        return {"body": body.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"body_base64": base64.b64encode(body).decode("ascii")}

@@ -1,0 +1,62 @@
+"""What several commands read alike: files, JSON lines, `--set`. Bad input is one sentence and exit 2."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..policy import BadOption, Policy, make_policy, read_options
+
+
+def read_file(path: str, what: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"{what} {path!r} cannot be read ({error.strerror}): name a readable file.") from None
+
+
+def read_stdin() -> bytes:
+    return sys.stdin.buffer.read()
+
+
+def policy_from(settings: Sequence[str]) -> Policy:
+    """The policy of `--set K=V …`, with the names of the mitmproxy options."""
+    texts = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise click.UsageError(f"--set {setting!r} has no '=': write --set toolfix_fallback=empty.")
+        texts[name] = value
+    return policy_of(texts)
+
+
+def policy_of(texts: dict[str, str]) -> Policy:
+    try:
+        return make_policy(read_options(texts))
+    except BadOption as bad:
+        raise click.UsageError(str(bad)) from None
+
+
+def json_lines() -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of standard input, one a line, with their line numbers."""
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise click.UsageError(f"line {number} of the input is no JSON ({error}).") from None
+        if not isinstance(entry, dict):
+            raise click.UsageError(f"line {number} of the input is no JSON object.")
+        yield number, entry
+
+
+def write_line(entry: dict[str, Any]) -> None:
+    line = json.dumps(entry, ensure_ascii=False) + "\n"
+    sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()

@@ -1,0 +1,77 @@
+"""`toolfix repair`: arguments in, strict JSON out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from ..calls import Ids, Outcome
+from ..mend.arguments import Finish
+from ..mend.call import Mender
+from ..policy import Policy
+from ..tools import Tool, Tools
+from . import inputs
+
+_TOOL = "tool"
+
+
+@click.command()
+@click.option("--schema", metavar="FILE", help="JSON schema of the arguments: shapes are mended too.")
+@click.option("--finish", metavar="REASON", help="Why the model stopped: stop, tool_calls, length …")
+@click.option("--jsonl", is_flag=True, help='Many at once: {"id","input","schema"?,"finish"?} a line.')
+def repair(schema: str | None, finish: str | None, jsonl: bool) -> None:
+    """Mend the arguments of a tool call.
+
+    Reads them on standard input and prints strict JSON. Exits 1 with the reason when it refuses.
+    """
+    if jsonl:
+        for number, entry in inputs.json_lines():
+            if not isinstance(entry.get("input"), str):
+                raise click.UsageError(f'line {number} of the input has no text under "input".')
+            outcome = mend(entry["input"], entry.get("schema"), entry.get("finish"))
+            inputs.write_line({"id": entry.get("id"), **_reported(outcome)})
+        return
+    text = _decoded(inputs.read_stdin())
+    outcome = mend(text, _read_schema(schema) if schema else None, finish)
+    if outcome.status == "refused":
+        click.echo(f"refused: {outcome.reason}.", err=True)
+        sys.exit(1)
+    sys.stdout.buffer.write(outcome.arguments.encode("utf-8", "backslashreplace"))
+
+
+def mend(text: str, schema: Any = None, finish: Any = None) -> Outcome:
+    """One text through the same steps that a call in flight takes; refusals are reported, not replaced."""
+    tools = Tools([Tool(_TOOL, schema)]) if isinstance(schema, dict) else Tools()
+    mender = Mender(tools, Policy(fallback="original", preflight=False), Ids())
+    return mender.mend(_TOOL, text, Finish.of(finish if isinstance(finish, str) else None))
+
+
+def _reported(outcome: Outcome) -> dict[str, Any]:
+    refused = outcome.status == "refused"
+    entry: dict[str, Any] = {
+        "status": outcome.status,
+        "arguments": None if refused else outcome.arguments,
+        "steps": list(outcome.steps),
+    }
+    return {**entry, "reason": outcome.reason} if refused else entry
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        click.echo(f"refused: the input is not UTF-8 (byte {error.start}).", err=True)
+        sys.exit(1)
+
+
+def _read_schema(path: str) -> Any:
+    try:
+        schema = json.loads(inputs.read_file(path, "the schema"))
+    except ValueError as error:
+        raise click.UsageError(f"the schema {path!r} is no JSON ({error}).") from None
+    if not isinstance(schema, dict):
+        raise click.UsageError(f"the schema {path!r} is no JSON object.")
+    return schema

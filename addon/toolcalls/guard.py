@@ -1,0 +1,117 @@
+"""The stream callable of one response: the engine between its books of what came and what went.
+
+mitmproxy calls it with every chunk. It never raises (an exception leaves the client hanging) and never
+gives back an empty chunk (which ends a chunked response early). Sends the keep-alive comment.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .engine import Answer
+
+KEEP_ALIVE = b": toolfix holds a tool call until it is complete\n\n"
+KEEP_ALIVE_SECONDS = 5.0
+LONG_HOLD_SECONDS = 60.0
+MAX_KEPT = 64 * 1024 * 1024
+"""Most bytes kept of one response, for its recording and for mitmproxy's own views."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """Chunks by reference, with the times at which they came, up to a limit."""
+
+    chunks: list[bytes] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    size: int = 0
+    complete: bool = True
+
+    def add(self, chunk: bytes, when: float) -> None:
+        if self.size + len(chunk) > MAX_KEPT:
+            self.complete = False
+        if self.complete:
+            self.chunks.append(chunk)
+            self.times.append(when)
+            self.size += len(chunk)
+
+    def joined(self) -> bytes:
+        return b"".join(self.chunks)
+
+
+class Guard:
+    """Feeds one answer. With `observe` the bytes pass as they are and only the books are kept."""
+
+    __slots__ = (
+        "_asked_to_end",
+        "_clock",
+        "_doubtful_end",
+        "_held_since",
+        "_observe",
+        "_silent_since",
+        "after",
+        "answer",
+        "before",
+        "failure",
+        "longest_hold",
+    )
+
+    def __init__(
+        self,
+        answer: Answer,
+        *,
+        observe: bool = False,
+        doubtful_end: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.answer = answer
+        self.before = Kept()
+        self.after = Kept()
+        self.failure: Exception | None = None
+        self.longest_hold = 0.0
+        self._observe = observe
+        self._doubtful_end = doubtful_end
+        self._asked_to_end = False
+        self._clock = clock
+        self._silent_since = clock()
+        self._held_since: float | None = None
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """A chunk of the body."""
+        self._asked_to_end = False
+        now = self._clock()
+        self.before.add(chunk, now)
+        out = self.answer.feed(chunk)
+        for piece in out:
+            self.after.add(piece, now)
+        if self._observe:
+            return [chunk]
+        return self._keep_alive(out, now) if self.answer.holding or self._held_since is not None else out
+
+    def end(self, sure: bool | None) -> list[bytes]:
+        """An empty chunk. Over HTTP/2 it may be an empty frame in mid-stream, so a live call outlasts the first."""
+        if sure is False:
+            return []
+        if sure is None and self._doubtful_end and self.answer.holding and not self._asked_to_end:
+            self._asked_to_end = True
+            return []
+        now = self._clock()
+        out = self.answer.close()
+        for piece in out:
+            self.after.add(piece, now)
+        return [] if self._observe else out
+
+    def _keep_alive(self, out: list[bytes], now: float) -> list[bytes]:
+        """While a call is held, the client's idle timer hears of us now and then."""
+        if self._held_since is None:
+            self._held_since = now
+        self.longest_hold = max(self.longest_hold, now - self._held_since)
+        if not self.answer.holding:
+            self._held_since = None
+        if out:
+            self._silent_since = now
+        elif now - max(self._silent_since, self._held_since or now) >= KEEP_ALIVE_SECONDS:
+            self._silent_since = now
+            return [KEEP_ALIVE]
+        return out

@@ -1,0 +1,111 @@
+"""The characters of broken JSON, by name, and the patterns that run over spans of them at C speed.
+
+Every repetition is possessive or bounded: no pattern here backtracks over the text.
+"""
+
+from __future__ import annotations
+
+import re
+
+# What stands for structure. The full-width forms come from models that write Chinese or Japanese.
+OPEN_OBJECT = "{｛"
+CLOSE_OBJECT = "}｝"
+OPEN_ARRAY = "[［"
+CLOSE_ARRAY = "]］"
+OPEN_TUPLE = "(（"
+CLOSE_TUPLE = ")）"
+COMMAS = ",，、;；"
+COLONS = ":："
+FULL_WIDTH = "｛｝［］（），、；：＂＇"
+
+# Quotes: what opens a string, and the characters that may close it.
+CLOSERS = {
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "“": "”“",
+    "”": "”",
+    "„": "“”",
+    "‘": "’‘",
+    "’": "’",
+    "‚": "‘’",
+    "«": "»",
+    "「": "」",
+    "『": "』",
+    "＂": "＂",
+    "＇": "＇",
+}
+QUOTES = "".join(CLOSERS)
+TYPOGRAPHIC = QUOTES[3:]
+# Quotes that are also apostrophes: between two letters they delimit nothing.
+APOSTROPHES = "'’＇"
+
+# Blank between tokens: Unicode spaces (\s has NBSP), NUL, BOM, zero-width and direction marks.
+INVISIBLE = "\x00\xad\u180e\u200b-\u200f\u2060\ufeff"
+_BLANK = rf"[\s{INVISIBLE}]"
+_COMMENT = r"(?://[^\n]{0,200}+\n|#[^\n]{0,200}+\n|/\*(?:[^*]|\*(?!/)){0,400}+\*/)"
+# The same, as far as a look-ahead sees: a comment counts only when it ends.
+_GAP = rf"(?:{_BLANK}|{_COMMENT})*+"
+
+blanks = re.compile(rf"{_BLANK}*+")
+comment = re.compile(r"//[^\n\r\u2028\u2029]*+|#[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/")
+invisible = re.compile(rf"[^ \t\r\n\S]|[{INVISIBLE}]")
+line_break = re.compile(r"[\n\r]")
+
+# A key without quotes: an identifier, as JSON5 has it, or an option name (`-n`, `head-limit`).
+_NAME = r"(?:-{0,2}(?:[^\W\d]|\$)[\w$.\-]{0,120}+)"
+name = re.compile(_NAME)
+_QUOTED_KEY = (
+    r'(?:"(?:[^"\\]|\\.){0,200}+"'
+    r"|'(?:[^'\\]|\\.){0,200}+'"
+    r"|[“”„][^“”]{0,200}+[“”]|[‘’‚][^‘’]{0,200}+[‘’]"
+    r"|「[^」]{0,200}+」|『[^』]{0,200}+』|«[^»]{0,200}+»|＂[^＂]{0,200}+＂|＇[^＇]{0,200}+＇|`[^`]{0,200}+`)"
+)
+_KEY = rf"(?:{_QUOTED_KEY}|{_NAME}){_GAP}[{COLONS}]"
+_CLOSE = r"[}｝\]］]"
+_VALUE = rf"(?:[{QUOTES}{{｛\[［(（\d.+\-]|[rRbBuU]{{1,2}}['\"]|(?i:true|false|null|none)\b)"
+
+quoted_key = re.compile(rf"{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]")
+pair_inside = re.compile(rf"[{COMMAS}]{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]")
+colon_follows = re.compile(rf"{_GAP}[{COLONS}]")
+
+# What may follow the closing quote of a value in an object, in an array, in a tuple. In an object a comma
+# needs a key behind it, or else every comma in prose would end a string; a lost comma is seen by the quoted
+# key, or by a key on the next line.
+after_value_in_object = re.compile(
+    rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_KEY}|[}}｝{COMMAS}]|\Z)"
+    rf"|[}}｝]|\Z|[\]］]{_GAP}(?:{_CLOSE}|[{COMMAS}]|\Z)"
+    rf"|{_QUOTED_KEY}{_GAP}[{COLONS}])"
+    rf"|[^\S\n]*+\n{_BLANK}*+{_NAME}{_BLANK}*+[{COLONS}]"
+)
+after_value_in_array = re.compile(rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_VALUE}|{_CLOSE}|\Z)|{_CLOSE}|\"|\Z)")
+after_value_in_tuple = re.compile(rf"{_GAP}(?:[{COMMAS})）]|{_VALUE}|\Z)")
+
+# Pairs and items that need no mending but of their quotes. What follows is checked as for any string.
+_S = r"[ \t\r\n]*+"
+_PLAIN_STRING = r"([\"'])([^\"'\\\x00-\x1f]*+)"
+_PLAIN_WORD = r"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)|(true|false|null)"
+plain_pair = re.compile(
+    rf"{_S}{_PLAIN_STRING}\1{_S}:{_S}(?:{_PLAIN_STRING}\3|{_PLAIN_WORD}){_S}"
+    rf"(?=}}|,{_S}(?:}}|(?:\"[^\"\\]{{0,200}}+\"|'[^'\\]{{0,200}}+'){_S}:))"
+)
+plain_item = re.compile(rf"{_S}(?:{_PLAIN_STRING}\1|{_PLAIN_WORD}){_S}(?=\]|,{_S}[\]\"'{{\[\d\-tfnTFN])")
+comma_before_pair = re.compile(rf"{_S},(?={_S}[\"'])")
+comma_before_item = re.compile(rf"{_S},(?={_S}[\"'\d\-tfn])")
+
+plain_object_end = re.compile(rf"{_S}(,?){_S}}}")
+plain_array_end = re.compile(rf"{_S}(,?){_S}\]")
+plain_comma = re.compile(rf"{_S},{_S}(?=[{{\[])")
+
+# An object begins here, and not a brace of prose or code.
+object_start = re.compile(rf"[{OPEN_OBJECT}](?={_GAP}(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}{_GAP}[{COLONS}]))")
+# Bare words and numbers end where something else begins.
+word = re.compile(rf"[^\s{INVISIBLE}{COMMAS}:：{{}}｛｝\[\]［］()（）\"'“”‘’`/#<>]++")
+measure_mark = re.compile(r"\d\Z")
+
+# Around the object: fences and the markers of chat templates.
+fence = re.compile(r"(?:`{1,4}|~{3,4})[A-Za-z0-9_+-]{0,12}")
+marker = re.compile(
+    r"</?[A-Za-z_][\w:.\-]{0,60}(?:\s[^<>]{0,120})?>?|<[|｜][^<>]{1,60}[|｜]?>?|\[/?[A-Z_]{3,40}\]|(?:`{1,4}|~{3,4})"
+)
+loose_ends = re.compile(rf"[\s{INVISIBLE}}}｝\]］)）{COMMAS}.\"'”’`]*+")

@@ -1,0 +1,202 @@
+"""Strings in any quotes, and where they end when quotes inside them were not escaped.
+
+A quote closes a string only if what follows fits its place: in an object `}`, the end, or a comma and a key.
+Any other quote is taken as text. Such a guess must then prove itself: inner quotes come in pairs, no
+`, "key":` stands inside the value, and (see document.py) nothing else in the text is in doubt. Otherwise the
+text is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+from . import characters as chars
+from .escapes import decode
+from .refusal import Refusal
+from .source import SLOW, Source
+
+KEY, OBJECT, ARRAY, TUPLE = "key", "{", "[", "("
+
+_FOLLOWS = {
+    KEY: chars.colon_follows,
+    OBJECT: chars.after_value_in_object,
+    ARRAY: chars.after_value_in_array,
+    TUPLE: chars.after_value_in_tuple,
+}
+# Quotes that two characters can close: from inside the string to the next of them.
+_EITHER = {
+    closers: re.compile(rf"[^{closers}\\]*+(?:\\[\s\S][^{closers}\\]*+)*+")
+    for closers in chars.CLOSERS.values()
+    if len(closers) > 1
+}
+_TRIPLE = {
+    quote: re.compile(rf"{quote * 3}((?:[^{quote}\\]++|\\[\s\S]|{quote}(?!{quote}{quote}))*+){quote * 3}")
+    for quote in "\"'"
+}
+_PREFIXED = re.compile(r"(?i:(?P<prefix>[rbu]|rb|br|ur))(?=[\"'])")
+_RAW = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\[\s\S])*+){quote}") for quote in "\"'"}
+_DANGLING = re.compile(
+    r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z"
+)
+_LISTED = re.compile(r"[\s,]+[\"']")
+_BEFORE_OPENER = frozenset(" \t\r\n([{=,:<>|&+!-/;$")
+
+
+def read_string(s: Source, place: str) -> str:
+    quote = s.text[s.pos]
+    s.spend(SLOW)
+    if quote in _TRIPLE and s.text.startswith(quote * 3, s.pos):
+        return _triple(s, quote, place)
+    _tell_quotes(s, quote)
+    text, begin = s.text, s.pos + 1
+    follows, closers = _FOLLOWS[place], chars.CLOSERS[quote]
+    inner: list[int] = []
+    at = begin
+    while True:
+        at = _next_closer(text, at, closers)
+        if at < 0:
+            return _unended(s, begin, quote, place, inner)
+        if follows.match(text, at + 1) and (not inner or _brackets_fit(s, at + 1)):
+            break
+        if place == KEY:
+            raise _no_key(s, at + 1)
+        s.spend(SLOW)
+        inner.append(at)
+        at += 1
+    s.pos = at + 1
+    if inner:
+        _prove_guess(s, begin, at, quote, inner)
+    value = _decoded(s, text[begin:at], quote)
+    if quote == "`" and "${" in value:
+        raise Refusal("a JavaScript template has a placeholder in it")
+    return value
+
+
+def _next_closer(text: str, at: int, closers: str) -> int:
+    """The next quote that no backslash escapes, or -1. `find` is five times as fast here as a pattern."""
+    if len(closers) > 1:
+        found = _EITHER[closers].match(text, at)
+        end = found.end() if found else at
+        return end if end < len(text) and text[end] != "\\" else -1
+    begin = at
+    while (at := text.find(closers, at)) >= 0:
+        slash = at
+        while slash > begin and text[slash - 1] == "\\":
+            slash -= 1
+        if (at - slash) % 2 == 0:
+            return at
+        at += 1
+    return -1
+
+
+def _no_key(s: Source, after: int) -> Refusal:
+    if chars.blanks.fullmatch(s.text, after):
+        return s.cut()
+    return Refusal("a key has no colon or unclear quotes")
+
+
+def _tell_quotes(s: Source, quote: str) -> None:
+    if quote == "'":
+        s.step("single quotes")
+    elif quote == "`":
+        s.step("backtick quotes")
+    elif quote in chars.FULL_WIDTH:
+        s.step("full-width punctuation")
+    elif quote != '"':
+        s.step("typographic quotes")
+
+
+def _decoded(s: Source, raw: str, quote: str) -> str:
+    value, told = decode(raw, quote)
+    if told:
+        s.step("invalid escapes")
+    return value
+
+
+def _unended(s: Source, begin: int, quote: str, place: str, inner: list[int]) -> str:
+    if inner:
+        raise Refusal(f"it is not clear where the text of `{s.key}` ends: it has quotes that are not escaped")
+    if not s.complete or place == KEY:
+        raise s.cut()
+    s.step("closed a cut-off call")
+    s.pos = s.length
+    return decode(_DANGLING.sub("", s.text[begin:]), quote)[0]
+
+
+def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) -> None:
+    text = s.text
+    unclear = Refusal(f"it is not clear where the text of `{s.key}` ends: it has quotes that are not escaped")
+    if quote in chars.APOSTROPHES + "‘‚":
+        inner = [at for at in inner if not (text[at - 1].isalpha() and text[at + 1 : at + 2].isalpha())]
+    if len(inner) % 2 and not all(_is_measure_mark(text, at) for at in inner):
+        raise unclear
+    if inner:
+        first = inner[0]
+        listed = _LISTED.match(text, first + 1)
+        if listed and (first == begin or text[first - 1] not in _BEFORE_OPENER):
+            raise unclear
+    if chars.pair_inside.search(text, begin, end):
+        raise unclear
+    s.guessed = True
+    s.step("quotes inside a string")
+
+
+def _is_measure_mark(text: str, at: int) -> bool:
+    """`32" display`: inches and seconds come alone."""
+    return text[at - 1].isdigit() and not text[at + 1 : at + 2].isalnum()
+
+
+def _brackets_fit(s: Source, at: int) -> bool:
+    """Whether brackets behind a guessed closing quote close what is open, and all goes on as it should."""
+    text, still_open = s.text, list(s.open)
+    while True:
+        gap = chars.blanks.match(text, at)
+        at = gap.end() if gap else at
+        if at >= s.length:
+            return True
+        char = text[at]
+        if still_open and char in (chars.CLOSE_OBJECT if still_open[-1] == OBJECT else chars.CLOSE_ARRAY):
+            still_open.pop()
+            at += 1
+        elif not still_open:
+            return chars.marker.match(text, at) is not None
+        else:
+            return (
+                _FOLLOWS[still_open[-1]].match(text, at) is not None
+                and char not in chars.CLOSE_OBJECT + "]］"
+            )
+
+
+def _triple(s: Source, quote: str, place: str) -> str:
+    found = _TRIPLE[quote].match(s.text, s.pos)
+    if found is None:
+        raise Refusal(f"it is not clear where the text of `{s.key}` ends: it starts with three quotes")
+    end, raw = found.end(), found[1]
+    if s.text.startswith(quote, end) or not _FOLLOWS[place].match(s.text, end):
+        raise Refusal(f"it is not clear where the text of `{s.key}` ends: it starts with three quotes")
+    s.pos = end
+    s.step("triple quotes")
+    return _decoded(s, raw, quote)
+
+
+def prefixed_string(s: Source, place: str) -> str | None:
+    """A Python string with a prefix (r, b, u); None when there is no such string here."""
+    found = _PREFIXED.match(s.text, s.pos)
+    if found is None:
+        return None
+    start, prefix = s.pos, found["prefix"].lower()
+    s.pos = found.end()
+    if "r" not in prefix:
+        value = read_string(s, place)
+        if prefix == "b" and not value.isascii():
+            raise Refusal("a bytes literal is not text")
+        s.step("Python string prefix")
+        return value
+    quote = s.text[s.pos]
+    body = (_TRIPLE if s.text.startswith(quote * 3, s.pos) else _RAW)[quote].match(s.text, s.pos)
+    if body is None or not _FOLLOWS[place].match(s.text, body.end()):
+        raise Refusal(f"a raw string does not end where it should, near character {start:,}")
+    s.spend(SLOW)
+    s.pos = body.end()
+    s.step("Python string prefix")
+    return body[1]

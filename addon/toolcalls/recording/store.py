@@ -1,0 +1,103 @@
+"""A recording on disk: its files, how they are written and read. Knows nothing of flows in flight."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..calls import Outcome
+from ..request import seed_of
+
+
+class NoRecording(Exception):
+    """The directory holds no recording that can be read; the message says why."""
+
+
+@dataclass(slots=True)
+class Recording:
+    directory: Path
+    flow: dict[str, Any]
+    request: bytes
+    before: bytes
+    after: bytes | None
+    calls: list[dict[str, Any]] | None
+    suffix: str = ".sse"
+
+    @property
+    def name(self) -> str:
+        return self.directory.name
+
+    @property
+    def protocol(self) -> str:
+        return str(self.flow.get("protocol", "auto"))
+
+    @property
+    def seed(self) -> str:
+        """As recorded: the request on disk may be masked, the one that ids were made from was not."""
+        return str(self.flow.get("seed") or seed_of(self.request))
+
+    @property
+    def offsets(self) -> list[int]:
+        """Where the upstream's chunks began; one chunk where the recording does not say."""
+        chunks = self.flow.get("chunks")
+        offsets = [int(chunk["offset"]) for chunk in chunks] if isinstance(chunks, list) else []
+        return offsets or [0]
+
+    def pieces(self) -> list[bytes]:
+        """The upstream body in its original chunks."""
+        ends = [*self.offsets[1:], len(self.before)]
+        return [self.before[start:end] for start, end in zip(self.offsets, ends, strict=True) if end > start]
+
+
+def is_recording(path: Path) -> bool:
+    return (path / "flow.json").is_file()
+
+
+def find(path: Path) -> list[Path]:
+    """The recordings at a path: itself, or those in the folders below it."""
+    if is_recording(path):
+        return [path]
+    return sorted(flow.parent for flow in path.rglob("flow.json"))
+
+
+def load(directory: Path) -> Recording:
+    try:
+        flow = json.loads((directory / "flow.json").read_bytes())
+        suffix = next((s for s in (".sse", ".json") if (directory / f"before{s}").is_file()), None)
+        if not isinstance(flow, dict) or suffix is None:
+            raise NoRecording(f"{directory} has no before.sse or before.json: record it again.")
+        request = directory / "request.json"
+        after = directory / f"after{suffix}"
+        calls = directory / "calls.json"
+        return Recording(
+            directory,
+            flow,
+            request.read_bytes() if request.is_file() else b"",
+            (directory / f"before{suffix}").read_bytes(),
+            after.read_bytes() if after.is_file() else None,
+            json.loads(calls.read_bytes()) if calls.is_file() else None,
+            suffix,
+        )
+    except (OSError, ValueError) as error:
+        raise NoRecording(f"{directory} cannot be read ({error}): record it again.") from error
+
+
+def private_file(path: Path, data: bytes) -> None:
+    """Write a file that only the user can read, whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    part.replace(path)
+
+
+def pretty(value: Any) -> bytes:
+    """JSON that diffs well."""
+    return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
+
+
+def calls_json(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    return [outcome.as_json() for outcome in outcomes]

@@ -1,0 +1,257 @@
+"""toolfix: the mitmproxy script. Options, hooks, and which flows are ours. No repair logic.
+
+    mitmdump -s addon/toolfix.py
+
+The engine is the package `toolcalls` beside this file; it needs nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from types import FrameType
+from weakref import WeakKeyDictionary
+
+from mitmproxy import ctx, exceptions, http
+from mitmproxy.addonmanager import Loader
+from mitmproxy.proxy import mode_specs
+from toolcalls import hosts, policy, request
+from toolcalls.calls import Outcome
+from toolcalls.engine import Answer, protocol_of
+from toolcalls.guard import LONG_HOLD_SECONDS, Guard
+from toolcalls.recording.record import Exchange, Recorder
+from toolcalls.wire.encoding import readable
+
+logger = logging.getLogger("toolfix")
+
+SAMPLE = 200
+"""Most characters of an upstream's text in one log line."""
+
+
+class Ours:
+    """A flow that we look at, from its request to the end of its answer.
+
+    No dataclass: mitmproxy loads scripts under a module name that `dataclasses` does not find.
+    """
+
+    __slots__ = ("encoding", "guard", "protocol", "question", "request_body", "seed")
+
+    def __init__(self, protocol: str, question: request.Question, request_body: bytes | None) -> None:
+        self.protocol = protocol
+        self.question = question
+        self.request_body = request_body
+        self.guard: Guard | None = None
+        self.encoding = ""
+        self.seed = request.seed_of(request_body)
+
+
+class Toolfix:
+    def __init__(self) -> None:
+        self.mode = "off"
+        self.policy = policy.Policy()
+        self.patterns: list[str] = []
+        self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
+        self.recorder: Recorder | None = None
+
+    # Options
+
+    def load(self, loader: Loader) -> None:
+        environment = policy.from_environment(os.environ)
+        for option in policy.OPTIONS:
+            default = environment.get(option.full_name, option.default)
+            loader.add_option(option.full_name, str, default, option.help)
+        # From the first moment on no foreign TLS is opened, even if the options turn out to be wrong.
+        self._allow(hosts.patterns(hosts.DEFAULT_HOSTS))
+
+    def configure(self, updated: set[str]) -> None:
+        if not any(name.startswith(policy.PREFIX) for name in updated) and "mode" not in updated:
+            return
+        try:
+            values = policy.read_options({name: getattr(ctx.options, name) for name in policy.BY_NAME})
+        except policy.BadOption as bad:
+            raise exceptions.OptionsError(str(bad)) from bad
+        directory = values["toolfix_record"]
+        if directory and (self.recorder is None or str(self.recorder.directory) != directory):
+            try:
+                self.recorder = Recorder(directory)
+            except OSError as error:
+                raise exceptions.OptionsError(
+                    f"toolfix_record={directory!r} cannot be written ({error.strerror}): name another directory."
+                ) from error
+        elif not directory:
+            self.recorder = None
+        for option in policy.OPTIONS:
+            if option.later and getattr(ctx.options, option.full_name) != option.default:
+                logger.warning(f"{option.full_name} has no effect yet: {option.later} is still to come.")
+        self.mode = values["toolfix_mode"]
+        self.policy = policy.make_policy(values)
+        wanted = [] if self.mode == "off" else hosts.chosen_hosts(values["toolfix_hosts"])
+        self._allow([*hosts.patterns(wanted), *_reverse_targets(ctx.options.mode)] if wanted else [hosts.NOTHING])
+
+    def _allow(self, patterns: list[str]) -> None:
+        """Open the TLS of these hosts and of those that the user named himself, and tunnel all others."""
+        others = [known for known in ctx.options.allow_hosts if not hosts.is_ours(known)]
+        self.patterns = patterns
+        ctx.options.update(allow_hosts=[*patterns, *others])
+
+    def done(self) -> None:
+        if self.recorder:
+            self.recorder.close()
+
+    # Flows
+
+    def _is_ours(self, flow: http.HTTPFlow) -> bool:
+        if self.mode == "off" or flow.request.method != "POST":
+            return False
+        if flow.request.scheme != "https" or isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode):
+            return True
+        return hosts.matches(flow.request.pretty_host, flow.request.port, self.patterns)
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        protocol = protocol_of(flow.request.path)
+        if protocol is None or not self._is_ours(flow):
+            return
+        body = flow.request.get_content(strict=False)
+        self.flows[flow] = Ours(protocol, request.read_question(request.decode(body)), body)
+        if self.mode != "observe":
+            flow.request.headers["Accept-Encoding"] = "identity"
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        ours = self.flows.get(flow)
+        if ours is None or flow.response is None or not _may_hold_calls(flow.response) or not ours.question.stream:
+            return
+        headers = flow.response.headers
+        ours.encoding = headers.get("content-encoding", "")
+        answer = Answer(ours.protocol, ours.question, self.policy, encoding=ours.encoding, seed=ours.seed)
+        guard = ours.guard = Guard(answer, observe=self.mode == "observe", doubtful_end=flow.response.is_http2)
+        if self.mode != "observe":
+            headers.pop("content-encoding", None)
+            headers.pop("content-length", None)
+            # An HTTP/2 client takes chunked as a protocol error, an HTTP/1.0 client does not know it.
+            if flow.request.http_version == "HTTP/1.1" and not flow.response.is_http2:
+                headers["transfer-encoding"] = "chunked"
+
+        def stream(chunk: bytes) -> list[bytes]:
+            return guard.feed(chunk) if chunk else guard.end(_is_the_end(sys._getframe(1)))
+
+        flow.response.stream = stream
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        ours = self.flows.get(flow)
+        if ours is None or flow.response is None:
+            return
+        if ours.guard is None:
+            self._mend_at_once(flow, ours)
+        elif flow.response.raw_content is None and ours.guard.after.complete:
+            kept = ours.guard.before if self.mode == "observe" else ours.guard.after
+            flow.response.raw_content = kept.joined()
+        self._close(flow, ours)
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """The connection broke: nothing more reaches the client. What was held is recorded and freed."""
+        ours = self.flows.get(flow)
+        if ours is not None and ours.guard is not None:
+            if ours.guard.answer.holding:
+                logger.warning(
+                    f"{_place(flow)}: the connection broke while a tool call was held; it was not delivered."
+                )
+            self._close(flow, ours)
+
+    def _mend_at_once(self, flow: http.HTTPFlow, ours: Ours) -> None:
+        """A body that is here as a whole: no stream was asked for, or mitmproxy replays it."""
+        response = flow.response
+        if response is None or not response.raw_content or not _may_hold_calls(response):
+            return
+        try:
+            body = response.content
+        except ValueError as error:
+            logger.warning(f"{_place(flow)}: the body cannot be decoded ({error}); it passes as it came.")
+            return
+        if not body:
+            return
+        answer = Answer(ours.protocol, ours.question, self.policy, seed=ours.seed)
+        guard = ours.guard = Guard(answer)
+        mended = b"".join([*guard.feed(body), *guard.end(sure=True)])
+        if mended != body and self.mode != "observe":
+            response.content = mended
+
+    def _close(self, flow: http.HTTPFlow, ours: Ours) -> None:
+        """Say what was done, once a flow."""
+        self.flows.pop(flow, None)
+        guard = ours.guard
+        if guard is None:
+            return
+        answer = guard.answer
+        if answer.failure is not None:
+            logger.error(
+                f"{_place(flow)}: toolfix failed ({answer.failure!r}) and let the answer pass as it came; "
+                "please report this with the recording.",
+                exc_info=answer.failure,
+            )
+        if answer.limited:
+            logger.warning(f"{_place(flow)}: more than toolfix_max_held_bytes were held; the rest passed untouched.")
+        if guard.longest_hold > LONG_HOLD_SECONDS:
+            logger.info(f"{_place(flow)}: a tool call was held for {guard.longest_hold:.0f} s until it was complete.")
+        for outcome in answer.outcomes:
+            self._log(flow, outcome)
+        if self.recorder and flow.response is not None:
+            self.recorder.write(
+                Exchange(
+                    protocol=ours.protocol,
+                    method=flow.request.method,
+                    host=flow.request.pretty_host,
+                    path=flow.request.path,
+                    status=flow.response.status_code,
+                    content_type=flow.response.headers.get("content-type", ""),
+                    encoding=ours.encoding,
+                    id=flow.id,
+                    seed=ours.seed,
+                    started=flow.request.timestamp_start,
+                    options={name: getattr(ctx.options, name) for name in policy.BY_NAME},
+                    request=ours.request_body or b"",
+                    before=guard.before,
+                    after=guard.after,
+                    outcomes=answer.outcomes,
+                )
+            )
+
+    def _log(self, flow: http.HTTPFlow, outcome: Outcome) -> None:
+        if not outcome.touched:
+            return
+        would = "would have " if self.mode == "observe" else ""
+        name = outcome.received_name or "(no name)"
+        sizes = f"{len(outcome.received_arguments):,} → {len(outcome.arguments):,} characters"
+        if outcome.status == "refused":
+            sample = outcome.received_arguments[:SAMPLE]
+            logger.warning(f"{_place(flow)}: {would}refused {name}: {outcome.reason}. It came as {sample!r}")
+        else:
+            logger.info(f"{_place(flow)}: {would}mended {name}: {', '.join(outcome.steps)} ({sizes})")
+        logger.debug(f"{_place(flow)}: {name} before {outcome.received_arguments[:SAMPLE]!r}")
+        logger.debug(f"{_place(flow)}: {name} after {outcome.arguments[:SAMPLE]!r}")
+
+
+def _reverse_targets(modes: list[str]) -> list[str]:
+    """In reverse mode the upstream is ours, whatever its name."""
+    parsed = (mode_specs.ProxyMode.parse(mode) for mode in modes)
+    return [hosts.pattern(mode.address[0]) for mode in parsed if isinstance(mode, mode_specs.ReverseMode)]
+
+
+def _may_hold_calls(response: http.Response) -> bool:
+    return 200 <= response.status_code < 300 and readable(response.headers.get("content-encoding", ""))
+
+
+def _is_the_end(caller: FrameType) -> bool | None:
+    """Is this empty chunk the end of the message? mitmproxy asks alike for an empty HTTP/2 frame in mid-stream.
+
+    Only its caller's event tells the two apart; None when it cannot be told.
+    """
+    event = type(caller.f_locals.get("event")).__name__
+    return {"ResponseData": False, "ResponseEndOfMessage": True}.get(event)
+
+
+def _place(flow: http.HTTPFlow) -> str:
+    return f"{flow.request.pretty_host}{flow.request.path.partition('?')[0]}"
+
+
+addons = [Toolfix()]
