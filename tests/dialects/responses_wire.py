@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -88,7 +89,13 @@ class Upstream:
     def custom(self, name: str, *fragments: str) -> Upstream:
         index = len(self.output)
         where = {"item_id": f"ctc_{index}", "output_index": index}
-        item = {"id": f"ctc_{index}", "type": "custom_tool_call", "call_id": f"call_{index}", "name": name, "input": ""}
+        item = {
+            "id": f"ctc_{index}",
+            "type": "custom_tool_call",
+            "call_id": f"call_{index}",
+            "name": name,
+            "input": "",
+        }
         self.say("response.output_item.added", output_index=index, item=item)
         for fragment in fragments:
             self.say("response.custom_tool_call_input.delta", **where, delta=fragment)
@@ -98,7 +105,12 @@ class Upstream:
 
     def reasoning(self, text: str = "") -> Upstream:
         index = len(self.output)
-        item: Json = {"id": f"rs_{index}", "type": "reasoning", "encrypted_content": "gAAAAABo1\u00e9==", "summary": []}
+        item: Json = {
+            "id": f"rs_{index}",
+            "type": "reasoning",
+            "encrypted_content": "gAAAAABo1\u00e9==",
+            "summary": [],
+        }
         self.say("response.output_item.added", output_index=index, item=item)
         if text:
             where = {"item_id": item["id"], "output_index": index, "summary_index": 0}
@@ -151,5 +163,5 @@ def answer(request: Json | None = REQUEST, **policy: Any) -> Answer:
 def run(body: bytes, cuts: Iterable[int] = (), request: Json | None = REQUEST, **policy: Any) -> tuple[bytes, Answer]:
     subject = answer(request, **policy)
     places = [0, *sorted(set(cuts)), len(body)]
-    out = [piece for a, b in zip(places, places[1:], strict=False) for piece in subject.feed(body[a:b])]
+    out = [piece for a, b in itertools.pairwise(places) for piece in subject.feed(body[a:b])]
     return b"".join([*out, *subject.close()]), subject

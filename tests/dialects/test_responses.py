@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+
 from tests.dialects.responses_wire import REQUEST, Json, Upstream, run, written
 from tests.validators.responses import Final, Illegal, events_of, validate
 
@@ -55,7 +56,9 @@ def test_a_healthy_answer_with_crlf_is_byte_identical() -> None:
 def test_each_text_delta_leaves_in_the_callback_in_which_it_came() -> None:
     from tests.dialects.responses_wire import answer
 
-    events = [written([event]) for event in Upstream().call("shell", "{'command': 'ls'}").message("a", "b").end().events]
+    events = [
+        written([event]) for event in Upstream().call("shell", "{'command': 'ls'}").message("a", "b").end().events
+    ]
     subject = answer()
     for raw in events:
         out = b"".join(subject.feed(raw))
@@ -318,9 +321,13 @@ def test_completed_is_written_where_every_item_is_done() -> None:
     assert read(upstream.bytes() + b"data: [DONE]\n\n").terminal == "response.completed"
 
 
-@pytest.mark.parametrize("kinds", [("part.done", "text.done", "item.done"), ("item.added", "item.done", "part.added")])
+@pytest.mark.parametrize(
+    "kinds", [("part.done", "text.done", "item.done"), ("item.added", "item.done", "part.added")]
+)
 def test_an_answer_that_breaks_off_in_a_text_has_failed(kinds: tuple[str, ...]) -> None:
-    upstream = drop(Upstream().call("shell", SHELL).message("a").end(), "response.completed", "part.done", "text.done")
+    upstream = drop(
+        Upstream().call("shell", SHELL).message("a").end(), "response.completed", "part.done", "text.done"
+    )
     upstream.events = [e for e in upstream.events if not (e.get("output_index") == 1 and e["type"].endswith(kinds))]
     final = read(upstream.bytes())
     assert final.terminal == "response.failed"

@@ -58,7 +58,12 @@ class Held:
     def read_delta(self, came: Came) -> Answer:
         came_id, came_index = came.text("item_id"), came.number("output_index")
         call = self._find(came_id, came_index)
-        if call is not None and self._items.known(came_id) is not call and call.delta and whole("".join(call.fragments)):
+        if (
+            call is not None
+            and self._items.known(came_id) is not call
+            and call.delta
+            and whole("".join(call.fragments))
+        ):
             # Another id at the place of a call that is whole: the next call, on a server that does not count.
             call = None
         if call is None:

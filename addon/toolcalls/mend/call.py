@@ -12,6 +12,7 @@ from ..calls import Ids, Outcome
 from ..policy import Policy
 from ..tools import Tool, Tools
 from .arguments import Finish, mend_arguments
+from .continuation import continued
 
 DEFAULT_INVALID_TOOL = "invalid"
 
@@ -53,6 +54,57 @@ class Mender:
             )
         self._report(outcome)
         return outcome
+
+    def refuse(
+        self, name: str, arguments: str, reason: str, *, steps: tuple[str, ...] = (), before_error: bool = False
+    ) -> Outcome:
+        """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
+        if before_error:
+            outcome = Outcome("refused", name, "", name, arguments, steps, reason, dropped=True)
+        else:
+            outcome = self._refuse(name, arguments, steps, reason)
+        self._report(outcome)
+        return outcome
+
+    def mend_rest(
+        self,
+        name: str,
+        arguments: str,
+        sent: str,
+        finish: Finish,
+        *,
+        steps: tuple[str, ...] = (),
+        before_error: bool = False,
+    ) -> Outcome:
+        """Mend a call of which the client already has a strict prefix: what it gets only continues that prefix.
+
+        Name and shape are as they came. `arguments` of the outcome is all that the client will have: where
+        it is refused, text that is no valid JSON, so that nobody runs it.
+        """
+        outcome = self._mend_rest(name, arguments, sent, finish, steps, before_error)
+        self._report(outcome)
+        return outcome
+
+    def _mend_rest(
+        self, name: str, arguments: str, sent: str, finish: Finish, steps: tuple[str, ...], before_error: bool
+    ) -> Outcome:
+        if not self._policy.arguments or not self._policy.touches(name):
+            return Outcome("repaired" if steps else "valid", name, arguments, name, arguments, steps)
+        reason = "the answer was cut off before the arguments"
+        if arguments.strip() or not (before_error or finish is Finish.CUT):
+            mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
+            text = continued(sent, mended.text, mended.value) if mended.text is not None else None
+            if text is not None:
+                steps += mended.steps
+                return Outcome("repaired" if steps else "valid", name, text, name, arguments, steps)
+            reason = mended.reason or "the mended arguments do not continue what was sent"
+        if before_error:
+            return Outcome("refused", name, sent, name, arguments, steps, reason, dropped=True)
+        if self._policy.fallback == "original":
+            return Outcome("refused", name, arguments, name, arguments, steps, reason)
+        # Nothing at all would be read as `{}`.
+        kept = sent if sent.strip() else sent + "{"
+        return Outcome("refused", name, kept, name, arguments, steps, reason)
 
     def _mend(self, name: str, arguments: str, finish: Finish, steps: tuple[str, ...]) -> Outcome:
         if not self._policy.arguments or (name and not self._policy.touches(name)):

@@ -59,13 +59,16 @@ def split(block: bytes) -> list[bytes]:
 
 def read_event(raw: bytes) -> Event:
     """Interpret the bytes of one event."""
-    if raw.startswith(b"data: ") and raw.find(b"\n") == len(raw) - 2 and raw.find(b"\r") < 0:
-        return Event(raw, raw[6:-2].decode("utf-8", "replace"))
-    if raw.startswith(b"event: "):
-        # The form that Messages and Responses servers write: one event line, one data line.
-        head = raw.find(b"\n")
-        if raw.startswith(b"data: ", head + 1) and raw.find(b"\n", head + 7) == len(raw) - 2 and raw.find(b"\r") < 0:
-            return Event(raw, raw[head + 7 : -2].decode("utf-8", "replace"), raw[7:head].decode("utf-8", "replace"))
+    line = raw.find(b"\n")
+    if raw.find(b"\r") < 0:
+        if raw.startswith(b"data: ") and line == len(raw) - 2:
+            return Event(raw, raw[6:-2].decode("utf-8", "replace"))
+        if (
+            raw.startswith(b"event: ")
+            and raw.startswith(b"data: ", line + 1)
+            and raw.find(b"\n", line + 1) == len(raw) - 2
+        ):
+            return Event(raw, raw[line + 7 : -2].decode("utf-8", "replace"), raw[7:line].decode("utf-8", "replace"))
     return _read_lines(raw)
 
 
