@@ -18,7 +18,7 @@ from ..wire.events import LINES_ALONE, PASS, Answer, Event, Reply
 from . import payload
 from .responses_body import mend_body
 from .responses_end import TERMINAL, Ending
-from .responses_events import Came, Json, Writer, number_in, read_item_event
+from .responses_events import ADDED, ENDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
 from .responses_held import Held
 from .responses_items import CALL, FREEFORM, Item, Items, with_needed
 from .responses_text import Speech, Steady, is_text
@@ -27,7 +27,7 @@ from .responses_tools import read_declared
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
 _INPUT = "response.custom_tool_call_input"
-_ADDED, _ENDED = "response.output_item.added", "response.output_item.done"
+_FRAGMENT = f"{_ARGUMENTS}.delta"
 
 
 class Responses:
@@ -62,20 +62,16 @@ class Responses:
         """Never: `plain` itself knows when a block has to be read, held calls or not."""
 
     def plain(self, block: bytes) -> bool:
-        steady = self._speech.steady
-        if steady is None or not steady.covers(block):
-            return False
-        self._speech.passed_unread(block)
-        return True
+        return self._speech.passes_unread(block)
 
     def read(self, event: Event) -> Answer:
-        steady = self._speech.steady
-        if steady is not None and steady.covers_one(event.raw):
-            self._speech.passed_unread(event.raw)
-            return PASS
-        if self._over:
+        if self._over or self._speech.passes_unread(event.raw):
             return PASS
         data = event.data or ""
+        if event.type == _FRAGMENT:
+            hold = self._held.read_next(data)
+            if hold is not None:
+                return hold
         if event.type in _ECHOES and self._passes_unread(event, data):
             self._started = True
             self._ending.created = data
@@ -83,7 +79,7 @@ class Responses:
         if event.type in TERMINAL and self._ending.agrees(data) and self._passes_unread(event, data):
             self._over = True
             return PASS
-        came = read_item_event(event.raw, event.type, data)
+        came = read_came(event.raw, event.type, data)
         if came is not None:
             return self._answer(came)
         return self._read_odd(event, data)
@@ -139,7 +135,7 @@ class Responses:
     def _dispatch(self, came: Came) -> Answer:
         kind = came.type
         stem, _, verb = kind.rpartition(".")
-        if kind in (_ADDED, _ENDED):
+        if kind in ITEM_EVENTS:
             self._started = True
             return self._read_item(came)
         if stem == _ARGUMENTS:
@@ -197,8 +193,8 @@ class Responses:
         if not kind:
             return Reply((self._writer.forward(came),))
         if kind == CALL:
-            return self._held.read_added(came) if came.type == _ADDED else self._held.read_ended(came)
-        out = self._read_added(came, kind) if came.type == _ADDED else self._read_ended(came, kind)
+            return self._held.read_added(came) if came.type == ADDED else self._held.read_ended(came)
+        out = self._read_added(came, kind) if came.type == ADDED else self._read_ended(came, kind)
         return Reply(tuple(out))
 
     def _read_added(self, came: Came, kind: str) -> list[bytes]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+from ..wire.events import Hold
 from . import payload
 from .responses_events import Came, Json
 from .responses_items import CALL, FREEFORM, Item
@@ -20,9 +21,9 @@ _PATCH = "*** Begin Patch"
 
 @dataclass(slots=True)
 class Call(Item):
-    """A function call on its way. Its events are held under `key`."""
+    """A function call on its way. Its events are held under a key of its own."""
 
-    key: str = ""
+    hold: Hold = Hold("")
     call_id: str = ""
     """The id that the client gets, once it is chosen."""
     added: Came | None = None

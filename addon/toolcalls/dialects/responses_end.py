@@ -34,6 +34,15 @@ def text_of_content(item: Json) -> list[str]:
     return [str(entry.get("text") or entry.get("refusal") or "") for entry in entries if isinstance(entry, dict)]
 
 
+def _output_in(data: str) -> int:
+    """Where the output of an unread terminal event begins; -1 where that cannot be told."""
+    for key in ('"output":[', '"output": ['):
+        at = data.find(key)
+        if at >= 0:
+            return at + len(key)
+    return -1
+
+
 class Ending:
     __slots__ = ("_held", "_items", "_matched", "_model", "_speech", "_unseen", "_writer", "created", "error")
 
@@ -54,10 +63,15 @@ class Ending:
         """Is the output in an unread terminal event, word for word, what the client got?"""
         if self._held.waiting or self._held.notes or self._held.dropped:
             return False
-        texts = [item.done_text for item in self._items.in_order()]
-        if not all(texts):
+        at = _output_in(data)
+        if at < 0:
             return False
-        return f'"output":[{",".join(texts)}]' in data or f'"output": [{", ".join(texts)}]' in data
+        for item in self._items.in_order():
+            if not item.done_text or not data.startswith(item.done_text, at):
+                return False
+            at += len(item.done_text)
+            at += data.startswith(", ", at) + data.startswith(",", at)
+        return data.startswith("]", at)
 
     def read(self, came: Came) -> tuple[list[bytes], list[str]]:
         """The terminal event."""

@@ -22,7 +22,7 @@ _NUMBER_MARK = b'"sequence_number"'
 _NUMBER = re.compile(rb'"sequence_number"\s*:\s*(\d+)')
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)
 class Came:
     """An event of the upstream: its bytes, the type on its `event:` line, its data, and what that says."""
 
@@ -50,21 +50,23 @@ class Came:
         return item if isinstance(item, dict) else {}
 
 
-_ITEM = re.compile(r'"item"\s*:\s*(?=\{)')
+ADDED, ENDED = "response.output_item.added", "response.output_item.done"
+ITEM_EVENTS = frozenset({ADDED, ENDED})
 _DECODER = json.JSONDecoder()
 
 
-def read_item_event(raw: bytes, line: str, data: str) -> Came | None:
-    """An event with an item, read once and with the text of the item kept apart; None where it is no JSON."""
-    found = _ITEM.search(data)
+def read_came(raw: bytes, line: str, data: str) -> Came | None:
+    """An event, the text of an item in it kept apart; None where it is no JSON object."""
+    start = data.find('"item":') + len('"item":')
     try:
-        if found:
-            item, end = _DECODER.raw_decode(data, found.end())
-            message = json.loads(f"{data[: found.end()]}null{data[end:]}")
+        if line in ITEM_EVENTS and start > len('"item":'):
+            start += data.startswith(" ", start)
+            item, end = _DECODER.raw_decode(data, start)
+            message = json.loads(f"{data[:start]}null{data[end:]}")
             # Only a key of the event itself was replaced, unless an earlier value had a key of that name.
             if isinstance(message, dict) and message.get("item", 0) is None:
                 message["item"] = item
-                return Came(raw, line, data, message, data[found.end() : end])
+                return Came(raw, line, data, message, data[start:end])
         message = json.loads(data)
     except (ValueError, RecursionError):
         return None
@@ -86,24 +88,22 @@ def number_in(data: bytes) -> int | None:
 class Writer:
     """Writes events and keeps their numbers in order."""
 
-    __slots__ = ("_last", "_unread")
+    __slots__ = ("_last", "unread")
 
     def __init__(self) -> None:
         self._last = -1
-        self._unread = b""
+        self.unread = b""
+        """The last block that passed without being read."""
 
     @property
     def last(self) -> int:
         """The number of the last event sent, those that passed unread included."""
-        if self._unread:
-            match = _NUMBER.match(self._unread, max(self._unread.rfind(_NUMBER_MARK), 0))
+        if self.unread:
+            match = _NUMBER.match(self.unread, max(self.unread.rfind(_NUMBER_MARK), 0))
             if match:
                 self._last = max(self._last, int(match[1]))
-            self._unread = b""
+            self.unread = b""
         return self._last
-
-    def passed_unread(self, block: bytes) -> None:
-        self._unread = block
 
     def passes(self, number: int | None) -> bool:
         """May an event with this number pass as it is? If so it counts as sent."""
