@@ -71,9 +71,9 @@ def events_of(stream: bytes) -> list[tuple[str, str]]:
     return found
 
 
-def validate(stream: bytes, *, event_lines: bool = True) -> Final:
+def validate(stream: bytes, *, event_lines: bool = True, one_delta: bool = True) -> Final:
     final = Final([])
-    reader = _Reader(final)
+    reader = _Reader(final, one_delta)
     for kind, data in events_of(stream):
         if data == "[DONE]":
             continue
@@ -92,7 +92,8 @@ def need(condition: object, why: str) -> None:
 
 
 class _Reader:
-    def __init__(self, final: Final) -> None:
+    def __init__(self, final: Final, one_delta: bool) -> None:
+        self.one_delta = one_delta
         self.final = final
         self.number = -1
         self.by_index: dict[int, Item] = {}
@@ -184,7 +185,7 @@ class _Reader:
         need(item.body.get("id") == body.get("id"), "an item changed its id")
         for key in NEEDED.get(kind, ()):
             need(body.get(key) is not None, f"{kind} is done without {key}")
-        if kind == "function_call":
+        if kind == "function_call" and self.one_delta:
             need(len(item.deltas) == 1, f"{len(item.deltas)} argument deltas")
         if kind in ("function_call", "custom_tool_call"):
             need(item.body["call_id"] == body["call_id"], "a call changed its call id")

@@ -18,7 +18,7 @@ from ..wire.events import LINES_ALONE, PASS, Answer, Event, Reply
 from . import payload
 from .responses_body import mend_body
 from .responses_end import TERMINAL, Ending
-from .responses_events import ADDED, ENDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
+from .responses_events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
 from .responses_held import Held
 from .responses_items import CALL, FREEFORM, Item, Items, with_needed
 from .responses_text import Speech, Steady, is_text
@@ -54,7 +54,9 @@ class Responses:
         self._items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
         self._writer = Writer()
         self._speech = Speech(self._items, self._writer, policy.max_held_bytes)
-        self._held = Held(self._items, self._writer, mender, read_declared(question.declared))
+        self._held = Held(
+            self._items, self._writer, mender, read_declared(question.declared), aggregate=policy.aggregate
+        )
         self._ending = Ending(self._items, self._held, self._speech, self._writer, question.model)
         self._started = False
         self._over = False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+from ..mend.prefix import StrictPrefix
 from ..wire.events import Hold
 from . import payload
 from .responses_events import Came, Json
@@ -16,14 +17,35 @@ from .responses_items import CALL, FREEFORM, Item
 from .slots import full_arguments
 
 _WRAPPERS = ("input", "patch", "content")
+_NO_HOLD = Hold("")
 _PATCH = "*** Begin Patch"
+
+
+class Flow:
+    """The arguments that the client has already: fragments flow while they are a strict prefix of an object."""
+
+    __slots__ = ("_prefix", "_sent")
+
+    def __init__(self) -> None:
+        self._prefix = StrictPrefix()
+        self._sent: list[str] = []
+
+    def take(self, text: str) -> str:
+        """What of this fragment may flow on."""
+        taken = text[: self._prefix.feed(text)]
+        self._sent.append(taken)
+        return taken
+
+    @property
+    def sent(self) -> str:
+        return "".join(self._sent)
 
 
 @dataclass(slots=True)
 class Call(Item):
     """A function call on its way. Its events are held under a key of its own."""
 
-    hold: Hold = Hold("")
+    hold: Hold = _NO_HOLD
     call_id: str = ""
     """The id that the client gets, once it is chosen."""
     added: Came | None = None
@@ -38,8 +60,8 @@ class Call(Item):
     """The item in the terminal event."""
     name: str = ""
     namespace: str = ""
-    sent: str | None = None
-    """What the client has of the arguments, where they flow as they come; None where they are held."""
+    flow: Flow | None = None
+    """Where aggregation is off: what flows on as it comes."""
 
     @property
     def open(self) -> bool:
@@ -96,7 +118,7 @@ def settle(deltas: str, said: list[tuple[str, str]]) -> tuple[str, tuple[str, ..
     else:
         label, text = candidates[0]
         for other, longer in candidates[1:]:
-            if len(longer) > len(text) and longer.startswith(text):
+            if len(longer) > len(text) and text in longer:
                 label, text = other, longer
     if not label:
         return text, ("carriers made to agree",)
@@ -152,7 +174,7 @@ def finished_item(call: Call, form: Form, name: str, text: str, *, cut: bool) ->
     fields: Json = {"id": call.id, "type": form.type, "call_id": call.call_id, "name": name, form.field: text}
     if call.namespace:
         fields["namespace"] = call.namespace
-    if not call.ended or body.get("status") == "in_progress":
+    if not call.ended or body.get("status") == "in_progress" or (cut and call.flow):
         fields["status"] = "incomplete" if cut else "completed"
     return {**body, **fields}
 

@@ -11,22 +11,49 @@ from __future__ import annotations
 from ..calls import Outcome
 from ..mend.arguments import Finish
 from ..mend.call import Mender
+from ..wire import sse
 from ..wire.events import Answer, Hold, Reply
 from . import payload
-from .responses_calls import CUSTOM, FUNCTION, Call, Form, announced_item, finished_item, unwrapped, whole, wrapped
+from .responses_calls import (
+    CUSTOM,
+    FUNCTION,
+    Call,
+    Flow,
+    Form,
+    announced_item,
+    finished_item,
+    unwrapped,
+    whole,
+    wrapped,
+)
 from .responses_events import Came, Json, Writer
 from .responses_items import CALL, Items
 from .responses_tools import Declared
 
 
 class Held:
-    __slots__ = ("_count", "_declared", "_items", "_last", "_mender", "_queue", "_writer", "dropped", "notes", "sent")
+    __slots__ = (
+        "_count",
+        "_declared",
+        "_flows",
+        "_items",
+        "_last",
+        "_mender",
+        "_queue",
+        "_writer",
+        "dropped",
+        "notes",
+        "sent",
+    )
 
-    def __init__(self, items: Items, writer: Writer, mender: Mender, declared: Declared) -> None:
+    def __init__(
+        self, items: Items, writer: Writer, mender: Mender, declared: Declared, *, aggregate: bool = True
+    ) -> None:
         self._items = items
         self._writer = writer
         self._mender = mender
         self._declared = declared
+        self._flows = not aggregate
         self._queue: list[Call] = []
         self._count = 0
         self._last: tuple[Call, object, object] | None = None
@@ -53,7 +80,10 @@ class Held:
         call = self._find(came_id, came_index)
         if call is None or (call.added and not came_id) or not self._fits(call, came):
             call = self.open(came_id, came_index)
-        call.added = call.added or came
+        if call.added is None:
+            call.added = came
+            if self._flows and call.delta is None and call.wanted_name() not in {"", *self._declared.freeform}:
+                return Reply((self._begin_flow(call),))
         return call.hold
 
     def read_delta(self, came: Came) -> Answer:
@@ -71,7 +101,10 @@ class Held:
             call = self.open(came_id, came_index)
         self._items.alias(call, came_id, None)
         call.delta = call.delta or came
-        call.fragments.append(payload.text_of(came.message.get("delta")))
+        text = payload.text_of(came.message.get("delta"))
+        call.fragments.append(text)
+        if call.flow:
+            return self._flow_on(call, call.flow, came, text)
         self._last = call, came.message.get("item_id"), came.message.get("output_index")
         return call.hold
 
@@ -138,6 +171,52 @@ class Held:
         known = {_text(body, "call_id") for body in call.bodies} - {""}
         return not call_id or not known or call_id in known
 
+    # Aggregation off
+
+    def _begin_flow(self, call: Call) -> bytes:
+        """The announcement goes out now: its name and its id are final."""
+        assert call.added is not None
+        call.flow = Flow()
+        call.announced = True
+        call.call_id = self._mender.ids.unique(call.wanted_id())
+        call.name, _ = self._place(call)
+        fields: Json = {"id": call.id, "type": CALL, "call_id": call.call_id, "name": call.name}
+        if call.namespace:
+            fields["namespace"] = call.namespace
+        item = {**call.added.item, **fields, "arguments": ""}
+        return self._writer.forward(call.added, output_index=call.index, item=item)
+
+    def _flow_on(self, call: Call, flow: Flow, came: Came, text: str) -> Answer:
+        where = {"item_id": call.id, "output_index": call.index}
+        taken = flow.take(text)
+        if taken == text:
+            return Reply((self._writer.forward(came, **where, delta=text),))
+        if not taken:
+            return call.hold
+        rest = sse.write(payload.write({**came.message, "delta": text[len(taken) :]}), came.type)
+        return Reply((self._writer.forward(came, **where, delta=taken),), hold=((call.hold.key, rest),))
+
+    def _write_rest(self, call: Call, flow: Flow, finish: Finish, *, before_error: bool) -> list[bytes]:
+        """The end of a call that flowed: what is missing of it, if what is mended continues what was sent."""
+        text, steps = call.settle()
+        sent = flow.sent
+        outcome = self._mender.mend_rest(call.name, text, sent, finish, steps=steps, before_error=before_error)
+        if outcome.dropped:
+            call.dropped = True
+            self.dropped += 1
+            return []
+        whole_text = outcome.arguments if outcome.arguments.startswith(sent) else sent
+        item = finished_item(call, FUNCTION, call.name, whole_text, cut=outcome.status == "refused")
+        call.done = item
+        self.sent += 1
+        where = {"item_id": call.id, "output_index": call.index}
+        out: list[bytes] = []
+        if len(whole_text) > len(sent) or not call.delta:
+            delta = {**where, "delta": whole_text[len(sent) :]}
+            out.append(self._writer.write(f"{FUNCTION.events}.delta", delta))
+        out.append(self._write_stated(call, FUNCTION, where, call.name, whole_text))
+        return [*out, self._write_ended(call, item)]
+
     # The end
 
     def flush(self, finish: Finish, *, before_error: bool = False) -> tuple[list[bytes], list[str]]:
@@ -149,6 +228,8 @@ class Held:
         return out, [call.hold.key for call in waiting]
 
     def _write(self, call: Call, finish: Finish, *, before_error: bool = False) -> list[bytes]:
+        if call.flow:
+            return self._write_rest(call, call.flow, finish, before_error=before_error)
         outcome, form = self._mend(call, finish, before_error=before_error)
         if outcome is None or outcome.dropped:
             call.dropped = True
@@ -171,13 +252,10 @@ class Held:
 
     def _mend(self, call: Call, finish: Finish, *, before_error: bool) -> tuple[Outcome | None, Form]:
         text, steps = call.settle()
-        name = call.wanted_name()
-        if not name and not text:
+        if not text and not call.wanted_name():
             return None, FUNCTION
-        placed = None if any(body.get("namespace") for body in call.bodies) else self._declared.placed(name)
-        if placed:
-            call.namespace, name = placed
-            steps += ("namespace restored",)
+        name, placed = self._place(call)
+        steps += placed
         freeform = name in self._declared.freeform
         if freeform:
             if text and not text.lstrip().startswith(("{", '"')) and finish is not Finish.CUT:
@@ -189,6 +267,15 @@ class Held:
             call.namespace = ""
         retyped = freeform and outcome.name == name and outcome.status != "refused"
         return outcome, CUSTOM if retyped and unwrapped(outcome.arguments) is not None else FUNCTION
+
+    def _place(self, call: Call) -> tuple[str, tuple[str, ...]]:
+        """The name of the call without the namespace that a server glued to it, or forgot."""
+        name = call.wanted_name()
+        placed = None if any(body.get("namespace") for body in call.bodies) else self._declared.placed(name)
+        if placed is None:
+            return name, ()
+        call.namespace, name = placed
+        return name, ("namespace restored",)
 
     def _write_beginning(self, call: Call, form: Form, where: Json, item: Json, text: str) -> list[bytes]:
         writer = self._writer
