@@ -26,8 +26,6 @@ class Question:
     """The client declared `functions`, so it expects `function_call` and not `tool_calls`."""
     stream: bool = False
     model: str = ""
-    declared: tuple[Any, ...] = ()
-    """The tool declarations as they came, for what only one protocol knows (freeform tools, namespaces)."""
 
 
 def decode(body: bytes | str | None) -> dict[str, Any] | None:
@@ -57,17 +55,4 @@ def read_question(request: dict[str, Any] | None) -> Question:
         legacy_functions=bool(request.get("functions")) and not request.get("tools"),
         stream=request.get("stream") is True,
         model=model if isinstance(model, str) else "",
-        declared=declarations(request),
     )
-
-
-def declarations(request: dict[str, Any]) -> tuple[Any, ...]:
-    """Every tool declaration: those in `tools`, and those that Codex puts into `input`."""
-    entries = request.get("tools")
-    declared = list(entries) if isinstance(entries, list) else []
-    messages = request.get("input")
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, dict) and message.get("type") == "additional_tools":
-            more = message.get("tools")
-            declared += more if isinstance(more, list) else []
-    return tuple(declared)

@@ -57,9 +57,9 @@ def test_a_freeform_tool_answered_as_a_function_is_still_retyped() -> None:
     assert final.calls() == [("custom_tool_call", "apply_patch", "*** Begin Patch")]
 
 
-def test_a_lost_namespace_is_restored_at_once() -> None:
+def test_names_are_left_as_they_came_for_they_would_need_the_whole_call() -> None:
     final = read(Upstream().call("mcp__node_repl.js", '{"code":', '"1"}').end().bytes())
-    assert final.items[0].body["namespace"] == "mcp__node_repl"
+    assert final.calls() == [("function_call", "mcp__node_repl.js", '{"code":"1"}')]
 
 
 @pytest.mark.parametrize("kind", ["failed", "error", "nothing"])

@@ -22,7 +22,6 @@ from .responses_events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in,
 from .responses_held import Held
 from .responses_items import CALL, FREEFORM, Item, Items, with_needed
 from .responses_text import Speech, Steady, is_text
-from .responses_tools import read_declared
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
@@ -54,9 +53,7 @@ class Responses:
         self._items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
         self._writer = Writer()
         self._speech = Speech(self._items, self._writer, policy.max_held_bytes)
-        self._held = Held(
-            self._items, self._writer, mender, read_declared(question.declared), aggregate=policy.aggregate
-        )
+        self._held = Held(self._items, self._writer, mender, question.tools, flows=not policy.aggregate)
         self._ending = Ending(self._items, self._held, self._speech, self._writer, question.model)
         self._started = False
         self._over = False

@@ -11,7 +11,6 @@ from .responses_events import Writer
 from .responses_held import Held
 from .responses_items import Items
 from .responses_text import Speech
-from .responses_tools import read_declared
 
 _TERMINAL = {"completed": "response.completed", "incomplete": "response.incomplete", "failed": "response.failed"}
 _UNFINISHED = frozenset({"in_progress", "queued"})
@@ -31,7 +30,7 @@ def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -
     kind = "response.failed" if response.get("error") else _TERMINAL.get(status, "response.done")
     writer = Writer()
     items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
-    held = Held(items, writer, mender, read_declared(question.declared))
+    held = Held(items, writer, mender, question.tools, streamed=False)
     speech = Speech(items, writer, policy.max_held_bytes)
     ending = Ending(items, held, speech, writer, question.model)
     output = ending.mended_output(kind, response)

@@ -6,9 +6,9 @@ arguments, and servers forget or contradict some of them. One text is settled on
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 
+from ..mend.arguments import Finish, mend_arguments
 from ..mend.prefix import StrictPrefix
 from ..wire.events import Hold
 from . import payload
@@ -88,6 +88,13 @@ class Call(Item):
                 return name
         return ""
 
+    def wanted_namespace(self) -> str | None:
+        for body in self.bodies:
+            namespace = body.get("namespace")
+            if isinstance(namespace, str) and namespace:
+                return namespace
+        return None
+
     def settle(self) -> tuple[str, tuple[str, ...]]:
         """The arguments that all carriers will have, and what had to be done to find them."""
         deltas, steps = full_arguments(self.fragments)
@@ -148,9 +155,16 @@ def unwrapped(arguments: str) -> str | None:
     return None
 
 
-def wrapped(text: str) -> str:
-    """Raw input that came as arguments without any JSON around it, as the mender reads it."""
-    return json.dumps({"input": text}, ensure_ascii=False)
+def freeform_input(arguments: str, finish: Finish) -> str | None:
+    """The raw input of a freeform tool that was answered as a function call; None where that cannot be told."""
+    text = unwrapped(arguments)
+    if text is not None:
+        return text
+    if arguments.lstrip().startswith(("{", '"')):
+        mended = mend_arguments(arguments, finish)
+        return unwrapped(mended.text) if mended.text is not None else None
+    # The input itself, without any JSON around it: a cut in it would not show.
+    return arguments if arguments.strip() and finish is Finish.COMPLETE else None
 
 
 @dataclass(slots=True, frozen=True)
@@ -174,6 +188,9 @@ def finished_item(call: Call, form: Form, name: str, text: str, *, cut: bool) ->
     fields: Json = {"id": call.id, "type": form.type, "call_id": call.call_id, "name": name, form.field: text}
     if call.namespace:
         fields["namespace"] = call.namespace
+    elif form is FUNCTION and not call.flow:
+        # A call that was sent to the client's tool for invalid ones.
+        body.pop("namespace", None)
     if not call.ended or body.get("status") == "in_progress" or (cut and call.flow):
         fields["status"] = "incomplete" if cut else "completed"
     return {**body, **fields}
@@ -183,7 +200,7 @@ def announced_item(call: Call, form: Form, item: Json) -> Json:
     """The item of `output_item.added`: without its arguments."""
     came = call.added.item if call.added else None
     body = came if came else {**item, "status": "in_progress"}
-    if form is CUSTOM:
-        body = {key: value for key, value in body.items() if key != "arguments"}
+    gone = {"arguments" if form is CUSTOM else "input", *({"namespace"} - item.keys())}
+    body = {key: value for key, value in body.items() if key not in gone}
     shared: Json = {key: item[key] for key in ("id", "type", "call_id", "name", "namespace") if key in item}
     return {**body, **shared, form.field: ""}

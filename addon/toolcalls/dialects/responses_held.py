@@ -11,6 +11,7 @@ from __future__ import annotations
 from ..calls import Outcome
 from ..mend.arguments import Finish
 from ..mend.call import Mender
+from ..tools import Tools
 from ..wire import sse
 from ..wire.events import Answer, Hold, Reply
 from . import payload
@@ -22,24 +23,25 @@ from .responses_calls import (
     Form,
     announced_item,
     finished_item,
-    unwrapped,
+    freeform_input,
     whole,
-    wrapped,
 )
 from .responses_events import Came, Json, Writer
 from .responses_items import CALL, Items
-from .responses_tools import Declared
+
+RETYPED = "retyped as a freeform call"
 
 
 class Held:
     __slots__ = (
         "_count",
-        "_declared",
         "_flows",
         "_items",
         "_last",
         "_mender",
         "_queue",
+        "_streamed",
+        "_tools",
         "_writer",
         "dropped",
         "notes",
@@ -47,13 +49,21 @@ class Held:
     )
 
     def __init__(
-        self, items: Items, writer: Writer, mender: Mender, declared: Declared, *, aggregate: bool = True
+        self,
+        items: Items,
+        writer: Writer,
+        mender: Mender,
+        tools: Tools,
+        *,
+        flows: bool = False,
+        streamed: bool = True,
     ) -> None:
         self._items = items
         self._writer = writer
         self._mender = mender
-        self._declared = declared
-        self._flows = not aggregate
+        self._tools = tools
+        self._flows = flows
+        self._streamed = streamed
         self._queue: list[Call] = []
         self._count = 0
         self._last: tuple[Call, object, object] | None = None
@@ -82,7 +92,7 @@ class Held:
             call = self.open(came_id, came_index)
         if call.added is None:
             call.added = came
-            if self._flows and call.delta is None and call.wanted_name() not in {"", *self._declared.freeform}:
+            if self._flows and call.delta is None and call.wanted_name() and not self._freeform(call):
                 return Reply((self._begin_flow(call),))
         return call.hold
 
@@ -179,11 +189,8 @@ class Held:
         call.flow = Flow()
         call.announced = True
         call.call_id = self._mender.ids.unique(call.wanted_id())
-        call.name, _ = self._place(call)
-        fields: Json = {"id": call.id, "type": CALL, "call_id": call.call_id, "name": call.name}
-        if call.namespace:
-            fields["namespace"] = call.namespace
-        item = {**call.added.item, **fields, "arguments": ""}
+        call.name = call.wanted_name()
+        item = {**call.added.item, "id": call.id, "type": CALL, "call_id": call.call_id, "arguments": ""}
         return self._writer.forward(call.added, output_index=call.index, item=item)
 
     def _flow_on(self, call: Call, flow: Flow, came: Came, text: str) -> Answer:
@@ -238,7 +245,7 @@ class Held:
                 self.notes.append((call.index, outcome.note))
             return []
         call.call_id = self._mender.ids.unique(call.wanted_id())
-        text = outcome.arguments if form is FUNCTION else unwrapped(outcome.arguments) or ""
+        text = outcome.arguments
         item = finished_item(call, form, outcome.name, text, cut=finish is Finish.CUT)
         call.type = form.type
         call.done = item
@@ -250,32 +257,31 @@ class Held:
             self._write_ended(call, item),
         ]
 
+    def _freeform(self, call: Call) -> bool:
+        tool = self._tools.get(call.wanted_name(), call.wanted_namespace())
+        return tool is not None and tool.kind == "custom"
+
     def _mend(self, call: Call, finish: Finish, *, before_error: bool) -> tuple[Outcome | None, Form]:
         text, steps = call.settle()
-        if not text and not call.wanted_name():
+        if not self._streamed:
+            steps = ()
+        name, namespace = call.wanted_name(), call.wanted_namespace()
+        if not name and not text:
             return None, FUNCTION
-        name, placed = self._place(call)
-        steps += placed
-        freeform = name in self._declared.freeform
-        if freeform:
-            if text and not text.lstrip().startswith(("{", '"')) and finish is not Finish.CUT:
-                text = wrapped(text)
-            if unwrapped(text) is not None or not whole(text):
-                steps += ("retyped as a freeform call",)
-        outcome = self._mender.mend(name, text, finish, steps=steps, before_error=before_error)
-        if outcome.name != name:
-            call.namespace = ""
-        retyped = freeform and outcome.name == name and outcome.status != "refused"
-        return outcome, CUSTOM if retyped and unwrapped(outcome.arguments) is not None else FUNCTION
-
-    def _place(self, call: Call) -> tuple[str, tuple[str, ...]]:
-        """The name of the call without the namespace that a server glued to it, or forgot."""
-        name = call.wanted_name()
-        placed = None if any(body.get("namespace") for body in call.bodies) else self._declared.placed(name)
-        if placed is None:
-            return name, ()
-        call.namespace, name = placed
-        return name, ("namespace restored",)
+        if self._freeform(call):
+            raw = freeform_input(text, finish)
+            if raw is None and not whole(text):
+                reason = "the input of the freeform tool was cut off or has no one reading"
+                outcome = self._mender.refuse(
+                    name, text, reason, namespace=namespace, steps=steps, before_error=before_error
+                )
+                return outcome, FUNCTION
+            if raw is not None:
+                steps += (RETYPED,)
+                return self._mender.mend(name, raw, finish, namespace=namespace, steps=steps), CUSTOM
+        outcome = self._mender.mend(name, text, finish, namespace=namespace, steps=steps, before_error=before_error)
+        call.namespace = outcome.namespace or ""
+        return outcome, FUNCTION
 
     def _write_beginning(self, call: Call, form: Form, where: Json, item: Json, text: str) -> list[bytes]:
         writer = self._writer
