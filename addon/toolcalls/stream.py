@@ -9,6 +9,7 @@ at the limit of held bytes, what is held goes out as it came and the rest passes
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import Enum
 
 from .calls import Outcome
@@ -36,9 +37,11 @@ class Stream:
         "_decoder",
         "_dialect",
         "_form",
+        "_gathers",
         "_ledger",
         "_limit",
         "_outcomes",
+        "_waits_for_nothing",
         "failure",
         "limited",
     )
@@ -50,9 +53,11 @@ class Stream:
         self._limit = limit
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
+        self._gathers: Callable[[bytes], Hold | None] | None = getattr(dialect, "gathers", None)
         self._form = _Form.UNKNOWN
         self._ledger = Ledger()
         self._after_cr = False
+        self._waits_for_nothing = False
         self.failure: Exception | None = None
         self.limited = False
 
@@ -65,6 +70,16 @@ class Stream:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
         if self._form is _Form.OPEN or not chunk:
             return [chunk] if chunk else []
+        if self._waits_for_nothing and chunk.endswith(b"\n\n") and not chunk.endswith(b"\n\n\n"):
+            # The common case: whole events, and nothing that waits for them.
+            try:
+                if not self._dialect.engaged and len(chunk) <= self._limit and self._dialect.plain(chunk):
+                    self._ledger.passed_last = True
+                    return [chunk]
+            except Exception as error:
+                self._ledger.open(chunk)
+                return self._fail(error, len(self._outcomes))
+            return self._feed_whole(chunk)
         out: list[bytes] = []
         told = len(self._outcomes)
         data = chunk
@@ -135,19 +150,41 @@ class Stream:
         if complete < 0:
             # A blank line has at most four bytes, of which three may be here already.
             ledger.searched = max(0, len(ledger.rest) - 3)
+            self._waits_for_nothing = False
             return
         block = ledger.begin(complete)
         if not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
             out.append(block)
             ledger.passed(len(block))
         else:
-            for raw in sse.split(block):
-                # Asked for each event, so that the limit is reached at the same one however the stream was cut.
-                if ledger.held_bytes + len(raw) > self._limit:
-                    out += self._stop_holding()
-                    return
-                self._take(sse.read_event(raw), out)
+            self._read_block(block, out)
         self._after_cr = not ledger.rest and block.endswith(b"\r")
+        self._waits_for_nothing = self._decoder is None and not ledger.rest and not self._after_cr
+
+    def _feed_whole(self, block: bytes) -> list[bytes]:
+        """Whole events that are not plain."""
+        told = len(self._outcomes)
+        out: list[bytes] = []
+        self._ledger.open(block)
+        try:
+            self._read_block(block, out)
+        except Exception as error:
+            out += self._fail(error, told)
+        return out
+
+    def _read_block(self, block: bytes, out: list[bytes]) -> None:
+        ledger = self._ledger
+        if self._gathers is not None and ledger.held_bytes + len(block) <= self._limit:
+            hold = self._gathers(block)
+            if hold is not None:
+                ledger.held(hold.key, len(block))
+                return
+        for raw in sse.split(block):
+            # Asked for each event, so that the limit is reached at the same one however the stream was cut.
+            if ledger.held_bytes + len(raw) > self._limit:
+                out += self._stop_holding()
+                return
+            self._take(sse.read_event(raw), out)
 
     def _take(self, event: Event, out: list[bytes]) -> None:
         answer: Answer = PASS if event.data is None else self._dialect.read(event)

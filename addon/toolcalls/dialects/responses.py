@@ -14,7 +14,7 @@ from ..mend.call import Mender
 from ..policy import Policy
 from ..request import Question
 from ..wire import sse
-from ..wire.events import LINES_ALONE, PASS, Answer, Event, Reply
+from ..wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from . import payload
 from .responses_body import mend_body
 from .responses_end import TERMINAL, Ending
@@ -44,6 +44,7 @@ class Responses:
         "_started",
         "_writer",
         "engaged",
+        "plain",
     )
 
     def __init__(self, question: Question, policy: Policy, mender: Mender) -> None:
@@ -57,20 +58,19 @@ class Responses:
         self._ending = Ending(self._items, self._held, self._speech, self._writer, question.model)
         self._started = False
         self._over = False
+        self.plain = self._speech.passes_unread
         self.engaged = False
         """Never: `plain` itself knows when a block has to be read, held calls or not."""
 
-    def plain(self, block: bytes) -> bool:
-        return self._speech.passes_unread(block)
+    def gathers(self, block: bytes) -> Hold | None:
+        return self._held.gathers(block)
 
     def read(self, event: Event) -> Answer:
         if self._over or self._speech.passes_unread(event.raw):
             return PASS
         data = event.data or ""
-        if event.type == _FRAGMENT:
-            hold = self._held.read_next(data)
-            if hold is not None:
-                return hold
+        if event.type == _FRAGMENT and (hold := self._held.gathers(event.raw)) is not None:
+            return hold
         if event.type in _ECHOES and self._passes_unread(event, data):
             self._started = True
             self._ending.created = data

@@ -6,10 +6,12 @@ arguments, and servers forget or contradict some of them. One text is settled on
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from ..mend.arguments import Finish, mend_arguments
 from ..mend.prefix import StrictPrefix
+from ..wire import sse
 from ..wire.events import Hold
 from . import payload
 from .responses_events import Came, Json
@@ -51,7 +53,9 @@ class Call(Item):
     added: Came | None = None
     delta: Came | None = None
     """The first delta."""
-    fragments: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    blocks: list[bytes] = field(default_factory=list)
+    """Deltas after those in `texts` that are not read yet."""
     stated: Came | None = None
     """`function_call_arguments.done`"""
     ended: Came | None = None
@@ -66,6 +70,16 @@ class Call(Item):
     @property
     def open(self) -> bool:
         return self.done is None and not self.dropped and self.ended is None
+
+    def add(self, fragment: str) -> None:
+        self.fragments().append(fragment)
+
+    def fragments(self) -> list[str]:
+        """What the deltas said so far."""
+        if self.blocks:
+            self.texts += deltas_in(b"".join(self.blocks))
+            self.blocks = []
+        return self.texts
 
     @property
     def bodies(self) -> list[Json]:
@@ -97,7 +111,7 @@ class Call(Item):
 
     def settle(self) -> tuple[str, tuple[str, ...]]:
         """The arguments that all carriers will have, and what had to be done to find them."""
-        deltas, steps = full_arguments(self.fragments)
+        deltas, steps = full_arguments(self.fragments())
         said: list[tuple[str, str]] = []
         if self.stated:
             said.append(("done", payload.text_of(self.stated.message.get("arguments"))))
@@ -109,6 +123,20 @@ class Call(Item):
             said.append(("the response", payload.text_of(self.told.get("arguments"))))
         text, more = settle(deltas, said)
         return text, steps + more
+
+
+_DELTA = re.compile(rb'"delta"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")')
+
+
+def deltas_in(block: bytes) -> list[str]:
+    """The deltas of a block of nothing but delta events."""
+    # A quote inside a JSON string is escaped, so the key can be found without reading the events.
+    found = _DELTA.findall(block)
+    told = payload.read_strict(b"[" + b",".join(found) + b"]")
+    if isinstance(told, list) and len(told) == block.count(b"data:") == block.count(b'"delta"'):
+        return told
+    events = (payload.read_strict(sse.read_event(raw).data or "") for raw in sse.split(block))
+    return [payload.text_of(event.get("delta")) for event in events if isinstance(event, dict)]
 
 
 def settle(deltas: str, said: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:

@@ -57,9 +57,10 @@ _DECODER = json.JSONDecoder()
 
 def read_came(raw: bytes, line: str, data: str) -> Came | None:
     """An event, the text of an item in it kept apart; None where it is no JSON object."""
-    start = data.find('"item":') + len('"item":')
+    start = data.find('"item":') if line in ITEM_EVENTS else -1
     try:
-        if line in ITEM_EVENTS and start > len('"item":'):
+        if start >= 0:
+            start += len('"item":')
             start += data.startswith(" ", start)
             item, end = _DECODER.raw_decode(data, start)
             message = json.loads(f"{data[:start]}null{data[end:]}")

@@ -28,6 +28,7 @@ from .responses_calls import (
 )
 from .responses_events import Came, Json, Writer
 from .responses_items import CALL, Items
+from .responses_text import Steady
 
 RETYPED = "retyped as a freeform call"
 
@@ -66,7 +67,7 @@ class Held:
         self._streamed = streamed
         self._queue: list[Call] = []
         self._count = 0
-        self._last: tuple[Call, object, object] | None = None
+        self._last: tuple[Call, Steady] | None = None
         self.sent = 0
         self.dropped = 0
         self.notes: list[tuple[int, str]] = []
@@ -103,7 +104,7 @@ class Held:
             call is not None
             and self._items.known(came_id) is not call
             and call.delta
-            and whole("".join(call.fragments))
+            and whole("".join(call.fragments()))
         ):
             # Another id at the place of a call that is whole: the next call, on a server that does not count.
             call = None
@@ -112,24 +113,20 @@ class Held:
         self._items.alias(call, came_id, None)
         call.delta = call.delta or came
         text = payload.text_of(came.message.get("delta"))
-        call.fragments.append(text)
+        call.add(text)
         if call.flow:
             return self._flow_on(call, call.flow, came, text)
-        self._last = call, came.message.get("item_id"), came.message.get("output_index")
+        self._last = (call, Steady(came)) if came.line == came.type and came.text("item_id") else None
         return call.hold
 
-    def read_next(self, data: str) -> Hold | None:
-        """A delta that plainly continues the last one: the short way for what comes most often."""
+    def gathers(self, block: bytes) -> Hold | None:
+        """Fragments like the last one are held unread; what they say is read when the call is complete."""
         if self._last is None:
             return None
-        call, item_id, index = self._last
-        message = payload.read_strict(data)
-        if not isinstance(message, dict) or message.get("item_id") != item_id or message.get("output_index") != index:
+        call, steady = self._last
+        if call.ended is not None or not steady.covers(block):
             return None
-        delta = message.get("delta")
-        if call.ended is not None or not isinstance(delta, str):
-            return None
-        call.fragments.append(delta)
+        call.blocks.append(block)
         return call.hold
 
     def read_stated(self, came: Came) -> Answer:

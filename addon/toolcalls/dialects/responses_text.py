@@ -49,6 +49,10 @@ _TEXT_EVENTS = {
 }
 
 
+_MANY = 256
+"""So many blocks that passed unread are put into the transcript together."""
+
+
 def is_text(kind: str) -> bool:
     return kind.rpartition(".")[0] in _FAMILIES
 
@@ -112,22 +116,36 @@ class Transcript:
 
 
 class Speech:
-    __slots__ = ("_items", "_transcript", "_writer", "steady")
+    __slots__ = ("_items", "_transcript", "_unread", "_writer", "steady")
 
     def __init__(self, items: Items, writer: Writer, limit: int) -> None:
         self._items = items
         self._writer = writer
         self._transcript = Transcript(limit)
+        self._unread: list[bytes] = []
         self.steady: Steady | None = None
 
     def passes_unread(self, block: bytes) -> bool:
         """Is this nothing but deltas like the last one? If so they count as sent."""
         steady = self.steady
-        if steady is None or not steady.covers(block):
+        if steady is None:
             return False
-        self._transcript.add(block)
+        # The short way of `covers` for a single event: this runs for every delta of every answer.
+        if block.count(b"\n") == steady.lines:
+            if steady.item not in block or steady.kind not in block:
+                return False
+        elif not steady.covers(block):
+            return False
+        self._unread.append(block)
         self._writer.unread = block
+        if len(self._unread) == _MANY:
+            self._remember()
         return True
+
+    def _remember(self) -> None:
+        for block in self._unread:
+            self._transcript.add(block)
+        self._unread.clear()
 
     def read(self, came: Came) -> list[bytes]:
         """One event of a text family: what the client gets for it."""
@@ -150,6 +168,7 @@ class Speech:
         sent = self._writer.forward(came, **fields)
         out.append(sent)
         if verb == "delta":
+            self._remember()
             self._transcript.add(sent)
             self.steady = Steady(came) if sent is came.raw else None
         return out
@@ -191,6 +210,7 @@ class Speech:
 
     def finish(self, item: Item, body: Json) -> tuple[Json, list[bytes]]:
         """The whole item for its end, and the ends of parts that have to come before it."""
+        self._remember()
         body = with_needed(body, item.type, item.id)
         key = "content" if item.type == "message" else "summary"
         if item.type not in ("message", "reasoning") or not isinstance(body.get(key), list):

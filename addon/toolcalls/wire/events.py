@@ -7,11 +7,10 @@ sent instead. The stream keeps the books, so that an exception at any point can 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 
-@dataclass(slots=True, frozen=True)
-class Event:
+class Event(NamedTuple):
     """One event of the upstream. `raw` are its bytes with its blank line; `data` is None when it carries none."""
 
     raw: bytes
@@ -72,3 +71,10 @@ class Dialect(Protocol):
 
     def body(self, body: bytes) -> bytes:
         """Mend an answer that came as one JSON document; the same bytes when nothing changes."""
+
+
+class Gatherer(Protocol):
+    """What a dialect may offer besides: taking the fragments of a call by the block, unread."""
+
+    def gathers(self, block: bytes) -> Hold | None:
+        """Under which key to hold a block of nothing but fragments of one call; None to have it read."""

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from .events import Reply
 
+_SMALL = 4096
+"""Below this a copy is cheaper than a buffer that grows."""
+
 
 class Ledger:
     __slots__ = ("_block", "_done", "_held", "_order", "held_bytes", "passed_last", "rest", "searched")
@@ -30,7 +33,7 @@ class Ledger:
         """Bytes came in behind the rest."""
         if not self.rest:
             self.rest = data
-        elif isinstance(self.rest, bytearray):
+        elif isinstance(self.rest, bytearray) or len(self.rest) < _SMALL:
             self.rest += data
         else:
             self.rest = bytearray(self.rest + data)

@@ -41,7 +41,10 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
 def split(block: bytes) -> list[bytes]:
     """Cut a block that ends with a blank line into the bytes of its events."""
     if block.find(b"\r") < 0:
-        if len(block) > _LONG_LINE * block.count(b"\n"):
+        lines = block.count(b"\n")
+        if lines <= 3 and block.endswith(b"\n\n") and not block.endswith(b"\n\n\n"):
+            return [block]
+        if len(block) > _LONG_LINE * lines:
             return _split_long(block)
         pieces = block.split(b"\n\n")
         # Of three line feeds the first two end the event: str.split reads them in that order too.
