@@ -133,18 +133,16 @@ class Cursor:
         start = self.offset
         self.record()
         while True:
+            last = self.pos + limit - (self.offset - start)
             match = pattern.search(self.window, self.pos)
-            if match is not None:
-                self.pos = min(match.start(), self.pos + limit - (self.offset - start))
-                if self.pos == match.start():
-                    return self.recorded(), match.group()
+            if match is not None and match.start() < last:
+                self.pos = match.start()
+                return self.recorded(), match.group()
+            if match is not None or self.eof:
+                self.pos = min(len(self.window), last)
                 return self.recorded(), None
-            if self.eof:
-                self.pos = min(len(self.window), self.pos + limit - (self.offset - start))
-                return self.recorded(), None
-            free = max(self.pos, len(self.window) - keep)
-            self.pos = min(free, self.pos + limit - (self.offset - start))
-            if self.offset - start >= limit:
+            self.pos = min(max(self.pos, len(self.window) - keep), last)
+            if self.pos == last:
                 return self.recorded(), None
             yield
 

@@ -29,12 +29,13 @@ _SPANS = {
     **{f"<{tag}>": (f"</{tag}>", "\n") for tag in _INLINE_TAGS},
 }
 _HEAD_SPANS = {f"<{tag}{end}": (f"</{tag}>",) for tag in _BLOCK_TAGS for end in "> "}
-_LITERALS = (*_SPANS, *_HEAD_SPANS, "<think>", "</think>", "<<-", '<<"', "<<'", '<<-"', "<<-'")
+_LITERALS = (*_SPANS, *_HEAD_SPANS, "<think>", "</think>", *(f"<<{dash}{quote}_" for dash in ("", "-") for quote in "\"'"))
 _PARTIAL = frozenset(literal[:end] for literal in _LITERALS for end in range(1, len(literal)))
 _LONGEST = max(map(len, _LITERALS))
 _SPAN_OPENERS = "|".join(map(re.escape, _SPANS))
-_IN_BODY = re.compile(rf"\n|`+|{_SPAN_OPENERS}|</?think>|<<-?[\"']?[A-Za-z_]")
-_IN_CODE = re.compile(r"\n|`+")
+_IN_BODY = re.compile(rf"\n|`|{_SPAN_OPENERS}|</?think>|<<-?[\"']?[A-Za-z_]")
+_IN_CODE = re.compile(r"[\n`]")
+_MAY_BEGIN = re.compile("[<\"']")
 _AT_HEAD = re.compile("|".join(map(re.escape, sorted(_HEAD_SPANS, key=len, reverse=True))))
 _HEREDOC = re.compile(r"-?(?:([\"'])([A-Za-z_]\w*)\1(?=$|[\s;|>&)])|([A-Z_]{2,}\w*)(?=$|\s+[>|&]))")
 _LINE_LIMIT = 200
@@ -42,6 +43,7 @@ _LINE_LIMIT = 200
 
 class Quoting:
     __slots__ = (
+        "_before",
         "_code",
         "_fence",
         "_fresh",
@@ -71,6 +73,7 @@ class Quoting:
         self._seen = ""
         self._pending = ""
         self._previous = ""
+        self._before = ""
         self._line: str | None = None
         self._word = ""
         self._fresh = True
@@ -95,6 +98,11 @@ class Quoting:
             return self._indent < 4 and not self._list
         return self._phase in (MARKER, DIGITS, BODY)
 
+    @property
+    def at_head(self) -> bool:
+        """At the very beginning of an ordinary line."""
+        return self._phase == HEAD and not (self._indent or self._list or self._run or self._until or self._code)
+
     def call(self) -> None:
         """A call stood here; what follows on its line is the middle of a line."""
         self._settle()
@@ -103,7 +111,7 @@ class Quoting:
     def advance(self, text: str) -> None:
         if not text:
             return
-        self._previous = text[-1]
+        self._before, self._previous = self._previous, text[-1]
         if self._pending:
             text, self._pending = self._pending + text, ""
         at, end = 0, len(text)
@@ -206,7 +214,8 @@ class Quoting:
             return match.end()
         if found[0] == "`":
             self._capture(text[at : match.start()])
-            escaped = text[match.start() - 1 : match.start()] == "\\" and not self._code
+            before = text[match.start() - 1] if match.start() else self._before
+            escaped = before == "\\" and not self._code
             return self._in_run(text, match.start() + escaped)
         self._capture(text[at : match.end()])
         if found in _SPANS:
@@ -316,7 +325,7 @@ class Quoting:
 
 def _partial_at(text: str, at: int) -> int:
     """Where a marker may have begun that the text does not show whole."""
-    for place in range(max(at, len(text) - _LONGEST), len(text)):
-        if text[place] in "<\"'" and text[place:] in _PARTIAL:
-            return place
+    for match in _MAY_BEGIN.finditer(text, max(at, len(text) - _LONGEST)):
+        if text[match.start() :] in _PARTIAL:
+            return match.start()
     return len(text)

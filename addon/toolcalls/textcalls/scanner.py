@@ -23,6 +23,7 @@ from toolcalls.textcalls.region import Draft, Format, Region
 from toolcalls.tools import Tools
 
 MAX_HELD = 16 * 1024 * 1024
+_BLOCK = 2048
 
 
 @dataclass(slots=True, frozen=True)
@@ -36,18 +37,29 @@ class FoundCall:
     format: str
 
 
-_BY_OPENER = {opener: format for format in ANYWHERE for opener in format.openers}
+_BY_OPENER = {opener: format for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers}
+_AT_HEAD = frozenset(opener for format in LINE_HEAD for opener in format.openers)
+_CHAINED = tuple(opener for opener in _BY_OPENER if opener not in _AT_HEAD)
 _THINK_END = "</think>"
 _ALL_OPENERS = (*_BY_OPENER, _THINK_END)
-_OPENER = re.compile("|".join(map(re.escape, sorted(_ALL_OPENERS, key=len, reverse=True))))
+_WORD = "commentary to=functions."
+"""The one opener that begins with a letter, so that it has no place in the search for the others."""
+
+
+def _pattern(opener: str) -> str:
+    # Every branch begins with a literal character: that makes the search skip what cannot begin one.
+    head, tail = re.escape(opener[0]), re.escape(opener[1:])
+    return f"{head}(?<![^\\n]{head}){tail}" if opener in _AT_HEAD else head + tail
+
+
+_OPENER = re.compile("|".join(map(_pattern, sorted(set(_ALL_OPENERS) - {_WORD}, key=len, reverse=True))))
 _LONGEST = max(map(len, _ALL_OPENERS))
 _PARTIAL = frozenset(opener[:end] for opener in _ALL_OPENERS for end in range(1, len(opener)))
-_FIRST = frozenset(opener[0] for opener in _ALL_OPENERS)
+_FIRST = re.compile("[" + "".join({re.escape(opener[0]) for opener in _ALL_OPENERS}) + "]")
+_FIRST_AT_HEAD = frozenset(opener[0] for opener in _AT_HEAD)
 _EXTENDS = frozenset(opener for opener in _BY_OPENER if opener in _PARTIAL)
 """Openers that are the beginning of a longer one."""
-_WORD = "commentary to=functions."
-_MATTERS = re.compile("<|\\[|\\]|`|\n|=|\"\"\"|'''")
-_QUOTE_ENDS = tuple(QUOTES)
+_MATTERS = re.compile("<|\\[|\\]|`|\n|\"\"\"|'''")
 
 
 class Scanner:
@@ -77,8 +89,9 @@ class Scanner:
             return not self._off
         return (
             _MATTERS.search(text) is not None
-            or text.endswith(_QUOTE_ENDS)
-            or (text.rfind("c", -23) >= 0 and _word_at(text) >= 0)
+            or text[-1:] in QUOTES
+            or (text.rfind("c", -23) >= 0 and _may_begin_word(text))
+            or _WORD in text
         )
 
     def feed(self, text: str) -> list[str | FoundCall]:
@@ -87,7 +100,9 @@ class Scanner:
         if self._off or not self.needs(text):
             return [text]
         out: list[str | FoundCall] = []
-        self._take(text, out, eof=False, finished=True)
+        # In blocks: what is left of one when a region ends is copied.
+        for at in range(0, len(text), _BLOCK):
+            self._take(text[at : at + _BLOCK], out, eof=False, finished=True)
         return _joined(out)
 
     def close(self, finished: bool = True) -> list[str | FoundCall]:
@@ -105,6 +120,9 @@ class Scanner:
         self._armed = not self._off
 
     def _take(self, text: str, out: list[str | FoundCall], *, eof: bool, finished: bool) -> None:
+        if self._off:
+            out.append(text)
+            return
         while True:
             if self._region is not None:
                 rest = self._read(text, out, eof, finished)
@@ -135,14 +153,12 @@ class Scanner:
                 at = self._begin_message(text, at, out)
                 if self._region is not None or at >= end:
                     return
-            match = _OPENER.search(text, at)
-            if match is None:
+            start, opener = _find(text, at)
+            if start < 0:
                 break
-            start = match.start()
             quoting.advance(text[at:start])
             out.append(text[at:start])
-            opener = match.group()
-            if not quoting.is_open():
+            if not quoting.is_open() or (opener in _AT_HEAD and not quoting.at_head):
                 quoting.advance(text[start])
                 out.append(text[start])
                 at = start + 1
@@ -153,7 +169,7 @@ class Scanner:
             if opener == _THINK_END:
                 quoting.advance(opener)
                 out.append(opener)
-                at = match.end()
+                at = start + len(opener)
                 self._rearm()
                 continue
             self._begin(text[start:], _transaction(_BY_OPENER[opener], quoting.thinking), rescue=False)
@@ -166,8 +182,11 @@ class Scanner:
         end = len(text)
         cut = end
         if not eof:
-            for place in range(max(at, end - _LONGEST), end):
-                if text[place] in _FIRST and text[place:] in _PARTIAL:
+            for match in _FIRST.finditer(text, max(at, end - _LONGEST)):
+                place, char = match.start(), match.group()
+                if text[place:] not in _PARTIAL:
+                    continue
+                if char not in _FIRST_AT_HEAD or (text[place - 1] == "\n" if place else self._quoting.at_head):
                     cut = place
                     break
         self._quoting.advance(text[at:cut])
@@ -284,7 +303,7 @@ def _transaction(format: Format, thinking: bool) -> Callable[[Region], Step[int]
             char = yield from region.peek()
             if not char or (char == "\n" and not thinking):
                 return end
-            opener, _ = yield from region.ahead(tuple(_BY_OPENER), space=False)
+            opener, _ = yield from region.ahead(_CHAINED, space=False)
             if not opener:
                 raise NotACall  # prose follows on the same line: it speaks about the call
             current = _BY_OPENER[opener]
@@ -320,14 +339,24 @@ def _cut(whole: str, items: list[tuple[int, Draft | None]], proven: int) -> list
     return out
 
 
-def _word_at(text: str) -> int:
-    """Where the one opener that begins with a letter may have begun at the end of the text."""
-    place = text.rfind("c", -len(_WORD) + 1)
+def _find(text: str, at: int) -> tuple[int, str]:
+    """The next complete opener and where it is; -1 where there is none."""
+    match = _OPENER.search(text, at)
+    word = text.find(_WORD, at)
+    if match is not None and not 0 <= word < match.start():
+        return match.start(), match.group()
+    return word, _WORD
+
+
+def _may_begin_word(text: str) -> bool:
+    """Is the end of the text the beginning of the opener that begins with a letter?"""
+    least = max(0, len(text) - len(_WORD) + 1)
+    place = text.rfind("c", least)
     while place >= 0:
         if _WORD.startswith(text[place:]):
-            return place
-        place = text.rfind("c", max(0, len(text) - len(_WORD) + 1), place)
-    return -1
+            return True
+        place = text.rfind("c", least, place)
+    return False
 
 
 def _joined(out: list[str | FoundCall]) -> list[str | FoundCall]:
