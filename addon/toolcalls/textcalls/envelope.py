@@ -12,7 +12,7 @@ from toolcalls.textcalls.values import properties
 NAME_KEYS = ("name", "tool_name", "function_name", "function", "tool", "recipient_name")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "params", "tool_input", "tool_args", "kwargs")
 INNER_KEYS = ("function", "function_call", "tool_call", "call")
-OTHER_KEYS = ("id", "type", "tool_call_id", "call_id", "index", "description", "thought", "thoughts", "reasoning")
+OTHER_KEYS = ("id", "type", "tool_call_id", "call_id", "index")
 
 
 def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
@@ -23,7 +23,9 @@ def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
     for key in INNER_KEYS:
         if found.get(key, "")[:1] == "{" and not any(k in found for k in ("name", "tool_name")):
             return call_of(found[key], depth + 1)
-    name_key = next((key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)), None)
+    name_key = next(
+        (key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)), None
+    )
     if name_key is None:
         return None
     arguments_key = next((key for key in ARGUMENT_KEYS if key in found), None)
@@ -85,7 +87,7 @@ def read_calls(
         yield from region.space()
         fence = yield from region.optional(("```json", "```tool_call", "```"))
         yield from region.space()
-        body = yield from read_json(region, closers)
+        body = yield from read_json(region, closers, outer=True)
         if fence:
             yield from region.optional(("```",))
         while (yield from region.optional(("}", "]"))):

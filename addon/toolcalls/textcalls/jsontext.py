@@ -21,8 +21,11 @@ _BARE = re.compile(r"[^,}\]\s]*")
 _KEY = re.compile(r"""[^\s:,{}\[\]"']+""")
 
 
-def read_json(cur: Cursor, stops: Sequence[str] = ()) -> Step[str]:
-    """One JSON value as it stands. A stop outside any string ends a value whose brackets were left open."""
+def read_json(cur: Cursor, stops: Sequence[str] = (), *, outer: bool = False) -> Step[str]:
+    """One JSON value as it stands. A stop outside any string ends a value whose brackets were left open.
+
+    `outer`: the value is the envelope of a call, whose own brackets may be missing at the end of the answer.
+    """
     cur.record()
     first = yield from cur.peek()
     if first in ('"', "'"):
@@ -32,11 +35,16 @@ def read_json(cur: Cursor, stops: Sequence[str] = ()) -> Step[str]:
     if first not in ("{", "["):
         raise NotACall if first else CutOff
     depth = 0
+    char = ""
     while True:
         match = _STRUCTURE.search(cur.window, cur.pos)
         if match is None:
+            if cur.rest.strip():
+                char = ""
             cur.pos = len(cur.window)
             if cur.eof:
+                if outer and cur.finished and char in ("}", "]") and depth <= 1 + (first == "["):
+                    return cur.recorded()
                 raise CutOff
             yield
             continue

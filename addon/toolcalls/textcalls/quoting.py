@@ -1,7 +1,7 @@
 """Is the text at this place quoted? Markdown, HTML and shell quoting, tracked as the text passes.
 
 Fences of ``` and ~~~ of any length, inline code, block quotes, indented code and list heads; HTML comments,
-`<pre>`, `<example>`, `<tool_response>` and the like; here-documents and triple-quoted strings. It holds nothing
+`<pre>`, `<example>`, `<tool_response>` and the like; here-documents and triple-quoted strings. Holds nothing
 back and decides nothing about calls. What is not closed stays quoted: a missed call is better than an
 example that is executed. Inline code ends with its paragraph.
 """
@@ -17,9 +17,39 @@ QUOTES = frozenset("\"'“”‘’«»‹›「」『』`\\")
 """An opener right behind one of these is quoted, or stands in JSON data or source code."""
 
 _BLOCK_TAGS = (
-    "pre example examples tool_response tool_responses tool_result tool_results function_results "
-    "function_response tool_output script style template textarea xmp blockquote"
-).split()
+    *(
+        "pre",
+        "example",
+        "examples",
+        "sample",
+        "quote",
+        "blockquote",
+        "template",
+        "textarea",
+        "xmp",
+        "script",
+        "style",
+    ),
+    *(
+        "tool_response",
+        "tool_responses",
+        "tool_result",
+        "tool_results",
+        "function_results",
+        "function_response",
+    ),
+    *(
+        "tool_output",
+        "instructions",
+        "INSTRUCTIONS",
+        "system",
+        "system-reminder",
+        "prompt",
+        "user",
+        "context",
+    ),
+    *("document", "documents", "file", "files", "file_content", "file_contents"),
+)
 _INLINE_TAGS = ("code", "kbd", "samp", "tt")
 _SPANS = {
     "<!--": ("-->",),
@@ -29,7 +59,13 @@ _SPANS = {
     **{f"<{tag}>": (f"</{tag}>", "\n") for tag in _INLINE_TAGS},
 }
 _HEAD_SPANS = {f"<{tag}{end}": (f"</{tag}>",) for tag in _BLOCK_TAGS for end in "> "}
-_LITERALS = (*_SPANS, *_HEAD_SPANS, "<think>", "</think>", *(f"<<{dash}{quote}_" for dash in ("", "-") for quote in "\"'"))
+_LITERALS = (
+    *_SPANS,
+    *_HEAD_SPANS,
+    "<think>",
+    "</think>",
+    *(f"<<{dash}{quote}_" for dash in ("", "-") for quote in "\"'"),
+)
 _PARTIAL = frozenset(literal[:end] for literal in _LITERALS for end in range(1, len(literal)))
 _LONGEST = max(map(len, _LITERALS))
 _SPAN_OPENERS = "|".join(map(re.escape, _SPANS))
@@ -101,7 +137,9 @@ class Quoting:
     @property
     def at_head(self) -> bool:
         """At the very beginning of an ordinary line."""
-        return self._phase == HEAD and not (self._indent or self._list or self._run or self._until or self._code)
+        return self._phase == HEAD and not (
+            self._indent or self._list or self._run or self._until or self._code
+        )
 
     def call(self) -> None:
         """A call stood here; what follows on its line is the middle of a line."""

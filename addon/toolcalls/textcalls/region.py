@@ -83,13 +83,17 @@ class Region(Cursor):
         value = read(arguments)
         if not isinstance(value, dict) or not value:
             return None
-        fitting = [tool.name for tool in self.tools if properties(tool.schema) and self.fits(tool.name, value)]
+        fitting = [
+            tool.name for tool in self.tools if properties(tool.schema) and self.fits(tool.name, value)
+        ]
         return fitting[0] if len(fitting) == 1 else None
 
 
 def looks_declared(arguments: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
     """A JSON schema where arguments should be: a tool's definition, not a call of it."""
-    return "properties" in arguments and "properties" not in declared
+    if "properties" in arguments and "properties" not in declared:
+        return True
+    return "type" not in declared and str(arguments.get("type")).strip("\"'") == "object"
 
 
 def unwrap(raw: Mapping[str, Any], declared: Mapping[str, Any]) -> str | None:

@@ -46,6 +46,28 @@ _WORD = "commentary to=functions."
 """The one opener that begins with a letter, so that it has no place in the search for the others."""
 
 
+_ORPHANS = (
+    *(
+        "</tool_call>",
+        "</tool_calls>",
+        "</function_calls>",
+        "</minimax:tool_call>",
+        "</function>",
+        "</invoke>",
+    ),
+    *(
+        "[/TOOL_CALLS]",
+        "<|tool_calls_section_end|>",
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "<|endoftext|>",
+    ),
+    *("</s>", "<|end|>", "<|call|>", "<|return|>", "<|END_ACTION|>", "<｜end▁of▁sentence｜>"),
+)
+"""Closers that come once too often, and the tokens that end an answer: glued to a call they belong to it."""
+
+
 def _pattern(opener: str) -> str:
     # Every branch begins with a literal character: that makes the search skip what cannot begin one.
     head, tail = re.escape(opener[0]), re.escape(opener[1:])
@@ -120,25 +142,17 @@ class Scanner:
         self._armed = not self._off
 
     def _take(self, text: str, out: list[str | FoundCall], *, eof: bool, finished: bool) -> None:
-        if self._off:
-            out.append(text)
-            return
-        while True:
-            if self._region is not None:
-                rest = self._read(text, out, eof, finished)
-                if rest is None:
-                    break
-                text = rest
-            else:
-                self._text, text = "", self._text + text
-                self._search(text, out, eof)
-                if self._region is None:
-                    break
-                text = ""
+        rest: str | None = text
+        while rest is not None:
             if self._off:
-                if text:
-                    out.append(text)
-                break
+                out.append(rest)
+                rest = None
+            elif self._region is not None:
+                rest = self._read(rest, out, eof, finished)
+            else:
+                self._text, rest = "", self._text + rest
+                self._search(rest, out, eof)
+                rest = None if self._region is None else ""
         self._plain = not self._off and self._region is None and not self._text and self._is_plain()
 
     def _is_plain(self) -> bool:
@@ -186,7 +200,9 @@ class Scanner:
                 place, char = match.start(), match.group()
                 if text[place:] not in _PARTIAL:
                     continue
-                if char not in _FIRST_AT_HEAD or (text[place - 1] == "\n" if place else self._quoting.at_head):
+                if char not in _FIRST_AT_HEAD or (
+                    text[place - 1] == "\n" if place else self._quoting.at_head
+                ):
                     cut = place
                     break
         self._quoting.advance(text[at:cut])
@@ -293,6 +309,8 @@ def _transaction(format: Format, thinking: bool) -> Callable[[Region], Step[int]
                     return end
                 raise
             end = region.offset
+            while (yield from region.optional(_ORPHANS, space=False)):
+                end = region.offset
             # The closers of a wrapper belong to its last call.
             if region.items:
                 region.items[-1] = (end, region.items[-1][1])

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from toolcalls.textcalls.cursor import CutOff, NotACall, Step
 from toolcalls.textcalls.jsontext import read_json
 from toolcalls.textcalls.region import Region
-from toolcalls.textcalls.values import properties
+from toolcalls.textcalls.values import properties, read
 
 
 @dataclass(slots=True, frozen=True)
@@ -50,7 +51,7 @@ def read_blocks(region: Region, tags: Tags, *, wrapped: bool, ends: Sequence[str
 
 
 def read_block(region: Region, tags: Tags, opener: str, *, known: bool) -> Step[None]:
-    """One block from behind its opener. `known`: the marker is weak, only a declared name makes it a block."""
+    """One block from behind its opener. `known`: the marker is weak, only a declared name counts."""
     if opener.endswith("="):
         written = yield from read_name(region, ">", known=known)
         closed = False
@@ -69,7 +70,7 @@ def read_block(region: Region, tags: Tags, opener: str, *, known: bool) -> Step[
 
 
 def read_body(region: Region, tags: Tags, name: str | None, *, must_close: bool) -> Step[None]:
-    raw: dict[str, str] = {}
+    raw: dict[str, Any] = {}
     yield from region.space()
     if (yield from region.peek()) == "{":
         body = yield from read_json(region, tags.block_end)
@@ -79,7 +80,9 @@ def read_body(region: Region, tags: Tags, name: str | None, *, must_close: bool)
     declared = tuple(properties(region.schema(name)))
     children = tuple(f"<{key}>" for key in declared) if tags.children else ()
     while True:
-        found, length = yield from region.ahead((*tags.parameter, *tags.block_end, *children, *tags.wrapper_end))
+        found, length = yield from region.ahead(
+            (*tags.parameter, *tags.block_end, *children, *tags.wrapper_end)
+        )
         if found is None:
             raise NotACall
         if found == "":
@@ -98,8 +101,10 @@ def read_body(region: Region, tags: Tags, name: str | None, *, must_close: bool)
             key = found[1:-1]
             raw[key] = yield from _child(region, key)
             continue
-        key, closed = yield from _key(region, found)
-        raw[key] = "" if closed else (yield from _value(region, tags, declared, raw))
+        key, is_json, closed = yield from _key(region, found)
+        value = "" if closed else (yield from _value(region, tags, declared, raw))
+        parsed = read(value) if is_json and key not in declared else None
+        raw[key] = value if parsed is None else parsed
     region.add(name, region.typed(name, raw), tags.format)
 
 
@@ -143,15 +148,16 @@ def _weak_attribute(region: Region) -> Step[None]:
             raise NotACall
 
 
-def _key(region: Region, found: str) -> Step[tuple[str, bool]]:
+def _key(region: Region, found: str) -> Step[tuple[str, bool, bool]]:
+    """The parameter's name, whether its tag says that the value is JSON, whether it closes itself."""
     if found.endswith("="):
         written = yield from read_name(region, ">", known=False)
-        return written, False
+        return written, False, False
     attributes, closed = yield from region.tag()
     key = attributes.get("name") or attributes.get("key")
     if not key:
         raise NotACall
-    return key, closed
+    return key, attributes.get("string") == "false", closed
 
 
 def _child(region: Region, key: str) -> Step[str]:
@@ -163,7 +169,7 @@ def _child(region: Region, key: str) -> Step[str]:
     return value
 
 
-def _value(region: Region, tags: Tags, declared: Sequence[str], raw: dict[str, str]) -> Step[str]:
+def _value(region: Region, tags: Tags, declared: Sequence[str], raw: dict[str, Any]) -> Step[str]:
     """A value from behind its tag, with its closer consumed where it has one."""
     cdata = yield from region.optional(_CDATA[:1])
     if cdata:
@@ -180,7 +186,7 @@ def _value(region: Region, tags: Tags, declared: Sequence[str], raw: dict[str, s
         for literal in (f"{opener}{key}>" for key in declared if key not in raw)
     )
     after_parameter = (*tags.parameter, *tags.block_end, *tags.wrapper_end)
-    marks = (*tags.parameter_end, *tags.block_end, *tags.block, *following)
+    marks = (*tags.parameter_end, *tags.block_end, *tags.wrapper_end, *tags.block, *following)
     pieces: list[str] = []
     nested = 0
     while True:
@@ -203,6 +209,10 @@ def _value(region: Region, tags: Tags, declared: Sequence[str], raw: dict[str, s
         elif mark in tags.block_end and line_start and not nested:
             after, _ = yield from region.ahead((*tags.wrapper_end, *tags.block), skip=len(mark))
             if after is not None and (after or region.finished):
+                return _trimmed("".join(pieces), tags)
+        elif mark in tags.wrapper_end and line_start and not nested:
+            after, _ = yield from region.ahead(("\0",), skip=len(mark))
+            if after == "" and region.finished:
                 return _trimmed("".join(pieces), tags)
         pieces.append(mark)
         region.pos += len(mark)

@@ -1,7 +1,7 @@
-"""`<tool_calls>`: the section that Hunyuan, Jamba, Apriel and MiniMax M1 share, told apart by what is inside.
+"""`<tool_calls>`: the section that Hunyuan, Jamba, Apriel and MiniMax M1 share.
 
-JSON is a list (Hunyuan A13B, Jamba, Apriel) or objects (M1); `<tool_call>` is Hunyuan HY-V3, whose tags may all
-carry a `:NONCE`; `<invoke` is MiniMax M2 with the wrong wrapper.
+JSON is a list (Hunyuan A13B, Jamba, Apriel) or objects (M1); `<tool_call>` is Hunyuan HY-V3, whose tags may
+all carry a `:NONCE`; `<invoke` is MiniMax M2 with the wrong wrapper.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read_call(region: Region) -> Step[None]:
 def _nonce(region: Region) -> Step[str]:
     nonce = ""
     while (char := (yield from region.peek())) != ">":
-        if not char.isalnum() and char not in ("_", "-") or len(nonce) > 64:
+        if (not char.isalnum() and char not in ("_", "-")) or len(nonce) > 64:
             raise NotACall
         nonce += char
         region.pos += 1

@@ -10,11 +10,17 @@ from toolcalls.textcalls.formats import invoke
 from toolcalls.textcalls.jsontext import read_json
 from toolcalls.textcalls.region import Format, Region
 
-_SECTION = ("<｜tool▁calls▁begin｜>", "<｜tool_calls_begin｜>")
-_CALL = ("<｜tool▁call▁begin｜>", "<｜tool_call_begin｜>")
-_SEPARATOR = ("<｜tool▁sep｜>", "<｜tool_sep｜>")
-_CALL_END = ("<｜tool▁call▁end｜>", "<｜tool_call_end｜>")
-_SECTION_END = ("<｜tool▁calls▁end｜>", "<｜tool_calls_end｜>")
+
+def _spelled(*words: str) -> tuple[str, ...]:
+    """A token as it comes: fullwidth or ASCII bars, and what a renderer made of the U+2581."""
+    return tuple(f"<{bar}{join.join(words)}{bar}>" for bar in "｜|" for join in ("▁", "_", " ", "\\_"))
+
+
+_SECTION = _spelled("tool", "calls", "begin")
+_CALL = tuple(token for token in _spelled("tool", "call", "begin") if token != "<|tool_call_begin|>")
+_SEPARATOR = _spelled("tool", "sep")
+_CALL_END = _spelled("tool", "call", "end")
+_SECTION_END = _spelled("tool", "calls", "end")
 _ENDS = (*_CALL_END, *_SECTION_END)
 
 

@@ -1,7 +1,7 @@
 """DeepSeek DSML: `<｜DSML｜invoke name="N">` and `<｜DSML｜parameter name="K" string="true|false">`.
 
 The section is `function_calls` (V3.2) or `tool_calls` (V4), or missing. The bars come fullwidth, as ASCII,
-doubled, and with spaces around them. `string="true"` is raw text, `"false"` is JSON, and the schema overrides both.
+doubled, and with spaces around them. `string="true"` is raw text, `"false"` is JSON, the schema overrides both.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from toolcalls.textcalls.region import Format, Region
 from toolcalls.textcalls.tags import Tags, read_blocks
 
 _BARS = ("｜", "|", "||", "｜｜", "‖", "∥")
-OPENERS = tuple(
-    f"<{before}{bar}{after}DSML" for before in ("", " ") for bar in _BARS for after in ("", " ")
-)
+OPENERS = tuple(f"<{before}{bar}{after}DSML" for before in ("", " ") for bar in _BARS for after in ("", " "))
 _SECTIONS = ("function_calls", "tool_calls", "calls", "tool_use", "tool_call", "function_call")
 
 
@@ -25,9 +23,7 @@ def _tags(head: str) -> Tags:
     """The tags of an answer whose own spelling of `<｜DSML｜` is `head`."""
     heads = {head, head.rstrip(), "<｜DSML｜"}
     opens = tuple(sorted({f"{spelling}{gap}" for spelling in heads for gap in ("", " ")}))
-    closes = tuple(
-        sorted({spelling.replace("<", slash, 1) for spelling in opens for slash in ("</", "< /")})
-    )
+    closes = tuple(sorted({spelling.replace("<", slash, 1) for spelling in opens for slash in ("</", "< /")}))
     ends = tuple(f"{close}{gap}" for close in closes for gap in ("",))
     return Tags(
         "deepseek-dsml",

@@ -1,6 +1,6 @@
 """GLM: `<tool_call>N<arg_key>K</arg_key><arg_value>V</arg_value></tool_call>`, with newlines or without.
 
-Hunyuan HY-V3 writes the same with `<tool_sep>` behind the name and a nonce in every tag, LongCat with a prefix.
+Hunyuan HY-V3 has `<tool_sep>` behind the name and a nonce in every tag, LongCat a prefix.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from toolcalls.textcalls.cursor import CutOff, NotACall, Step
 from toolcalls.textcalls.jsontext import read_json
 from toolcalls.textcalls.region import Region
+from toolcalls.textcalls.values import properties
 
 _NAME = re.compile(r"[\w.:/-]{1,128}")
 _SEPARATORS = ("\\r\\n", "\\n")
@@ -69,6 +70,7 @@ def read_pairs(region: Region, tags: Pairs = GLM) -> Step[None]:
         region.add(name, body, tags.format)
         return
     raw: dict[str, str] = {}
+    declared = properties(region.schema(name))
     while True:
         yield from _gap(region)
         found, length = yield from region.ahead((tags.key, tags.end))
@@ -88,7 +90,7 @@ def read_pairs(region: Region, tags: Pairs = GLM) -> Step[None]:
             region.pos += len(end)
         yield from _gap(region)
         yield from region.expect((tags.value,))
-        raw[key.strip()] = yield from _value(region, tags)
+        raw[key.strip()] = yield from _value(region, tags, [known for known in declared if known not in raw])
     region.add(name, region.typed(name, raw), tags.format)
 
 
@@ -116,11 +118,12 @@ def _gap(region: Region) -> Step[None]:
             return
 
 
-def _value(region: Region, tags: Pairs) -> Step[str]:
+def _value(region: Region, tags: Pairs, declared: list[str]) -> Step[str]:
+    following = tuple(f"{tags.key}{key}{tags.key_end}" for key in declared)
     pieces: list[str] = []
     nested = 0
     while True:
-        text, mark = yield from region.until((tags.value_end, tags.end, tags.again))
+        text, mark = yield from region.until((tags.value_end, tags.end, tags.again, *following))
         pieces.append(text)
         if mark is None:
             raise CutOff
@@ -128,6 +131,9 @@ def _value(region: Region, tags: Pairs) -> Step[str]:
             nested += text.endswith("\n") or not text
         elif nested:
             nested -= mark == tags.end
+        elif mark in following:
+            if text.endswith("\n"):
+                return "".join(pieces)[:-1]
         elif mark == tags.value_end:
             after, _ = yield from region.ahead((tags.key, tags.end, *_SEPARATORS), skip=len(mark))
             if after is not None:

@@ -1,4 +1,4 @@
-"""`<invoke name="N"><parameter name="K">V</parameter></invoke>`: what Claude writes, and those who imitate it.
+"""`<invoke name="N"><parameter name="K">V</parameter></invoke>`: Claude, and who imitates it.
 
 The same block comes bare, in `<function_calls>`, with a namespace (also dropped on some of the tags), from
 MiniMax M2 in `<minimax:tool_call>`, from Step3 between its tokens as `<steptml:invoke>`.

@@ -1,4 +1,4 @@
-"""Kimi K2: `<|tool_call_begin|>functions.N:IDX<|tool_call_argument_begin|>{json}<|tool_call_end|>` in a section."""
+"""Kimi K2: `<|tool_call_begin|>functions.N:IDX<|tool_call_argument_begin|>{json}<|tool_call_end|>`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MiniMax besides M2: M3 marks every tag with `]<]minimax[>[` and nests elements; `[TOOL_CALL]{tool => …}`."""
+"""MiniMax besides M2: M3 puts `]<]minimax[>[` before every tag and nests; `[TOOL_CALL]{tool => …}`."""
 
 from __future__ import annotations
 
@@ -71,8 +71,12 @@ def _children(
     return found, at
 
 
-_ARROW_TOOL = re.compile(r"""\{\s*tool\s*=>\s*("[^"]*"|'[^']*')\s*,?\s*(?:args\s*=>\s*\{(.*)\})?\s*,?\s*\}""", re.DOTALL)
-_ARROW_ARGUMENT = re.compile(r"""\s*--([\w-]+)\s+("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"'{}\[\],]+)\s*,?""")
+_ARROW_TOOL = re.compile(
+    r"""\{\s*tool\s*=>\s*("[^"]*"|'[^']*')\s*,?\s*(?:args\s*=>\s*\{(.*)\})?\s*,?\s*\}""", re.DOTALL
+)
+_ARROW_ARGUMENT = re.compile(
+    r"""\s*--([\w-]+)\s+("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"'{}\[\],]+)\s*,?"""
+)
 
 
 def read_bracketed(region: Region) -> Step[None]:

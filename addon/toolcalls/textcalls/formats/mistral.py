@@ -1,4 +1,4 @@
-"""Mistral: `[TOOL_CALLS] [{…}]`, or `[TOOL_CALLS]N[ARGS]{…}` with `[CALL_ID]` between. There is no end token."""
+"""Mistral: `[TOOL_CALLS] [{…}]`, or `[TOOL_CALLS]N[ARGS]{…}` with `[CALL_ID]` between. No end token."""
 
 from __future__ import annotations
 

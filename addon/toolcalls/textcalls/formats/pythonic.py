@@ -32,7 +32,7 @@ def read_code(region: Region, stop: str) -> Step[None]:
     if first:
         region.pos += len(first)
     yield from _declared_name(region)
-    text, found = yield from region.until((f"\n{stop}",))
+    _, found = yield from region.until((f"\n{stop}",))
     if found is None:
         raise CutOff
     region.pos += 1
@@ -113,7 +113,12 @@ def _expressions(statement: ast.stmt) -> list[ast.expr]:
     if not isinstance(statement, ast.Expr):
         raise ValueError
     value = statement.value
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "print" and value.args:
+    if (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id == "print"
+        and value.args
+    ):
         value = value.args[0]
     return value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
 

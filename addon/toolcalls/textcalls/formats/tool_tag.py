@@ -1,4 +1,4 @@
-"""`<tool><name>N</name><arguments>{…}</arguments></tool>`: many small models. Weak: a declared name, and closed."""
+"""`<tool><name>N</name><arguments>{…}</arguments></tool>`: weak, so a declared name and closed."""
 
 from __future__ import annotations
 
