@@ -1,7 +1,7 @@
 """DeepSeek DSML: `<｜DSML｜invoke name="N">` and `<｜DSML｜parameter name="K" string="true|false">`.
 
 The section is `function_calls` (V3.2) or `tool_calls` (V4), or missing. The bars come fullwidth, as ASCII,
-doubled, and with spaces around them. `string="true"` is raw text, `"false"` is JSON, the schema overrides both.
+doubled, and with spaces around them. `string="true"` is raw text, `"false"` is JSON, the schema wins.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from toolcalls.textcalls.tags import read_name
 def read(region: Region) -> Step[None]:
     yield from region.expect((">>>",))
     while True:
+        if (yield from region.peek()) in (" ", ">"):
+            raise NotACall  # the prompt of a Python session, a block quote
         written = yield from read_name(region, "\n", known=True)
         name = region.names.strict(written)
         if name is None:

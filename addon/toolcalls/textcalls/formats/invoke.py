@@ -53,6 +53,19 @@ def read_bare(region: Region) -> Step[None]:
     yield from read_blocks(region, _TAGS[BARE.get(opener or "", "invoke")], wrapped=False)
 
 
+_XAI = Tags(
+    "xai",
+    block=("<xai:function_call ",),
+    block_end=("</xai:function_call>",),
+    parameter=("<parameter ", "<xai:parameter "),
+    parameter_end=("</parameter>", "</xai:parameter>"),
+)
+
+
+def read_xai(region: Region) -> Step[None]:
+    yield from read_blocks(region, _XAI, wrapped=False)
+
+
 def read_inside(region: Region, format: str) -> Step[None]:
     """Blocks behind a wrapper that another format has read."""
     yield from read_blocks(region, _TAGS[format], wrapped=True)
@@ -61,4 +74,5 @@ def read_inside(region: Region, format: str) -> Step[None]:
 FORMATS = (
     Format("invoke", tuple(WRAPPERS), read_wrapped),
     Format("invoke", tuple(BARE), read_bare),
+    Format("xai", ("<xai:function_call name=",), read_xai),
 )

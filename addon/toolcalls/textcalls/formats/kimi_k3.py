@@ -1,4 +1,4 @@
-"""Kimi K3: `<|open|>call tool="N"<|sep|>` around `<|open|>argument key="K" type="T"<|sep|>V<|close|>argument…`.
+"""Kimi K3: `<|open|>call tool="N"<|sep|>` around `<|open|>argument key="K" type="T"<|sep|>V…`.
 
 String values are raw, others JSON; attributes write `&` and `"` as entities.
 """
