@@ -98,7 +98,11 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         LS,
         "",
     ),
-    "qwen with the name glued": ("<functionBash>\n<parameter=command>\nls\n</parameter>\n</function>", LS, ""),
+    "qwen with the name glued": (
+        "<functionBash>\n<parameter=command>\nls\n</parameter>\n</function>",
+        LS,
+        "",
+    ),
     "qwen with toolcall": (
         "<toolcall>\n<function=Bash>\n<parameter=command>\nls\n</parameter>\n</function>\n</toolcall>",
         LS,
@@ -135,7 +139,11 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         ],
         "",
     ),
-    "the name of the tool in another case": ("<tool_call>bash\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>", LS, ""),
+    "the name of the tool in another case": (
+        "<tool_call>bash\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>",
+        LS,
+        "",
+    ),
     "glm 4.7 inline and glued": (
         "好的<tool_call>Bash<arg_key>command</arg_key><arg_value>ls</arg_value></tool_call>",
         LS,
@@ -406,7 +414,11 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         "",
     ),
     "nemotron": ('<TOOLCALL>[{"name": "list_tabs", "arguments": {}}]</TOOLCALL>', TABS, ""),
-    "apertus": ('<|tools_prefix|>[{"Bash": {"command": "ls"}}, {"Read": {"file_path": "a"}}]<|tools_suffix|>', TWO, ""),
+    "apertus": (
+        '<|tools_prefix|>[{"Bash": {"command": "ls"}}, {"Read": {"file_path": "a"}}]<|tools_suffix|>',
+        TWO,
+        "",
+    ),
     "minicpm": (
         '<function name="Bash"><param name="command"><![CDATA[ls]]></param></function>',
         LS,

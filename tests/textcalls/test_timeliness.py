@@ -16,7 +16,7 @@ OPENERS = [opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.ope
 PROSE = [
     "Plain prose, with commas; a < b and c > d, a[0] = [1, 2], and `inline code` too.\n\nSecond paragraph.\n",
     "Code:\n```python\nx = '<tool_call>'\nprint(x)\n```\nAnd <b>bold</b> text.\n",
-    "Notes:\n\n> quoted <tool_call>{}</tool_call>\n\n    indented <invoke name=\"Bash\">\n\n- item <tooling>\n",
+    'Notes:\n\n> quoted <tool_call>{}</tool_call>\n\n    indented <invoke name="Bash">\n\n- item <tooling>\n',
     "#include <functional>\nstd::function<void(int)> f;\n<function-card></function-card>\n",
     "See [the docs](https://example.org) and [TOOL chest]. call: commentary on the code.\n",
     "Action items:\n- one\n- two\nActions speak louder.\n",

@@ -1,6 +1,6 @@
 """Is the text at this place quoted? Markdown, HTML and shell quoting, tracked as the text passes.
 
-Fences of ``` and ~~~ of any length, inline code, block quotes, indented code and list heads; HTML comments,
+Fences of ``` and ~~~ of any length, inline code, block quotes, tables, indented code, list heads; HTML comments,
 `<pre>`, `<example>`, `<tool_response>` and the like; here-documents and triple-quoted strings. Holds nothing
 back and decides nothing about calls. What is not closed stays quoted: a missed call is better than an
 example that is executed. Inline code ends with its paragraph.
@@ -141,6 +141,11 @@ class Quoting:
             self._indent or self._list or self._run or self._until or self._code
         )
 
+    @property
+    def inline(self) -> bool:
+        """Something stands before this place on its line."""
+        return self._phase != HEAD
+
     def call(self) -> None:
         """A call stood here; what follows on its line is the middle of a line."""
         self._settle()
@@ -209,7 +214,7 @@ class Quoting:
             self._indent += 4
         elif char in "`~":
             return self._in_run(text, at)
-        elif char == ">":
+        elif char in ">|":  # a block quote, a row of a table
             self._code, self._phase, self._fresh = 0, QUOTED, False
         elif self._indent >= 4 and not self._list:
             self._phase, self._fresh = QUOTED, False

@@ -186,7 +186,9 @@ class Scanner:
                 at = start + len(opener)
                 self._rearm()
                 continue
-            self._begin(text[start:], _transaction(_BY_OPENER[opener], quoting.thinking), rescue=False)
+            self._begin(
+                text[start:], _transaction(_BY_OPENER[opener], quoting.thinking, quoting.inline), rescue=False
+            )
             return
         at = self._pass(text, at, out, eof)
         self._text = text[at:]
@@ -298,7 +300,7 @@ class Scanner:
         self._off = True
 
 
-def _transaction(format: Format, thinking: bool) -> Callable[[Region], Step[int]]:
+def _transaction(format: Format, thinking: bool, inline: bool) -> Callable[[Region], Step[int]]:
     def read(region: Region) -> Step[int]:
         current, end = format, 0
         while True:
@@ -319,6 +321,8 @@ def _transaction(format: Format, thinking: bool) -> Callable[[Region], Step[int]
                 return end
             yield from region.space(" \t\r\n" if thinking else " \t\r")
             char = yield from region.peek()
+            if not char and inline and not current.tokens and not region.finished:
+                raise NotACall  # a sentence that was cut off behind its example
             if not char or (char == "\n" and not thinking):
                 return end
             opener, _ = yield from region.ahead(_CHAINED, space=False)
@@ -331,13 +335,18 @@ def _transaction(format: Format, thinking: bool) -> Callable[[Region], Step[int]
 
 def _whole_message(format: Format) -> Callable[[Region], Step[int]]:
     def read(region: Region) -> Step[int]:
-        yield from format.read(region)
+        try:
+            yield from format.read(region)
+        except CutOff:
+            raise NotACall from None
         end = region.offset
         if region.items:
             region.items[-1] = (end, region.items[-1][1])
         yield from region.space()
         if (yield from region.peek()) or any(draft is None for _, draft in region.items):
             raise NotACall
+        if not region.finished:
+            raise NotACall  # the answer was cut off: this is not the entire message
         return end
 
     return read

@@ -60,7 +60,7 @@ def read_fence(region: Region) -> Step[None]:
         yield from read_list(region, known=True)
     else:
         yield from read_objects(region, "json-fence")
-    yield from region.expect(("`" * ticks,))
+    yield from _close(region, ("`" * ticks,))
 
 
 def read_objects(region: Region, format: str) -> Step[None]:
@@ -73,8 +73,8 @@ def read_objects(region: Region, format: str) -> Step[None]:
         yield from region.space()
         yield from _call(region, format)
         if listed:
-            separator = yield from region.expect((",", "]"))
-            if separator == "]":
+            separator = yield from _close(region, (",", "]"))
+            if separator != ",":
                 return
             continue
         again, length = yield from region.ahead(("{", ";", ","))
@@ -82,6 +82,15 @@ def read_objects(region: Region, format: str) -> Step[None]:
             return
         if again != "{":
             region.pos += length
+
+
+def _close(region: Region, literals: tuple[str, ...]) -> Step[str]:
+    """One of the literals; nothing where the answer ended by itself: an outer closer may be missing."""
+    found, length = yield from region.ahead(literals)
+    if found is None:
+        raise NotACall
+    region.pos += length
+    return found
 
 
 def _call(region: Region, format: str) -> Step[None]:
