@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - the lines are the texts
 """Each format of the catalogue with the malformed variants that were seen, beyond what the corpus shows."""
 
 from __future__ import annotations
@@ -327,7 +328,7 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
     "harmony stripped and glued": (
         'Need it.assistantcommentary to=functions.Bash json{"command": "ls"}',
         LS,
-        "Need it.assistant",
+        "Need it.assistantcommentary to",
     ),
     "mistral several": (
         '[TOOL_CALLS]Bash[ARGS]{"command": "ls"}[TOOL_CALLS]Read[ARGS]{"file_path": "a"}</s>',

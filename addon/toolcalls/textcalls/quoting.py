@@ -1,8 +1,8 @@
 """Is the text at this place quoted? Markdown, HTML and shell quoting, tracked as the text passes.
 
-Fences of ``` and ~~~ of any length, inline code, block quotes, tables, indented code, list heads; HTML comments,
-`<pre>`, `<example>`, `<tool_response>` and the like; here-documents and triple-quoted strings. Holds nothing
-back and decides nothing about calls. What is not closed stays quoted: a missed call is better than an
+Fences of ``` and ~~~ of any length, inline code, block quotes, tables, indented code, list heads; HTML
+comments, `<pre>`, `<example>`, `<tool_response>` and the like; here-documents and triple-quoted strings. It
+holds nothing back and decides nothing about calls. What is not closed stays quoted: a missed call is better than an
 example that is executed. Inline code ends with its paragraph.
 """
 
@@ -133,6 +133,11 @@ class Quoting:
         if self._phase == HEAD:
             return self._indent < 4 and not self._list
         return self._phase in (MARKER, DIGITS, BODY)
+
+    @property
+    def quoted(self) -> bool:
+        """As `is_open`, whatever the last character was."""
+        return bool(self._until or self._code) or self._phase not in (HEAD, MARKER, DIGITS, BODY)
 
     @property
     def at_head(self) -> bool:

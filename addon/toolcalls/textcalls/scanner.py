@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD, WHOLE, WORD
+from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD, ORPHANS, WHOLE, WORD
 from toolcalls.textcalls.names import Names
 from toolcalls.textcalls.quoting import QUOTES, Quoting
 from toolcalls.textcalls.region import Draft, Format, Region
@@ -24,6 +24,8 @@ from toolcalls.tools import Tools
 
 MAX_HELD = 16 * 1024 * 1024
 _BLOCK = 2048
+_MOST_ARMS = 2
+_RECIPIENT = "=functions."
 
 
 @dataclass(slots=True, frozen=True)
@@ -41,31 +43,6 @@ _BY_OPENER = {opener: format for format in (*ANYWHERE, *LINE_HEAD) for opener in
 _AT_HEAD = frozenset(opener for format in LINE_HEAD for opener in format.openers)
 _CHAINED = tuple(opener for opener in _BY_OPENER if opener not in _AT_HEAD)
 _THINK_END = "</think>"
-_ALL_OPENERS = (*_BY_OPENER, _THINK_END)
-_WORD = "commentary to=functions."
-"""The one opener that begins with a letter, so that it has no place in the search for the others."""
-
-
-_ORPHANS = (
-    *(
-        "</tool_call>",
-        "</tool_calls>",
-        "</function_calls>",
-        "</minimax:tool_call>",
-        "</function>",
-        "</invoke>",
-    ),
-    *(
-        "[/TOOL_CALLS]",
-        "<|tool_calls_section_end|>",
-        "<|im_end|>",
-        "<|eot_id|>",
-        "<|eom_id|>",
-        "<|endoftext|>",
-    ),
-    *("</s>", "<|end|>", "<|call|>", "<|return|>", "<|END_ACTION|>", "<｜end▁of▁sentence｜>"),
-)
-"""Closers that come once too often, and the tokens that end an answer: glued to a call they belong to it."""
 
 
 def _pattern(opener: str) -> str:
@@ -74,14 +51,15 @@ def _pattern(opener: str) -> str:
     return f"{head}(?<![^\\n]{head}){tail}" if opener in _AT_HEAD else head + tail
 
 
-_OPENER = re.compile("|".join(map(_pattern, sorted(set(_ALL_OPENERS) - {_WORD}, key=len, reverse=True))))
-_LONGEST = max(map(len, _ALL_OPENERS))
-_PARTIAL = frozenset(opener[:end] for opener in _ALL_OPENERS for end in range(1, len(opener)))
-_FIRST = re.compile("[" + "".join({re.escape(opener[0]) for opener in _ALL_OPENERS}) + "]")
+_OPENER = re.compile("|".join(map(_pattern, sorted((*_BY_OPENER, _THINK_END), key=len, reverse=True))))
+_LONGEST = max(map(len, _BY_OPENER))
+_PARTIAL = frozenset(opener[:end] for opener in _BY_OPENER for end in range(1, len(opener)))
+_FIRST = re.compile("[" + "".join({re.escape(opener[0]) for opener in _BY_OPENER}) + "]")
 _FIRST_AT_HEAD = frozenset(opener[0] for opener in _AT_HEAD)
 _EXTENDS = frozenset(opener for opener in _BY_OPENER if opener in _PARTIAL)
 """Openers that are the beginning of a longer one."""
 _MATTERS = re.compile("<|\\[|\\]|`|\n|\"\"\"|'''")
+"""With `=functions.`, what begins an opener or changes the quoting in the middle of an ordinary line."""
 
 
 class Scanner:
@@ -99,7 +77,9 @@ class Scanner:
         self._reading: Step[int] | None = None
         self._rescue = False
         self._plain = False
-        self._arm()
+        self._armed = not self._off
+        self._arms = 0
+        self._think_end = ""
 
     @property
     def held(self) -> bool:
@@ -112,8 +92,7 @@ class Scanner:
         return (
             _MATTERS.search(text) is not None
             or text[-1:] in QUOTES
-            or (text.rfind("c", -23) >= 0 and _may_begin_word(text))
-            or _WORD in text
+            or ("=" in text and _may_be_recipient(text))
         )
 
     def feed(self, text: str) -> list[str | FoundCall]:
@@ -137,10 +116,6 @@ class Scanner:
 
     # Between regions.
 
-    def _arm(self) -> None:
-        """The message begins here: it may be, as a whole, a call in one of the weak forms."""
-        self._armed = not self._off
-
     def _take(self, text: str, out: list[str | FoundCall], *, eof: bool, finished: bool) -> None:
         rest: str | None = text
         while rest is not None:
@@ -156,63 +131,61 @@ class Scanner:
         self._plain = not self._off and self._region is None and not self._text and self._is_plain()
 
     def _is_plain(self) -> bool:
-        return not self._armed and self._quoting.plain
+        return not (self._armed or self._think_end) and self._quoting.plain
 
     def _search(self, text: str, out: list[str | FoundCall], eof: bool) -> None:
         """Pass text on up to a region, a suffix that may become one, or its end."""
         quoting = self._quoting
-        at, end = 0, len(text)
+        at, end = self._behind_thinking(text, out), len(text)
         while at < end:
             if self._armed:
                 at = self._begin_message(text, at, out)
                 if self._region is not None or at >= end:
                     return
-            start, opener = _find(text, at)
-            if start < 0:
+            match = _OPENER.search(text, at)
+            if match is None:
                 break
+            start, opener = match.start(), match.group()
             quoting.advance(text[at:start])
             out.append(text[at:start])
+            if opener == _THINK_END:
+                at = match.end()
+                quoting.advance(opener)
+                out.append(opener)
+                self._rearm()
+                continue
             if not quoting.is_open() or (opener in _AT_HEAD and not quoting.at_head):
+                at = start + 1
                 quoting.advance(text[start])
                 out.append(text[start])
-                at = start + 1
                 continue
             if not eof and opener in _EXTENDS and end - start < _LONGEST and text[start:] in _PARTIAL:
                 self._text = text[start:]
                 return
-            if opener == _THINK_END:
-                quoting.advance(opener)
-                out.append(opener)
-                at = start + len(opener)
-                self._rearm()
-                continue
-            self._begin(
-                text[start:], _transaction(_BY_OPENER[opener], quoting.thinking, quoting.inline), rescue=False
-            )
+            reader = _transaction(_BY_OPENER[opener], quoting.thinking, quoting.inline)
+            self._begin(text[start:], reader, rescue=False)
             return
-        at = self._pass(text, at, out, eof)
-        self._text = text[at:]
+        cut = self._pass(text, at, eof)
+        out.append(text[at:cut])
+        self._text = text[cut:]
+        if cut == end and not self._think_end:
+            place = text.rfind("<", max(at, end - len(_THINK_END) + 1))
+            self._think_end = text[place:] if place >= 0 and _THINK_END.startswith(text[place:]) else ""
 
-    def _pass(self, text: str, at: int, out: list[str | FoundCall], eof: bool) -> int:
-        """Pass the rest on, but for a suffix that may be the beginning of an opener."""
-        end = len(text)
-        cut = end
+    def _pass(self, text: str, at: int, eof: bool) -> int:
+        """Up to where the rest passes: all of it, but for a suffix that may be the beginning of an opener."""
+        quoting, end = self._quoting, len(text)
         if not eof:
             for match in _FIRST.finditer(text, max(at, end - _LONGEST)):
-                place, char = match.start(), match.group()
+                place = match.start()
                 if text[place:] not in _PARTIAL:
                     continue
-                if char not in _FIRST_AT_HEAD or (
-                    text[place - 1] == "\n" if place else self._quoting.at_head
-                ):
-                    cut = place
-                    break
-        self._quoting.advance(text[at:cut])
-        if cut < end and not self._quoting.is_open():
-            self._quoting.advance(text[cut:end])
-            cut = end
-        out.append(text[at:cut])
-        return cut
+                quoting.advance(text[at:place])
+                at = place
+                if quoting.is_open() and (match.group() not in _FIRST_AT_HEAD or quoting.at_head):
+                    return place
+        quoting.advance(text[at:])
+        return end
 
     def _begin_message(self, text: str, at: int, out: list[str | FoundCall]) -> int:
         """At the beginning of a message: white space passes, then the weak forms are tried."""
@@ -228,12 +201,23 @@ class Scanner:
                 self._begin(text[start:], _whole_message(format), rescue=True)
         return start
 
-    _arms = 0
+    def _behind_thinking(self, text: str, out: list[str | FoundCall]) -> int:
+        """Behind a `</think>` that came in pieces and was not held the message begins once more."""
+        seen, self._think_end = self._think_end, ""
+        if not seen or not (seen + text).startswith(_THINK_END):
+            if seen and text and _THINK_END.startswith(seen + text):
+                self._think_end = seen + text
+            return 0
+        at = len(_THINK_END) - len(seen)
+        self._quoting.advance(text[:at])
+        out.append(text[:at])
+        self._rearm()
+        return at
 
     def _rearm(self) -> None:
-        if self._arms < 2:
+        if self._arms < _MOST_ARMS and not self._quoting.quoted:
             self._arms += 1
-            self._arm()
+            self._armed = True
 
     # Inside a region.
 
@@ -311,7 +295,7 @@ def _transaction(format: Format, thinking: bool, inline: bool) -> Callable[[Regi
                     return end
                 raise
             end = region.offset
-            while (yield from region.optional(_ORPHANS, space=False)):
+            while (yield from region.optional(ORPHANS, space=False)):
                 end = region.offset
             # The closers of a wrapper belong to its last call.
             if region.items:
@@ -366,24 +350,8 @@ def _cut(whole: str, items: list[tuple[int, Draft | None]], proven: int) -> list
     return out
 
 
-def _find(text: str, at: int) -> tuple[int, str]:
-    """The next complete opener and where it is; -1 where there is none."""
-    match = _OPENER.search(text, at)
-    word = text.find(_WORD, at)
-    if match is not None and not 0 <= word < match.start():
-        return match.start(), match.group()
-    return word, _WORD
-
-
-def _may_begin_word(text: str) -> bool:
-    """Is the end of the text the beginning of the opener that begins with a letter?"""
-    least = max(0, len(text) - len(_WORD) + 1)
-    place = text.rfind("c", least)
-    while place >= 0:
-        if _WORD.startswith(text[place:]):
-            return True
-        place = text.rfind("c", least, place)
-    return False
+def _may_be_recipient(text: str) -> bool:
+    return _RECIPIENT in text or _RECIPIENT.startswith(text[text.rfind("=") :])
 
 
 def _joined(out: list[str | FoundCall]) -> list[str | FoundCall]:
