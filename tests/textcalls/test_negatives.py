@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.textcalls.declared import scan
-from tests.textcalls.negatives import KIMI, TIERS
+from tests.textcalls.negatives import KIMI, MORE, TIERS
 
 
 def test_there_are_25_negatives_a_tier() -> None:
@@ -17,6 +17,12 @@ def test_there_are_25_negatives_a_tier() -> None:
 def test_a_text_about_calls_is_not_promoted_and_not_changed(tier: str, name: str, size: int) -> None:
     text = TIERS[tier][name]
     assert scan(text, size=size) == [text]
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+@pytest.mark.parametrize("name", MORE)
+def test_what_else_came_up_is_not_promoted_and_not_changed(name: str, size: int) -> None:
+    assert scan(MORE[name], size=size) == [MORE[name]]
 
 
 @pytest.mark.parametrize(("tier", "name"), [(tier, name) for tier, texts in TIERS.items() for name in texts])

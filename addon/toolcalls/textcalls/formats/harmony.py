@@ -24,8 +24,8 @@ _GLUED = "=functions."
 def read(region: Region) -> Step[None]:
     while True:
         yield from region.expect(_START)
-        header, mark = yield from region.until(("<|message|>",), 300)
-        if mark is None:
+        header, mark = yield from region.until(("<|message|>", "\n"), 200)
+        if mark != "<|message|>":
             raise CutOff if not (yield from region.peek()) else NotACall
         recipient = _RECIPIENT.search(header.replace("<|", " <|"))
         if recipient is None and "analysis" not in header:
