@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from toolcalls.textcalls import trie
 from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
 
 BY_OPENER = {opener: format for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers}
@@ -12,13 +13,13 @@ CHAINED = tuple(opener for opener in BY_OPENER if opener not in AT_HEAD)
 THINK_END = "</think>"
 
 
-def _pattern(opener: str) -> str:
-    # Every branch begins with a literal character: that makes the search skip what cannot begin one.
+def _head_pattern(opener: str) -> str:
+    # Begins with a literal character, as every branch: that makes the search skip what cannot begin one.
     head, tail = re.escape(opener[0]), re.escape(opener[1:])
-    return f"{head}(?<![^\\n]{head}){tail}" if opener in AT_HEAD else head + tail
+    return f"{head}(?<![^\\n]{head}){tail}"
 
 
-OPENER = re.compile("|".join(map(_pattern, sorted((*BY_OPENER, THINK_END), key=len, reverse=True))))
+OPENER = re.compile("|".join((trie.pattern((*CHAINED, THINK_END)), *map(_head_pattern, sorted(AT_HEAD)))))
 LONGEST = max(map(len, BY_OPENER))
 PARTIAL = frozenset(opener[:end] for opener in BY_OPENER for end in range(1, len(opener)))
 FIRST = re.compile("[" + "".join({re.escape(opener[0]) for opener in BY_OPENER}) + "]")

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from toolcalls.textcalls import trie
+
 HEAD, MARKER, DIGITS, BODY, QUOTED = range(5)
 FENCE_INFO, FENCE_HEAD, FENCE_TAIL, FENCE_BODY, HEREDOC = range(5, 10)
 
@@ -70,8 +72,7 @@ _LITERALS = (
 )
 _PARTIAL = frozenset(literal[:end] for literal in _LITERALS for end in range(1, len(literal)))
 _LONGEST = max(map(len, _LITERALS))
-_SPAN_OPENERS = "|".join(map(re.escape, _SPANS))
-_IN_BODY = re.compile(rf"\n|`|{_SPAN_OPENERS}|</?think>|<<-?[\"']?[A-Za-z_]")
+_IN_BODY = re.compile(trie.pattern(("\n", "`", *_SPANS, "<think>", "</think>")) + r"|<<-?[\"']?[A-Za-z_]")
 _IN_CODE = re.compile(r"[\n`]")
 _MAY_BEGIN = re.compile("[<\"']")
 _AT_HEAD = re.compile("|".join(map(re.escape, sorted(_HEAD_SPANS, key=len, reverse=True))))
