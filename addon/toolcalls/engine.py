@@ -11,6 +11,8 @@ from typing import Final
 
 from .calls import Ids, Outcome
 from .dialects.chat import Chat
+from .dialects.sniff import AnyProtocol, ChatOrZai
+from .dialects.zai import Zai
 from .mend.call import Mender
 from .policy import Policy
 from .request import Question
@@ -21,7 +23,8 @@ from .wire.events import Dialect
 AUTO: Final = "auto"
 
 _DIALECTS: dict[str, Callable[[Question, Policy, Mender], Dialect]] = {
-    "chat": Chat,
+    "chat": ChatOrZai,
+    "zai": Zai,
 }
 
 PROTOCOLS: Final = (AUTO, *_DIALECTS)
@@ -53,7 +56,11 @@ class Answer:
         policy = policy or Policy()
         self.outcomes: list[Outcome] = []
         mender = Mender(question.tools, policy, Ids(seed), self.outcomes.append)
-        dialect = _DIALECTS.get(protocol, Chat)(question, policy, mender)
+        if protocol in _DIALECTS:
+            dialect = _DIALECTS[protocol](question, policy, mender)
+        else:
+            makers = {**_DIALECTS, "chat": Chat}
+            dialect = AnyProtocol(lambda name: makers[name](question, policy, mender), makers)
         self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), self.outcomes)
         self.feed = self._stream.feed
         self.close = self._stream.close

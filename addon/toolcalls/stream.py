@@ -3,18 +3,20 @@
 Strategy: undo the content encoding, look once at the first bytes (an event stream, one JSON document,
 or neither), cut the stream into events, ask the dialect about each of them. A block of events in which
 nothing can be a tool call passes as it is, unread. `feed` and `close` never raise: on any exception, and
-at the limit of held bytes, what is held goes out as it came and the rest passes untouched (rules 4 and 8).
+at the limit of held bytes, what is held goes out as it came and the rest passes untouched (rules 4 and 8);
+a dialect that converts says instead how the answer ends.
 """
 
 from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import Any
 
 from .calls import Outcome
 from .wire import sse
 from .wire.encoding import Decoder
-from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, Reply
+from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, LimitReached, Reply
 from .wire.ledger import Ledger
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
@@ -26,6 +28,7 @@ class _Form(Enum):
     EVENTS = "an event stream"
     DOCUMENT = "one JSON document"
     OPEN = "passes untouched"
+    ENDED = "is swallowed: we ended the answer"
 
 
 class Stream:
@@ -61,12 +64,16 @@ class Stream:
     @property
     def holding(self) -> bool:
         """Is a tool call of an event stream held back right now?"""
-        return self._form is _Form.EVENTS and self._ledger.held_bytes > 0
+        if self._form is not _Form.EVENTS:
+            return False
+        return self._ledger.held_bytes > 0 or bool(getattr(self._dialect, "holding", False))
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
         if self._form is _Form.OPEN or not chunk:
             return [chunk] if chunk else []
+        if self._form is _Form.ENDED:
+            return []
         out: list[bytes] = []
         told = len(self._outcomes)
         data = chunk
@@ -74,15 +81,17 @@ class Stream:
             if self._decoder:
                 data = self._decoder.decode(chunk)
         except Exception as error:
-            return [*self._fail(error, told), chunk]
+            return self._fail(error, told, chunk)
         try:
             if self._form is _Form.EVENTS:
                 self._read(data, out)
             elif data:
                 self._look(data, out)
             if self._ledger.held_bytes + len(self._framer.rest) > self._limit:
-                self.limited = True
-                out += self._give_up()
+                raise LimitReached
+        except LimitReached:
+            self.limited = True
+            out += self._give_up("the answer is larger than toolfix_max_held_bytes allows")
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -98,6 +107,9 @@ class Stream:
                 self._close_document(out)
             elif self._form is _Form.UNKNOWN:
                 out += self._ledger.everything()
+        except LimitReached:
+            self.limited = True
+            out += self._give_up("the answer is larger than toolfix_max_held_bytes allows")
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -200,13 +212,21 @@ class Stream:
 
     # Failing open
 
-    def _fail(self, error: Exception, told: int) -> list[bytes]:
+    def _fail(self, error: Exception, told: int, unread: bytes = b"") -> list[bytes]:
         self.failure = error
-        # What this step claimed to have mended goes out as it came.
-        del self._outcomes[told:]
-        return self._give_up()
+        out = self._give_up("the answer could not be read")
+        if self._form is _Form.OPEN:
+            # What this step claimed to have mended goes out as it came.
+            del self._outcomes[told:]
+            out += [unread] if unread else []
+        return out
 
-    def _give_up(self) -> list[bytes]:
+    def _give_up(self, reason: str) -> list[bytes]:
+        end: Any = getattr(self._dialect, "give_up", None)
+        last_words = end(reason) if end else None
+        if last_words is not None:
+            self._form = _Form.ENDED
+            return list(last_words)
         self._form = _Form.OPEN
         rest = self._framer.take(len(self._framer.rest))
         return [*self._ledger.everything(), rest] if rest else self._ledger.everything()

@@ -54,6 +54,12 @@ class Mender:
         self._report(outcome)
         return outcome
 
+    def drop(self, name: str, arguments: str, reason: str) -> Outcome:
+        """A call that must not go out, however well its arguments could be mended."""
+        outcome = Outcome("refused", name, "", name, arguments, ("dropped",), reason, dropped=True)
+        self._report(outcome)
+        return outcome
+
     def _mend(self, name: str, arguments: str, finish: Finish, steps: tuple[str, ...]) -> Outcome:
         if not self._policy.arguments or (name and not self._policy.touches(name)):
             return Outcome("repaired" if steps else "valid", name, arguments, name, arguments, steps)
