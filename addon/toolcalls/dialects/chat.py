@@ -21,6 +21,8 @@ from ..wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from . import payload
 from .chat_body import mend_body
 from .chat_calls import (
+    FAILURES,
+    FOREIGN_REASONS,
     NEEDS_CALLS,
     Json,
     calls_in,
@@ -33,6 +35,9 @@ from .chat_calls import (
 from .slots import Fragment, Slots
 
 DONE = b"data: [DONE]\n\n"
+
+_ENDS = (b'finish_reason":"', b'finish_reason": "')
+_ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in (*FOREIGN_REASONS, *FAILURES))
 
 
 @dataclass(slots=True)
@@ -74,6 +79,8 @@ class Chat:
             if nulls != block.count(b"tool_calls") + block.count(b"function_call"):
                 return False
         if block.find(b"{'") >= 0:
+            return False
+        if (block.find(_ENDS[0]) >= 0 or block.find(_ENDS[1]) >= 0) and any(end in block for end in _ODD_ENDS):
             return False
         return block.find(b'"usage"') < 0 or block.count(b'"usage"') <= block.count(b'"choices"')
 
@@ -144,6 +151,13 @@ class Chat:
             message = choice.get("message")
             delta = message if isinstance(message, dict) else {}
         reason = choice.get("finish_reason") or None
+        if isinstance(reason, str) and reason in FAILURES:
+            return self._fail_choice(chunk, choice, delta, reason)
+        if isinstance(reason, str) and reason in FOREIGN_REASONS:
+            translated = {**choice, "finish_reason": FOREIGN_REASONS[reason]}
+            rewritten = Event(self._write_choice(chunk, translated, delta), None, event.type)
+            answer = self._read_choice(rewritten, chunk, translated, alone=alone)
+            return Reply((rewritten.raw,)) if answer is PASS else answer
         fragments, legacy = fragments_of(delta)
         if not fragments and not reason:
             return self._silence(event, chunk, choice, delta)
@@ -277,6 +291,20 @@ class Chat:
                 keys.append(state.hold.key)
                 out += self._emit(state, Finish.CUT, before_error=True)
         return Reply((*out, event.raw), tuple(keys)) if keys else PASS
+
+    def _fail_choice(self, chunk: Json, choice: Json, delta: Json, reason: str) -> Answer:
+        """A finish reason that is a failure: what the event says besides goes on, then the error that it is."""
+        fragments, legacy = fragments_of(delta)
+        if fragments:
+            index = self._choice_index(choice, True)
+            state = self._choices.get(index) or self._open_choice(index)
+            self._gather(state, chunk, fragments, legacy)
+        rest = self._rest(delta)
+        said = [self._write_choice(chunk, {**choice, "finish_reason": None}, rest)] if says_something(rest) else []
+        error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
+        answer = self._fail(Event(self._write_event({"error": error}), None))
+        ended = answer if isinstance(answer, Reply) else Reply((self._write_event({"error": error}),))
+        return Reply((*said, *ended.out), ended.release)
 
     def _emit(
         self,

@@ -9,7 +9,16 @@ from ..mend.call import Mender
 from ..policy import Policy
 from ..request import Question
 from . import payload
-from .chat_calls import NEEDS_CALLS, Json, fragments_of, mend_slot, says_something, true_reason, written_call
+from .chat_calls import (
+    FOREIGN_REASONS,
+    NEEDS_CALLS,
+    Json,
+    fragments_of,
+    mend_slot,
+    says_something,
+    true_reason,
+    written_call,
+)
 from .slots import Slot
 
 
@@ -49,6 +58,8 @@ def _merge_choices(choices: list[Any]) -> bool:
 def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy, mender: Mender) -> None:
     fragments, legacy = fragments_of(message)
     reason = choice.get("finish_reason")
+    if isinstance(reason, str) and reason in FOREIGN_REASONS:
+        reason = choice["finish_reason"] = FOREIGN_REASONS[reason]
     calls: list[Json] = []
     notes: list[str] = []
     for fragment in fragments:

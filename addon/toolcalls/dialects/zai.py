@@ -120,7 +120,7 @@ class Zai:
 
     @property
     def holding(self) -> bool:
-        return self._converts and not self._over and (self._reader.block_count > 0 or self._calls.size > 0)
+        return self._converts and not self._over and self._has_calls()
 
     def give_up(self, reason: str) -> tuple[bytes, ...] | None:
         if not self._converts:
@@ -232,7 +232,7 @@ class Zai:
             return []
         if kind == "reasoning":
             return self._chunks.say({"reasoning_content": "".join(texts)})
-        if self._policy.null_content and self.holding:
+        if self._policy.null_content and self._has_calls():
             return []
         self._spoke = True
         return self._chunks.say({"content": "".join(texts)})
@@ -257,13 +257,21 @@ class Zai:
         blocks = self._reader.block_count if count is None else count
         return [*block_candidates(self._reader, blocks, left=left), *self._calls.candidates()]
 
+    def _has_calls(self) -> bool:
+        """Is there a call that may be the client's?"""
+        reader, document = self._reader, self._reader.document
+        if reader.open_block is not None or self._calls.size:
+            return True
+        return any(
+            is_clients(block.name(document), block.result(document), self._question) for block in reader.blocks
+        )
+
     def _is_complete(self) -> bool:
         """Is there a complete answer or call that a trailing error takes nothing from?"""
         if self._spoke and (self._usage or self._reason):
             return True
         return any(
-            call.final and call.stands_alone and is_clients(call.name, call.result, self._question)
-            for call in self._candidates()
+            call.stands_alone and is_clients(call.name, call.result, self._question) for call in self._candidates()
         )
 
     def _emit(self, candidates: list[Candidate], *, cut: bool) -> list[bytes]:

@@ -79,6 +79,11 @@ class Channel:
         """How long the text is now; less than what was shown after a cut."""
         self.rewritten = False
 
+    @property
+    def text(self) -> str:
+        """What the text is now, whatever was sent before it changed."""
+        return text_of_units(self._shown.units(0, self.length))
+
     def write(self, units: str) -> str:
         """Continue the text at `length`; give what the client has not seen yet."""
         start = self.length

@@ -30,7 +30,7 @@ _WRAPPER_END: Final = "</details>"
 _SUMMARY: Final = "<summary>"
 _SUMMARY_END: Final = "</summary>"
 
-_TAG_REST = re.compile(r'>|\s(?:[^">\n]|"[^"\n]*")*+>')
+_TAG_REST = re.compile(r'>|[^\S\n](?:[^">\n]|"[^"\n]*")*+>')
 _REASONING = re.compile(r'\stype="reasoning"[\s>]')
 _BLANK = re.compile(r"\s*+")
 
@@ -76,14 +76,14 @@ class _State:
 class Reader:
     """The document of one answer and what it says."""
 
-    __slots__ = ("_checkpoints", "_content", "_horizon", "_reasoning", "_said", "_state", "blocks", "document")
+    __slots__ = ("_checkpoints", "_horizon", "_said", "_state", "blocks", "content", "document", "reasoning")
 
     def __init__(self) -> None:
         self.document = Document()
         self.blocks: list[Block] = []
         """The blocks whose JSON is closed, in their order."""
-        self._content = Channel()
-        self._reasoning = Channel()
+        self.content = Channel()
+        self.reasoning = Channel()
         self._state = _State()
         self._horizon = 0
         self._checkpoints: list[tuple[int, _State]] = [(0, _State())]
@@ -92,7 +92,7 @@ class Reader:
     @property
     def rewritten(self) -> bool:
         """Was text changed that the client had seen already?"""
-        return self._content.rewritten or self._reasoning.rewritten
+        return self.content.rewritten or self.reasoning.rewritten
 
     @property
     def open_block(self) -> Block | None:
@@ -168,8 +168,8 @@ class Reader:
             self._checkpoints.pop()
         self._horizon, state = self._checkpoints[-1]
         self._state = copy.copy(state)
-        self._content.length = state.content
-        self._reasoning.length = state.reasoning
+        self.content.length = state.content
+        self.reasoning.length = state.reasoning
         del self.blocks[state.blocks :]
         self._read()
         self._remember()
@@ -324,10 +324,10 @@ class Reader:
         self._write("reasoning", body)
 
     def _write(self, kind: Kind, units: str) -> None:
-        channel = self._content if kind == "content" else self._reasoning
+        channel = self.content if kind == "content" else self.reasoning
         fresh = channel.write(units)
-        self._state.content = self._content.length
-        self._state.reasoning = self._reasoning.length
+        self._state.content = self.content.length
+        self._state.reasoning = self.reasoning.length
         if fresh:
             self._said.append((kind, text_of_units(fresh)))
 
