@@ -52,6 +52,8 @@ class Outcome:
     dropped: bool = False
     note: str = ""
     """A line of text for the client where a dropped call was the only one."""
+    namespace: str | None = None
+    """The namespace of the tool, in protocols that have such a thing."""
 
     @property
     def touched(self) -> bool:

@@ -75,9 +75,12 @@ def chosen_hosts(wanted: Iterable[str]) -> tuple[str, ...]:
 
 
 def pattern(host: str) -> str:
-    """A regular expression for `host:port`, as mitmproxy compares it. `*` stands for any characters but a colon."""
+    """A regular expression for `host:port`, as mitmproxy compares it.
+
+    `*` stands for any characters of a name; in an address, such as 127.*, for digits and dots alone.
+    """
     name = host.strip("[]")
-    body = re.escape(name).replace(r"\*", "[^:]*")
+    body = re.escape(name).replace(r"\*", r"[\d.]*" if re.fullmatch(r"\d[\d.*]*", name) else "[^:]*")
     return _MARK + (rf"^\[?{body}\]?:\d+$" if ":" in name else rf"^{body}:\d+$")
 
 

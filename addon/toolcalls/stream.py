@@ -39,7 +39,6 @@ class Stream:
         "_decoder",
         "_dialect",
         "_form",
-        "_framer",
         "_ledger",
         "_limit",
         "_outcomes",
@@ -55,7 +54,6 @@ class Stream:
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
         self._form = _Form.UNKNOWN
-        self._framer = sse.Framer()
         self._ledger = Ledger()
         self._after_cr = False
         self.failure: Exception | None = None
@@ -87,11 +85,10 @@ class Stream:
                 self._read(data, out)
             elif data:
                 self._look(data, out)
-            if self._ledger.held_bytes + len(self._framer.rest) > self._limit:
-                raise LimitReached
+            if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
+                out += self._stop_holding()
         except LimitReached:
-            self.limited = True
-            out += self._give_up("the answer is larger than toolfix_max_held_bytes allows")
+            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -108,8 +105,7 @@ class Stream:
             elif self._form is _Form.UNKNOWN:
                 out += self._ledger.everything()
         except LimitReached:
-            self.limited = True
-            out += self._give_up("the answer is larger than toolfix_max_held_bytes allows")
+            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -145,18 +141,24 @@ class Stream:
                 data = data[1:]
                 if ledger.passed_last:
                     out.append(b"\n")
-        complete = self._framer.feed(data)
-        if not complete:
+        ledger.arrived(data)
+        complete = sse.end_of_last_event(ledger.rest, ledger.searched)
+        if complete < 0:
+            # A blank line has at most four bytes, of which three may be here already.
+            ledger.searched = max(0, len(ledger.rest) - 3)
             return
-        block = self._framer.take(complete)
-        ledger.open(block)
-        if not self._dialect.engaged and self._dialect.plain(block):
+        block = ledger.begin(complete)
+        if not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
             out.append(block)
             ledger.passed(len(block))
         else:
             for raw in sse.split(block):
+                # Asked for each event, so that the limit is reached at the same one however the stream was cut.
+                if ledger.held_bytes + len(raw) > self._limit:
+                    out += self._stop_holding()
+                    return
                 self._take(sse.read_event(raw), out)
-        self._after_cr = not self._framer.rest and block.endswith(b"\r")
+        self._after_cr = not ledger.rest and block.endswith(b"\r")
 
     def _take(self, event: Event, out: list[bytes]) -> None:
         answer: Answer = PASS if event.data is None else self._dialect.read(event)
@@ -193,8 +195,7 @@ class Stream:
         return PASS if untouched else Reply(tuple(out), tuple(release), tuple(hold))
 
     def _close_events(self, out: list[bytes]) -> None:
-        last = self._framer.take(len(self._framer.rest))
-        self._ledger.open(last)
+        last = self._ledger.begin(len(self._ledger.rest))
         if last:
             self._take(sse.read_event(last), out)
         reply = self._dialect.close()
@@ -221,12 +222,16 @@ class Stream:
             out += [unread] if unread else []
         return out
 
+    def _stop_holding(self) -> list[bytes]:
+        self.limited = True
+        return self._give_up("the answer is larger than toolfix_max_held_bytes allows")
+
     def _give_up(self, reason: str) -> list[bytes]:
         end: Any = getattr(self._dialect, "give_up", None)
         last_words = end(reason) if end else None
         if last_words is not None:
             self._form = _Form.ENDED
+            self._ledger.everything()
             return list(last_words)
         self._form = _Form.OPEN
-        rest = self._framer.take(len(self._framer.rest))
-        return [*self._ledger.everything(), rest] if rest else self._ledger.everything()
+        return self._ledger.everything()

@@ -1,58 +1,149 @@
 """The tools that the request declared: the oracle for names and shapes.
 
-A request may declare tools in three wire shapes (Chat, Messages, Responses). What is kept is the
-name, the JSON schema of the arguments and the kind of tool; nothing else of the request.
+A request declares tools in one of several wire shapes (Chat, the older `functions`, Messages, Responses with
+namespaces and `additional_tools`). What is kept is the name, the namespace, the kind and the JSON schema
+of the arguments; nothing else of the request. Reading costs next to nothing: a schema is prepared when a
+call of its tool is looked at, and the same schema only once for all requests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from toolcalls.mend.schema import STRING, Node, possible, prepared
+from toolcalls.mend.views import View, view_of
 
 Schema = Mapping[str, Any]
+Kind = Literal["function", "custom", "server"]
+
+_MAX_NESTING = 4
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)  # not frozen: that costs four times as much to make, for each tool of each request
 class Tool:
     name: str
     schema: Schema | None = None
     """The JSON schema of the arguments; None where the request gave none."""
+    kind: Kind = "function"
+    """`custom`: its input is free text, never JSON to mend. `server`: the host runs it, not the client."""
+    namespace: str | None = None
+    _prepared: Node | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def prepared(self) -> Node | None:
+        """The schema, ready to be asked; None where there is none."""
+        if self._prepared is None and self.schema is not None and self.kind == "function":
+            self._prepared = prepared(self.schema)
+        return self._prepared
+
+    @property
+    def view(self) -> View | None:
+        node = self.prepared
+        return None if node is None else view_of(node)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The required properties, in the order in which they are declared."""
+        view = self.view
+        return () if view is None else tuple(dict.fromkeys(n for part in view.parts for n in part.required))
+
+    @property
+    def shell_like(self) -> bool:
+        """It has a string property `command` or `cmd`."""
+        view = self.view
+        if view is None:
+            return False
+        nodes = [node for name in ("command", "cmd") for node in view.properties.get(name, ())]
+        return any(node.types is not None and STRING in possible(node) for node in nodes)
 
 
 class Tools:
     """The declared tools by name. Empty when the request declared none or could not be read."""
 
-    __slots__ = ("_by_name",)
+    __slots__ = ("_by_name", "_by_namespace", "index")
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._by_name = {tool.name: tool for tool in tools}
+        self._by_name: dict[str, Tool] = {}
+        self._by_namespace: dict[str, dict[str, Tool]] = {}
+        self.index: Any = None
+        """Where `mend.names` keeps the foldings of these names."""
+        for tool in tools:
+            if tool.namespace is None:
+                self._by_name[tool.name] = tool
+            else:
+                self._by_namespace.setdefault(tool.namespace, {})[tool.name] = tool
 
     @classmethod
     def read(cls, request: object) -> Tools:
         """Read the tools of a decoded request body; whatever is not understood is left out."""
-        declared = request.get("tools") if isinstance(request, dict) else None
-        if not isinstance(declared, list):
-            return cls()
-        return cls(tool for entry in declared for tool in _read_tool(entry))
+        return cls(_declared(request))
 
-    def get(self, name: str) -> Tool | None:
-        return self._by_name.get(name)
+    def get(self, name: str, namespace: str | None = None) -> Tool | None:
+        """The tool of that name. Without a namespace: one outside all of them, else the only one inside."""
+        if namespace is not None:
+            return self._by_namespace.get(namespace, {}).get(name)
+        tool = self._by_name.get(name)
+        if tool is not None or not self._by_namespace:
+            return tool
+        inside = [tools[name] for tools in self._by_namespace.values() if name in tools]
+        return inside[0] if len(inside) == 1 else None
 
     def __iter__(self) -> Iterator[Tool]:
-        return iter(self._by_name.values())
+        yield from self._by_name.values()
+        for tools in self._by_namespace.values():
+            yield from tools.values()
 
     def __len__(self) -> int:
-        return len(self._by_name)
+        return len(self._by_name) + sum(map(len, self._by_namespace.values()))
 
 
-def _read_tool(entry: object) -> Iterator[Tool]:
-    if not isinstance(entry, dict):
+def _declared(request: object) -> list[Tool]:
+    found: list[Tool] = []
+    if not isinstance(request, dict):
+        return found
+    for key in ("tools", "functions"):
+        _gather(found, request.get(key), None, 0)
+    items = request.get("input")
+    if isinstance(items, list):
+        # Codex's built-in models: tools declared in the conversation, the latest last.
+        for item in items:
+            if isinstance(item, dict) and item.get("type") == "additional_tools":
+                _gather(found, item.get("tools"), None, 0)
+    return found
+
+
+def _gather(found: list[Tool], entries: object, namespace: str | None, depth: int) -> None:
+    if not isinstance(entries, list) or depth > _MAX_NESTING:
         return
-    function = entry.get("function")
-    body = function if isinstance(function, dict) else entry
+    for entry in entries:
+        if not isinstance(entry, dict):
+            continue
+        kind = entry.get("type")
+        if kind == "namespace":
+            name = entry.get("name")
+            if isinstance(name, str) and name:
+                _gather(found, entry.get("tools"), name, depth + 1)
+            continue
+        tool = _tool(entry, kind, namespace)
+        if tool is not None:
+            found.append(tool)
+
+
+def _tool(entry: dict[str, Any], kind: object, namespace: str | None) -> Tool | None:
+    inner = entry.get("custom" if kind == "custom" else "function")
+    body = inner if isinstance(inner, dict) else entry  # Chat: {"type": "function", "function": {…}}
     name = body.get("name")
-    if not isinstance(name, str) or not name:
-        return
-    schema = body.get("parameters", body.get("input_schema"))
-    yield Tool(name, schema if isinstance(schema, dict) else None)
+    schema = body.get("parameters")
+    if not isinstance(schema, dict):
+        schema = body.get("input_schema")
+        if not isinstance(schema, dict):
+            schema = None
+    if isinstance(name, str) and name:
+        if schema is None and kind == "custom":
+            return Tool(name, None, "custom", namespace)
+        return Tool(name, schema, "function", namespace)
+    if isinstance(kind, str) and kind not in ("function", "custom"):
+        return Tool(kind, None, "server", namespace)  # {"type": "web_search"}: it has no other name
+    return None

@@ -82,7 +82,10 @@ class Chat:
             return False
         if (block.find(_ENDS[0]) >= 0 or block.find(_ENDS[1]) >= 0) and any(end in block for end in _ODD_ENDS):
             return False
-        return block.find(b'"usage"') < 0 or block.count(b'"usage"') <= block.count(b'"choices"')
+        if block.find(b'"usage"') < 0:
+            return True
+        # Usage in an event without choices crashes clients. Inside a JSON string these quotes would be escaped.
+        return block.count(b'"choices"') + block.count(b"data: [DONE]") >= block.count(b"data:")
 
     def read(self, event: Event) -> Answer:
         data = event.data or ""

@@ -20,7 +20,7 @@ from ..request import Question
 from ..wire.events import LINES_ALONE, PASS, Answer, Event, LimitReached, Reply
 from . import payload
 from .zai_blocks import Block, Result
-from .zai_calls import Candidate, DeltaCalls, block_candidates, is_clients
+from .zai_calls import Candidate, DeltaCalls, Owners, block_candidates
 from .zai_chunks import Chunks
 from .zai_envelope import (
     Json,
@@ -53,6 +53,7 @@ class Zai:
         "_events",
         "_mender",
         "_over",
+        "_owners",
         "_phase",
         "_policy",
         "_question",
@@ -76,6 +77,7 @@ class Zai:
         self.engaged = self._converts
         self._reader = Reader()
         self._calls = DeltaCalls(question.tools)
+        self._owners = Owners(question)
         self._chunks = Chunks(f"chatcmpl-{mender.ids.unique('').removeprefix('call_')}", question.model)
         self._thinking = ""
         """Where thinking goes: `document` or `apart`; empty before the first of it."""
@@ -242,7 +244,7 @@ class Zai:
         return (
             self._policy.zai_after_null == "cut"
             and block.result(document) is Result.NULL
-            and is_clients(block.name(document), Result.NULL, self._question)
+            and self._owners.is_clients(block.name(document), Result.NULL)
         )
 
     def _freeze(self, count: int) -> list[bytes]:
@@ -262,16 +264,14 @@ class Zai:
         reader, document = self._reader, self._reader.document
         if reader.open_block is not None or self._calls.size:
             return True
-        return any(
-            is_clients(block.name(document), block.result(document), self._question) for block in reader.blocks
-        )
+        return any(self._owners.is_clients(block.name(document), block.result(document)) for block in reader.blocks)
 
     def _is_complete(self) -> bool:
         """Is there a complete answer or call that a trailing error takes nothing from?"""
         if self._spoke and (self._usage or self._reason):
             return True
         return any(
-            call.stands_alone and is_clients(call.name, call.result, self._question) for call in self._candidates()
+            call.stands_alone and self._owners.is_clients(call.name, call.result) for call in self._candidates()
         )
 
     def _emit(self, candidates: list[Candidate], *, cut: bool) -> list[bytes]:
@@ -279,7 +279,7 @@ class Zai:
         out: list[bytes] = []
         notes: list[str] = []
         for call in candidates:
-            if not is_clients(call.name, call.result, self._question):
+            if not self._owners.is_clients(call.name, call.result):
                 continue
             if cut and not call.stands_alone:
                 self._mender.drop(call.name, call.arguments, "the answer was cut off before the call was complete")

@@ -6,11 +6,11 @@ so calls are kept until the turn ends, and judged then.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..calls import Gathering
+from ..mend.names import mend_name
 from ..request import Question
 from ..tools import Tools
 from . import payload
@@ -19,8 +19,6 @@ from .slots import Fragment, Slots, full_name
 from .zai_blocks import Result
 from .zai_envelope import Json, call_id_of
 from .zai_reader import Reader
-
-_SEPARATORS = re.compile(r"[\W_]+")
 
 
 @dataclass(slots=True, frozen=True)
@@ -130,20 +128,21 @@ def block_candidates(reader: Reader, count: int, *, left: bool) -> Iterator[Cand
         yield Candidate(call.id, call.name, call.arguments, call.result, call.whole, final)
 
 
-def is_clients(name: str, result: Result, question: Question) -> bool:
-    """Is it a tool of the client? One that the backend ran is not: the client would run it a second time."""
-    if result is Result.FILLED or not name:
-        return False
-    return question.choices is None or _declared(name, question.tools)
+class Owners:
+    """Whose tool is it? Those that the request declares are the client's, the others run upstream."""
 
+    __slots__ = ("_known", "_question")
 
-def _declared(name: str, tools: Tools) -> bool:
-    """Is it a declared tool, spelled in its own way or with markup behind it? The mender says which."""
-    if tools.get(name):
-        return True
-    bare = _fold(name.partition("<")[0])
-    return bool(bare) and any(_fold(tool.name) == bare for tool in tools)
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._known: dict[str, bool] = {}
 
-
-def _fold(name: str) -> str:
-    return _SEPARATORS.sub("", name).casefold()
+    def is_clients(self, name: str, result: Result) -> bool:
+        """A tool that the backend ran is not the client's, whoever declared it: it would run a second time."""
+        if result is Result.FILLED or not name:
+            return False
+        if self._question.choices is None:
+            return True
+        if name not in self._known:
+            self._known[name] = mend_name(name, self._question.tools).status in ("exact", "mended")
+        return self._known[name]

@@ -1,19 +1,25 @@
 """One complete call: name → arguments → shape → preflight, and what to do where mending is refused.
 
-The one place that decides what becomes of a call. It appends an outcome for each, in order.
+The one place that decides what becomes of a call. It reports an outcome for each, in order.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from ..calls import Ids, Outcome
 from ..policy import Policy
 from ..tools import Tool, Tools
-from .arguments import Finish, mend_arguments
+from . import preflight
+from .arguments import Finish, Mended, mend_arguments
+from .names import NameMended, mend_name
+from .shape import mend_shape
+from .strict import write
 
-DEFAULT_INVALID_TOOL = "invalid"
+_GUESSED = frozenset({"quotes inside a string", "closed a cut-off call", "text around the object", "unquoted values"})
+"""Readings that are too bold for a text inside a text: there the outer value is a reading already."""
 
 
 class Mender:
@@ -35,22 +41,14 @@ class Mender:
         arguments: str,
         finish: Finish,
         *,
+        namespace: str | None = None,
         steps: tuple[str, ...] = (),
         before_error: bool = False,
     ) -> Outcome:
         """Mend one call. `steps` are repairs that the dialect made; unfinished calls before an error are dropped."""
-        outcome = self._mend(name, arguments, finish, steps)
+        outcome = self._mend(name, arguments, finish, namespace, steps)
         if before_error and outcome.status == "refused":
-            outcome = Outcome(
-                "refused",
-                name,
-                "",
-                name,
-                arguments,
-                steps,
-                outcome.reason or "the answer ended with an error",
-                True,
-            )
+            outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
         self._report(outcome)
         return outcome
 
@@ -60,36 +58,96 @@ class Mender:
         self._report(outcome)
         return outcome
 
-    def _mend(self, name: str, arguments: str, finish: Finish, steps: tuple[str, ...]) -> Outcome:
-        if not self._policy.arguments or (name and not self._policy.touches(name)):
-            return Outcome("repaired" if steps else "valid", name, arguments, name, arguments, steps)
-        mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
-        steps += mended.steps
-        if mended.text is None:
-            return self._refuse(name, arguments, steps, mended.reason)
-        return Outcome("repaired" if steps else "valid", name, mended.text, name, arguments, steps)
+    def _mend(
+        self, name: str, arguments: str, finish: Finish, namespace: str | None, steps: tuple[str, ...]
+    ) -> Outcome:
+        came = Outcome("valid", name, arguments, name, arguments, steps, namespace=namespace)
+        named = mend_name(name, self._tools, namespace) if name else NameMended(name, "unknown", namespace=namespace)
+        if not self._policy.arguments or (name and not self._policy.touches(named.name)):
+            return replace(came, status="repaired") if steps else came
+        if named.status == "not_a_name":
+            return self._not_a_tool(came)
+        came = replace(came, name=named.name, namespace=named.namespace, steps=(*steps, *named.steps))
+        if named.tool is not None and named.tool.kind == "custom":
+            return replace(came, status="repaired") if came.steps else came
+        if named.arguments is not None:
+            return self._mend_arguments(came, self._arguments_in_name(named, arguments), finish, named.tool)
+        if named.status == "unknown" and name and len(self._tools) and self._invalid_tool() not in (None, name):
+            return self._to_invalid(came, preflight.unknown_sentence(name), mend_arguments(arguments, finish).value)
+        return self._mend_arguments(came, arguments, finish, named.tool)
 
-    def _refuse(self, name: str, arguments: str, steps: tuple[str, ...], reason: str) -> Outcome:
+    @staticmethod
+    def _arguments_in_name(named: NameMended, arguments: str) -> str:
+        """Arguments that stand in the name count where the call has none of its own."""
+        if arguments.strip() not in ("", "{}", "null"):
+            return arguments
+        inside = named.arguments
+        return inside if isinstance(inside, str) else write(inside)
+
+    def _mend_arguments(self, came: Outcome, arguments: str, finish: Finish, tool: Tool | None) -> Outcome:
+        mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
+        steps = (*came.steps, *mended.steps)
+        if mended.text is None or mended.value is None:
+            return self._refuse(replace(came, steps=steps), tool, mended.reason)
+        value, text = mended.value, mended.text
+        if tool is not None and self._policy.shape:
+            shaped = mend_shape(value, tool, drop_empty=self._policy.drop_empty, mend_text=_container)
+            if shaped.steps:
+                value, steps = shaped.value, (*steps, *shaped.steps)
+                text = write(value)
+        outcome = replace(came, status="repaired" if steps else "valid", arguments=text, steps=steps)
+        return self._preflight(outcome, value, tool)
+
+    def _preflight(self, outcome: Outcome, value: dict[str, Any], tool: Tool | None) -> Outcome:
+        missing = preflight.missing_required(value, tool) if tool is not None and self._policy.preflight else ()
+        if not missing:
+            return outcome
+        sentence = preflight.missing_sentence(missing)
+        if self._invalid_tool() not in (None, outcome.name):
+            return self._to_invalid(outcome, sentence, value)
+        # The client will reject it: nothing can be invented here.
+        return replace(outcome, reason=sentence.rstrip("."))
+
+    def _refuse(self, came: Outcome, tool: Tool | None, reason: str) -> Outcome:
         """Arguments that have no one reading never run: see `toolfix_fallback`."""
+        refused = replace(came, status="refused", reason=reason)
         fallback = self._policy.fallback
         if fallback == "original":
-            return Outcome("refused", name, arguments, name, arguments, steps, reason)
-        invalid = self._invalid_tool() if fallback == "auto" else None
-        if invalid:
-            payload = {"tool": name, "error": f"{reason}.", "receivedArgs": arguments}
-            text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-            return Outcome("refused", invalid, text, name, arguments, (*steps, "sent to the invalid tool"), reason)
-        tool = self._tools.get(name)
-        if fallback == "empty" or tool is None or _has_required(tool):
-            return Outcome("refused", name, "{}", name, arguments, (*steps, "sent with empty arguments"), reason)
-        note = f"[toolfix] The call of {name} was dropped: {reason}."
-        return Outcome("refused", name, "", name, arguments, (*steps, "dropped"), reason, dropped=True, note=note)
+            return replace(refused, arguments=came.received_arguments)
+        if fallback == "auto" and self._invalid_tool() is not None:
+            return self._to_invalid(refused, preflight.unreadable_sentence(reason), None)
+        if fallback == "empty" or tool is None or tool.required:
+            return replace(refused, arguments="{}", steps=(*came.steps, "sent with empty arguments"))
+        note = f"[toolfix] The call of {came.name} was dropped: {reason}."
+        return replace(refused, arguments="", steps=(*came.steps, "dropped"), dropped=True, note=note)
+
+    def _not_a_tool(self, came: Outcome) -> Outcome:
+        """A name without a letter or digit is no tool."""
+        sentence = preflight.not_a_name_sentence(came.received_name)
+        if self._invalid_tool() is not None:
+            return self._to_invalid(came, sentence, mend_arguments(came.received_arguments).value)
+        reason = sentence.rstrip(".")
+        return replace(
+            came, status="refused", arguments="", steps=(*came.steps, "dropped"), reason=reason, dropped=True
+        )
+
+    def _to_invalid(self, came: Outcome, sentence: str, value: dict[str, Any] | None) -> Outcome:
+        received = came.received_arguments if value is None else value
+        payload = write(preflight.invalid_payload(came.received_name, sentence, received))
+        steps = (*came.steps, "sent to the invalid tool")
+        name = self._invalid_tool() or ""
+        reason = came.reason or sentence.rstrip(".")
+        return replace(
+            came, status="refused", name=name, arguments=payload, steps=steps, reason=reason, namespace=None
+        )
 
     def _invalid_tool(self) -> str | None:
-        if self._policy.invalid_tool:
-            return self._policy.invalid_tool
-        return DEFAULT_INVALID_TOOL if self._tools.get(DEFAULT_INVALID_TOOL) else None
+        return preflight.invalid_tool(self._policy.invalid_tool, self._tools)
 
 
-def _has_required(tool: Tool) -> bool:
-    return bool(tool.schema and tool.schema.get("required"))
+def _container(text: str) -> Any | None:
+    """The list or object that a text inside the arguments holds, mended where that has one reading."""
+    mended: Mended = mend_arguments(f'{{"":{text}}}', Finish.CUT)
+    if mended.value is None or list(mended.value) != [""] or not _GUESSED.isdisjoint(mended.steps):
+        return None
+    return mended.value[""]

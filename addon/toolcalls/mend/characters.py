@@ -48,7 +48,10 @@ _COMMENT = r"(?://[^\n]{0,200}+\n|#[^\n]{0,200}+\n|/\*(?:[^*]|\*(?!/)){0,400}+\*
 _GAP = rf"(?:{_BLANK}|{_COMMENT})*+"
 
 blanks = re.compile(rf"{_BLANK}*+")
-comment = re.compile(r"//[^\n\r\u2028\u2029]*+|#[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/")
+# A line comment needs its line break: one that would swallow the rest of the text is something else.
+comment = re.compile(
+    r"//[^\n\r\u2028\u2029]*+(?=[\n\r\u2028\u2029])|#[^\n\r]*+(?=[\n\r])|/\*(?:[^*]|\*(?!/))*+\*/"
+)
 invisible = re.compile(rf"[^ \t\r\n\S]|[{INVISIBLE}]")
 line_break = re.compile(r"[\n\r]")
 

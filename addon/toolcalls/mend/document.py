@@ -25,13 +25,14 @@ _OPEN_BEFORE_OBJECT = re.compile(r"[\[［,，]\s*\Z")
 _ONLY_BRACES = re.compile(r"\s*[{｛]\s*\Z")
 _NOTHING = re.compile(r"(?:null|None)?\Z")
 _QUOTE_AT_END = re.compile(r"[\"'”’`]\s*\Z")
-_ENDS_OPEN = re.compile(r"[\s(\[{=,:<>|&+\-]\Z")
+_ENDS_OPEN = re.compile(r"[\s(\[{=,:<>|&+\\\-]\Z")
 
 
 def read_document(s: Source) -> dict[str, Any]:
     """document = around object { around object } around"""
     found: list[dict[str, Any]] = []
     while True:
+        s.skip()
         start = _next_object(s)
         if start is None:
             break
@@ -56,7 +57,7 @@ def _next_object(s: Source) -> int | None:
 def _object(s: Source) -> dict[str, Any]:
     """At C speed where it is JSON, which it mostly is when only its surroundings are wrong."""
     start = s.pos
-    if s.text[start] == "{":
+    if s.text[start] == "{" and not (s.tried and not s.text[:start].strip()):
         try:
             value, end = read_prefix(s.text, start)
         except json.JSONDecodeError:
@@ -99,7 +100,8 @@ def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
         raise Refusal("the arguments are a list, not an object")
     if chars.quoted_key.search(before) or _BRACES_WITH_COLON.search(before):
         raise Refusal("there is a key outside the object")
-    if before.count("{") != before.count("}") and first:
+    inside = before if first else bare
+    if inside.count("{") != inside.count("}"):
         raise Refusal("a brace before the object is not closed")
     if _QUOTE_AT_END.search(before) and "\\" in s.text:
         raise Refusal("the arguments are a quoted text with quotes that are not escaped")
@@ -108,7 +110,7 @@ def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
 
 
 def _tell_around(s: Source, around: str) -> None:
-    plain = chars.blanks.sub(" ", around).strip()
+    plain = around[chars.blanks.match(around).end() :]  # type: ignore[union-attr]
     if not plain:
         s.step("invisible characters")
     elif "```" in around or "~~~" in around or plain.strip("`") == "":
@@ -124,7 +126,7 @@ def _check_behind(s: Source, value: dict[str, Any]) -> None:
     bare = rest.strip(" \t\r\n")
     if not bare:
         return
-    if not chars.blanks.sub("", bare):
+    if chars.blanks.fullmatch(bare):
         s.step("invisible characters")
         return
     if s.guessed:
@@ -136,7 +138,7 @@ def _check_behind(s: Source, value: dict[str, Any]) -> None:
     behind = rest[loose.end() :] if loose else rest
     ends = rest[: loose.end()] if loose else ""
     quotes = sum(ends.count(quote) for quote in "\"'”’")
-    if quotes > 1 or (quotes and _last_text_is_open(value)):
+    if quotes > 1 or (quotes and (s.doubts or not _ends_like_whole(value, ends))):
         raise Refusal("quotes follow the object; a text in it may not end where it seems to")
     if ends.strip(" \t\r\n`"):
         s.step("extra closing bracket")
@@ -144,19 +146,22 @@ def _check_behind(s: Source, value: dict[str, Any]) -> None:
         if "`" in ends:
             s.step("code fence")
         return
-    if quotes or chars.quoted_key.search(rest):
+    if quotes or chars.quoted_key.search(rest) or _BRACES_WITH_COLON.search(rest) or behind[0] in "{｛":
         raise Refusal("there is a key outside the object")
     if behind.count("}") > behind.count("{") or behind.endswith('"}'):
         raise Refusal("a brace follows the object; a text in it may not end where it seems to")
     _tell_around(s, behind)
 
 
-def _last_text_is_open(value: dict[str, Any]) -> bool:
-    """`{"command": "echo "}`: the last text ends like one that goes on."""
+def _ends_like_whole(value: dict[str, Any], ends: str) -> bool:
+    """Whether a quote behind the object is only loose: the text of `"echo "}"}` may go on, `"ls"}"` ended."""
     last: Any = value
     while isinstance(last, dict | list) and last:
         last = list(last.values())[-1] if isinstance(last, dict) else last[-1]
-    return isinstance(last, str) and _ENDS_OPEN.search(last) is not None
+    if not isinstance(last, str):
+        return ends.rstrip()[-1] not in "}])"
+    balanced = all(last.count(one) == last.count(other) for one, other in ("{}", "[]", "()"))
+    return bool(last) and balanced and last.count('"') % 2 == 0 and _ENDS_OPEN.search(last) is None
 
 
 def _one_of(s: Source, found: list[dict[str, Any]]) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 JSON5 deletes the backslash of an escape that it does not know, which turns `\\d+` into `d+` and
 `D:\\projects` into `D:projects`. Here an unknown escape keeps it, and says that its author does not escape
-backslashes: in such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal as a whole. Where
-both readings are likely, the string is refused.
+backslashes: in such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal
+as a whole. Where both readings are likely, the string is refused.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 drive_in_text = re.compile(r'"[A-Za-z]:\\[^\\"]')
 
 
-def decode(raw: str, quote: str) -> tuple[str, bool]:
+def decode(raw: str, quote: str, *, bare_quotes: bool = True) -> tuple[str, bool]:
     """The meaning of `raw`, and whether any escape in it was not JSON's."""
     if "\\" not in raw:
         return raw, False
     if _DRIVE_PATH.fullmatch(raw):
         return _drive_path(raw), True
     if _JSON_OR_APOSTROPHE.fullmatch(raw) and "\0" not in raw and (quote == "'" or "\\'" not in raw):
+        if quote == '"' and not bare_quotes:
+            return scan_string(f'"{raw}"', 1)[0], False
         return scan_string(_as_json(raw), 1)[0], False
     return _decode_walking(raw.replace(r"\`", "`") if quote == "`" else raw, quote)
 
@@ -74,8 +76,9 @@ def _decode_walking(raw: str, quote: str) -> tuple[str, bool]:
 
 
 def _drive_path(raw: str) -> str:
+    """`C:\\Users\\bob` is literal as a whole; `C:\\new\\docs` has only escapes in it: maybe two lines."""
     escapes = set(_ESCAPE.findall(raw))
-    if " " in raw and all(e in _KNOWN or len(e) > 1 for e in escapes):
+    if all(e in _KNOWN or len(e) > 1 for e in escapes):
         raise Refusal("a Windows path has backslashes that may be escapes")
     return raw
 

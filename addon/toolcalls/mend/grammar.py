@@ -307,6 +307,7 @@ def _commas(s: Source, char: str) -> bool:
     while _comma(s, char):
         if found:
             s.doubt("extra comma")
+            s.spend(SLOW)
         found = True
         char = s.skip()
     return found

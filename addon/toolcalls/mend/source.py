@@ -9,7 +9,7 @@ from .refusal import Refusal, cut_inside
 # Broken text is read in Python, and the caller waits: this much work takes about 15 ms here, and what needs
 # more is refused. A plain pair or item costs 1, anything else 3 a token, whatever its length: 64 KB of code
 # or prose in a few strings need a hundredth of it, a list of numbers fits up to about 64 KB.
-MAX_WORK = 12_000
+MAX_WORK = 5_000
 SLOW = 3
 MAX_DEPTH = 150
 
@@ -30,6 +30,7 @@ class Source:
         "pos",
         "steps",
         "text",
+        "tried",
         "work",
     )
 
@@ -37,6 +38,7 @@ class Source:
         self.text = text
         self.length = len(text)
         self.pos = 0
+        self.tried = False  # whether C has already failed on an object at the very beginning
         self.finish = finish
         self.complete = complete
         self.steps: dict[str, None] = {}

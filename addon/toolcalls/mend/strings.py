@@ -23,23 +23,24 @@ _FOLLOWS = {
     ARRAY: chars.after_value_in_array,
     TUPLE: chars.after_value_in_tuple,
 }
-# Quotes that two characters can close: from inside the string to the next of them.
-_EITHER = {
+# From inside a string to the next quote that could close it.
+_TO_CLOSER = {
     closers: re.compile(rf"[^{closers}\\]*+(?:\\[\s\S][^{closers}\\]*+)*+")
     for closers in chars.CLOSERS.values()
-    if len(closers) > 1
 }
 _TRIPLE = {
     quote: re.compile(rf"{quote * 3}((?:[^{quote}\\]++|\\[\s\S]|{quote}(?!{quote}{quote}))*+){quote * 3}")
     for quote in "\"'"
 }
+# `"a": """, "b": """`: not one text in three quotes, but two that are a quote each.
+_STRUCTURE_FIRST = re.compile(r"\s*[,:}\]]")
 _PREFIXED = re.compile(r"(?i:(?P<prefix>[rbu]|rb|br|ur))(?=[\"'])")
 _RAW = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\[\s\S])*+){quote}") for quote in "\"'"}
 _DANGLING = re.compile(
     r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z"
 )
-_LISTED = re.compile(r"[\s,]+[\"']")
-_BEFORE_OPENER = frozenset(" \t\r\n([{=,:<>|&+!-/;$")
+# Every other inner quote opens something; before these it closes something, and the pairs are read askew.
+_LIKE_A_CLOSER = re.compile(r"[\s,:;}\])]")
 
 
 def read_string(s: Source, place: str) -> str:
@@ -57,16 +58,18 @@ def read_string(s: Source, place: str) -> str:
         if at < 0:
             return _unended(s, begin, quote, place, inner)
         if follows.match(text, at + 1) and (not inner or _brackets_fit(s, at + 1)):
+            if text[at] in "“‘" and chars.blanks.fullmatch(text, at + 1):
+                raise s.cut()  # an opening mark at the very end opens something
             break
         if place == KEY:
             raise _no_key(s, at + 1)
-        s.spend(SLOW)
+        s.spend(1)
         inner.append(at)
         at += 1
     s.pos = at + 1
     if inner:
         _prove_guess(s, begin, at, quote, inner)
-    value = _decoded(s, text[begin:at], quote)
+    value = _decoded(s, text[begin:at], quote, bare_quotes=bool(inner))
     if quote == "`" and "${" in value:
         raise Refusal("a JavaScript template has a placeholder in it")
     return value
@@ -75,18 +78,26 @@ def read_string(s: Source, place: str) -> str:
 def _next_closer(text: str, at: int, closers: str) -> int:
     """The next quote that no backslash escapes, or -1. `find` is five times as fast here as a pattern."""
     if len(closers) > 1:
-        found = _EITHER[closers].match(text, at)
-        end = found.end() if found else at
-        return end if end < len(text) and text[end] != "\\" else -1
-    begin = at
+        return _walk_to_closer(text, at, closers)
+    begin, aligned, escaped = at, at, 0
     while (at := text.find(closers, at)) >= 0:
+        if at - begin < 8 * escaped:
+            return _walk_to_closer(text, aligned, closers)
         slash = at
         while slash > begin and text[slash - 1] == "\\":
             slash -= 1
         if (at - slash) % 2 == 0:
             return at
         at += 1
+        aligned = at
+        escaped += 1
     return -1
+
+
+def _walk_to_closer(text: str, at: int, closers: str) -> int:
+    found = _TO_CLOSER[closers].match(text, at)
+    end = found.end() if found else at
+    return end if end < len(text) and text[end] != "\\" else -1
 
 
 def _no_key(s: Source, after: int) -> Refusal:
@@ -106,8 +117,8 @@ def _tell_quotes(s: Source, quote: str) -> None:
         s.step("typographic quotes")
 
 
-def _decoded(s: Source, raw: str, quote: str) -> str:
-    value, told = decode(raw, quote)
+def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> str:
+    value, told = decode(raw, quote, bare_quotes=bare_quotes)
     if told:
         s.step("invalid escapes")
     return value
@@ -128,12 +139,9 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
     unclear = Refusal(f"it is not clear where the text of `{s.key}` ends: it has quotes that are not escaped")
     if quote in chars.APOSTROPHES + "‘‚":
         inner = [at for at in inner if not (text[at - 1].isalpha() and text[at + 1 : at + 2].isalpha())]
-    if len(inner) % 2 and not all(_is_measure_mark(text, at) for at in inner):
-        raise unclear
-    if inner:
-        first = inner[0]
-        listed = _LISTED.match(text, first + 1)
-        if listed and (first == begin or text[first - 1] not in _BEFORE_OPENER):
+    if not all(_is_measure_mark(text, at) for at in inner):
+        askew = any(_LIKE_A_CLOSER.match(text, at + 1) for at in inner[::2])
+        if askew or len(inner) % 2:
             raise unclear
     if chars.pair_inside.search(text, begin, end):
         raise unclear
@@ -143,7 +151,7 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
 
 def _is_measure_mark(text: str, at: int) -> bool:
     """`32" display`: inches and seconds come alone."""
-    return text[at - 1].isdigit() and not text[at + 1 : at + 2].isalnum()
+    return text[at - 1].isdigit() and text[at + 1 : at + 2] in " )]"
 
 
 def _brackets_fit(s: Source, at: int) -> bool:
@@ -172,7 +180,8 @@ def _triple(s: Source, quote: str, place: str) -> str:
     if found is None:
         raise Refusal(f"it is not clear where the text of `{s.key}` ends: it starts with three quotes")
     end, raw = found.end(), found[1]
-    if s.text.startswith(quote, end) or not _FOLLOWS[place].match(s.text, end):
+    fits = _FOLLOWS[place].match(s.text, end) and not s.text.startswith(quote, end)
+    if not fits or _STRUCTURE_FIRST.match(raw):
         raise Refusal(f"it is not clear where the text of `{s.key}` ends: it starts with three quotes")
     s.pos = end
     s.step("triple quotes")

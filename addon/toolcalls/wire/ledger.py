@@ -10,7 +10,7 @@ from .events import Reply
 
 
 class Ledger:
-    __slots__ = ("_block", "_done", "_held", "_order", "held_bytes", "passed_last")
+    __slots__ = ("_block", "_done", "_held", "_order", "held_bytes", "passed_last", "rest", "searched")
 
     def __init__(self) -> None:
         self._held: dict[str, list[tuple[int, bytes]]] = {}
@@ -20,6 +20,32 @@ class Ledger:
         self.held_bytes = 0
         self.passed_last = False
         """Did the last event go out as it came?"""
+
+        self.rest: bytes | bytearray = b""
+        """Bytes that form no complete event yet."""
+        self.searched = 0
+        """How many of them were searched for the end of an event already."""
+
+    def arrived(self, data: bytes) -> None:
+        """Bytes came in behind the rest."""
+        if not self.rest:
+            self.rest = data
+        elif isinstance(self.rest, bytearray):
+            self.rest += data
+        else:
+            self.rest = bytearray(self.rest + data)
+
+    def begin(self, size: int) -> bytes:
+        """The first bytes of the rest are complete events: they are the block that is about to be read."""
+        rest = self.rest
+        self.searched = 0
+        if size == len(rest):
+            self.rest = b""
+            self.open(bytes(rest))
+        else:
+            self.rest = rest[size:]
+            self.open(bytes(rest[:size]))
+        return self._block
 
     def open(self, block: bytes) -> None:
         """A block of bytes is about to be read."""
@@ -60,10 +86,11 @@ class Ledger:
         self.held_bytes += len(piece)
 
     def everything(self) -> list[bytes]:
-        """What is held, in the order in which it came, and the unread part of the block. Empties the books."""
-        pieces = sorted(entry for entries in self._held.values() for entry in entries)
-        unread = self._block[self._done :]
+        """What is held, in the order in which it came, what is unread, and the rest. Empties the books."""
+        held = sorted(entry for entries in self._held.values() for entry in entries)
+        unread = self._block[self._done :], bytes(self.rest)
         self._held = {}
         self.held_bytes = 0
+        self.rest = b""
         self.open(b"")
-        return [piece for _, piece in pieces] + ([unread] if unread else [])
+        return [*(piece for _, piece in held), *(piece for piece in unread if piece)]

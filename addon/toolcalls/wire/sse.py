@@ -91,38 +91,3 @@ def write(data: str, kind: str = "") -> bytes:
     head = f"event: {kind}\n" if kind else ""
     # The data is JSON, where a lone surrogate can be written as its escape: backslashreplace does just that.
     return f"{head}data: {data}\n\n".encode("utf-8", "backslashreplace")
-
-
-class Framer:
-    """Gathers chunks until whole events are there. Every byte stays in `rest` until it is taken."""
-
-    __slots__ = ("_searched", "rest")
-
-    def __init__(self) -> None:
-        self.rest: bytes | bytearray = b""
-        self._searched = 0
-
-    def feed(self, data: bytes) -> int:
-        """Add a chunk; give the number of bytes that are complete events now, 0 for none."""
-        if not self.rest:
-            self.rest = data
-        elif isinstance(self.rest, bytearray):
-            self.rest += data
-        else:
-            self.rest = bytearray(self.rest + data)
-        end = end_of_last_event(self.rest, self._searched)
-        if end < 0:
-            # A blank line has at most four bytes; three of them may be here already.
-            self._searched = max(0, len(self.rest) - 3)
-            return 0
-        return end
-
-    def take(self, size: int) -> bytes:
-        """Hand out the first bytes."""
-        rest = self.rest
-        self._searched = 0
-        if size == len(rest):
-            self.rest = b""
-            return bytes(rest)
-        self.rest = rest[size:]
-        return bytes(rest[:size])

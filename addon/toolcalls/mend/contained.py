@@ -1,0 +1,100 @@
+"""A container that was sent as a string: `"[{\\"content\\": …}]"`.
+
+The text inside is read as a container or not at all. Reading broken text is somebody else's trade and comes
+in as a callable; what is refused here is a reading that the text itself does not carry: a glob such as
+`[ab]*`, a checkbox such as `[x] done`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+MendText = Callable[[str], Any]
+"""Text → the decoded dict or list, or None when it is refused."""
+
+_CLOSERS = ("]", "}")
+
+
+def strict_text(text: str) -> Any | None:
+    """The container that the text is as strict JSON, else None."""
+    try:
+        value = json.loads(
+            text,
+            parse_float=_finite,
+            parse_constant=_refuse,
+            object_pairs_hook=_without_repeats,
+        )
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, (dict, list)) else None
+
+
+def container_in(text: str, mend_text: MendText) -> Any | None:
+    """The container that a string holds, when the string holds nothing else."""
+    stripped = text.strip()
+    if not stripped.startswith(("[", "{")):
+        return None
+    strict = strict_text(stripped)
+    if strict is not None:
+        # The callable may keep more of the numbers than we do; it may not read anything else.
+        value = mend_text(stripped)
+        return value if isinstance(value, type(strict)) and value == strict else strict
+    if not stripped.endswith(_CLOSERS) or _repeats_a_key(stripped):
+        return None
+    value = mend_text(stripped)
+    if not isinstance(value, (dict, list)) or isinstance(value, list) != stripped.startswith("["):
+        return None
+    if "'" not in stripped and '"' not in stripped and _has_string(value):
+        return None
+    return value
+
+
+def looks_like_container(text: str) -> bool:
+    return text.lstrip().startswith(("[", "{"))
+
+
+def _finite(token: str) -> float:
+    value = float(token)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError("a number beyond the range of a double")
+    return value
+
+
+def _refuse(token: str) -> NoReturn:
+    raise ValueError(f"{token} is not JSON")
+
+
+class _Repeated(ValueError):
+    pass
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise _Repeated("a key twice in one object")
+    return value
+
+
+def _repeats_a_key(text: str) -> bool:
+    try:
+        json.loads(text, object_pairs_hook=_without_repeats)
+    except _Repeated:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
+def _has_string(value: Any) -> bool:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            return True
+        if isinstance(item, dict):
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return False

@@ -1,0 +1,36 @@
+"""When two spellings are the same word: case and separators aside, nothing else.
+
+Used for tool names, parameter names and enum members alike. It is an equality, never a distance.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SEPARATORS = re.compile(r"[\s_\-.:/]+")
+_WORD_SEPARATORS = re.compile(r"[\s_\-]+")
+
+
+def fold(text: str) -> str:
+    """A name without its case and its separators: `Read_File`, `read-file` and `readFile` are one.
+
+    A separator between two digits is kept (`v1_0` is not `v10`).
+    """
+    return _fold(text, _SEPARATORS)
+
+
+def fold_value(text: str) -> str:
+    """The same for an enum member, where `.`, `:` and `/` carry meaning and a leading `-` is a sign."""
+    stripped = text.strip()
+    sign = "-" if stripped[:1] == "-" else ""
+    return sign + _fold(stripped, _WORD_SEPARATORS)
+
+
+def _fold(text: str, separators: re.Pattern[str]) -> str:
+    parts = [part for part in separators.split(text.casefold()) if part]
+    folded: list[str] = []
+    for part in parts:
+        if folded and folded[-1][-1].isdigit() and part[0].isdigit():
+            folded.append("_")
+        folded.append(part)
+    return "".join(folded)

@@ -1,0 +1,53 @@
+"""`toolfix replay`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from tests.cli.commands import ROOT, complaint, toolfix
+
+SCENARIO = ROOT / "recordings" / "chat-python-dict"
+
+
+def test_the_committed_recordings_do_not_drift() -> None:
+    result = toolfix("replay", "recordings", "--check")
+    assert result.returncode == 0, result.stdout.decode()
+    assert b" recordings, 0 drifted" in result.stdout
+
+
+def test_drift_exits_1_and_shows_the_difference(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(SCENARIO, tmp_path / "scenario"))
+    (copy / "after.sse").write_bytes((copy / "after.sse").read_bytes().replace(b"Run the tests", b"Walk the dog"))
+    result = toolfix("replay", str(copy), "--check")
+    assert result.returncode == 1
+    assert b"Walk the dog" in result.stdout and b"Run the tests" in result.stdout
+
+
+def test_update_writes_what_the_client_gets_and_never_the_expectation(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(SCENARIO, tmp_path / "scenario"))
+    good = (copy / "after.sse").read_bytes()
+    (copy / "after.sse").unlink()
+    expectation = b'[{"status": "valid"}]'
+    (copy / "calls.json").write_bytes(expectation)
+    assert toolfix("replay", str(copy), "--update").returncode == 0
+    assert (copy / "after.sse").read_bytes() == good
+    assert (copy / "calls.json").read_bytes() == expectation
+    assert toolfix("replay", str(copy), "--check").returncode == 1, "the expectation still does not hold"
+
+
+def test_without_an_option_it_says_what_came_out() -> None:
+    assert b"chat-python-dict: 1 repaired" in toolfix("replay", str(SCENARIO)).stdout
+
+
+def test_what_is_no_recording_is_one_sentence(tmp_path: Path) -> None:
+    assert "there is no recording at" in complaint(toolfix("replay", str(tmp_path)))
+    (tmp_path / "flow.json").write_text("{}")
+    assert "has no before.sse or before.json" in complaint(toolfix("replay", str(tmp_path)), 1)
+    (tmp_path / "flow.json").write_text("{oops")
+    assert "cannot be read" in complaint(toolfix("replay", str(tmp_path)), 1)
+    shutil.copytree(SCENARIO, tmp_path / "s")
+    flow = json.loads((tmp_path / "s" / "flow.json").read_bytes())
+    (tmp_path / "s" / "flow.json").write_text(json.dumps({**flow, "policy": {"toolfix_mode": "x"}}))
+    assert "is not allowed" in complaint(toolfix("replay", str(tmp_path / "s")), 1)

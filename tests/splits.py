@@ -1,0 +1,61 @@
+"""Every stream test runs whole, byte by byte and at random cuts, and gives the same output."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from toolcalls.engine import Answer
+from toolcalls.policy import Policy
+from toolcalls.request import Question
+
+
+def cut(body: bytes, size: int) -> list[bytes]:
+    return [body[start : start + size] for start in range(0, len(body), size)]
+
+
+def cut_at_random(body: bytes, seed: int) -> list[bytes]:
+    generator = random.Random(seed)
+    pieces = []
+    start = 0
+    while start < len(body):
+        end = start + generator.choice([1, 2, 3, 5, 17, 64, 200, 1000])
+        pieces.append(body[start:end])
+        start = end
+    return pieces
+
+
+def splits(body: bytes) -> Iterator[list[bytes]]:
+    yield [body]
+    for size in (1, 2, 3, 7, 64):
+        yield cut(body, size)
+    for seed in range(6):
+        yield cut_at_random(body, seed)
+
+
+def feed(answer: Answer, pieces: list[bytes]) -> bytes:
+    out = [sent for piece in pieces for sent in answer.feed(piece)]
+    out += answer.close()
+    assert all(out), "an empty chunk ends a chunked response"
+    return b"".join(out)
+
+
+def mend(
+    body: bytes | str,
+    *,
+    protocol: str = "chat",
+    question: Question | None = None,
+    policy: Policy | None = None,
+    may_fail: bool = False,
+) -> tuple[bytes, Answer]:
+    """What the client gets, the same for every split; and the answer of the whole run."""
+    raw = body.encode() if isinstance(body, str) else body
+    whole = Answer(protocol, question, policy)
+    expected = feed(whole, [raw])
+    for pieces in splits(raw):
+        answer = Answer(protocol, question, policy)
+        assert feed(answer, pieces) == expected, f"another output when cut into {len(pieces)} pieces"
+        assert answer.outcomes == whole.outcomes
+        assert may_fail or answer.failure is None, answer.failure
+        assert feed(answer, []) == b"", "closing twice sends something twice"
+    return expected, whole

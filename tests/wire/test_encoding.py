@@ -1,0 +1,54 @@
+"""Content encodings undone piece by piece."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable
+
+import brotli
+import pytest
+import zstandard
+from toolcalls.wire.encoding import decoder, readable
+
+from tests.splits import splits
+
+TEXT = ("data: " + "渐变 streaming " * 50 + "\n\n").encode()
+
+
+def raw_deflate(data: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return compressor.compress(data) + compressor.flush()
+
+
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [
+        ("gzip", gzip.compress),
+        ("x-gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", raw_deflate),
+        ("br", brotli.compress),
+        ("zstd", zstandard.ZstdCompressor().compress),
+        ("gzip", lambda data: gzip.compress(data[:100]) + gzip.compress(data[100:])),
+    ],
+)
+def test_a_compressed_body_is_read_however_it_is_cut(name: str, compress: Callable[[bytes], bytes]) -> None:
+    for pieces in splits(compress(TEXT)):
+        undo = decoder(name)
+        assert undo is not None
+        assert b"".join(undo.decode(piece) for piece in pieces) == TEXT
+
+
+def test_an_unknown_encoding_is_left_alone() -> None:
+    assert not readable("compress")
+    assert readable("") and readable("identity") and readable("GZip ")
+    assert decoder("identity") is None
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
+def test_corrupt_data_raises_so_that_the_stream_can_fail_open(name: str) -> None:
+    undo = decoder(name)
+    assert undo is not None
+    with pytest.raises(Exception, match=r"."):
+        undo.decode(b"\x08\xffthis is not compressed at all" * 10)

@@ -1,0 +1,89 @@
+"""The event stream on bytes: framing, fields, splits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toolcalls.wire import sse
+from toolcalls.wire.ledger import Ledger
+
+from tests.splits import cut, splits
+
+BODY = (
+    b"\xef\xbb\xbf: comment\n\n"
+    b"data: one\n\n"
+    b"data:no space\r\n\r\n"
+    b"event: message\rdata: a\rdata: b\r\r"
+    b"data\n\n"
+    b"id\nretry: 10\n\n"
+    b"\n\n\ndata: after blank lines\n\n"
+    b"event: ping\ndata: {}\n\n"
+    b"data: last \xe6\xb8\x90"
+)
+
+
+def blocks(ledger: Ledger, pieces: list[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        ledger.arrived(piece)
+        end = sse.end_of_last_event(ledger.rest, ledger.searched)
+        if end > 0:
+            yield ledger.begin(end)
+        else:
+            ledger.searched = max(0, len(ledger.rest) - 3)
+
+
+def read_all(pieces: list[bytes]) -> list[tuple[str | None, str]]:
+    ledger = Ledger()
+    events = [sse.read_event(raw) for block in blocks(ledger, pieces) for raw in sse.split(block)]
+    if ledger.rest:
+        events.append(sse.read_event(bytes(ledger.rest)))
+    return [(event.data, event.type) for event in events if event.data is not None]
+
+
+EXPECTED = [
+    ("one", ""),
+    ("no space", ""),
+    ("a\nb", "message"),
+    ("", ""),
+    ("after blank lines", ""),
+    ("{}", "ping"),
+    ("last 渐", ""),
+]
+
+
+def test_every_oddity_of_the_standard_is_read() -> None:
+    assert read_all([BODY]) == EXPECTED
+
+
+def test_the_events_do_not_depend_on_the_cuts() -> None:
+    for pieces in splits(BODY):
+        assert read_all(pieces) == EXPECTED
+
+
+@given(st.lists(st.sampled_from([b"data: x", b"\n", b"\r", b"\r\n", b":c", b"data:y", b"event: e"]), max_size=30))
+def test_no_byte_is_lost_and_no_split_matters(parts: list[bytes]) -> None:
+    body = b"".join(parts)
+    whole = read_all([body])
+    for size in (1, 2, 3):
+        ledger = Ledger()
+        taken = b"".join(blocks(ledger, cut(body, size)))
+        assert taken + bytes(ledger.rest) == body
+    # A CR at the end of a chunk may be half of a CRLF: the events are the same, the stray LF says nothing.
+    assert read_all(cut(body, 1)) == whole
+
+
+@pytest.mark.parametrize("run", range(2, 9))
+def test_of_a_run_of_line_feeds_the_odd_one_belongs_to_the_next_event(run: int) -> None:
+    body = b"data: a" + b"\n" * run
+    assert sse.end_of_last_event(body) == len(body) - run % 2
+
+
+def test_a_lone_surrogate_is_written_as_its_escape() -> None:
+    assert sse.write('{"a":"\ud83d"}') == b'data: {"a":"\\ud83d"}\n\n'
+
+
+def test_invalid_utf8_is_replaced_and_not_raised() -> None:
+    assert sse.read_event(b"data: \xff\xfe\n\n").data == "\ufffd\ufffd"
