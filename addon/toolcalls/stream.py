@@ -161,7 +161,8 @@ class Stream:
         self._after_cr = not ledger.rest and block.endswith(b"\r")
 
     def _take(self, event: Event, out: list[bytes]) -> None:
-        answer: Answer = PASS if event.data is None else self._dialect.read(event)
+        silent = event.data is None and not getattr(self._dialect, "converting", False)
+        answer: Answer = PASS if silent else self._dialect.read(event)
         if answer is LINES_ALONE:
             answer = self._read_lines_alone(event)
         if isinstance(answer, Hold):

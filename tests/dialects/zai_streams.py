@@ -100,7 +100,7 @@ def received(out: bytes) -> dict[str, Any]:
     got.update(error=None, done=False, ids=set(), roles=0, chunks=0)
     for line in out.decode().splitlines():
         if not line.startswith("data:"):
-            assert not line or line.startswith((":", "\ufeff:", "retry:")), line
+            assert not line or line.startswith((":", "\ufeff:")), line
             continue
         assert not got["done"], "something after [DONE]"
         if line == "data: [DONE]":

@@ -71,6 +71,10 @@ class _Sniffer:
         return self._chosen.engaged
 
     @property
+    def converting(self) -> bool:
+        return bool(getattr(self._chosen, "converting", False))
+
+    @property
     def holding(self) -> bool:
         return bool(getattr(self._chosen, "holding", False))
 

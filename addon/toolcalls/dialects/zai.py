@@ -17,6 +17,7 @@ from ..mend.arguments import Finish
 from ..mend.call import Mender
 from ..policy import Policy
 from ..request import Question
+from ..wire import sse
 from ..wire.events import LINES_ALONE, PASS, Answer, Event, LimitReached, Reply
 from . import payload
 from .zai_blocks import Block, Result
@@ -48,7 +49,6 @@ class Zai:
     __slots__ = (
         "_calls",
         "_chunks",
-        "_converts",
         "_done",
         "_events",
         "_mender",
@@ -64,6 +64,7 @@ class Zai:
         "_thinking",
         "_undecided",
         "_usage",
+        "converting",
         "engaged",
     )
 
@@ -73,8 +74,8 @@ class Zai:
         self._policy = policy
         self._mender = mender
         unknown = question.choices is None and not by_path
-        self._converts = policy.zai == "on" or (policy.zai == "auto" and (len(question.tools) > 0 or unknown))
-        self.engaged = self._converts
+        self.converting = policy.zai == "on" or (policy.zai == "auto" and (len(question.tools) > 0 or unknown))
+        self.engaged = self.converting
         self._reader = Reader()
         self._calls = DeltaCalls(question.tools)
         self._owners = Owners(question)
@@ -94,14 +95,17 @@ class Zai:
     # The interface of a dialect
 
     def plain(self, block: bytes) -> bool:
-        return not self._converts
+        return not self.converting
 
     def read(self, event: Event) -> Answer:
-        if not self._converts:
+        if not self.converting:
             return PASS
         if self._over:
             return _NOTHING
-        data = event.data or ""
+        if event.data is None:
+            # A comment keeps the connection alive, whatever protocol it is in.
+            return PASS if event.raw.removeprefix(sse.BOM).startswith(b":") else _NOTHING
+        data = event.data
         chunk = payload.read_strict(data)
         if not isinstance(chunk, dict):
             if data.strip() == "[DONE]":
@@ -122,10 +126,10 @@ class Zai:
 
     @property
     def holding(self) -> bool:
-        return self._converts and not self._over and self._has_calls()
+        return self.converting and not self._over and self._has_calls()
 
     def give_up(self, reason: str) -> tuple[bytes, ...] | None:
-        if not self._converts:
+        if not self.converting:
             return None
         ended, self._over = self._over, True
         return () if ended else tuple(Chunks.fail(f"toolfix: {reason}.", "conversion_error"))

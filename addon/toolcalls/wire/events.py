@@ -78,8 +78,10 @@ class Dialect(Protocol):
     def body(self, body: bytes) -> bytes:
         """Mend an answer that came as one JSON document; the same bytes when nothing changes."""
 
-    # A dialect that converts one protocol into another has two members more, both optional:
+    # A dialect that converts one protocol into another has three members more, all optional:
     #
+    # converting: bool
+    #     Nothing passes as it came: events without data are given to `read` too.
     # holding: bool
     #     Is a tool call kept back right now? Its events were answered, so the books know nothing of it.
     # def give_up(self, reason: str) -> tuple[bytes, ...] | None
