@@ -20,6 +20,8 @@ from .zai_document import Document, text_of_units
 _INSIDE = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _SPACE = re.compile(r"\s*+")
 _SCALAR = re.compile(r'[^\s"{}\[\]:,]++')
+_PLAIN_PAIR = re.compile(r"""\s*+(,?)\s*+"([^"\\]*+)"\s*+:\s*+("[^"\\]*+"|[^\s"{}\[\]:,]++)(?=\s*+[,}])""")
+"""A whole member of an object without an escape: most of what follows the arguments, taken in one match."""
 
 _MAX_KEY: Final = 64
 _LEVELS: Final = 3
@@ -34,6 +36,8 @@ _FIELDS: Final = {
     ("function", "arguments"): "function.arguments",
     ("id",): "function.id",
 }
+
+_KEYS: Final = frozenset(path[-1] for path in _FIELDS)
 
 Span = tuple[int, int]
 
@@ -81,6 +85,14 @@ def scan_json(text: str, at: int, base: int, scan: Scan) -> tuple[int, Scan, boo
             at += 1
             in_string = False
         else:
+            pair = _PLAIN_PAIR.match(text, at)
+            if pair and (pair[1] or not after_colon):
+                if pair[2] in _KEYS and not field and kinds[:depth] == "{" * depth:
+                    name = _FIELDS.get((*path[: depth - 1], pair[2]))
+                    spans = (*spans, (name, (base + pair.start(3), base + pair.end(3)))) if name else spans
+                after_colon = True
+                at = pair.end()
+                continue
             at = _skip(_SPACE, text, at)
             if at >= size:
                 break

@@ -8,10 +8,10 @@ a tag, newlines that may frame a block, half a surrogate pair) stays unread or u
 
 from __future__ import annotations
 
-import copy
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
+from operator import attrgetter
 from typing import Final, Literal
 
 from .zai_blocks import Block, Scan, scan_json
@@ -71,6 +71,13 @@ class _State:
     blocks: int = 0
     block_start: int = 0
     scan: Scan = _START
+
+
+_values_of = attrgetter(*(field.name for field in fields(_State)))
+
+
+def _copy(state: _State) -> _State:
+    return _State(*_values_of(state))
 
 
 class Reader:
@@ -160,14 +167,14 @@ class Reader:
 
     def _remember(self) -> None:
         if self._horizon >= self._checkpoints[-1][0] + _SPACING:
-            self._checkpoints.append((self._horizon, copy.copy(self._state)))
+            self._checkpoints.append((self._horizon, _copy(self._state)))
 
     def _go_back(self, cut: int) -> None:
         """The document ends at `cut` now: forget what was read behind it."""
         while self._checkpoints[-1][0] > cut:
             self._checkpoints.pop()
         self._horizon, state = self._checkpoints[-1]
-        self._state = copy.copy(state)
+        self._state = _copy(state)
         self.content.length = state.content
         self.reasoning.length = state.reasoning
         del self.blocks[state.blocks :]
