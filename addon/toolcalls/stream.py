@@ -15,7 +15,7 @@ from typing import Any
 
 from .calls import Outcome
 from .wire import sse
-from .wire.encoding import Decoder
+from .wire.encoding import Corrupt, Decoder
 from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, LimitReached, Reply
 from .wire.ledger import Ledger
 
@@ -79,7 +79,7 @@ class Stream:
             if self._decoder:
                 data = self._decoder.decode(chunk)
         except Exception as error:
-            return self._fail(error, told, chunk)
+            return self._fail(Corrupt(str(error)), told, chunk)
         try:
             if self._form is _Form.EVENTS:
                 self._read(data, out)

@@ -8,6 +8,7 @@ from typing import Any
 from ..mend.arguments import Finish, mend_arguments
 
 _GLUE = "data: {"
+_CLOSED = "missing closing bracket"
 
 
 def read_strict(text: str | bytes) -> Any:
@@ -27,7 +28,12 @@ def read_glued(text: str) -> dict[str, Any] | None:
 
 def read_broken(text: str) -> dict[str, Any] | None:
     """A payload that is no JSON: a Python-style dict, or a frame glued behind a lost one."""
-    return read_glued(text) or mend_arguments(text, Finish.COMPLETE).value
+    glued = read_glued(text)
+    if glued is not None:
+        return glued
+    mended = mend_arguments(text, Finish.CUT)
+    # A frame that was cut off by the end of the connection is no frame: it passes as it came.
+    return None if _CLOSED in mended.steps else mended.value
 
 
 def write(value: Any) -> str:

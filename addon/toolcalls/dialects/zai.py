@@ -286,7 +286,8 @@ class Zai:
             if not self._owners.is_clients(call.name, call.result):
                 continue
             if cut and not call.stands_alone:
-                self._mender.drop(call.name, call.arguments, "the answer was cut off before the call was complete")
+                reason = "the answer was cut off before the call was complete"
+                self._mender.refuse(call.name, call.arguments, reason, before_error=True)
                 continue
             outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call))
             if outcome.dropped:

@@ -14,6 +14,7 @@ from ..policy import Policy
 from ..tools import Tool, Tools
 from . import preflight
 from .arguments import Finish, Mended, mend_arguments
+from .continuation import continued
 from .names import NameMended, mend_name
 from .shape import mend_shape
 from .strict import write
@@ -52,11 +53,54 @@ class Mender:
         self._report(outcome)
         return outcome
 
-    def drop(self, name: str, arguments: str, reason: str) -> Outcome:
-        """A call that must not go out, however well its arguments could be mended."""
-        outcome = Outcome("refused", name, "", name, arguments, ("dropped",), reason, dropped=True)
+    def refuse(
+        self, name: str, arguments: str, reason: str, *, steps: tuple[str, ...] = (), before_error: bool = False
+    ) -> Outcome:
+        """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
+        came = Outcome("refused", name, "", name, arguments, steps, reason, dropped=True)
+        outcome = came if before_error else self._refuse(replace(came, dropped=False), self._tools.get(name), reason)
         self._report(outcome)
         return outcome
+
+    def mend_rest(
+        self,
+        name: str,
+        arguments: str,
+        sent: str,
+        finish: Finish,
+        *,
+        steps: tuple[str, ...] = (),
+        before_error: bool = False,
+    ) -> Outcome:
+        """Mend a call of which the client already has a strict prefix: what it gets only continues that prefix.
+
+        Name and shape are as they came. `arguments` of the outcome is all that the client will have: where
+        it is refused, text that is no valid JSON, so that nobody runs it.
+        """
+        outcome = self._mend_rest(name, arguments, sent, finish, steps, before_error)
+        self._report(outcome)
+        return outcome
+
+    def _mend_rest(
+        self, name: str, arguments: str, sent: str, finish: Finish, steps: tuple[str, ...], before_error: bool
+    ) -> Outcome:
+        if not self._policy.arguments or not self._policy.touches(name):
+            return Outcome("repaired" if steps else "valid", name, arguments, name, arguments, steps)
+        reason = "the answer was cut off before the arguments"
+        if arguments.strip() or not (before_error or finish is Finish.CUT):
+            mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
+            text = continued(sent, mended.text, mended.value) if mended.text is not None else None
+            if text is not None:
+                steps += mended.steps
+                return Outcome("repaired" if steps else "valid", name, text, name, arguments, steps)
+            reason = mended.reason or "the mended arguments do not continue what was sent"
+        if before_error:
+            return Outcome("refused", name, sent, name, arguments, steps, reason, dropped=True)
+        if self._policy.fallback == "original":
+            return Outcome("refused", name, arguments, name, arguments, steps, reason)
+        # Nothing at all would be read as `{}`, and a whole object as the call.
+        kept = sent if sent.strip() and not sent.rstrip().endswith("}") else sent + "{"
+        return Outcome("refused", name, kept, name, arguments, steps, reason)
 
     def _mend(
         self, name: str, arguments: str, finish: Finish, namespace: str | None, steps: tuple[str, ...]
@@ -126,10 +170,8 @@ class Mender:
         sentence = preflight.not_a_name_sentence(came.received_name)
         if self._invalid_tool() is not None:
             return self._to_invalid(came, sentence, mend_arguments(came.received_arguments).value)
-        reason = sentence.rstrip(".")
-        return replace(
-            came, status="refused", arguments="", steps=(*came.steps, "dropped"), reason=reason, dropped=True
-        )
+        dropped = replace(came, status="refused", arguments="", reason=sentence.rstrip("."), dropped=True)
+        return replace(dropped, steps=(*came.steps, "dropped"))
 
     def _to_invalid(self, came: Outcome, sentence: str, value: dict[str, Any] | None) -> Outcome:
         received = came.received_arguments if value is None else value

@@ -1,0 +1,49 @@
+"""Does a mended text continue what was already sent? White space and escapes are spelling, values are not."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+# White space, a whole string, a string that is not closed yet, or any other run of JSON.
+_TOKEN = re.compile(r'[ \t\n\r]+|"(?:[^"\\]|\\.)*"|"(?:[^"\\]|\\.)*\\?$|[^" \t\n\r]+', re.DOTALL)
+
+
+def continued(sent: str, text: str, value: dict[str, Any] | None) -> str | None:
+    """The whole text that begins with `sent` and reads as `value`; None when there is none."""
+    if text.startswith(sent):
+        return text
+    if value is None:
+        return None
+    compact = _write(value)
+    spelt = _respelt(sent)
+    if spelt is None or not compact.startswith(spelt):
+        return None
+    return sent + compact[len(spelt) :]
+
+
+def _respelt(sent: str) -> str | None:
+    """A strict prefix in our own spelling: no white space between tokens, no escapes that need not be."""
+    parts = []
+    for token in _TOKEN.findall(sent):
+        if token[0] != '"':
+            parts.append(token.strip(" \t\n\r"))
+            continue
+        whole = len(token) > 1 and token[-1] == '"' and not _escaped_end(token)
+        try:
+            written = _write(json.loads(token if whole else token + '"'))
+        except ValueError:
+            # Cut inside an escape: what it would become is not known.
+            return None
+        parts.append(written if whole else written[:-1])
+    return "".join(parts)
+
+
+def _escaped_end(token: str) -> bool:
+    before = token[:-1]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+
+
+def _write(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

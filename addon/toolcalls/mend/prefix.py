@@ -1,0 +1,187 @@
+"""Can the text so far still become a strict JSON object? Asked fragment by fragment, each character once.
+
+For `toolfix_aggregate=false`: what is a strict prefix flows on at once; from the first character that is
+not, the rest is held and mended. The state is a place in the grammar and the stack of open brackets;
+plain spans (string contents, digits, white space) are skipped by a regular expression.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+MAX_DEPTH: Final = 256
+"""Deeper nesting is held: no tool takes it, and readers with a recursion limit would fall over it."""
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_STRING = re.compile(r'[^"\\\x00-\x1f]*')
+_DIGITS = re.compile(r"[0-9]*")
+_HEX = frozenset("0123456789abcdefABCDEF")
+
+# Places in the grammar.
+_START, _FIRST_KEY, _KEY, _COLON, _VALUE, _FIRST_ITEM, _AFTER, _END, _BROKEN = range(9)
+# Places inside a token: a string, its escapes, a word, the parts of a number (RFC 8259, section 6).
+_IN_STRING, _ESCAPE, _UNICODE, _WORD, _MINUS, _ZERO, _INTEGER, _POINT, _FRACTION, _E, _SIGN, _EXPONENT = range(9, 21)
+
+_WHOLE_NUMBERS = frozenset({_ZERO, _INTEGER, _FRACTION, _EXPONENT})
+_NUMBER_STEPS = {
+    (_ZERO, "."): _POINT, (_INTEGER, "."): _POINT,
+    (_ZERO, "e"): _E, (_INTEGER, "e"): _E, (_FRACTION, "e"): _E,
+    (_ZERO, "E"): _E, (_INTEGER, "E"): _E, (_FRACTION, "E"): _E,
+    (_E, "+"): _SIGN, (_E, "-"): _SIGN,
+}  # fmt: skip
+_DIGIT_STEPS = {_POINT: _FRACTION, _FRACTION: _FRACTION, _E: _EXPONENT, _SIGN: _EXPONENT, _EXPONENT: _EXPONENT,
+                _INTEGER: _INTEGER}  # fmt: skip
+_WORDS = {"t": "rue", "f": "alse", "n": "ull"}
+
+
+class StrictPrefix:
+    """Reads the fragments of one JSON object. Once a character does not fit, nothing fits any more."""
+
+    __slots__ = ("_key", "_left", "_place", "_stack")
+
+    def __init__(self) -> None:
+        self._place = _START
+        self._stack: list[str] = []
+        self._left = ""
+        """What is still missing of a word; of a \\u escape, one character a missing digit."""
+        self._key = False
+
+    @property
+    def complete(self) -> bool:
+        """Is the text so far a whole object?"""
+        return self._place == _END
+
+    @property
+    def broken(self) -> bool:
+        return self._place == _BROKEN
+
+    def feed(self, text: str) -> int:
+        """How many characters of `text` keep the whole a strict prefix."""
+        at, size = 0, len(text)
+        while at < size and self._place != _BROKEN:
+            place = self._place
+            if place == _IN_STRING:
+                at = self._in_string(text, at)
+            elif place < _IN_STRING:
+                at = self._between(text, at)
+            else:
+                at = self._in_token(text, at)
+        return at
+
+    def _in_string(self, text: str, at: int) -> int:
+        end = _STRING.match(text, at).end()  # type: ignore[union-attr]
+        if end == len(text):
+            return end
+        if text[end] == '"':
+            self._place = _COLON if self._key else _AFTER
+        elif text[end] == "\\":
+            self._place = _ESCAPE
+        else:
+            return self._break(end)
+        return end + 1
+
+    def _between(self, text: str, at: int) -> int:
+        """Between tokens: white space, a bracket, a comma, a colon, or the beginning of a token."""
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+        if at == len(text):
+            return at
+        character, place = text[at], self._place
+        if place in (_VALUE, _FIRST_ITEM):
+            if character == "]" and place == _FIRST_ITEM:
+                return self._close(character, at)
+            return self._value(character, at)
+        if place in (_FIRST_KEY, _KEY):
+            if character == '"':
+                self._place, self._key = _IN_STRING, True
+                return at + 1
+            return self._close(character, at) if place == _FIRST_KEY else self._break(at)
+        if place == _AFTER:
+            if character == ",":
+                self._place = _KEY if self._stack[-1] == "}" else _VALUE
+                return at + 1
+            return self._close(character, at)
+        if place == _COLON and character == ":":
+            self._place = _VALUE
+            return at + 1
+        if place == _START and character == "{":
+            return self._open("}", _FIRST_KEY, at)
+        return self._break(at)
+
+    def _value(self, character: str, at: int) -> int:
+        if character == '"':
+            self._place, self._key = _IN_STRING, False
+        elif character == "{":
+            return self._open("}", _FIRST_KEY, at)
+        elif character == "[":
+            return self._open("]", _FIRST_ITEM, at)
+        elif character in _WORDS:
+            self._place, self._left = _WORD, _WORDS[character]
+        elif character == "-":
+            self._place = _MINUS
+        elif "0" <= character <= "9":
+            self._place = _ZERO if character == "0" else _INTEGER
+        else:
+            return self._break(at)
+        return at + 1
+
+    def _in_token(self, text: str, at: int) -> int:
+        character, place = text[at], self._place
+        if place == _ESCAPE:
+            if character == "u":
+                self._place, self._left = _UNICODE, "0000"
+            elif character in '"\\/bfnrt':
+                self._place = _IN_STRING
+            else:
+                return self._break(at)
+        elif place == _UNICODE:
+            if character not in _HEX:
+                return self._break(at)
+            self._left = self._left[1:]
+            self._place = _UNICODE if self._left else _IN_STRING
+        elif place == _WORD:
+            if character != self._left[0]:
+                return self._break(at)
+            self._left = self._left[1:]
+            self._place = _WORD if self._left else _AFTER
+        else:
+            return self._in_number(text, at)
+        return at + 1
+
+    def _in_number(self, text: str, at: int) -> int:
+        character, place = text[at], self._place
+        if "0" <= character <= "9":
+            if place == _MINUS:
+                self._place = _ZERO if character == "0" else _INTEGER
+            elif place in _DIGIT_STEPS:
+                self._place = _DIGIT_STEPS[place]
+                return _DIGITS.match(text, at).end()  # type: ignore[union-attr]
+            else:
+                return self._break(at)
+            return at + 1
+        following = _NUMBER_STEPS.get((place, character))
+        if following is not None:
+            self._place = following
+            return at + 1
+        if place not in _WHOLE_NUMBERS:
+            return self._break(at)
+        self._place = _AFTER
+        return self._between(text, at)
+
+    def _open(self, closer: str, place: int, at: int) -> int:
+        if len(self._stack) == MAX_DEPTH:
+            return self._break(at)
+        self._stack.append(closer)
+        self._place = place
+        return at + 1
+
+    def _close(self, character: str, at: int) -> int:
+        if not self._stack or character != self._stack[-1]:
+            return self._break(at)
+        self._stack.pop()
+        self._place = _AFTER if self._stack else _END
+        return at + 1
+
+    def _break(self, at: int) -> int:
+        self._place = _BROKEN
+        return at
