@@ -11,7 +11,7 @@ from typing import Final
 
 from .calls import Ids, Outcome
 from .dialects.chat import Chat
-from .dialects.sniff import AnyProtocol, ChatOrZai
+from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
 from .dialects.zai import Zai
 from .mend.call import Mender
 from .policy import Policy
@@ -62,6 +62,8 @@ class Answer:
             makers = {**_DIALECTS, "chat": Chat}
             dialect = AnyProtocol(lambda name: makers[name](question, policy, mender), makers)
         self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), self.outcomes)
+        if isinstance(dialect, Sniffer):
+            dialect.decided = self._stream.speak
         self.feed = self._stream.feed
         self.close = self._stream.close
 

@@ -59,6 +59,10 @@ class Stream:
         self.failure: Exception | None = None
         self.limited = False
 
+    def speak(self, dialect: Dialect) -> None:
+        """It turned out which dialect the answer is in: that one is asked from now on."""
+        self._dialect = dialect
+
     @property
     def holding(self) -> bool:
         """Is a tool call of an event stream held back right now?"""

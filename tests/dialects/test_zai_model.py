@@ -154,7 +154,7 @@ def edits(draw: st.DrawFn) -> tuple[list[tuple[int, str]], str]:
     return steps, of_units(now)
 
 
-@settings(max_examples=int(__import__("os").environ.get("ZAI_EXAMPLES", "400")), deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(edits())
 def test_the_text_and_the_calls_are_those_of_the_model(case: tuple[list[tuple[int, str]], str]):
     steps, final = case

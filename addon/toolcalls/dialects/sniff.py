@@ -1,7 +1,7 @@
 """Which protocol is spoken, where the path does not tell: by the shape of the first event or of the body.
 
-The first data event that is a JSON object decides; from then on the chosen dialect answers itself, and
-looking at a block costs what it costs there. A new protocol is one more row in `_SIGNS`.
+The first data event that is a JSON object decides; from then on the stream asks the chosen dialect itself,
+so that looking at a block costs what it costs there. A new protocol is one more row in `_SIGNS`.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ _SIGNS: Final = (
 )
 
 
-class _Sniffer:
-    """Stands in for a dialect until the first event, then for the one that it chose."""
+class Sniffer:
+    """Stands in for a dialect until the first event shows which one it has to be."""
 
-    __slots__ = ("_chosen", "_decided", "_make", "_signs", "close", "plain", "read")
+    __slots__ = ("_chosen", "_make", "_open", "_signs", "decided")
 
     def __init__(self, make: Callable[[str], Dialect], known: Container[str]) -> None:
         self._make = make
         self._signs = tuple(sign for sign in _SIGNS if sign.protocol in known)
-        self._decided = False
-        self._choose(_CHAT)
-        self.plain: Callable[[bytes], bool] = self._look
-        self.read: Callable[[Event], Answer] = self._read_first
+        self._open = True
+        self._chosen = make(_CHAT)
+        self.decided: Callable[[Dialect], None] = lambda _: None
+        """Told once which dialect it is, so that it can be asked itself from then on."""
 
     @property
     def engaged(self) -> bool:
@@ -83,40 +83,40 @@ class _Sniffer:
         words: tuple[bytes, ...] | None = end(reason) if end else None
         return words
 
-    def body(self, body: bytes) -> bytes:
-        if not self._decided:
-            answer = payload.read_strict(body)
-            found = (sign.protocol for sign in self._signs if isinstance(answer, dict) and sign.body(answer))
-            self._decide(next(found, _CHAT))
-        return self._chosen.body(body)
-
-    def _choose(self, protocol: str) -> None:
-        self._chosen = self._make(protocol)
-        self.close: Callable[[], Reply | None] = self._chosen.close
-
-    def _decide(self, protocol: str) -> None:
-        if protocol != _CHAT:
-            self._choose(protocol)
-        self._decided = True
-        self.plain = self._chosen.plain
-        self.read = self._chosen.read
-
-    def _look(self, block: bytes) -> bool:
-        if any(block.find(mark) >= 0 for sign in self._signs for mark in sign.marks):
-            return False
-        if _OBJECT.search(block):
-            self._decide(_CHAT)
+    def plain(self, block: bytes) -> bool:
+        if self._open:
+            if any(block.find(mark) >= 0 for sign in self._signs for mark in sign.marks):
+                return False
+            if _OBJECT.search(block):
+                self._decide(_CHAT)
         return self._chosen.plain(block)
 
-    def _read_first(self, event: Event) -> Answer:
-        first = payload.read_strict(event.data or "")
+    def read(self, event: Event) -> Answer:
+        first = payload.read_strict(event.data or "") if self._open else None
         if isinstance(first, dict):
             found = (sign.protocol for sign in self._signs if sign.event(first))
             self._decide(next(found, _CHAT))
         return self._chosen.read(event)
 
+    def close(self) -> Reply | None:
+        return self._chosen.close()
 
-class ChatOrZai(_Sniffer):
+    def body(self, body: bytes) -> bytes:
+        answer = payload.read_strict(body) if self._open else None
+        found = (sign.protocol for sign in self._signs if isinstance(answer, dict) and sign.body(answer))
+        self._decide(next(found, _CHAT))
+        return self._chosen.body(body)
+
+    def _decide(self, protocol: str) -> None:
+        if not self._open:
+            return
+        self._open = False
+        if protocol != _CHAT:
+            self._chosen = self._make(protocol)
+        self.decided(self._chosen)
+
+
+class ChatOrZai(Sniffer):
     """`/chat/completions`: chat.z.ai speaks its own protocol there, others that have the same path do not."""
 
     __slots__ = ()
@@ -130,7 +130,7 @@ class ChatOrZai(_Sniffer):
         super().__init__(make, (_CHAT, "zai"))
 
 
-class AnyProtocol(_Sniffer):
+class AnyProtocol(Sniffer):
     """Nothing is known about the answer: `toolfix filter --protocol auto`."""
 
     __slots__ = ()
