@@ -118,8 +118,6 @@ class Stream:
                 self._look(data, out)
             if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
-        except LimitReached:
-            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -135,8 +133,6 @@ class Stream:
                 self._close_document(out)
             elif self._form is _Form.UNKNOWN:
                 out += self._ledger.everything()
-        except LimitReached:
-            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -254,6 +250,8 @@ class Stream:
     # Failing open
 
     def _fail(self, error: Exception, told: int, unread: bytes = b"") -> list[bytes]:
+        if isinstance(error, LimitReached):
+            return self._stop_holding()
         self.failure = error
         out = self._give_up("the answer could not be read")
         if self._form is _Form.OPEN:
@@ -269,7 +267,11 @@ class Stream:
     def _give_up(self, reason: str) -> list[bytes]:
         self._calm = False
         end: Any = getattr(self._dialect, "give_up", None)
-        last_words = end(reason) if end else None
+        try:
+            last_words = end(reason) if end else None
+        except Exception as error:
+            self.failure = error
+            last_words = None
         if last_words is not None:
             self._form = _Form.ENDED
             self._ledger.everything()
