@@ -14,10 +14,10 @@ from pathlib import Path
 from types import FrameType
 from weakref import WeakKeyDictionary
 
-from mitmproxy import ctx, exceptions, http
+from mitmproxy import connection, ctx, exceptions, http, tls
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import mode_specs
-from toolcalls import hosts, policy, request
+from toolcalls import clients, hosts, policy, request, tally
 from toolcalls.calls import Outcome
 from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
@@ -54,6 +54,8 @@ class Toolfix:
         self.patterns: list[str] = []
         self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
         self.recorder: Recorder | None = None
+        self.tally = tally.Tally(os.environ.get(tally.VARIABLE, ""))
+        self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
 
     # Options
 
@@ -114,6 +116,21 @@ class Toolfix:
     def done(self) -> None:
         if self.recorder:
             self.recorder.close()
+
+    # Clients
+
+    def http_connect(self, flow: http.HTTPFlow) -> None:
+        self.user_agents[flow.client_conn] = flow.request.headers.get("user-agent", "")
+
+    def tls_failed_client(self, data: tls.TlsData) -> None:
+        """A client that does not know our CA tells nobody what it needs."""
+        if not clients.rejects_the_ca(data.conn.error or ""):
+            return
+        host = data.conn.sni or (data.context.server.address or ("the host",))[0]
+        ca = Path(ctx.options.confdir).expanduser() / "mitmproxy-ca-cert.pem"
+        sentence = clients.advice(self.user_agents.get(data.context.client, ""), host, str(ca))
+        logger.warning(sentence)
+        self.tally.trouble(sentence)
 
     # Flows
 
@@ -221,6 +238,7 @@ class Toolfix:
             logger.info(f"{_place(flow)}: a tool call was held for {guard.longest_hold:.0f} s until it was complete.")
         for outcome in answer.outcomes:
             self._log(flow, outcome)
+        self.tally.answer(answer.outcomes)
         if self.recorder and flow.response is not None:
             self.recorder.write(
                 Exchange(
@@ -250,8 +268,7 @@ class Toolfix:
         name = outcome.received_name or "(no name)"
         sizes = f"{len(outcome.received_arguments):,} → {len(outcome.arguments):,} characters"
         if outcome.status == "refused":
-            sample = outcome.received_arguments[:SAMPLE]
-            logger.warning(f"{_place(flow)}: {would}refused {name}: {outcome.reason}. It came as {sample!r}")
+            logger.warning(f"{_place(flow)}: {would}refused {name}: {outcome.reason} ({sizes})")
         else:
             logger.info(f"{_place(flow)}: {would}mended {name}: {', '.join(outcome.steps)} ({sizes})")
         logger.debug(f"{_place(flow)}: {name} before {outcome.received_arguments[:SAMPLE]!r}")

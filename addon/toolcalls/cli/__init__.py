@@ -6,9 +6,12 @@ import click
 
 from .. import __version__
 from .demo import demo
+from .env import env
 from .filter import filter_command
+from .proxy import proxy
 from .repair import repair
 from .replay import replay
+from .run import run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -17,5 +20,5 @@ def main() -> None:
     """Make the tool calls of any model work in CLI coding agents."""
 
 
-for _command in (demo, filter_command, repair, replay):
+for _command in (demo, run, proxy, env, filter_command, repair, replay):
     main.add_command(_command)
