@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import click
 
-from . import surroundings, trust
+from . import inputs, surroundings, trust
 from .proxy_process import SCRIPT
 
 _WORDY = {"-v", "--verbose"}
@@ -23,16 +23,18 @@ def proxy(options: tuple[str, ...]) -> None:
     Every option of mitmdump works: -p 9000, --mode reverse:https://api.openai.com, --set toolfix_mode=observe.
     The log has one line for each mended call; -v shows what mitmproxy does besides.
     """
-    confdir = trust.confdir_of(_settings(options))
+    confdir = inputs.confdir_of(_settings(options))
     trusted = trust.prepare(confdir, trust.ensure_ca(confdir), surroundings.original(os.environ))
     if not _WORDY & set(options):
         # A connection that opens and closes is nothing to read.
         logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)
-    arguments = ["--listen-host", "127.0.0.1", "-s", str(SCRIPT), "--set", "flow_detail=0"]
-    arguments += ["--set", f"ssl_verify_upstream_trusted_ca={trusted.bundle}", *options]
+    ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
+    named = {setting.partition("=")[0] for setting in _settings(options)}
+    arguments = ["--listen-host", "127.0.0.1", "-s", str(SCRIPT)]
+    arguments += inputs.settings({name: value for name, value in ours.items() if name not in named}, ())
     from mitmproxy.tools.main import mitmdump
 
-    sys.exit(mitmdump(arguments))
+    sys.exit(mitmdump([*arguments, *options]))
 
 
 def _settings(options: tuple[str, ...]) -> list[str]:

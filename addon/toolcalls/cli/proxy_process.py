@@ -15,8 +15,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from .mitmdump_child import PRIVATE
+
 SCRIPT = Path(__file__).resolve().parents[2] / "toolfix.py"
 """The addon beside the engine: in a clone `addon/toolfix.py`, in an installation the module `toolfix`."""
+
+CHILD = Path(__file__).with_name("mitmdump_child.py")
 
 _LISTENING = re.compile(r"listening at \S*?:(\d+)")
 _STARTUP_ERROR = re.compile(r"error in script|Errors? logged during startup|: say |cannot be written")
@@ -25,21 +29,6 @@ _CHATTER = re.compile(r"^(Loading script|Errors? logged during startup|.*proxy.*
 _TELLING = re.compile(r"is not allowed|address already in use|cannot be written|[Uu]nknown option|[Ee]rror")
 _GRACE = 0.2
 _LAST_LINES = 200
-_PRIVATE = "TOOLFIX_PRIVATE_ARGUMENTS"
-_MITMDUMP = f"""
-import json, os, signal, sys, threading
-
-def end_with_the_parent():
-    while os.read(0, 64):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
-
-threading.Thread(target=end_with_the_parent, daemon=True).start()
-sys.argv[1:1] = json.loads(os.environ.pop("{_PRIVATE}", "[]"))
-from mitmproxy.tools.main import mitmdump
-mitmdump()
-"""
-"""Its standard input is a pipe that ends when the parent does, however that happens."""
 
 
 class ProxyFailed(Exception):
@@ -76,11 +65,11 @@ class ProxyProcess:
     ) -> None:
         scripts = ("-s", str(script)) if script else ()
         self._command = [
-            python, "-c", _MITMDUMP, "--set", f"confdir={confdir}", *listen, *scripts, *arguments,
+            python, "-P", str(CHILD), "--set", f"confdir={confdir}", *listen, *scripts, *arguments,
         ]  # fmt: skip
         self._environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
         if private:
-            self._environment[_PRIVATE] = json.dumps(list(private))
+            self._environment[PRIVATE] = json.dumps(list(private))
         self._sink = sink
         self._apart = apart
         self._process: subprocess.Popen[str] | None = None

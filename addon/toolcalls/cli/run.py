@@ -76,7 +76,7 @@ def say(sentence: str) -> None:
 
 
 def _run(command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], folder: Path) -> int:
-    confdir = trust.confdir_of(wishes.settings)
+    confdir = inputs.confdir_of(wishes.settings)
     recorded = Path(wishes.record).absolute() if wishes.record else folder / "recorded" if wishes.report else None
     trusted = _trust(confdir, environ, folder)
     arguments, private = _arguments(wishes, environ, trusted, recorded)
@@ -127,15 +127,15 @@ def _arguments(
     wishes: Wishes, environ: dict[str, str], trusted: trust.Trust, recorded: Path | None
 ) -> tuple[list[str], list[str]]:
     """mitmdump's arguments, and those that nobody else may see."""
-    settings = [f"ssl_verify_upstream_trusted_ca={trusted.bundle}"]
+    ours = {"ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
     if recorded:
-        settings.append(f"toolfix_record={recorded}")
+        ours["toolfix_record"] = str(recorded)
     if wishes.observe:
-        settings.append("toolfix_mode=observe")
-    settings += _checked(wishes.settings)
+        ours["toolfix_mode"] = "observe"
+    theirs = _checked(wishes.settings)
     if wishes.hosts:
-        settings.append(f"toolfix_hosts={','.join([*_own_hosts(wishes.settings), *_added(wishes.hosts)])}")
-    arguments = [word for setting in settings for word in ("--set", setting)]
+        ours["toolfix_hosts"] = ",".join([*inputs.values_of("toolfix_hosts", theirs), *_added(wishes.hosts)])
+    arguments = inputs.settings(ours, theirs)
     try:
         upstream = surroundings.upstream_proxy(environ)
     except surroundings.BadProxy as bad:
@@ -158,10 +158,6 @@ def _checked(settings: tuple[str, ...]) -> tuple[str, ...]:
     unequal = [setting for setting in settings if "=" not in setting]
     inputs.policy_from([setting for setting in settings if setting.startswith("toolfix_") or setting in unequal])
     return settings
-
-
-def _own_hosts(settings: tuple[str, ...]) -> list[str]:
-    return [value for name, _, value in (text.partition("=") for text in settings) if name == "toolfix_hosts"][-1:]
 
 
 def _added(hosts: tuple[str, ...]) -> list[str]:

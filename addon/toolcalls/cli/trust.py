@@ -11,7 +11,7 @@ import platform
 import re
 import ssl
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -132,9 +132,3 @@ def missing_files(environ: Mapping[str, str]) -> list[tuple[str, str]]:
     """Variables that name a file which cannot be read."""
     named = [(name, environ[name]) for name in (*BUNDLE_VARIABLES, NODE_VARIABLE) if environ.get(name)]
     return [(name, path) for name, path in named if not os.access(path, os.R_OK)]
-
-
-def confdir_of(settings: Sequence[str]) -> Path:
-    """Where mitmproxy keeps its CA, `--set confdir=…` heard."""
-    chosen = [value for name, _, value in (setting.partition("=") for setting in settings) if name == "confdir"]
-    return Path(chosen[-1] if chosen else DEFAULT_CONFDIR).expanduser()
