@@ -206,9 +206,7 @@ def test_a_proxy_that_was_there_before_is_on_the_way_and_a_local_server_is_not_b
         assert status == 0, err
         assert [arguments_of(part.encode()) for part in out.split("[DONE]")[:2]] == [[MENDED], [MENDED]]
         assert err == "toolfix: 2 calls, 2 mended, 0 refused\n"
-        assert "llm.example" in before.output
-        assert "client connect" in before.output
-        assert "localhost" not in before.output.partition("llm.example")[0]
+        assert before.output.count(": POST ") == 1
 
 
 # Signals and exit statuses

@@ -6,6 +6,7 @@ import click
 
 from .. import __version__
 from .demo import demo
+from .doctor import doctor
 from .env import env
 from .filter import filter_command
 from .proxy import proxy
@@ -20,5 +21,5 @@ def main() -> None:
     """Make the tool calls of any model work in CLI coding agents."""
 
 
-for _command in (demo, run, proxy, env, filter_command, repair, replay):
+for _command in (demo, run, proxy, env, filter_command, repair, replay, doctor):
     main.add_command(_command)
