@@ -29,6 +29,9 @@ logger = logging.getLogger("toolfix")
 SAMPLE = 200
 """Most characters of an upstream's text in one log line."""
 
+MAX_ADVISED = 100
+"""Most pieces of advice that are remembered, so that each is given once."""
+
 
 class Ours:
     """A flow that we look at, from its request to the end of its answer.
@@ -56,6 +59,7 @@ class Toolfix:
         self.recorder: Recorder | None = None
         self.tally = tally.Tally(os.environ.get(tally.VARIABLE, ""))
         self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
+        self.advised: set[str] = set()
 
     # Options
 
@@ -124,13 +128,14 @@ class Toolfix:
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """A client that does not know our CA tells nobody what it needs."""
-        if not clients.rejects_the_ca(data.conn.error or ""):
-            return
         host = data.conn.sni or (data.context.server.address or ("the host",))[0]
         ca = Path(ctx.options.confdir).expanduser() / "mitmproxy-ca-cert.pem"
-        sentence = clients.advice(self.user_agents.get(data.context.client, ""), host, str(ca))
-        logger.warning(sentence)
-        self.tally.trouble(sentence)
+        agent = self.user_agents.get(data.context.client, "")
+        sentence = clients.advice(data.conn.error or "", agent, host, str(ca))
+        if sentence and sentence not in self.advised:
+            self.advised = {*self.advised, sentence} if len(self.advised) < MAX_ADVISED else {sentence}
+            logger.warning(sentence)
+            self.tally.trouble(sentence)
 
     # Flows
 

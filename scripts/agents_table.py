@@ -139,7 +139,8 @@ def play(candidate: Candidate, scenario: Scenario, *, toolfix: bool, keep: Path 
         certificate = write_certificate(folder / "upstream.pem", ["localhost"])
         trusted = trust.prepare(folder / "trust", certificate, {})
         model = Model(candidate.tools, scenario, work)
-        with Upstream(model, certificate) as upstream:
+        # Without toolfix over plain HTTP: what Rust clients think of a self-signed certificate is not the question.
+        with Upstream(model, certificate if toolfix else None) as upstream:
             session = candidate.agent.session(upstream.url, PROMPT)
             session.prepare(folder / "home")
             environ = {

@@ -8,6 +8,12 @@ import pytest
 from toolcalls import clients, tally
 from toolcalls.calls import Outcome
 
+ALERT = "The client does not trust the proxy's certificate for x (tlsv1 alert unknown ca)"
+HUNG_UP = (
+    "The client disconnected during the handshake. If this happens consistently for x, this may indicate that the "
+    "client does not trust the proxy's certificate."
+)
+
 
 @pytest.mark.parametrize(
     ("agent", "variable"),
@@ -21,17 +27,18 @@ from toolcalls.calls import Outcome
         ("pip/24.0 {}", "PIP_CERT"),
         ("python-requests/2.32", "REQUESTS_CA_BUNDLE"),
         ("python-httpx/0.28", "SSL_CERT_FILE"),
-        ("", "NODE_EXTRA_CA_CERTS"),
         ("something new", "SSL_CERT_FILE"),
     ],
 )
 def test_the_advice_names_the_variable_of_the_client(agent: str, variable: str) -> None:
-    assert variable in clients.advice(agent, "api.example", "/ca.pem")
+    assert f" it needs {variable}=/ca.pem" in clients.advice(ALERT, agent, "api.example", "/ca.pem")
 
 
-def test_a_handshake_that_just_ended_is_no_rejection() -> None:
-    assert clients.rejects_the_ca("The client does not trust the proxy's certificate for x (tlsv1 alert unknown ca)")
-    assert not clients.rejects_the_ca("connection closed early")
+def test_a_client_that_does_not_introduce_itself_is_known_by_how_it_rejects() -> None:
+    """Measured: Node and bun hang up, OpenSSL and rustls send an alert."""
+    assert " it needs NODE_EXTRA_CA_CERTS=/ca.pem" in clients.advice(HUNG_UP, "", "api.example", "/ca.pem")
+    assert " it needs SSL_CERT_FILE=/ca.pem (Codex" in clients.advice(ALERT, "", "api.example", "/ca.pem")
+    assert not clients.advice("connection closed early", "curl/8", "api.example", "/ca.pem")
 
 
 def test_a_tally_counts_answers_and_calls_and_says_each_trouble_once(tmp_path: Path) -> None:

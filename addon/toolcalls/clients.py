@@ -44,29 +44,37 @@ CLIENTS = (
     _client("a Node or bun client", r"node|undici|bun", NODE),
 )
 
-_REJECTED = ("unknown ca", "bad certificate", "certificate unknown", "does not trust", "self-signed", "untrusted")
+_ALERTS = ("unknown ca", "bad certificate", "certificate unknown", "does not trust", "self-signed", "untrusted")
+_HUNG_UP = "disconnected during the handshake"
 
 
 def by_agent(user_agent: str) -> Client | None:
     return next((client for client in CLIENTS if client.agent.search(user_agent)), None)
 
 
-def rejects_the_ca(error: str) -> bool:
-    """Does this error of a TLS handshake mean that the client does not know the CA?"""
-    return any(sign in error.lower() for sign in _REJECTED)
+def advice(error: str, user_agent: str, host: str, ca: str) -> str:
+    """One sentence: which variable the client needs that just rejected our certificate; empty when it did not.
 
-
-def advice(user_agent: str, host: str, ca: str) -> str:
-    """One sentence: which variable the client that just rejected our certificate needs."""
+    curl, git and pip introduce themselves to a proxy, the agents do not. They differ in how they reject: Node and bun
+    hang up without a word, OpenSSL in Python and rustls in Codex send an alert.
+    """
+    hung_up = _HUNG_UP in error
+    alert = not hung_up and any(sign in error.lower() for sign in _ALERTS)
+    if not alert and not hung_up:
+        return ""
     client = by_agent(user_agent)
-    if client is None:
-        return (
-            f"A client does not trust mitmproxy's CA for {host}: Node and bun clients (Claude Code, opencode, "
-            f"qwen-code, Gemini CLI, pi) need {NODE}={ca}, Codex and Python clients need {BUNDLE}; "
-            "`toolfix env` prints all of them."
+    if client is not None:
+        who, variable, also = client.name, client.variable, client.also
+    elif alert:
+        who, variable, also = (
+            "A client such as Codex or a Python SDK",
+            BUNDLE,
+            "Codex also takes CODEX_CA_CERTIFICATE",
         )
-    also = f" ({client.also})" if client.also else ""
+    else:
+        who, variable, also = "A Node or bun client (Claude Code, opencode, qwen-code, Gemini CLI, pi)", NODE, ""
+    more = f" ({also})" if also else ""
     return (
-        f"{client.name} does not trust mitmproxy's CA for {host}: it needs {client.variable}{also}, for one "
-        f"{client.variable}={ca}; `toolfix env` prints a file that has the system's roots too."
+        f"{who} does not trust mitmproxy's CA for {host}: it needs {variable}={ca}{more}; "
+        '`eval "$(toolfix env)"` sets every such variable, to a file that has the system\'s roots too.'
     )

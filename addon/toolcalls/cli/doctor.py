@@ -19,7 +19,12 @@ _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
 @click.command()
 @click.argument("agent", required=False)
 @click.option(
-    "--port", type=click.IntRange(1, 65535), default=8080, show_default=True, help="The port of toolfix proxy."
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    default=8080,
+    show_default=True,
+    help="The port of toolfix proxy.",
 )
 @click.option("--confdir", metavar="DIR", help=f"Where mitmproxy keeps its CA; {trust.DEFAULT_CONFDIR} by default.")
 @click.option("--no-probe", is_flag=True, help="Look only; start no agent.")

@@ -20,7 +20,12 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.option("--shell", type=click.Choice(SHELLS), help="The shell that reads the lines; that of $SHELL by default.")
 @click.option(
-    "--port", type=click.IntRange(1, 65535), default=DEFAULT_PORT, show_default=True, help="The proxy's port."
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    default=DEFAULT_PORT,
+    show_default=True,
+    help="The proxy's port.",
 )
 @click.option("--confdir", metavar="DIR", help=f"Where mitmproxy keeps its CA; {trust.DEFAULT_CONFDIR} by default.")
 @click.option("--unset", is_flag=True, help="Put back what was there before.")

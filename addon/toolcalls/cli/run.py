@@ -50,7 +50,9 @@ class Wishes:
 @click.option("--observe", is_flag=True, help="Change nothing, and say what would have been mended.")
 @click.option("--host", "hosts", multiple=True, metavar="HOST", help="Another LLM host whose TLS is opened.")
 @click.option("--reverse", metavar="URL", help="For clients that ignore proxies: base URLs that lead to URL.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The proxy's port; a free one by default.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The proxy's port; a free one by default."
+)
 @click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, as mitmproxy spells it.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the proxy's log on stderr.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD…")
