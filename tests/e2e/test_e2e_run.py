@@ -104,6 +104,15 @@ def test_git_and_pip_trust_the_proxy(run: Run, plays: Plays, upstream: Upstream,
     assert (tmp_path / WHEEL).is_file()
 
 
+def test_a_local_server_over_plain_http_is_not_bypassed(
+    run: Run, plays: Plays, plain_upstream: Upstream, asked: str
+) -> None:
+    plays.add("run-plain", Play(broken_call(), headers=EVENT_STREAM))
+    result = run(CLIENTS_PYTHON, SCRIPT, "chat", f"{plain_upstream.url}/run-plain/v1", NO_PROXY="localhost,127.0.0.1")
+    assert json.loads(result.stdout) == MENDED
+    assert last_line(result) == "toolfix: 1 call, 1 mended, 0 refused"
+
+
 WHEEL = "toolfix_nothing-1.0-py3-none-any.whl"
 
 
