@@ -68,6 +68,9 @@ class Toolfix:
         self._allow(self.patterns or [hosts.NOTHING])
 
     def configure(self, updated: set[str]) -> None:
+        if "allow_hosts" in updated and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
+            # Somebody has set it anew; without ours it would open every host, or none of ours.
+            self._allow(self.patterns)
         if not any(name.startswith(policy.PREFIX) for name in updated) and "mode" not in updated:
             return
         try:
@@ -168,12 +171,11 @@ class Toolfix:
     def error(self, flow: http.HTTPFlow) -> None:
         """The connection broke: nothing more reaches the client. What was held is recorded and freed."""
         ours = self.flows.get(flow)
-        if ours is not None and ours.guard is not None:
-            if ours.guard.answer.holding:
-                logger.warning(
-                    f"{_place(flow)}: the connection broke while a tool call was held; it was not delivered."
-                )
-            self._close(flow, ours)
+        if ours is None:
+            return
+        if ours.guard is not None and ours.guard.answer.holding:
+            logger.warning(f"{_place(flow)}: the connection broke while a tool call was held; it was not delivered.")
+        self._close(flow, ours, broken=True)
 
     def _mend_at_once(self, flow: http.HTTPFlow, ours: Ours) -> None:
         """A body that is here as a whole: no stream was asked for, or mitmproxy replays it."""
@@ -195,7 +197,7 @@ class Toolfix:
             response.headers.pop("content-encoding", None)
             response.content = mended
 
-    def _close(self, flow: http.HTTPFlow, ours: Ours) -> None:
+    def _close(self, flow: http.HTTPFlow, ours: Ours, *, broken: bool = False) -> None:
         """Say what was done, once a flow."""
         self.flows.pop(flow, None)
         guard = ours.guard
@@ -237,6 +239,7 @@ class Toolfix:
                     before=guard.before,
                     after=guard.after,
                     outcomes=answer.outcomes,
+                    broken=broken,
                 )
             )
 

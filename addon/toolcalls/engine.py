@@ -11,6 +11,8 @@ from typing import Final
 
 from .calls import Ids, Outcome
 from .dialects.chat import Chat
+from .dialects.messages import Messages
+from .dialects.responses import Responses
 from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
 from .dialects.zai import Zai
 from .mend.call import Mender
@@ -24,6 +26,8 @@ AUTO: Final = "auto"
 
 _DIALECTS: dict[str, Callable[[Question, Policy, Mender], Dialect]] = {
     "chat": ChatOrZai,
+    "messages": Messages,
+    "responses": Responses,
     "zai": Zai,
 }
 

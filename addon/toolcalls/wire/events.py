@@ -7,11 +7,10 @@ sent instead. The stream keeps the books, so that an exception at any point can 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 
-@dataclass(slots=True, frozen=True)
-class Event:
+class Event(NamedTuple):
     """One event of the upstream. `raw` are its bytes with its blank line; `data` is None when it carries none."""
 
     raw: bytes
