@@ -93,6 +93,8 @@ class Stream:
                 self._read_events(block, out)
             if ledger.held_bytes + len(ledger.rest) > self._limit:
                 out += self._stop_holding()
+        except LimitReached:
+            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
