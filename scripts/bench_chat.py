@@ -24,10 +24,11 @@ COMPACT = (",", ":")
 SPACED = (", ", ": ")
 QUESTION = Question(choices=1, stream=True)
 
-WORDS = (
+PROSE = (
     "The parser reads one event at a time and keeps what it hasn't understood yet. Most of an answer is plain "
     "prose like this, with code such as `value = table.get(key, 0)` now and then, and it's long. "
-).split(" ")
+)
+WORDS = PROSE.split(" ")
 LINE = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can't be a call, \"tool\" or not\n"
 
 
