@@ -75,11 +75,15 @@ class Stream:
         out: list[bytes] = []
         told = len(self._outcomes)
         try:
-            whole = not ledger.rest and chunk.endswith(sse.WHOLE)
-            block = ledger.open(chunk) if whole else ledger.arrived(chunk)
+            if not ledger.rest and chunk.endswith(sse.WHOLE):
+                block = ledger.block = chunk
+                ledger.done = 0
+            else:
+                block = ledger.arrived(chunk)
             if block and not dialect.engaged and len(block) <= self._limit and dialect.plain(block):
                 out.append(block)
-                ledger.passed(len(block))
+                ledger.done = len(block)
+                ledger.passed_last = True
             else:
                 self._read_events(block, out)
             if ledger.held_bytes + len(ledger.rest) > self._limit:
