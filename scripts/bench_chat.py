@@ -66,6 +66,11 @@ def delta_events(count: int) -> list[str]:
     return [event({"tool_calls": [start]}), *deltas]
 
 
+def varied_events(count: int) -> list[str]:
+    """The same from a server that pads every event with something else."""
+    return [f'{data[:-1]},"obfuscation":"{number * 7919:x}"}}' for number, data in enumerate(delta_events(count))]
+
+
 def framed(events: list[str]) -> list[bytes]:
     return [f"data: {data}\n\n".encode() for data in events]
 
@@ -172,6 +177,7 @@ def run(quick: bool = False) -> list[Row]:
         compare("10-byte argument deltas, one event a chunk", DELTA_GOAL, deltas, one_a_chunk, rounds),
         compare("10-byte argument deltas, 20 events a chunk", DELTA_GOAL, deltas, many_a_chunk, rounds),
         compare("10-byte argument deltas, cuts inside events", DELTA_GOAL, deltas, cut_inside, rounds),
+        compare("10-byte argument deltas, each event padded", DELTA_GOAL, varied_events(count), one_a_chunk, rounds),
     ]
     out = with_guard(rows)
     sizes = [2_000, 4_000] if quick else [20_000, 200_000, 2_000_000]

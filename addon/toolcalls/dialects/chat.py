@@ -228,7 +228,7 @@ class Chat:
         self, event: Event, chunk: Json, choice: Json, delta: Json, state: _Choice, slot: Slot | None
     ) -> Answer:
         """A fragment is held; whatever else the event says goes out now."""
-        rest = self._rest(delta)
+        rest = self._rest(delta) if len(delta) > 1 else {}
         if not says_something(rest) and not chunk.get("usage") and not choice.get("logprobs"):
             state.role = state.role or str(rest.get("role") or "")
             if slot is not None and self._echo.learn(event.raw, slot.fragments[-1] if slot.fragments else ""):
