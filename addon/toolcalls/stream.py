@@ -21,7 +21,6 @@ from .wire.ledger import Ledger
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
-_CR = 0x0D
 
 
 class _Form(Enum):
@@ -76,7 +75,7 @@ class Stream:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
-        if not self._calm or not chunk or chunk[-1] == _CR:
+        if not self._calm or chunk.endswith(b"\r"):
             return self._feed(chunk)
         # Nearly every chunk of nearly every answer comes here, so this is `_feed` in one piece.
         ledger = self._ledger
@@ -84,12 +83,16 @@ class Stream:
         out: list[bytes] = []
         told = len(self._outcomes)
         try:
-            whole = not ledger.rest and chunk.endswith(sse.WHOLE)
-            block = ledger.open(chunk) if whole else ledger.arrived(chunk)
+            if not ledger.rest and chunk.endswith(sse.WHOLE):
+                block = ledger.block = chunk
+                ledger.done = 0
+            else:
+                block = ledger.arrived(chunk)
             if block and not dialect.engaged and len(block) <= self._limit and dialect.plain(block):
                 out.append(block)
-                ledger.passed(len(block))
-            else:
+                ledger.done = len(block)
+                ledger.passed_last = True
+            elif block:
                 self._read_events(block, out)
             if ledger.held_bytes + len(ledger.rest) > self._limit:
                 out += self._stop_holding()
@@ -174,7 +177,7 @@ class Stream:
         if block and not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
             out.append(block)
             ledger.passed(len(block))
-        else:
+        elif block:
             self._read_events(block, out)
         if self._form is _Form.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
