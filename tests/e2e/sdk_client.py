@@ -127,17 +127,25 @@ def messages(job: Job, told: dict[str, Any]) -> None:
     if job["stream"]:
         with client.messages.stream(**request) as stream:
             told["http_version"] = stream.response.http_version
-            message = stream.get_final_message()
-    else:
-        raw = client.messages.with_raw_response.create(**request)
-        told["http_version"] = raw.http_response.http_version
-        message = raw.parse()
+            for event in stream:
+                if event.type == "content_block_stop":
+                    messages_block(event.content_block, told)
+            told["finish"] = stream.current_message_snapshot.stop_reason or ""
+        return
+    raw = client.messages.with_raw_response.create(**request)
+    told["http_version"] = raw.http_response.http_version
+    message = raw.parse()
     told["finish"] = message.stop_reason or ""
     for block in message.content:
-        if block.type == "text":
-            told["text"] += block.text
-        elif block.type == "tool_use":
-            told["calls"].append({"id": block.id, "name": block.name, "arguments": json.dumps(block.input)})
+        messages_block(block, told)
+
+
+def messages_block(block: Any, told: dict[str, Any]) -> None:
+    """A block that is complete; before an error some may be."""
+    if block.type == "text":
+        told["text"] += block.text
+    elif block.type == "tool_use":
+        told["calls"].append({"id": block.id, "name": block.name, "arguments": json.dumps(block.input)})
 
 
 # Responses

@@ -167,6 +167,7 @@ def test_an_sdk_ends_with_the_right_calls(
     assert [json.loads(call["arguments"]) for call in answer["calls"]] == [
         json.loads(call["arguments"]) for call in expected
     ]
+    assert answer.get("carriers_agree", True), "deltas and finished items say different things"
     ids = [call["id"] for call in answer["calls"]]
     assert all(ids)
     assert len(set(ids)) == len(ids)
