@@ -11,6 +11,7 @@ from typing import Final
 
 from .calls import Ids, Outcome
 from .dialects.chat import Chat
+from .dialects.messages import Messages
 from .mend.call import Mender
 from .policy import Policy
 from .request import Question
@@ -22,6 +23,7 @@ AUTO: Final = "auto"
 
 _DIALECTS: dict[str, Callable[[Question, Policy, Mender], Dialect]] = {
     "chat": Chat,
+    "messages": Messages,
 }
 
 PROTOCOLS: Final = (AUTO, *_DIALECTS)
