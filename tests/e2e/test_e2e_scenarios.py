@@ -105,10 +105,14 @@ PROTOCOLS = {
 }
 
 # Scenarios that end otherwise than their upstream's events and their calls say.
-FINISH: dict[str, str] = {}
+FINISH = {
+    "messages-no-terminal-cut-call": ERROR,
+    "messages-no-terminal-text": ERROR,
+}
 # Scenarios whose text is not that of the upstream's readable events: calls that were text, payloads that are no JSON.
 TEXT = {
     "chat-python-payload": "It's a Python dict",
+    "messages-block-type-mismatch-newline": "",
 }
 
 # The session's proxy has the default options.
