@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft4Validator, Draft202012Validator
 from toolcalls.mend.check import Check, Exhausted
 from toolcalls.mend.patterns import prepare_pattern
-from toolcalls.mend.schema import prepare, prepared
+from toolcalls.mend.schema import cache, prepare, prepared
 from toolcalls.mend.shape import mend_shape
 from toolcalls.tools import Tool
 
@@ -195,6 +195,17 @@ def test_a_nullable_place_admits_null_even_beside_an_enum() -> None:
 def test_the_same_content_is_prepared_once() -> None:
     assert prepared({"type": "object", "x": [1]}) is prepared({"type": "object", "x": [1]})
     assert prepared({"type": "object", "x": [1]}) is not prepared({"type": "object", "x": [True]})
+
+
+def test_the_cache_is_bounded() -> None:
+    for number in range(600):
+        prepared({"title": f"bounded {number}"})
+    assert len(cache) <= 512
+    for number in range(8):
+        prepared(
+            {"title": f"large {number}", "properties": {f"p{n}": {"type": "string"} for n in range(9_000)}}
+        )
+    assert len(cache) <= 6
 
 
 def _chain(length: int) -> dict[str, Any]:

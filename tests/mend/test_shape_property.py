@@ -108,7 +108,7 @@ def test_a_single_item_in_place_of_an_array_comes_back(
 def _has_one_reading(item: Any) -> bool:
     """A string may hold a list or be a container as text; an object without a declared key proves nothing."""
     if isinstance(item, str):
-        return bool(item.strip()) and not set(item) & set(",;\n\r\t") and item.lstrip()[0] not in "[{"
+        return bool(item.strip()) and not set(item) & set(",;\n\r\t") and item.lstrip()[0] not in "[{\"'`"
     return not isinstance(item, dict) or any(key not in ("undeclared", "x.y") for key in item)
 
 

@@ -25,7 +25,8 @@ _FOLLOWS = {
 }
 # From inside a string to the next quote that could close it.
 _TO_CLOSER = {
-    closers: re.compile(rf"[^{closers}\\]*+(?:\\[\s\S][^{closers}\\]*+)*+") for closers in chars.CLOSERS.values()
+    closers: re.compile(rf"[^{closers}\\]*+(?:\\[\s\S][^{closers}\\]*+)*+")
+    for closers in chars.CLOSERS.values()
 }
 _TRIPLE = {
     quote: re.compile(rf"{quote * 3}((?:[^{quote}\\]++|\\[\s\S]|{quote}(?!{quote}{quote}))*+){quote * 3}")
@@ -35,7 +36,16 @@ _TRIPLE = {
 _STRUCTURE_FIRST = re.compile(r"\s*[,:}\]]")
 _PREFIXED = re.compile(r"(?i:(?P<prefix>[rbu]|rb|br|ur))(?=[\"'])")
 _RAW = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\[\s\S])*+){quote}") for quote in "\"'"}
-_DANGLING = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
+# Steps that say that the author writes JavaScript or Python, and knows its escapes.
+OTHER_LANGUAGES = frozenset(
+    {"single quotes", "unquoted keys", "Python literals", "triple quotes", "number format"}
+)
+# `['x.split(',')']`: two items by the grammar, one by its brackets.
+_SPLIT_CALL = re.compile(r"[(\[{=][\"'],\s*+[\"'][)\]}]")
+_CODE = re.compile(r"\\[v0xU]")
+_DANGLING = re.compile(
+    r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z"
+)
 # Every other inner quote opens something; before these it closes something, and the pairs are read askew.
 _LIKE_A_CLOSER = re.compile(r"[\s,:;}\])]")
 
@@ -64,6 +74,8 @@ def read_string(s: Source, place: str) -> str:
         inner.append(at)
         at += 1
     s.pos = at + 1
+    if place == ARRAY and not inner and at - begin > 1 and _SPLIT_CALL.match(text, at - 1):
+        raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes that are not escaped")
     if inner:
         _prove_guess(s, begin, at, quote, inner)
     value = _decoded(s, text[begin:at], quote, bare_quotes=bool(inner))
@@ -115,9 +127,13 @@ def _tell_quotes(s: Source, quote: str) -> None:
 
 
 def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> str:
-    value, told = decode(raw, quote, bare_quotes=bare_quotes)
+    as_json = quote == '"' and s.steps.keys().isdisjoint(OTHER_LANGUAGES)
+    value, told = decode(raw, quote, bare_quotes=bare_quotes, as_json=as_json)
+    if "\n" in raw or "\t" in raw or "\r" in raw:
+        s.step("raw control characters")
     if told:
         s.step("invalid escapes")
+        s.literal_codes = s.literal_codes or (as_json and _CODE.search(raw) is not None)
     return value
 
 
@@ -166,7 +182,10 @@ def _brackets_fit(s: Source, at: int) -> bool:
         elif not still_open:
             return chars.marker.match(text, at) is not None
         else:
-            return _FOLLOWS[still_open[-1]].match(text, at) is not None and char not in chars.CLOSE_OBJECT + "]］"
+            return (
+                _FOLLOWS[still_open[-1]].match(text, at) is not None
+                and char not in chars.CLOSE_OBJECT + "]］"
+            )
 
 
 def _triple(s: Source, quote: str, place: str) -> str:
