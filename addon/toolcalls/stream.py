@@ -80,7 +80,7 @@ class Stream:
             if block and not dialect.engaged and len(block) <= self._limit and dialect.plain(block):
                 out.append(block)
                 ledger.passed(len(block))
-            else:
+            elif block:
                 self._read_events(block, out)
             if ledger.held_bytes + len(ledger.rest) > self._limit:
                 out += self._stop_holding()
