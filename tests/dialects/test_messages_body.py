@@ -45,6 +45,7 @@ def streamed(said: dict[str, Any]) -> strict.Message:
         answer({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": "x"}, why="tool_use"),
         {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
         {"content": "no list"},
+        {"id": "msg_1", "object": "thread.message", "content": [{"type": "text", "text": {"value": "Hi"}}]},
     ],
 )
 @pytest.mark.parametrize("indent", [None, 2])

@@ -119,6 +119,12 @@ def test_text_inside_a_flowing_call_waits_for_its_end():
     assert run.feed(say(1, " it is")) == say(1, " it is")
 
 
+def test_text_that_waited_does_not_let_later_text_pass_under_an_old_index():
+    body = begin() + say(0, "a") + tool_start(1) + say(2, "b") + say(2, "c") + fragment(1, "{}") + say(0, "d")
+    message, _ = client(body + say(2, "e") + end("max_tokens"))
+    assert message.text == "abcde"
+
+
 def test_text_inside_the_flowing_calls_own_block_waits_too_and_its_fragments_do_not():
     run = Run(aggregate=False)
     run.feed(begin() + tool_start(0) + fragment(0, A[:5]))

@@ -347,5 +347,8 @@ class Machine:
             draft.release(_LATER)
             for event, said in later:
                 self.take(event, said, draft)
+            # Learnt on the way; whoever asked for room opens another block now.
+            self.shape = None
+            self._run = None
         self._send_ready(draft)
         return not refused
