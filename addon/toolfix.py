@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from pathlib import Path
 from types import FrameType
 from weakref import WeakKeyDictionary
 
@@ -21,7 +22,7 @@ from toolcalls.calls import Outcome
 from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
 from toolcalls.recording.record import Exchange, Recorder
-from toolcalls.wire.encoding import readable
+from toolcalls.wire.encoding import Corrupt, readable
 
 logger = logging.getLogger("toolfix")
 
@@ -61,33 +62,48 @@ class Toolfix:
         for option in policy.OPTIONS:
             default = environment.get(option.full_name, option.default)
             loader.add_option(option.full_name, str, default, option.help)
-        # From the first moment on no foreign TLS is opened, even if the options turn out to be wrong.
-        self._allow(hosts.patterns(hosts.DEFAULT_HOSTS))
+        # From the first moment on no foreign TLS is opened, even if the options turn out to be wrong. After a
+        # reload what was allowed before stays until the options are read.
+        self.patterns = [known for known in ctx.options.allow_hosts if hosts.is_ours(known)]
+        self._allow(self.patterns or [hosts.NOTHING])
 
     def configure(self, updated: set[str]) -> None:
+        if "allow_hosts" in updated and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
+            # Somebody has set it anew; without ours it would open every host, or none of ours.
+            self._allow(self.patterns)
         if not any(name.startswith(policy.PREFIX) for name in updated) and "mode" not in updated:
             return
         try:
             values = policy.read_options({name: getattr(ctx.options, name) for name in policy.BY_NAME})
+            self._record_into(values["toolfix_record"])
         except policy.BadOption as bad:
-            raise exceptions.OptionsError(str(bad)) from bad
-        directory = values["toolfix_record"]
-        if directory and (self.recorder is None or str(self.recorder.directory) != directory):
-            try:
-                self.recorder = Recorder(directory)
-            except OSError as error:
-                raise exceptions.OptionsError(
-                    f"toolfix_record={directory!r} cannot be written ({error.strerror}): name another directory."
-                ) from error
-        elif not directory:
-            self.recorder = None
+            if len(updated) == len(ctx.options.keys()):
+                # The script is being loaded: an error that is logged ends mitmdump, without a traceback.
+                logger.error(str(bad))
+                return
+            raise exceptions.OptionsError(str(bad)) from None
         for option in policy.OPTIONS:
             if option.later and getattr(ctx.options, option.full_name) != option.default:
                 logger.warning(f"{option.full_name} has no effect yet: {option.later} is still to come.")
         self.mode = values["toolfix_mode"]
         self.policy = policy.make_policy(values)
-        wanted = [] if self.mode == "off" else hosts.chosen_hosts(values["toolfix_hosts"])
-        self._allow([*hosts.patterns(wanted), *_reverse_targets(ctx.options.mode)] if wanted else [hosts.NOTHING])
+        wanted = (
+            [hosts.NOTHING] if self.mode == "off" else hosts.patterns(hosts.chosen_hosts(values["toolfix_hosts"]))
+        )
+        self._allow([*wanted, *_reverse_targets(ctx.options.mode)])
+
+    def _record_into(self, directory: str) -> None:
+        if self.recorder is not None and self.recorder.directory == Path(directory).expanduser():
+            return
+        try:
+            recorder = Recorder(directory) if directory else None
+        except OSError as error:
+            raise policy.BadOption(
+                f"toolfix_record={directory!r} cannot be written ({error.strerror}): name another directory."
+            ) from None
+        if self.recorder is not None:
+            self.recorder.close()
+        self.recorder = recorder
 
     def _allow(self, patterns: list[str]) -> None:
         """Open the TLS of these hosts and of those that the user named himself, and tunnel all others."""
@@ -121,6 +137,9 @@ class Toolfix:
         ours = self.flows.get(flow)
         if ours is None or flow.response is None or not _may_hold_calls(flow.response) or not ours.question.stream:
             return
+        if flow.response.raw_content is not None:
+            # mitmproxy replays a flow, or another addon answers: the body is here already.
+            return
         headers = flow.response.headers
         ours.encoding = headers.get("content-encoding", "")
         answer = Answer(ours.protocol, ours.question, self.policy, encoding=ours.encoding, seed=ours.seed)
@@ -129,7 +148,8 @@ class Toolfix:
             headers.pop("content-encoding", None)
             headers.pop("content-length", None)
             # An HTTP/2 client takes chunked as a protocol error, an HTTP/1.0 client does not know it.
-            if flow.request.http_version == "HTTP/1.1" and not flow.response.is_http2:
+            headers.pop("transfer-encoding", None)
+            if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
 
         def stream(chunk: bytes) -> list[bytes]:
@@ -151,12 +171,11 @@ class Toolfix:
     def error(self, flow: http.HTTPFlow) -> None:
         """The connection broke: nothing more reaches the client. What was held is recorded and freed."""
         ours = self.flows.get(flow)
-        if ours is not None and ours.guard is not None:
-            if ours.guard.answer.holding:
-                logger.warning(
-                    f"{_place(flow)}: the connection broke while a tool call was held; it was not delivered."
-                )
-            self._close(flow, ours)
+        if ours is None:
+            return
+        if ours.guard is not None and ours.guard.answer.holding:
+            logger.warning(f"{_place(flow)}: the connection broke while a tool call was held; it was not delivered.")
+        self._close(flow, ours, broken=True)
 
     def _mend_at_once(self, flow: http.HTTPFlow, ours: Ours) -> None:
         """A body that is here as a whole: no stream was asked for, or mitmproxy replays it."""
@@ -174,16 +193,23 @@ class Toolfix:
         guard = ours.guard = Guard(answer)
         mended = b"".join([*guard.feed(body), *guard.end(sure=True)])
         if mended != body and self.mode != "observe":
+            # An upstream that compresses unasked may have chosen what the client cannot read.
+            response.headers.pop("content-encoding", None)
             response.content = mended
 
-    def _close(self, flow: http.HTTPFlow, ours: Ours) -> None:
+    def _close(self, flow: http.HTTPFlow, ours: Ours, *, broken: bool = False) -> None:
         """Say what was done, once a flow."""
         self.flows.pop(flow, None)
         guard = ours.guard
         if guard is None:
             return
         answer = guard.answer
-        if answer.failure is not None:
+        if isinstance(answer.failure, Corrupt):
+            logger.warning(
+                f"{_place(flow)}: the body is not {ours.encoding} as it says ({answer.failure}); "
+                "from there on it passes as it came."
+            )
+        elif answer.failure is not None:
             logger.error(
                 f"{_place(flow)}: toolfix failed ({answer.failure!r}) and let the answer pass as it came; "
                 "please report this with the recording.",
@@ -213,6 +239,7 @@ class Toolfix:
                     before=guard.before,
                     after=guard.after,
                     outcomes=answer.outcomes,
+                    broken=broken,
                 )
             )
 

@@ -17,9 +17,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "addon"))
 
-from toolcalls.mend import schema as schema_module
 from toolcalls.mend.names import mend_name
 from toolcalls.mend.preflight import missing_required
+from toolcalls.mend.schema import cache
 from toolcalls.mend.shape import mend_shape
 from toolcalls.tools import Tool, Tools
 
@@ -117,7 +117,7 @@ def _reading() -> list[dict[str, Any]]:
             _ = tool.prepared
 
     def cold() -> None:
-        schema_module._cache.clear()
+        cache.clear()
         prepare_all()
 
     def one_call() -> None:

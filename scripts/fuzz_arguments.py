@@ -277,7 +277,9 @@ DAMAGES = {
     ),
     "inner quotes": lambda chance, value: unescaped(chance, json.dumps(value), {'\\"': '"'}, 1.0),
     "some inner quotes": lambda chance, value: some_inner_quotes(chance, json.dumps(value)),
-    "single inner quotes": lambda chance, value: Writer(chance, quote="'").text(value).replace("\\'", "'"),
+    "single inner quotes": lambda chance, value: unescaped(
+        chance, Writer(chance, quote="'").text(value), {"\\'": "'"}, 1.0
+    ),
     "lost comma": lambda chance, value: once(chance, json.dumps(value), ", ", " "),
     "lost opening quote": lambda chance, value: lost_quote(chance, json.dumps(value), 0),
     "lost closing quote": lambda chance, value: lost_quote(chance, json.dumps(value), -1),

@@ -5,9 +5,10 @@ Knows no protocol: a dialect decides which fragments belong together and how a c
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from .ids import Ids as Ids
 
 Status = Literal["valid", "repaired", "refused"]
 
@@ -73,24 +74,3 @@ class Outcome:
         if self.dropped:
             entry["dropped"] = True
         return entry
-
-
-class Ids:
-    """New call ids of one response. The same seed and the same answer give the same ids, however it was cut."""
-
-    __slots__ = ("_count", "_seed", "_taken")
-
-    def __init__(self, seed: str = "") -> None:
-        self._seed = seed
-        self._count = 0
-        self._taken: set[str] = set()
-
-    def unique(self, wanted: str) -> str:
-        """The wanted id if it is there and free, else a new one."""
-        chosen = wanted
-        while not chosen or chosen in self._taken:
-            self._count += 1
-            digest = hashlib.sha256(f"{self._seed}\0{self._count}".encode()).hexdigest()
-            chosen = f"call_{digest[:24]}"
-        self._taken.add(chosen)
-        return chosen

@@ -101,7 +101,10 @@ def _patterns(text: str) -> tuple[re.Pattern[str], ...]:
 
 
 def _names(text: str) -> frozenset[str]:
-    return frozenset(filter(None, (part.strip() for part in text.split(","))))
+    names = frozenset(filter(None, (part.strip() for part in text.split(","))))
+    if any(len(name.split()) > 1 for name in names):
+        raise BadOption("say property names, separated by commas.")
+    return names
 
 
 _SIZES = {"": 1, "b": 1, "k": 1024, "kib": 1024, "m": MIB, "mib": MIB, "g": 1024 * MIB, "gib": 1024 * MIB}

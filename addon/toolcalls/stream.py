@@ -14,12 +14,13 @@ from enum import Enum
 
 from .calls import Outcome
 from .wire import sse
-from .wire.encoding import Decoder
+from .wire.encoding import Corrupt, Decoder
 from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, Reply
 from .wire.ledger import Ledger
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
+_CR = 0x0D
 
 
 class _Form(Enum):
@@ -34,6 +35,7 @@ class Stream:
 
     __slots__ = (
         "_after_cr",
+        "_calm",
         "_decoder",
         "_dialect",
         "_form",
@@ -41,7 +43,6 @@ class Stream:
         "_ledger",
         "_limit",
         "_outcomes",
-        "_waits_for_nothing",
         "failure",
         "limited",
     )
@@ -57,7 +58,8 @@ class Stream:
         self._form = _Form.UNKNOWN
         self._ledger = Ledger()
         self._after_cr = False
-        self._waits_for_nothing = False
+        self._calm = False
+        """An event stream that comes as it is read, and no LF is awaited."""
         self.failure: Exception | None = None
         self.limited = False
 
@@ -68,18 +70,31 @@ class Stream:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
+        if not self._calm or not chunk or chunk[-1] == _CR:
+            return self._feed(chunk)
+        # Nearly every chunk of nearly every answer comes here, so this is `_feed` in one piece.
+        ledger = self._ledger
+        dialect = self._dialect
+        out: list[bytes] = []
+        told = len(self._outcomes)
+        try:
+            whole = not ledger.rest and chunk.endswith(sse.WHOLE)
+            block = ledger.open(chunk) if whole else ledger.arrived(chunk)
+            if block and not dialect.engaged and len(block) <= self._limit and dialect.plain(block):
+                out.append(block)
+                ledger.passed(len(block))
+            else:
+                self._read_events(block, out)
+            if ledger.held_bytes + len(ledger.rest) > self._limit:
+                out += self._stop_holding()
+        except Exception as error:
+            out += self._fail(error, told)
+        return out
+
+    def _feed(self, chunk: bytes) -> list[bytes]:
+        """Any chunk: the first one, one that is encoded or ends with a CR, one of a body that is no event stream."""
         if self._form is _Form.OPEN or not chunk:
             return [chunk] if chunk else []
-        if self._waits_for_nothing and chunk.endswith(b"\n\n") and not chunk.endswith(b"\n\n\n"):
-            # The common case: whole events, and nothing that waits for them.
-            try:
-                if not self._dialect.engaged and len(chunk) <= self._limit and self._dialect.plain(chunk):
-                    self._ledger.passed_last = True
-                    return [chunk]
-            except Exception as error:
-                self._ledger.open(chunk)
-                return self._fail(error, len(self._outcomes))
-            return self._feed_whole(chunk)
         out: list[bytes] = []
         told = len(self._outcomes)
         data = chunk
@@ -87,7 +102,7 @@ class Stream:
             if self._decoder:
                 data = self._decoder.decode(chunk)
         except Exception as error:
-            return [*self._fail(error, told), chunk]
+            return [*self._fail(Corrupt(str(error)), told), chunk]
         try:
             if self._form is _Form.EVENTS:
                 self._read(data, out)
@@ -138,53 +153,42 @@ class Stream:
 
     def _read(self, data: bytes, out: list[bytes]) -> None:
         ledger = self._ledger
-        if self._after_cr:
+        if self._after_cr and data:
             self._after_cr = False
             if data.startswith(b"\n"):
                 # The LF of a CRLF whose CR ended the last event: it goes where that event went.
                 data = data[1:]
                 if ledger.passed_last:
                     out.append(b"\n")
-        ledger.arrived(data)
-        complete = sse.end_of_last_event(ledger.rest, ledger.searched)
-        if complete < 0:
-            # A blank line has at most four bytes, of which three may be here already.
-            ledger.searched = max(0, len(ledger.rest) - 3)
-            self._waits_for_nothing = False
-            return
-        block = ledger.begin(complete)
-        if not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
+        block = ledger.arrived(data)
+        if block and not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
             out.append(block)
             ledger.passed(len(block))
         else:
-            self._read_block(block, out)
-        self._after_cr = not ledger.rest and block.endswith(b"\r")
-        self._waits_for_nothing = self._decoder is None and not ledger.rest and not self._after_cr
+            self._read_events(block, out)
+        if self._form is _Form.EVENTS:
+            self._after_cr = not ledger.rest and block.endswith(b"\r")
+            self._calm = not self._after_cr and self._decoder is None
 
-    def _feed_whole(self, block: bytes) -> list[bytes]:
-        """Whole events that are not plain."""
-        told = len(self._outcomes)
-        out: list[bytes] = []
-        self._ledger.open(block)
-        try:
-            self._read_block(block, out)
-        except Exception as error:
-            out += self._fail(error, told)
-        return out
-
-    def _read_block(self, block: bytes, out: list[bytes]) -> None:
+    def _read_events(self, block: bytes, out: list[bytes]) -> None:
         ledger = self._ledger
+        dialect = self._dialect
         if self._gathers is not None and ledger.held_bytes + len(block) <= self._limit:
             hold = self._gathers(block)
             if hold is not None:
                 ledger.held(hold.key, len(block))
                 return
         for raw in sse.split(block):
-            # Asked for each event, so that the limit is reached at the same one however the stream was cut.
+            # Both are asked for each event, so that the answer is the same however the stream was cut: whether the
+            # limit is reached, and whether the event passes unread, as it would have done in a chunk of its own.
             if ledger.held_bytes + len(raw) > self._limit:
                 out += self._stop_holding()
                 return
-            self._take(sse.read_event(raw), out)
+            if not dialect.engaged and dialect.plain(raw):
+                out.append(raw)
+                ledger.passed(len(raw))
+            else:
+                self._take(sse.read_event(raw), out)
 
     def _take(self, event: Event, out: list[bytes]) -> None:
         answer: Answer = PASS if event.data is None else self._dialect.read(event)
@@ -195,6 +199,8 @@ class Stream:
         elif isinstance(answer, Reply):
             out += answer.out
             self._ledger.replied(len(event.raw), answer)
+            # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.
+            self._ledger.passed_last = bool(answer.out) and answer.out[-1] is event.raw
         else:
             out.append(event.raw)
             self._ledger.passed(len(event.raw))
@@ -221,7 +227,7 @@ class Stream:
         return PASS if untouched else Reply(tuple(out), tuple(release), tuple(hold))
 
     def _close_events(self, out: list[bytes]) -> None:
-        last = self._ledger.begin(len(self._ledger.rest))
+        last = self._ledger.ended()
         if last:
             self._take(sse.read_event(last), out)
         reply = self._dialect.close()
@@ -250,5 +256,6 @@ class Stream:
         return self._give_up()
 
     def _give_up(self) -> list[bytes]:
+        self._calm = False
         self._form = _Form.OPEN
         return self._ledger.everything()

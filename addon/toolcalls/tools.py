@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from toolcalls.mend.schema import STRING, Node, possible, prepared
+from toolcalls.mend.node import STRING, Node, possible
+from toolcalls.mend.schema import prepared
 from toolcalls.mend.views import View, view_of
 
 Schema = Mapping[str, Any]

@@ -26,9 +26,7 @@ ITEM_WORDS = st.text(alphabet="abcXYZ/._ ", min_size=1, max_size=10).filter(str.
 
 @st.composite
 def leaf_schemas(draw: st.DrawFn) -> dict[str, Any]:
-    kind = draw(
-        st.sampled_from(["string", "integer", "number", "boolean", "enum", "pattern", "min", "const"])
-    )
+    kind = draw(st.sampled_from(["string", "integer", "number", "boolean", "enum", "pattern", "min", "const"]))
     match kind:
         case "enum":
             members = draw(st.lists(st.sampled_from(MEMBERS), min_size=1, max_size=4, unique=True))
@@ -66,9 +64,7 @@ def _disguised(draw: st.DrawFn, schema: dict[str, Any], definitions: dict[str, A
 @st.composite
 def object_schemas(draw: st.DrawFn, depth: int, definitions: dict[str, Any]) -> dict[str, Any]:
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4, unique=True))
-    properties = {
-        name: _disguised(draw, draw(_any_schema(depth - 1, definitions)), definitions) for name in names
-    }
+    properties = {name: _disguised(draw, draw(_any_schema(depth - 1, definitions)), definitions) for name in names}
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     required = [name for name in names if draw(st.booleans())]
     if required:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft4Validator, Draft202012Validator
 from toolcalls.mend.check import Check, Exhausted
 from toolcalls.mend.patterns import prepare_pattern
-from toolcalls.mend.schema import prepare, prepared
+from toolcalls.mend.schema import cache, prepare, prepared
 from toolcalls.mend.shape import mend_shape
 from toolcalls.tools import Tool
 
@@ -78,9 +78,7 @@ WILD = st.recursive(st.one_of(st.booleans(), TYPES.map(lambda t: {"type": t})), 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(WILD, WILD, VALUES)
-def test_what_it_is_certain_of_is_what_the_jsonschema_package_says(
-    schema: Any, other: Any, value: Any
-) -> None:
+def test_what_it_is_certain_of_is_what_the_jsonschema_package_says(schema: Any, other: Any, value: Any) -> None:
     whole = {
         "allOf": [schema],
         "$defs": {
@@ -199,6 +197,17 @@ def test_the_same_content_is_prepared_once() -> None:
     assert prepared({"type": "object", "x": [1]}) is not prepared({"type": "object", "x": [True]})
 
 
+def test_the_cache_is_bounded() -> None:
+    for number in range(600):
+        prepared({"title": f"bounded {number}"})
+    assert len(cache) <= 512
+    for number in range(8):
+        prepared(
+            {"title": f"large {number}", "properties": {f"p{n}": {"type": "string"} for n in range(9_000)}}
+        )
+    assert len(cache) <= 6
+
+
 def _chain(length: int) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(length):
@@ -239,9 +248,7 @@ HOSTILE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("schema", "value"), [(s, v) for _, s, v in HOSTILE], ids=[name for name, _, _ in HOSTILE]
-)
+@pytest.mark.parametrize(("schema", "value"), [(s, v) for _, s, v in HOSTILE], ids=[name for name, _, _ in HOSTILE])
 def test_a_hostile_schema_neither_stalls_nor_raises(schema: dict[str, Any], value: dict[str, Any]) -> None:
     started = time.perf_counter()
     mend_shape(value, Tool("t", schema), drop_empty=frozenset({"pages"}))

@@ -50,6 +50,7 @@ def test_strict_json_of_any_kind_is_returned_as_the_very_same_text(
 @given(objects)
 def test_a_python_dict_is_read_as_python_reads_it(meant: dict[str, Any]) -> None:
     written = repr(meant)
+    assume('"' not in written or not re.search(r"\\[xU]", written))  # code in a JSON string: kept literal
     assume(not re.search(r"['\"][A-Za-z]:\\[^\\]", written))  # may be a Windows path: refused
     assert same(ast.literal_eval(written), meant)
     mended = mend_arguments(written)
@@ -60,7 +61,10 @@ def test_a_python_dict_is_read_as_python_reads_it(meant: dict[str, Any]) -> None
 @given(st.dictionaries(text, scalar, min_size=1, max_size=3), st.data())
 def test_python_tuples_are_lists(meant: dict[str, Any], data: st.DataObject) -> None:
     items = tuple(data.draw(st.lists(scalar, max_size=3)))
-    mended = mend_arguments(repr({"t": items, "rest": meant}))
+    written = repr({"t": items, "rest": meant})
+    assume('"' not in written or not re.search(r"\\[xU]", written))
+    assume(not re.search(r"['\"][A-Za-z]:\\[^\\]", written))
+    mended = mend_arguments(written)
     assert same(mended.value, {"t": list(items), "rest": meant})
 
 
@@ -73,9 +77,7 @@ def quoted(content: str, quote: str) -> str:
 def json5_documents(draw: st.DrawFn) -> str:
     gap = st.sampled_from(["", " ", "\n", " /* it's \" */ ", "// c, }\n", "\u00a0", "\ufeff"])
     name = st.from_regex(re.compile(r"\A[A-Za-z_$][\w$]{0,6}\Z", re.ASCII))
-    string = st.builds(quoted, text, st.sampled_from("\"'")) | st.sampled_from(
-        [r"'\x41\v\0'", "'a\\\nb'", r'"\'"']
-    )
+    string = st.builds(quoted, text, st.sampled_from("\"'")) | st.sampled_from([r"'\x41\v\0'", "'a\\\nb'"])
     numeral = st.sampled_from(
         ["0x1F", "-0xa", "+1", ".5", "5.", "-.5e3", "1e5", "0", "12345678901234567890", "1.50"]
     )
@@ -132,8 +134,12 @@ def unescaped(source: str, table: dict[str, str]) -> str:
             return chr(int(body[1:], 16)) if body[0] == "u" or "/" in table else escape[0]
         return table.get(body, escape[0])
 
-    plain = re.sub(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|[\s\S])", one, source)
-    return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return re.sub(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|[\s\S])", one, source)
+
+
+def paired(source: str) -> str:
+    """Surrogates that were escaped one by one are one character."""
+    return source.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def strings_of(node: Any) -> list[str]:
@@ -166,7 +172,6 @@ def test_every_string_of_the_output_stands_in_the_input(meant: dict[str, Any], d
         written = written[:at] + data.draw(pieces) + written[at + drop :]
     mended = mend_arguments(written)
     if mended.value is not None and "joined strings" not in mended.steps:
-        known = readings(written)
+        known = {paired(reading) for reading in readings(written)}
         for found in strings_of(mended.value):
-            found = found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-            assert any(found in reading for reading in known), (written, mended)
+            assert any(paired(found) in reading for reading in known), (written, mended)

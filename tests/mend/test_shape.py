@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from toolcalls.mend.contained import mender_of_containers
 from toolcalls.mend.shape import ShapeMended, mend_shape
 from toolcalls.tools import Tool
 
@@ -88,6 +89,12 @@ class TestContainerAsAString:
         schema = schema_of({"a": schema_of({"b": {"type": "array", "items": INTEGER}}, ["b"])}, ["a"])
         becomes({"a": '{"b": "[1, 2]"}'}, {"a": {"b": [1, 2]}}, schema)
 
+    def test_a_container_that_was_encoded_twice_is_a_container(self) -> None:
+        becomes(
+            {"v": json.dumps("[1, 2]")}, {"v": [1, 2]}, schema_of({"v": {"type": "array", "items": INTEGER}})
+        )
+        becomes({"v": json.dumps('["a"]')}, {"v": ["a"]}, schema_of({"v": STRINGS}))
+
     def test_a_string_typed_property_keeps_its_json_text(self) -> None:
         stays({"content": '[{"a": 1}]'}, schema_of({"content": STRING}, ["content"]))
 
@@ -118,8 +125,21 @@ class TestContainerAsAString:
             {"questions": "[{'q': 'Go?', 'm': True}]"}, schema, mend_text=lambda _: [{"q": "Go?", "m": True}]
         )
         assert mended.value == {"questions": [{"q": "Go?", "m": True}]}
+        assert mended.steps == ("array from a broken string at `questions`",)
         stays({"questions": "[{'q': 'Go?', 'm': True}]"}, schema, mend_text=lambda _: None)
         stays({"questions": "[{'q': 'Go?', 'm': True}]"}, schema, mend_text=lambda _: {"q": "x"})
+
+    def test_a_mender_of_objects_mends_arrays_too(self) -> None:
+        def objects(text: str) -> dict[str, Any] | None:
+            value = json.loads(text.replace("'", '"').replace(",]", "]"))
+            return value if isinstance(value, dict) else None
+
+        mend_text = mender_of_containers(objects)
+        assert mend_text("['a',]") == ["a"]
+        assert mend_text("{'a': 1}") == {"a": 1}
+        assert mend_text("['a'], 'other': ['b']") is None
+        mended = mend({"paths": "['a', 'b',]"}, schema_of({"paths": STRINGS}), mend_text=mend_text)
+        assert mended.value == {"paths": ["a", "b"]}
 
     @pytest.mark.parametrize("text", ["[x] done", "[ab]*.py", "[abc]", "{a,b}", "[draft]"])
     def test_a_glob_or_a_checkbox_is_not_an_array_however_willing_the_mender(self, text: str) -> None:
@@ -249,7 +269,30 @@ class TestSingleItemForAnArray:
         becomes({"v": 5}, {"v": [5]}, schema_of({"v": {"type": "array", "items": INTEGER}}))
         becomes({"v": True}, {"v": [True]}, schema_of({"v": {"type": "array", "items": BOOLEAN}}))
 
-    @pytest.mark.parametrize("value", ["a,b", "a, b", "a\nb", "a;b", "", "  ", "[a", "{a}"])
+    def test_in_a_list_of_lists_one_item_has_to_be_the_only_reading(self) -> None:
+        lists = schema_of({"v": {"type": "array", "items": STRINGS}})
+        becomes({"v": ["a", ["b"]]}, {"v": [["a"], ["b"]]}, lists)
+        becomes({"v": ["a"]}, {"v": [["a"]]}, lists)
+        stays({"v": ["a", "b"]}, lists)
+        stays({"v": '["a", "b"]'}, lists)
+
+    def test_what_becomes_the_item_is_mended_too(self) -> None:
+        schema = schema_of({"todos": TODOS}, ["todos"])
+        one = {"todos": [{"content": "x", "status": "pending"}]}
+        becomes({"todos": {"content": "x", "status": "Pending"}}, one, schema)
+        becomes(
+            {"todos": '{"content":"x","status":"pending"}'},
+            one,
+            schema,
+            "object from a string at `todos`",
+            "array from its only item at `todos`",
+        )
+        becomes({"v": 5.0}, {"v": [5]}, schema_of({"v": {"type": "array", "items": INTEGER}}))
+        becomes({"v": "PENDING"}, {"v": ["pending"]}, schema_of({"v": {"type": "array", "items": STATUS}}))
+
+    @pytest.mark.parametrize(
+        "value", ['"a"', "`a`", "'a'", "a,b", "a, b", "a\nb", "a;b", "", "  ", "[a", "{a}"]
+    )
     def test_text_that_may_be_several_items_or_none_stays(self, value: str) -> None:
         stays({"paths": value}, schema_of({"paths": STRINGS}))
 
@@ -276,9 +319,7 @@ class TestSingleItemForAnArray:
 
 
 class TestEnumCase:
-    @pytest.mark.parametrize(
-        "text", ["In Progress", "IN_PROGRESS", "in-progress", "inProgress", " in_progress"]
-    )
+    @pytest.mark.parametrize("text", ["In Progress", "IN_PROGRESS", "in-progress", "inProgress", " in_progress"])
     def test_the_one_member_that_matches_is_taken(self, text: str) -> None:
         becomes({"status": text}, {"status": "in_progress"}, schema_of({"status": STATUS}, ["status"]))
 
@@ -321,9 +362,7 @@ class TestOptionalNothing:
         becomes(
             {"edits": [{"old": "a", "all": None}]},
             {"edits": [{"old": "a"}]},
-            schema_of(
-                {"edits": {"type": "array", "items": schema_of({"old": STRING, "all": BOOLEAN}, ["old"])}}
-            ),
+            schema_of({"edits": {"type": "array", "items": schema_of({"old": STRING, "all": BOOLEAN}, ["old"])}}),
             "optional null dropped at `edits[0].all`",
         )
 
@@ -370,9 +409,7 @@ class TestOptionalNothing:
         becomes(
             {"file_path": "/a.md", "offset": 1, "limit": 2000, "pages": ""},
             {"file_path": "/a.md", "offset": 1, "limit": 2000},
-            schema_of(
-                {"file_path": STRING, "offset": NUMBER, "limit": NUMBER, "pages": STRING}, ["file_path"]
-            ),
+            schema_of({"file_path": STRING, "offset": NUMBER, "limit": NUMBER, "pages": STRING}, ["file_path"]),
             "optional empty string dropped at `pages`",
         )
 
@@ -537,9 +574,7 @@ class TestParameterNameDrift:
             ({"path": "x"}, schema_of({}, ["file_path"])),
         ],
     )
-    def test_without_a_single_proven_target_it_stays(
-        self, value: dict[str, Any], schema: dict[str, Any]
-    ) -> None:
+    def test_without_a_single_proven_target_it_stays(self, value: dict[str, Any], schema: dict[str, Any]) -> None:
         stays(value, schema)
 
     def test_a_key_of_another_branch_is_declared(self) -> None:
@@ -572,9 +607,7 @@ class TestNeverTouched:
         ],
     )
     def test_no_value_inside_a_string(self, text: str) -> None:
-        stays(
-            {"command": text, "other": [text]}, schema_of({"command": STRING, "other": STRINGS}, ["command"])
-        )
+        stays({"command": text, "other": [text]}, schema_of({"command": STRING, "other": STRINGS}, ["command"]))
 
     def test_extra_keys_and_missing_ones(self) -> None:
         stays(
@@ -616,12 +649,8 @@ class TestDiscriminatedUnion:
         {
             "action": {
                 "anyOf": [
-                    schema_of(
-                        {"kind": {"const": "move"}, "x": INTEGER}, ["kind", "x"], additionalProperties=False
-                    ),
-                    schema_of(
-                        {"kind": {"const": "type"}, "x": STRING}, ["kind", "x"], additionalProperties=False
-                    ),
+                    schema_of({"kind": {"const": "move"}, "x": INTEGER}, ["kind", "x"], additionalProperties=False),
+                    schema_of({"kind": {"const": "type"}, "x": STRING}, ["kind", "x"], additionalProperties=False),
                 ]
             }
         },

@@ -108,7 +108,7 @@ def test_a_single_item_in_place_of_an_array_comes_back(
 def _has_one_reading(item: Any) -> bool:
     """A string may hold a list or be a container as text; an object without a declared key proves nothing."""
     if isinstance(item, str):
-        return bool(item.strip()) and not set(item) & set(",;\n\r\t") and item.lstrip()[0] not in "[{"
+        return bool(item.strip()) and not set(item) & set(",;\n\r\t") and item.lstrip()[0] not in "[{\"'`"
     return not isinstance(item, dict) or any(key not in ("undeclared", "x.y") for key in item)
 
 
@@ -118,9 +118,7 @@ def test_an_enum_member_in_another_case_comes_back(
     call: tuple[dict[str, Any], dict[str, Any]], data: st.DataObject
 ) -> None:
     schema, value = call
-    place = pick(
-        data, [p for p in places(schema, value, schema) if "enum" in p.schema and p.value is not None]
-    )
+    place = pick(data, [p for p in places(schema, value, schema) if "enum" in p.schema and p.value is not None])
     change = data.draw(st.sampled_from([str.upper, str.title, lambda s: s.replace("_", " "), _spaced]))
     damaged = change(place.value)
     assume(damaged not in place.schema["enum"])
@@ -210,9 +208,7 @@ def test_dotted_keys_come_back(call: tuple[dict[str, Any], dict[str, Any]], data
 
 @SETTINGS
 @given(calls(), st.data())
-def test_wrapped_arguments_come_back(
-    call: tuple[dict[str, Any], dict[str, Any]], data: st.DataObject
-) -> None:
+def test_wrapped_arguments_come_back(call: tuple[dict[str, Any], dict[str, Any]], data: st.DataObject) -> None:
     schema, value = call
     key = data.draw(st.sampled_from(["arguments", "input", "parameters", "args", "raw_arguments"]))
     damaged: Any = {key: json.dumps(value) if data.draw(st.booleans()) else value}

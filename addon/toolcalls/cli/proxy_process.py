@@ -17,6 +17,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "toolfix.py"
 """The addon beside the engine: in a clone `addon/toolfix.py`, in an installation the module `toolfix`."""
 
 _LISTENING = re.compile(r"listening at \S*?:(\d+)")
+_STARTUP_ERROR = re.compile(r"error in script|Errors? logged during startup|: say |cannot be written")
 _GRACE = 0.2
 _MITMDUMP = "from mitmproxy.tools.main import mitmdump; mitmdump()"
 
@@ -89,9 +90,9 @@ class ProxyProcess:
                 raise ProxyFailed(self.output)
             time.sleep(0.02)
         self.port = int(found[1])
-        # mitmdump says that it listens before it finds out that a script or an option is wrong.
+        # mitmdump says that it listens before it finds out that a script or an option is wrong, and then ends.
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_GRACE)
+            self._process.wait(timeout if _STARTUP_ERROR.search(self.output) else _GRACE)
             self.stop()
             raise ProxyFailed(self.output)
 

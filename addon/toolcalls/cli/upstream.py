@@ -34,7 +34,10 @@ class Seen:
 
 @dataclass(slots=True)
 class Play:
-    """An answer: chunks in order. `breaks` closes the connection in the middle of the body."""
+    """An answer: chunks in order. `breaks` closes the connection in the middle of the body.
+
+    A body of HTTP/1.1 is chunked, unless `content_length` is given or it ends with the connection (`until_close`).
+    """
 
     chunks: Iterable[bytes]
     status: int = 200
@@ -42,6 +45,7 @@ class Play:
     breaks: bool = False
     pause: float = 0.0
     content_length: int | None = None
+    until_close: bool = False
 
 
 Handler = Callable[[Seen], Play]
@@ -68,8 +72,11 @@ def recordings_by_path(recordings: Iterable[Recording]) -> Handler:
 class Upstream:
     """`with Upstream(handler) as upstream:` listens on a free loopback port until the block is left."""
 
-    def __init__(self, handler: Handler, certificate: Path | None = None, *, http2: bool = True) -> None:
+    def __init__(
+        self, handler: Handler, certificate: Path | None = None, *, http2: bool = True, host: str = "127.0.0.1"
+    ) -> None:
         self._handler = handler
+        self._host = host
         self._context: ssl.SSLContext | None = None
         if certificate is not None:
             self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -99,7 +106,7 @@ class Upstream:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         server = self._loop.run_until_complete(
-            asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._context, limit=2**26)
+            asyncio.start_server(self._serve, self._host, 0, ssl=self._context, limit=2**26)
         )
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()
@@ -137,22 +144,24 @@ class Upstream:
         else:
             body = await reader.readexactly(int(headers.get("content-length", "0")))
         play = self.answer(Seen(method, path, headers, body, version))
-        length = play.content_length
-        framing = "transfer-encoding: chunked" if length is None else f"content-length: {length}"
+        chunked = play.content_length is None and not play.until_close
+        framing = "transfer-encoding: chunked" if chunked else f"content-length: {play.content_length}"
+        framing = "connection: close" if play.until_close else framing
         fields = "".join(f"{name}: {value}\r\n" for name, value in play.headers.items())
         writer.write(f"HTTP/1.1 {play.status} OK\r\n{fields}{framing}\r\n\r\n".encode("latin-1"))
         for chunk in play.chunks:
-            writer.write(chunk if length is not None else b"%x\r\n%b\r\n" % (len(chunk), chunk))
+            if chunk:  # An empty one would end a chunked body.
+                writer.write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if chunked else chunk)
             await writer.drain()
             await asyncio.sleep(play.pause)
         if play.breaks:
             transport = writer.transport
             transport.abort()
             return False
-        if length is None:
+        if chunked:
             writer.write(b"0\r\n\r\n")
         await writer.drain()
-        return True
+        return not play.until_close
 
 
 async def _read_chunked(reader: asyncio.StreamReader) -> bytes:

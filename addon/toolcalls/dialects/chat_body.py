@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..calls import Outcome
 from ..mend.arguments import Finish
 from ..mend.call import Mender
 from ..policy import Policy
 from ..request import Question
 from . import payload
-from .chat_calls import NEEDS_CALLS, Json, fragments_of, mend_slot, says_something, true_reason, written_call
+from .chat_calls import (
+    NEEDS_CALLS,
+    Json,
+    fragments_of,
+    mend_slot,
+    same_call,
+    says_something,
+    true_reason,
+    written_call,
+)
+from .prose import search, searches
 from .slots import Slot
 
 
@@ -49,21 +60,25 @@ def _merge_choices(choices: list[Any]) -> bool:
 def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy, mender: Mender) -> None:
     fragments, legacy = fragments_of(message)
     reason = choice.get("finish_reason")
-    calls: list[Json] = []
-    notes: list[str] = []
-    for fragment in fragments:
-        if fragment.empty:
-            continue
-        slot = Slot(fragment.id, [fragment.name] if fragment.name else [], [fragment.arguments], fragment.extra)
-        outcome = mend_slot(slot, question.tools, mender, Finish.of(reason))
-        if outcome.dropped:
-            notes.append(outcome.note)
-        else:
-            calls.append(written_call(mender.ids.unique(slot.id), slot, outcome))
-    if not fragments and reason not in NEEDS_CALLS:
+    finish = Finish.of(reason)
+    slots = [
+        Slot(fragment.id, [fragment.name] if fragment.name else [], [fragment.arguments], fragment.extra)
+        for fragment in fragments
+        if not fragment.empty
+    ]
+    structured = len(slots)
+    content = message.get("content")
+    if isinstance(content, str) and searches(question.tools, policy):
+        said = search(content, question.tools, policy, finished=finish is not Finish.CUT)
+        slots += [Slot(names=[call.name], fragments=[call.arguments], found=True) for call in said.calls]
+        content = said.text
+    if not slots and not fragments and reason not in NEEDS_CALLS:
         return
+    calls, notes = _mend_slots(slots, question, mender, finish)
     legacy = legacy and question.legacy_functions
     choice["finish_reason"] = true_reason(reason, calls=bool(calls), legacy=legacy)
+    if len(slots) > structured:
+        message["content"] = content
     if legacy and calls:
         message["function_call"] = calls[0]["function"]
     elif calls:
@@ -75,6 +90,26 @@ def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy
         message["content"] = message.get("content") or "\n".join(filter(None, notes)) or None
     if calls and (policy.null_content or not message.get("content")):
         message["content"] = None
+
+
+def _mend_slots(
+    slots: list[Slot], question: Question, mender: Mender, finish: Finish
+) -> tuple[list[Json], list[str]]:
+    """The calls that go out, and what is to be said of those that were dropped."""
+    calls: list[Json] = []
+    notes: list[str] = []
+    told: list[Outcome] = []
+    for slot in slots:
+        if slot.found and any(same_call(slot, outcome) for outcome in told):
+            continue
+        ending = Finish.COMPLETE if slot.found else finish
+        outcome = mend_slot(slot, question.tools, mender, ending)
+        told.append(outcome)
+        if outcome.dropped:
+            notes.append(outcome.note)
+        else:
+            calls.append(written_call(mender.ids.unique(slot.id), slot, outcome))
+    return calls, notes
 
 
 def _in_their_order(originals: Any, calls: list[Json]) -> list[Json]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..calls import Outcome
-from ..mend.arguments import Finish
+from ..mend.arguments import Finish, mend_arguments
 from ..mend.call import Mender
 from ..tools import Tools
 from . import payload
@@ -77,3 +77,12 @@ def written_call(identity: str, slot: Slot, outcome: Outcome) -> Json:
 
 def says_something(delta: Json) -> bool:
     return any(value for key, value in delta.items() if key not in ("role", "index", "type"))
+
+
+def same_call(found: Slot, outcome: Outcome) -> bool:
+    """A structured call that repeats the one in the text wins."""
+    return found.name == outcome.name and _value(found.arguments) == _value(outcome.arguments)
+
+
+def _value(arguments: str) -> Any:
+    return mend_arguments(arguments, Finish.COMPLETE).value

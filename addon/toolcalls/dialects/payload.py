@@ -8,6 +8,7 @@ from typing import Any
 from ..mend.arguments import Finish, mend_arguments
 
 _GLUE = "data: {"
+_CLOSED = "missing closing bracket"
 
 
 def read_strict(text: str | bytes) -> Any:
@@ -25,7 +26,9 @@ def read_broken(text: str) -> dict[str, Any] | None:
         glued = read_strict(text[text.rindex(_GLUE) + len(_GLUE) - 1 :])
         if isinstance(glued, dict):
             return glued
-    return mend_arguments(text, Finish.COMPLETE).value
+    mended = mend_arguments(text, Finish.CUT)
+    # A frame that was cut off by the end of the connection is no frame: it passes as it came.
+    return None if _CLOSED in mended.steps else mended.value
 
 
 def write(value: Any) -> str:

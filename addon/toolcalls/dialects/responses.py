@@ -66,7 +66,7 @@ class Responses:
         return self._held.gathers(block)
 
     def read(self, event: Event) -> Answer:
-        if self._over or self._speech.passes_unread(event.raw):
+        if self._over:
             return PASS
         data = event.data or ""
         if event.type == _FRAGMENT and (hold := self._held.gathers(event.raw)) is not None:

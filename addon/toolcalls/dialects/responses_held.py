@@ -269,9 +269,7 @@ class Held:
             raw = freeform_input(text, finish)
             if raw is None and not whole(text):
                 reason = "the input of the freeform tool was cut off or has no one reading"
-                outcome = self._mender.refuse(
-                    name, text, reason, namespace=namespace, steps=steps, before_error=before_error
-                )
+                outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error)
                 return outcome, FUNCTION
             if raw is not None:
                 steps += (RETYPED,)

@@ -38,6 +38,8 @@ class Fragment:
 class Slot(Gathering):
     """A call with its own look at whether its arguments are whole, advanced only over new fragments."""
 
+    found: bool = False
+    """The call was written as text and is whole, however the answer ended."""
     looked: int = 0
     depth: int = 0
     in_string: bool = False
@@ -70,9 +72,10 @@ class Slots:
         self._by_id: dict[str, Slot] = {}
         self._by_index: dict[int, Slot] = {}
 
-    def add(self, fragment: Fragment) -> None:
+    def add(self, fragment: Fragment) -> Slot | None:
+        """Take a fragment; the call that it belongs to, or None when it says nothing."""
         if fragment.empty:
-            return
+            return None
         slot = self._find(fragment) or self._open()
         if fragment.index is not None:
             self._by_index[fragment.index] = slot
@@ -84,6 +87,11 @@ class Slots:
         if fragment.arguments:
             slot.fragments.append(fragment.arguments)
         slot.extra.update(fragment.extra)
+        return slot
+
+    def add_found(self, name: str, arguments: str) -> None:
+        """A whole call that was written as text."""
+        self.slots.append(Slot(names=[name], fragments=[arguments], found=True))
 
     def take(self) -> list[Slot]:
         """Hand out the calls, phantom slots left out and strays joined to the call they belong to."""
@@ -91,7 +99,7 @@ class Slots:
         for slot in self.slots:
             if slot.empty:
                 continue
-            if calls and not slot.id and not slot.names and _continues(calls[-1], slot):
+            if calls and not slot.id and not slot.names and not calls[-1].found and _continues(calls[-1], slot):
                 calls[-1].fragments += slot.fragments
             else:
                 calls.append(slot)

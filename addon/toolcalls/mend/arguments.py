@@ -25,8 +25,8 @@ from .strict import kind, read, scan_string, write
 __all__ = ["Finish", "Mended", "mend_arguments"]
 
 MAX_LEVELS = 3
-# Taking out trailing commas by pattern costs about 80 µs a KB of small items; longer text is left to the grammar,
-# which reads long strings as fast and refuses what has too many parts.
+# Taking out trailing commas by pattern costs about 80 µs a KB of small items; longer text is left to the
+# grammar, which reads long strings as fast and refuses what has too many parts.
 MAX_REWRITTEN = 128 * 1024
 
 Status = Literal["valid", "repaired", "refused"]
@@ -115,6 +115,7 @@ _ANY_QUOTE = re.compile("[\"'“”‘’]")
 _ENTITY_QUOTED = re.compile(r"\s*\{\s*&(?:quot|#34|#x22|apos|#39);")
 _LIKE_AN_OBJECT = re.compile(rf"[\s{chars.INVISIBLE}]*+(?:[{{｛\"'`]|\\\")")
 _ESCAPED_BRACE = re.compile(r"\s*\"?\s*[{｛](?:\s|\\[nrt])*\\+\"")
+_ESCAPED_TEXT = re.compile(r"\\[^\"]")
 _BRACELESS = re.compile(r"\s*\"(?:[^\"\\]|\\.){0,200}+\"\s*:")
 
 
@@ -178,14 +179,22 @@ def _unescaped(text: str) -> str | None:
         whole, end = scan_string(f'{body}"', 0)
     except json.JSONDecodeError:
         whole, end = "", -1
-    if end == len(body) + 1:
-        return whole
     quotes_only = body.replace('\\"', '"')
-    try:
-        read(quotes_only, control_characters=True)
-    except json.JSONDecodeError:
-        return None
-    return quotes_only
+    if end == len(body) + 1:
+        return _once_or_twice(whole, quotes_only)
+    value = _strict(quotes_only, control_characters=True)
+    return quotes_only if isinstance(value, dict) or _ESCAPED_BRACE.match(quotes_only) else None
+
+
+def _once_or_twice(whole: str, quotes_only: str) -> str:
+    """Which of the two escapings it was: the one that leaves JSON, or both times the whole."""
+    if whole == quotes_only or isinstance(_strict(whole), dict):
+        return whole
+    if isinstance(_strict(quotes_only), dict):
+        return quotes_only
+    if chars.control.search(whole) and _ESCAPED_TEXT.search(whole):
+        raise Refusal("the arguments are escaped, partly once and partly twice")
+    return whole
 
 
 def _without_braces(text: str, policy: Policy) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from ..policy import Policy
 from ..tools import Tool, Tools
 from . import preflight
 from .arguments import Finish, Mended, mend_arguments
+from .contained import mender_of_containers
 from .continuation import continued
 from .names import NameMended, mend_name
 from .shape import mend_shape
@@ -54,21 +55,11 @@ class Mender:
         return outcome
 
     def refuse(
-        self,
-        name: str,
-        arguments: str,
-        reason: str,
-        *,
-        namespace: str | None = None,
-        steps: tuple[str, ...] = (),
-        before_error: bool = False,
+        self, name: str, arguments: str, reason: str, *, steps: tuple[str, ...] = (), before_error: bool = False
     ) -> Outcome:
         """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
-        came = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
-        if before_error:
-            outcome = replace(came, arguments="", dropped=True)
-        else:
-            outcome = self._refuse(came, self._tools.get(name, namespace), reason)
+        came = Outcome("refused", name, "", name, arguments, steps, reason, dropped=True)
+        outcome = came if before_error else self._refuse(replace(came, dropped=False), self._tools.get(name), reason)
         self._report(outcome)
         return outcome
 
@@ -108,8 +99,8 @@ class Mender:
             return Outcome("refused", name, sent, name, arguments, steps, reason, dropped=True)
         if self._policy.fallback == "original":
             return Outcome("refused", name, arguments, name, arguments, steps, reason)
-        # Nothing at all would be read as `{}`.
-        kept = sent if sent.strip() else sent + "{"
+        # Nothing at all would be read as `{}`, and a whole object as the call.
+        kept = sent if sent.strip() and not sent.rstrip().endswith("}") else sent + "{"
         return Outcome("refused", name, kept, name, arguments, steps, reason)
 
     def _mend(
@@ -140,6 +131,8 @@ class Mender:
 
     def _mend_arguments(self, came: Outcome, arguments: str, finish: Finish, tool: Tool | None) -> Outcome:
         mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
+        if mended.text is None and tool is not None:
+            mended = _with_first_fragment(arguments, tool) or mended
         steps = (*came.steps, *mended.steps)
         if mended.text is None or mended.value is None:
             return self._refuse(replace(came, steps=steps), tool, mended.reason)
@@ -180,8 +173,8 @@ class Mender:
         sentence = preflight.not_a_name_sentence(came.received_name)
         if self._invalid_tool() is not None:
             return self._to_invalid(came, sentence, mend_arguments(came.received_arguments).value)
-        reason = sentence.rstrip(".")
-        return replace(came, status="refused", arguments="", steps=(*came.steps, "dropped"), reason=reason, dropped=True)
+        dropped = replace(came, status="refused", arguments="", reason=sentence.rstrip("."), dropped=True)
+        return replace(dropped, steps=(*came.steps, "dropped"))
 
     def _to_invalid(self, came: Outcome, sentence: str, value: dict[str, Any] | None) -> Outcome:
         received = came.received_arguments if value is None else value
@@ -197,9 +190,20 @@ class Mender:
         return preflight.invalid_tool(self._policy.invalid_tool, self._tools)
 
 
-def _container(text: str) -> Any | None:
-    """The list or object that a text inside the arguments holds, mended where that has one reading."""
-    mended: Mended = mend_arguments(f'{{"":{text}}}', Finish.CUT)
-    if mended.value is None or list(mended.value) != [""] or not _GUESSED.isdisjoint(mended.steps):
+def _object_in(text: str) -> dict[str, Any] | None:
+    """The object that a text inside the arguments holds, mended where that has one reading."""
+    mended = mend_arguments(text, Finish.CUT)
+    return mended.value if _GUESSED.isdisjoint(mended.steps) else None
+
+
+_container = mender_of_containers(_object_in)
+
+
+def _with_first_fragment(arguments: str, tool: Tool) -> Mended | None:
+    """`command": "ls"}`: the first fragment was lost, and the declared properties prove what it was."""
+    if not arguments.rstrip().endswith("}") or tool.view is None:
         return None
-    return mended.value[""]
+    mended = mend_arguments('{"' + arguments, Finish.CUT)
+    if mended.status != "valid" or not mended.value or not set(mended.value) <= set(tool.view.properties):
+        return None
+    return replace(mended, text=write(mended.value), steps=("lost beginning",))

@@ -53,6 +53,7 @@ comment = re.compile(
     r"//[^\n\r\u2028\u2029]*+(?=[\n\r\u2028\u2029])|#[^\n\r]*+(?=[\n\r])|/\*(?:[^*]|\*(?!/))*+\*/"
 )
 invisible = re.compile(rf"[^ \t\r\n\S]|[{INVISIBLE}]")
+control = re.compile(r"[\x00-\x1f]")
 line_break = re.compile(r"[\n\r]")
 
 # A key without quotes: an identifier, as JSON5 has it, or an option name (`-n`, `head-limit`).
@@ -65,6 +66,7 @@ _QUOTED_KEY = (
     r"|「[^」]{0,200}+」|『[^』]{0,200}+』|«[^»]{0,200}+»|＂[^＂]{0,200}+＂|＇[^＇]{0,200}+＇|`[^`]{0,200}+`)"
 )
 _KEY = rf"(?:{_QUOTED_KEY}|{_NAME}){_GAP}[{COLONS}]"
+_CUT_KEY = rf"(?:\"[^\"]{{0,200}}+\"?+|'[^']{{0,200}}+'?+|{_NAME}){_BLANK}*+\Z"
 _CLOSE = r"[}｝\]］]"
 _VALUE = rf"(?:[{QUOTES}{{｛\[［(（\d.+\-]|[rRbBuU]{{1,2}}['\"]|(?i:true|false|null|none)\b)"
 
@@ -76,25 +78,31 @@ colon_follows = re.compile(rf"{_GAP}[{COLONS}]")
 # needs a key behind it, or else every comma in prose would end a string; a lost comma is seen by the quoted
 # key, or by a key on the next line.
 after_value_in_object = re.compile(
-    rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_KEY}|[}}｝{COMMAS}]|\Z)"
+    rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_KEY}|{_CUT_KEY}|[}}｝{COMMAS}]|\Z)"
     rf"|[}}｝]|\Z|[\]］]{_GAP}(?:{_CLOSE}|[{COMMAS}]|\Z)"
     rf"|{_QUOTED_KEY}{_GAP}[{COLONS}])"
     rf"|[^\S\n]*+\n{_BLANK}*+{_NAME}{_BLANK}*+[{COLONS}]"
 )
-after_value_in_array = re.compile(rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_VALUE}|{_CLOSE}|\Z)|{_CLOSE}|\"|\Z)")
+after_value_in_array = re.compile(
+    rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_VALUE}|{_CLOSE}|\Z)|{_CLOSE}|\Z)|{_BLANK}++\""
+)
 after_value_in_tuple = re.compile(rf"{_GAP}(?:[{COMMAS})）]|{_VALUE}|\Z)")
 
 # Pairs and items that need no mending but of their quotes. What follows is checked as for any string.
 _S = r"[ \t\r\n]*+"
 _PLAIN_STRING = r"([\"'])([^\"'\\\x00-\x1f]*+)"
-_PLAIN_WORD = r"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)|(true|false|null)"
+_PLAIN_WORD = (
+    r"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)|(true|false|null|True|False|None)\b"
+)
 plain_pair = re.compile(
     rf"{_S}{_PLAIN_STRING}\1{_S}:{_S}(?:{_PLAIN_STRING}\3|{_PLAIN_WORD}){_S}"
     rf"(?=}}|,{_S}(?:}}|(?:\"[^\"\\]{{0,200}}+\"|'[^'\\]{{0,200}}+'){_S}:))"
 )
-plain_item = re.compile(rf"{_S}(?:{_PLAIN_STRING}\1|{_PLAIN_WORD}){_S}(?=\]|,{_S}[\]\"'{{\[\d\-tfnTFN])")
+plain_item = re.compile(
+    rf"{_S}(?:{_PLAIN_STRING}(?<![(\[{{=])\1|{_PLAIN_WORD}){_S}(?=\]|,{_S}[\]\"'{{\[\d\-tfnTFN])"
+)
 comma_before_pair = re.compile(rf"{_S},(?={_S}[\"'])")
-comma_before_item = re.compile(rf"{_S},(?={_S}[\"'\d\-tfn])")
+comma_before_item = re.compile(rf"{_S},(?={_S}[\"'\d\-tfnTFN])")
 
 plain_object_end = re.compile(rf"{_S}(,?){_S}}}")
 plain_array_end = re.compile(rf"{_S}(,?){_S}\]")

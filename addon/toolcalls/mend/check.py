@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolcalls.mend.schema import ARRAY, FRACTION, INTEGER, OBJECT, STRING, Node, equality_key, type_of
+from toolcalls.mend.node import ARRAY, FRACTION, INTEGER, OBJECT, STRING, Node, equality_key, type_of
 
-_MAX_DEPTH = 100
+_MAX_DEPTH = 80
 _CONTAINERS = frozenset({ARRAY, OBJECT})
 _MAX_UNIQUE = 2_000
 

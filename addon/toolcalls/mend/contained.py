@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 MendText = Callable[[str], Any]
 """Text → the decoded dict or list, or None when it is refused."""
 
 _CLOSERS = ("]", "}")
+_HOLDER = "toolfix: the container in a string"
+
+
+class Contained(NamedTuple):
+    value: Any
+    """A dict or a list."""
+    broken: bool = False
+    """The text was not strict JSON."""
 
 
 def strict_text(text: str) -> Any | None:
@@ -31,28 +39,50 @@ def strict_text(text: str) -> Any | None:
     return value if isinstance(value, (dict, list)) else None
 
 
-def container_in(text: str, mend_text: MendText) -> Any | None:
+def mender_of_containers(mend_object: Callable[[str], dict[str, Any] | None]) -> MendText:
+    """From a mender of objects one of containers: an array is read as the only value of an object."""
+
+    def mend(text: str) -> Any | None:
+        if text.startswith("{"):
+            return mend_object(text)
+        holder = mend_object(f'{{"{_HOLDER}": {text}}}')
+        return holder[_HOLDER] if holder is not None and list(holder) == [_HOLDER] else None
+
+    return mend
+
+
+def container_in(text: str, mend_text: MendText) -> Contained | None:
     """The container that a string holds, when the string holds nothing else."""
-    stripped = text.strip()
-    if not stripped.startswith(("[", "{")):
-        return None
+    stripped = _decoded_once_more(text.strip())
     strict = strict_text(stripped)
     if strict is not None:
         # The callable may keep more of the numbers than we do; it may not read anything else.
         value = mend_text(stripped)
-        return value if isinstance(value, type(strict)) and value == strict else strict
-    if not stripped.endswith(_CLOSERS) or _repeats_a_key(stripped):
+        same = isinstance(value, type(strict)) and value == strict
+        return Contained(value if same else strict)
+    if not stripped.startswith(("[", "{")) or not stripped.endswith(_CLOSERS) or _repeats_a_key(stripped):
         return None
     value = mend_text(stripped)
     if not isinstance(value, (dict, list)) or isinstance(value, list) != stripped.startswith("["):
         return None
     if "'" not in stripped and '"' not in stripped and _has_string(value):
         return None
-    return value
+    return Contained(value, broken=True)
 
 
 def looks_like_container(text: str) -> bool:
-    return text.lstrip().startswith(("[", "{"))
+    return _decoded_once_more(text.strip()).startswith(("[", "{"))
+
+
+def _decoded_once_more(text: str) -> str:
+    """The text inside a JSON string, for a container that was encoded twice."""
+    if not text.startswith('"') or not text.endswith(('}"', ']"')):
+        return text
+    try:
+        inner = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return inner.strip() if isinstance(inner, str) else text
 
 
 def _finite(token: str) -> float:

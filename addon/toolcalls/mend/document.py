@@ -17,6 +17,7 @@ from .grammar import read_object
 from .refusal import Refusal
 from .source import Source
 from .strict import read_prefix, write
+from .strings import OTHER_LANGUAGES
 
 MAX_OBJECTS = 16
 
@@ -25,6 +26,7 @@ _OPEN_BEFORE_OBJECT = re.compile(r"[\[［,，]\s*\Z")
 _ONLY_BRACES = re.compile(r"\s*[{｛]\s*\Z")
 _NOTHING = re.compile(r"(?:null|None)?\Z")
 _QUOTE_AT_END = re.compile(r"[\"'”’`]\s*\Z")
+_CLOSING = re.compile(r"[}\]｝］]")
 _ENDS_OPEN = re.compile(r"[\s(\[{=,:<>|&+\\\-]\Z")
 
 
@@ -46,6 +48,8 @@ def read_document(s: Source) -> dict[str, Any]:
     _check_behind(s, found[-1])
     if s.guessed and s.doubts:
         raise Refusal(f"quotes that are not escaped and {next(iter(s.doubts))} cannot be told apart")
+    if s.literal_codes and not s.steps.keys().isdisjoint(OTHER_LANGUAGES):
+        raise Refusal("escapes of JavaScript or Python in a JSON string have two readings")
     return _one_of(s, found)
 
 
@@ -140,8 +144,10 @@ def _check_behind(s: Source, value: dict[str, Any]) -> None:
     quotes = sum(ends.count(quote) for quote in "\"'”’")
     if quotes > 1 or (quotes and (s.doubts or not _ends_like_whole(value, ends))):
         raise Refusal("quotes follow the object; a text in it may not end where it seems to")
-    if ends.strip(" \t\r\n`"):
+    if _CLOSING.search(ends):
         s.step("extra closing bracket")
+    elif quotes or ends.strip(" \t\r\n`"):
+        s.step("text around the object")
     if not behind:
         if "`" in ends:
             s.step("code fence")

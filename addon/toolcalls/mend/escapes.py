@@ -13,17 +13,22 @@ import re
 from .refusal import Refusal
 from .strict import scan_string
 
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|0(?![0-9])|\r\n|[\s\S])")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|0[0-9]{1,2}|\r\n|[\s\S])")
 _JSON_OR_APOSTROPHE = re.compile(r"[^\\]*+(?:\\(?:[\"'\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
 
 _JSON = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 # Known to JSON5 and Python as well. `\a` and octal stay unknown: `\alpha` and `\1` are meant literally.
 _MORE = {"'": "'", "v": "\v", "0": "\0", "\n": "", "\r": "", "\r\n": "", "\u2028": "", "\u2029": ""}
 _KNOWN = _JSON | _MORE
+# Those of them that stand for a character: in a JSON string they are code whose backslash was not doubled.
+_CODES = frozenset("v0xU")
 _CONTINUATIONS = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
 # What is still an escape in a string that has an unknown one.
 _TRUSTED = {'"', "\\", "'", "n", "r", "t"}
 
+# `it\\'s` is an apostrophe that was escaped for nothing; `'\\''` is how a shell writes one.
+_NOT_IN_A_WORD = re.compile(r"(?<![A-Za-z])\\'|\\'(?![A-Za-z])")
+_SHELL_APOSTROPHE = re.compile(r"'\\''")
 _DRIVE_PATH = re.compile(r"[A-Za-z]:(?:\\[^\\/:*?\"<>|\x00-\x1f]+)+\\?")
 _DRIVE_INSIDE = re.compile(r"(?<![A-Za-z])[A-Za-z]:(?:\\[^\\\s\"'<>|*?:]+)+")
 _RELATIVE_PATH = re.compile(r"[\w.~@%\-]*(?:\\[\w.~@%\-]+)+\\?")
@@ -35,8 +40,11 @@ _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 drive_in_text = re.compile(r'"[A-Za-z]:\\[^\\"]')
 
 
-def decode(raw: str, quote: str, *, bare_quotes: bool = True) -> tuple[str, bool]:
-    """The meaning of `raw`, and whether any escape in it was not JSON's."""
+def decode(raw: str, quote: str, *, bare_quotes: bool = True, as_json: bool = False) -> tuple[str, bool]:
+    """The meaning of `raw`, and whether any escape in it was not JSON's.
+
+    `bare_quotes`: quotes may stand in `raw` unescaped. `as_json`: its author writes JSON, not JavaScript.
+    """
     if "\\" not in raw:
         return raw, False
     if _DRIVE_PATH.fullmatch(raw):
@@ -45,7 +53,7 @@ def decode(raw: str, quote: str, *, bare_quotes: bool = True) -> tuple[str, bool
         if quote == '"' and not bare_quotes:
             return scan_string(f'"{raw}"', 1)[0], False
         return scan_string(_as_json(raw), 1)[0], False
-    return _decode_walking(raw.replace(r"\`", "`") if quote == "`" else raw, quote)
+    return _decode_walking(raw.replace(r"\`", "`") if quote == "`" else raw, quote, as_json)
 
 
 def _as_json(raw: str) -> str:
@@ -64,13 +72,14 @@ def _as_json(raw: str) -> str:
     return f'"{raw}"'
 
 
-def _decode_walking(raw: str, quote: str) -> tuple[str, bool]:
+def _decode_walking(raw: str, quote: str, as_json: bool) -> tuple[str, bool]:
     escapes = set(_ESCAPE.findall(raw))
-    if any(e not in _KNOWN and (len(e) == 1 or e[0] not in "uxU") for e in escapes):
+    unknown = any(e not in _KNOWN and (len(e) == 1 or e[0] not in "uxU") for e in escapes)
+    if unknown or (as_json and any(e[0] in _CODES for e in escapes)):
         return _decode_literally(raw, quote, escapes), True
     if escapes & _CONTINUATIONS and _RAW_LINE_BREAK.search(raw):
         raise Refusal("a backslash before a line break may be text or a continued line")
-    if quote != "'" and "'\\''" in raw:
+    if quote != "'" and (_NOT_IN_A_WORD if as_json else _SHELL_APOSTROPHE).search(raw):
         raise Refusal("a backslash before an apostrophe may be text or an escape")
     return _pairs(_ESCAPE.sub(_known, raw)), True
 

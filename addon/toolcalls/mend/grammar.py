@@ -33,7 +33,7 @@ def read_object(s: Source) -> dict[str, Any]:
         comma = bool(pairs) and _commas(s, char)
         char = s.skip() if comma else char
         if not char:
-            _end_of_text(s, comma, after_word)
+            _end_of_text(s, comma or not pairs, after_word)
             break
         if char in chars.CLOSE_OBJECT:
             s.structure(char)
@@ -73,7 +73,7 @@ def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
         key_quote, key, quote, string, number, literal = found.group(1, 2, 3, 4, 5, 6)
         if key_quote == "'" or quote == "'":
             s.step("single quotes")
-        pairs[key] = string if quote else _plain_word(number, literal)
+        pairs[key] = string if quote else _plain_word(s, number, literal)
         s.key = key
         s.pos = pos = found.end()
         if text[pos] != ",":
@@ -94,7 +94,7 @@ def _plain_items(s: Source, items: list[Any]) -> None:
         quote, string, number, literal = found.group(1, 2, 3, 4)
         if quote == "'":
             s.step("single quotes")
-        items.append(string if quote else _plain_word(number, literal))
+        items.append(string if quote else _plain_word(s, number, literal))
         s.pos = pos = found.end()
         if text[pos] != ",":
             return
@@ -111,8 +111,10 @@ def _plain_end(s: Source, pattern: re.Pattern[str], filled: bool) -> bool:
     return True
 
 
-def _plain_word(number: str, literal: str | None) -> Any:
+def _plain_word(s: Source, number: str, literal: str | None) -> Any:
     if literal:
+        if literal in _PYTHON_CONSTANTS:
+            s.step("Python literals")
         return LITERALS[literal]
     return exact_int(number) if number.isdecimal() else read_number(number)[0]
 
@@ -162,7 +164,7 @@ def read_array(s: Source) -> list[Any]:
         if not comma and items and _comma(s, char):
             comma, char = True, s.skip()
         if not char:
-            _end_of_text(s, comma, after_word)
+            _end_of_text(s, comma or not items, after_word)
             break
         if char in chars.CLOSE_ARRAY:
             s.structure(char)
@@ -318,8 +320,9 @@ def _after_word(s: Source) -> bool:
     return s.text[s.pos - 1].isalnum() or s.text[s.pos - 1] in "._"
 
 
-def _end_of_text(s: Source, comma: bool, after_word: bool) -> None:
-    if comma and not s.complete:
+def _end_of_text(s: Source, more_to_come: bool, after_word: bool) -> None:
+    """Behind a comma or an opening bracket something is missing; behind a value only brackets are."""
+    if more_to_come and not s.complete:
         raise s.cut()
     s.unclosed(after_word=after_word)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolcalls.mend.fold import fold
-from toolcalls.mend.schema import OBJECT, Node
+from toolcalls.mend.node import OBJECT, Node
 from toolcalls.mend.synonyms import ROWS, WRAPPERS
 from toolcalls.mend.views import View, view_of
 

@@ -7,13 +7,11 @@ admits it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
-from toolcalls.mend.contained import looks_like_container
 from toolcalls.mend.fold import fold_value
-from toolcalls.mend.schema import ARRAY, BOOLEAN, EVERY_TYPE, FRACTION, INTEGER, OBJECT, STRING, type_of
+from toolcalls.mend.node import ARRAY, BOOLEAN, EVERY_TYPE, FRACTION, INTEGER, OBJECT, STRING, type_of
 from toolcalls.mend.views import View, view_of
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?")
@@ -76,10 +74,8 @@ def integer_in(view: View, value: float) -> int | None:
     return int(value)
 
 
-def list_of_one(
-    view: View, value: Any, key: str | None, fits: Callable[[View, Any], bool]
-) -> list[Any] | None:
-    """The value as the only item, where its type is declared for the items and for nothing else here."""
+def only_item(view: View, value: Any, key: str | None) -> View | None:
+    """The place of the items, where a value's type is declared for them and for nothing else here."""
     if ARRAY not in view.types or value is None or isinstance(value, list):
         return None
     kind = type_of(value)
@@ -95,11 +91,11 @@ def list_of_one(
         branches = [view_of(branch) for union in item.unions for branch in union]
         if not any(name in place.properties for place in (item, *branches) for name in value):
             return None
-    return [value] if fits(item, value) else None
+    return item
 
 
 def _is_one_item(text: str, key: str | None) -> bool:
-    if not text.strip() or looks_like_container(text) or _LIST_LIKE.search(text):
+    if not text.strip() or text.lstrip()[0] in "[{\"'`" or _LIST_LIKE.search(text):
         return False
     return not (key in _ARGV and len(text.split()) > 1)
 

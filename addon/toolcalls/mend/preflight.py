@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolcalls.mend.schema import Node
+from toolcalls.mend.node import Node
 from toolcalls.tools import Tool, Tools
 
 INVALID = "invalid"

@@ -16,8 +16,8 @@ from typing import Any
 from toolcalls.mend.check import Check, Exhausted
 from toolcalls.mend.contained import MendText, container_in, looks_like_container, strict_text
 from toolcalls.mend.keys import dotted, drifted, nested, renamed, wrapper_key
-from toolcalls.mend.places import admits_free_strings, integer_in, list_of_one, member_for, scalar_in
-from toolcalls.mend.schema import ARRAY, OBJECT, STRING, Node, equality_key, type_of
+from toolcalls.mend.node import ARRAY, OBJECT, STRING, Node, equality_key, type_of
+from toolcalls.mend.places import admits_free_strings, integer_in, member_for, only_item, scalar_in
 from toolcalls.mend.views import View, view_of
 from toolcalls.tools import Tool
 
@@ -86,7 +86,8 @@ class _Mending:
             inner = inner[key]
             if isinstance(inner, str):
                 self._check.spend(len(inner) // 50)
-                inner = container_in(inner, self._mend_text)
+                held = container_in(inner, self._mend_text)
+                inner = None if held is None else held.value
             if not isinstance(inner, dict):
                 return value
             steps.append(f"arguments taken out of `{key}`")
@@ -174,7 +175,7 @@ class _Mending:
             return value
         if isinstance(value, str):
             return self._mend_string(view, value, path, key, depth)
-        return self._wrapped(view, value, path, key)
+        return self._wrapped(view, value, path, key, depth)
 
     def _mend_string(self, view: View, text: str, path: str, key: str | None, depth: int) -> Any:
         if admits_free_strings(view):
@@ -192,26 +193,33 @@ class _Mending:
             kind = "boolean" if isinstance(scalar, bool) else "number"
             return self._done(scalar, f"{kind} from a string", path)
         if not looks_like_container(text):
-            return self._wrapped(view, text, path, key)
+            return self._wrapped(view, text, path, key, depth)
         if not view.types & {ARRAY, OBJECT}:
             return text
         self._check.spend(len(text) // 50)
-        container = container_in(text, self._mend_text)
-        if container is None or type_of(container) not in view.types:
+        held = container_in(text, self._mend_text)
+        if held is None:
             return text
         mark = len(self._steps)
-        self._done(container, f"{type_of(container)} from a string", path)
-        result = self._mend(view, container, path, key, depth + 1)
+        source = "a broken string" if held.broken else "a string"
+        self._done(None, f"{type_of(held.value)} from {source}", path)
+        result = self._mend(view, held.value, path, key, depth + 1)
         if self._violations(view, result):
             self._undo(mark)
             return text
         return result
 
-    def _wrapped(self, view: View, value: Any, path: str, key: str | None) -> Any:
-        items = list_of_one(view, value, key, lambda item, one: not self._violations(item, one))
-        if items is None or self._violations(view, items):
+    def _wrapped(self, view: View, value: Any, path: str, key: str | None, depth: int) -> Any:
+        item = only_item(view, value, key)
+        if item is None:
             return value
-        return self._done(items, "array from its only item", path)
+        mark = len(self._steps)
+        self._done(None, "array from its only item", path)
+        one = self._mend(item, value, f"{path}[0]", None, depth + 1)
+        if self._violations(item, one) or self._violations(view, [one]):
+            self._undo(mark)
+            return value
+        return [one]
 
     # Objects and arrays
 
@@ -300,6 +308,7 @@ class _Mending:
         return after < before if forbidden else after <= before
 
     def _mend_array(self, view: View, value: list[Any], path: str, depth: int) -> list[Any]:
+        mark = len(self._steps)
         result = value
         for index, item in enumerate(value):
             child = view.item(index)
@@ -310,6 +319,9 @@ class _Mending:
                 if result is value:
                     result = list(value)
                 result[index] = mended
+        if result is not value and not self._violations(view, [value]) and result != [value]:
+            self._undo(mark)  # the list may as well be the one item of a list of lists
+            return value
         return result
 
     def _has_quiet_defect(self, value: Any) -> bool:

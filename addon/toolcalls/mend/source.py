@@ -26,6 +26,7 @@ class Source:
         "guessed",
         "key",
         "length",
+        "literal_codes",
         "open",
         "pos",
         "steps",
@@ -44,6 +45,7 @@ class Source:
         self.steps: dict[str, None] = {}
         self.doubts: dict[str, None] = {}
         self.guessed = False
+        self.literal_codes = False  # whether `\\x41` in a JSON string was kept as it is
         self.open: list[str] = []
         self.key: str | None = None
         self.work = MAX_WORK

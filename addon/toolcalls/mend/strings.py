@@ -36,6 +36,13 @@ _TRIPLE = {
 _STRUCTURE_FIRST = re.compile(r"\s*[,:}\]]")
 _PREFIXED = re.compile(r"(?i:(?P<prefix>[rbu]|rb|br|ur))(?=[\"'])")
 _RAW = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\[\s\S])*+){quote}") for quote in "\"'"}
+# Steps that say that the author writes JavaScript or Python, and knows its escapes.
+OTHER_LANGUAGES = frozenset(
+    {"single quotes", "unquoted keys", "Python literals", "triple quotes", "number format"}
+)
+# `['x.split(',')']`: two items by the grammar, one by its brackets.
+_SPLIT_CALL = re.compile(r"[(\[{=][\"'],\s*+[\"'][)\]}]")
+_CODE = re.compile(r"\\[v0xU]")
 _DANGLING = re.compile(
     r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z"
 )
@@ -67,6 +74,8 @@ def read_string(s: Source, place: str) -> str:
         inner.append(at)
         at += 1
     s.pos = at + 1
+    if place == ARRAY and not inner and at - begin > 1 and _SPLIT_CALL.match(text, at - 1):
+        raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes that are not escaped")
     if inner:
         _prove_guess(s, begin, at, quote, inner)
     value = _decoded(s, text[begin:at], quote, bare_quotes=bool(inner))
@@ -118,9 +127,13 @@ def _tell_quotes(s: Source, quote: str) -> None:
 
 
 def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> str:
-    value, told = decode(raw, quote, bare_quotes=bare_quotes)
+    as_json = quote == '"' and s.steps.keys().isdisjoint(OTHER_LANGUAGES)
+    value, told = decode(raw, quote, bare_quotes=bare_quotes, as_json=as_json)
+    if "\n" in raw or "\t" in raw or "\r" in raw:
+        s.step("raw control characters")
     if told:
         s.step("invalid escapes")
+        s.literal_codes = s.literal_codes or (as_json and _CODE.search(raw) is not None)
     return value
 
 

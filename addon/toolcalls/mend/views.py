@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolcalls.mend.fold import fold
-from toolcalls.mend.schema import STRING, Node, possible
+from toolcalls.mend.node import STRING, Node, possible
 
 _MAX_PARTS = 200
 

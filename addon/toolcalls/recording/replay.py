@@ -51,7 +51,8 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
     question = read_question(decode(recording.request))
     answer = Answer(recording.protocol, question, policy, seed=recording.seed)
     out = [sent for piece in (recording.pieces() if pieces is None else pieces) for sent in answer.feed(piece)]
-    out += answer.close()
+    if not recording.flow.get("broken"):
+        out += answer.close()
     return Replayed(recording, b"".join(out), store.calls_json(answer.outcomes), answer.failure)
 
 

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 
+class Corrupt(Exception):
+    """The body is not in the encoding that its header names: the upstream's fault, not ours."""
+
+
 class Decoder(Protocol):
     def decode(self, data: bytes) -> bytes:
         """Decode what is there; raises on corrupt data."""

@@ -7,9 +7,10 @@ what the client has not received yet, as it came. So this file does nothing but 
 from __future__ import annotations
 
 from .events import Reply
+from .sse import end_of_last_event
 
-_SMALL = 4096
-"""Below this a copy is cheaper than a buffer that grows."""
+_SHORT = 8192
+"""Below this many bytes of rest, joining makes new bytes: cheaper than an array that grows in place."""
 
 
 class Ledger:
@@ -29,31 +30,41 @@ class Ledger:
         self.searched = 0
         """How many of them were searched for the end of an event already."""
 
-    def arrived(self, data: bytes) -> None:
-        """Bytes came in behind the rest."""
-        if not self.rest:
-            self.rest = data
-        elif isinstance(self.rest, bytearray) or len(self.rest) < _SMALL:
-            self.rest += data
-        else:
-            self.rest = bytearray(self.rest + data)
-
-    def begin(self, size: int) -> bytes:
-        """The first bytes of the rest are complete events: they are the block that is about to be read."""
+    def arrived(self, data: bytes) -> bytes:
+        """Bytes came in behind the rest. Gives the complete events among them: the block that is about to be read."""
         rest = self.rest
-        self.searched = 0
-        if size == len(rest):
-            self.rest = b""
-            self.open(bytes(rest))
+        if len(rest) < _SHORT:
+            rest = rest + data
         else:
-            self.rest = rest[size:]
-            self.open(bytes(rest[:size]))
-        return self._block
+            if not isinstance(rest, bytearray):
+                rest = bytearray(rest)
+            rest += data
+        self.rest = rest
+        end = end_of_last_event(rest, self.searched)
+        if end < 0:
+            # A blank line has at most four bytes, of which three may be here already.
+            self.searched = max(0, len(rest) - 3)
+            return b""
+        if isinstance(rest, bytearray):
+            rest = bytes(rest)
+        block = self._block = rest[:end]
+        self._done = 0
+        self.rest = rest[end:]
+        self.searched = 0
+        return block
 
-    def open(self, block: bytes) -> None:
+    def ended(self) -> bytes:
+        """Nothing more comes: the rest is the block that is about to be read."""
+        block = self.open(bytes(self.rest))
+        self.rest = b""
+        self.searched = 0
+        return block
+
+    def open(self, block: bytes) -> bytes:
         """A block of bytes is about to be read."""
         self._block = block
         self._done = 0
+        return block
 
     def passed(self, size: int) -> None:
         """The next bytes of the block went out as they came."""
@@ -63,8 +74,9 @@ class Ledger:
     def held(self, key: str, size: int) -> None:
         """The next bytes of the block are held."""
         self.passed_last = False
-        self._hold(key, self._block[self._done : self._done + size])
-        self._done += size
+        end = self._done + size
+        self._hold(key, self._block[self._done : end])
+        self._done = end
 
     def replied(self, size: int, reply: Reply) -> None:
         """The next bytes of the block, and the held events that the reply releases, are answered by it."""

@@ -13,6 +13,8 @@ import re
 from .events import Event
 
 BOM = b"\xef\xbb\xbf"
+WHOLE = (b"}\n\n", b"]\n\n")
+"""How a chunk of whole events ends, nearly always: JSON or `[DONE]`, and one blank line that no CR or LF precedes."""
 _LF = 0x0A
 _LONG_LINE = 400
 

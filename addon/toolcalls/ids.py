@@ -1,0 +1,68 @@
+"""Ids of tool calls: kept where a protocol allows them, replaced where not, and the way back.
+
+A replaced id carries the original inside it, so that the next request can be given the original without
+any memory of ours (Kimi's template renders the id: upstream must see its own). Knows no protocol beyond
+the alphabet of an id.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+
+_MARK = "tfx"
+_SALT = 8
+_OURS = re.compile(rf"(?:call|toolu)_{_MARK}_[0-9a-f]{{{_SALT}}}_([A-Za-z0-9_-]+)")
+_MESSAGES = re.compile(r"[a-zA-Z0-9_-]+")
+"""`tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`"""
+
+
+class Ids:
+    """New call ids of one response. The same seed and the same answer give the same ids, however it was cut."""
+
+    __slots__ = ("_count", "_seed", "_taken")
+
+    def __init__(self, seed: str = "") -> None:
+        self._seed = seed
+        self._count = 0
+        self._taken: set[str] = set()
+
+    def unique(self, wanted: str) -> str:
+        """The wanted id if it is there and free, else a new one."""
+        return self._choose(wanted, wanted, "call")
+
+    def legal(self, wanted: str) -> str:
+        """The wanted id if it is there, free and of the alphabet that Messages allows, else a new one."""
+        return self._choose(wanted if _MESSAGES.fullmatch(wanted) else "", wanted, "toolu")
+
+    def new(self, kind: str) -> str:
+        """An id for something of ours that has no original."""
+        return self._choose("", "", kind)
+
+    def _choose(self, usable: str, original: str, kind: str) -> str:
+        chosen = usable
+        while not chosen or chosen in self._taken:
+            self._count += 1
+            digest = hashlib.sha256(f"{self._seed}\0{self._count}".encode("utf-8", "surrogatepass")).hexdigest()
+            chosen = f"{kind}_{_MARK}_{digest[:_SALT]}_{_packed(original)}" if original else f"{kind}_{digest[:24]}"
+        self._taken.add(chosen)
+        return chosen
+
+
+def restore(identity: str) -> str | None:
+    """The id that the upstream gave; None when this id is not one of our replacements."""
+    ours = _OURS.fullmatch(identity)
+    if not ours:
+        return None
+    packed = ours[1]
+    try:
+        plain = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)
+        return plain.decode("utf-8", "surrogatepass")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+
+
+def _packed(original: str) -> str:
+    return base64.urlsafe_b64encode(original.encode("utf-8", "surrogatepass")).decode("ascii").rstrip("=")

@@ -1,0 +1,123 @@
+"""`{"name": …, "arguments": …}` and its relatives: which call a JSON object is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolcalls.textcalls.cursor import NotACall, Step
+from toolcalls.textcalls.jsontext import decode_string, elements, members, read_json
+from toolcalls.textcalls.region import Region, looks_declared
+from toolcalls.textcalls.values import properties
+
+NAME_KEYS = ("name", "tool_name", "function_name", "function", "tool", "recipient_name")
+ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "params", "tool_input", "tool_args", "kwargs")
+INNER_KEYS = ("function", "function_call", "tool_call", "call")
+OTHER_KEYS = ("id", "type", "tool_call_id", "call_id", "index")
+
+
+def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
+    """The name and the arguments of a call written as an object; None where it is no call."""
+    if text[:1] != "{" or depth > 2:
+        return None
+    found = dict(members(text))
+    for key in INNER_KEYS:
+        if found.get(key, "")[:1] == "{" and not any(k in found for k in ("name", "tool_name")):
+            return call_of(found[key], depth + 1)
+    name_key = next(
+        (key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)), None
+    )
+    if name_key is None:
+        return None
+    arguments_key = next((key for key in ARGUMENT_KEYS if key in found), None)
+    if arguments_key is None:
+        bare = all(key == name_key or key in OTHER_KEYS for key in found)
+        return (decode_string(found[name_key]), "{}") if bare else None
+    arguments = object_of(found[arguments_key])
+    return None if arguments is None else (decode_string(found[name_key]), arguments)
+
+
+def object_of(value: str) -> str | None:
+    """The text of an object that may have been encoded as a string; `{}` for null and for nothing."""
+    value = value.strip()
+    for _ in range(2):
+        if value[:1] not in ("'", '"'):
+            break
+        value = decode_string(value).strip()
+    if value in ("", "null", "None"):
+        return "{}"
+    return value if value[:1] == "{" else None
+
+
+def keys_of(arguments: str) -> dict[str, str]:
+    return dict(members(arguments)) if arguments[:1] == "{" else {}
+
+
+def calls_of(text: str) -> list[tuple[str, str]]:
+    """The calls of an object or a list of objects; raises where one of them is none."""
+    if text[:1] in ("'", '"'):
+        text = decode_string(text).strip()
+    parts = elements(text) if text[:1] == "[" else [text]
+    calls = [call for part in parts if (call := call_of(part)) is not None]
+    if not calls or len(calls) != len(parts):
+        raise NotACall
+    return calls
+
+
+def add_calls(region: Region, text: str, format: str) -> None:
+    """Report the calls of a JSON text whose end is where the region stands."""
+    found = calls_of(text)
+    calls = []
+    for written, arguments in found:
+        name = region.names.resolve(written)
+        if name is not None and looks_declared(keys_of(arguments), properties(region.schema(name))):
+            raise NotACall
+        calls.append((name, arguments))
+    for name, arguments in calls:
+        region.add(name, arguments, format)
+
+
+def read_calls(
+    region: Region, format: str, closers: Sequence[str], *, must_close: bool = False, ends: Sequence[str] = ()
+) -> Step[None]:
+    """JSON objects or lists of them up to a closer. `;`, `,` and white space may stand between.
+
+    With `must_close` the closer may be missing only at the end of the answer, or before one of `ends`.
+    """
+    while True:
+        yield from region.space()
+        fence = yield from region.optional(("```json", "```tool_call", "```"))
+        yield from region.space()
+        body = yield from read_json(region, closers, outer=True)
+        if fence:
+            yield from region.optional(("```",))
+        while (yield from region.optional(("}", "]"))):
+            pass  # one bracket too many before the closer
+        add_calls(region, body, format)
+        separator, length = yield from region.ahead((";", ",", "{", "["))
+        if separator in (";", ","):
+            after, _ = yield from region.ahead(("{", "["), skip=length)
+            if after:
+                region.pos += length
+                continue
+        elif separator and (yield from _another(region, closers, length)):
+            continue
+        break
+    if not closers:
+        return
+    found, length = yield from region.ahead((*closers, *ends))
+    if found in closers:
+        region.pos += length
+    elif must_close and found is None:
+        raise NotACall
+
+
+def _another(region: Region, closers: Sequence[str], length: int) -> Step[bool]:
+    """Is what comes next one more object, rather than a closer that begins with a bracket?"""
+    closer, _ = yield from region.ahead(closers or ("\0",))
+    if closer:
+        return False
+    window = region.window[region.pos : region.pos + length]
+    if window[-1] == "{":
+        return True
+    after, _ = yield from region.ahead(("{",), skip=length)
+    return bool(after)

@@ -1,0 +1,31 @@
+"""Apertus: `<|tools_prefix|>[{"N": {…}}]<|tools_suffix|>`; the tool's name is the key."""
+
+from __future__ import annotations
+
+from toolcalls.textcalls.cursor import NotACall, Step
+from toolcalls.textcalls.envelope import object_of
+from toolcalls.textcalls.jsontext import elements, members, read_json
+from toolcalls.textcalls.region import Format, Region
+
+_CLOSER = ("<|tools_suffix|>",)
+
+
+def read(region: Region) -> Step[None]:
+    yield from region.expect(("<|tools_prefix|>",))
+    yield from region.space()
+    body = yield from read_json(region, _CLOSER)
+    yield from region.optional(_CLOSER)
+    calls = []
+    for entry in elements(body) if body[:1] == "[" else [body]:
+        for written, value in members(entry) if entry[:1] == "{" else ():
+            arguments = object_of(value)
+            if arguments is None:
+                raise NotACall
+            calls.append((region.names.resolve(written), arguments))
+    if not calls:
+        raise NotACall
+    for name, arguments in calls:
+        region.add(name, arguments, "apertus")
+
+
+FORMATS = (Format("apertus", ("<|tools_prefix|>",), read, tokens=True),)

@@ -1,0 +1,71 @@
+"""DeepSeek V3 and R1: `function<｜tool▁sep｜>N`, then a json fence; V3.1: `N<｜tool▁sep｜>{…}`.
+
+Step3 has the same tokens with plain underscores around a `<steptml:invoke>`.
+"""
+
+from __future__ import annotations
+
+from toolcalls.textcalls.cursor import CutOff, NotACall, Step
+from toolcalls.textcalls.formats import invoke
+from toolcalls.textcalls.jsontext import read_json
+from toolcalls.textcalls.region import Format, Region
+
+
+def _spelled(*words: str) -> tuple[str, ...]:
+    """A token as it comes: fullwidth or ASCII bars, and what a renderer made of the U+2581."""
+    return tuple(f"<{bar}{join.join(words)}{bar}>" for bar in "｜|" for join in ("▁", "_", " ", "\\_"))
+
+
+_SECTION = _spelled("tool", "calls", "begin")
+_CALL = tuple(token for token in _spelled("tool", "call", "begin") if token != "<|tool_call_begin|>")
+_SEPARATOR = _spelled("tool", "sep")
+_CALL_END = _spelled("tool", "call", "end")
+_SECTION_END = _spelled("tool", "calls", "end")
+_ENDS = (*_CALL_END, *_SECTION_END)
+
+
+def read(region: Region) -> Step[None]:
+    yield from region.optional(_SECTION)
+    count = 0
+    while True:
+        begun = yield from region.optional(_CALL)
+        if begun is None:
+            break
+        yield from _call(region)
+        count += 1
+    if not count:
+        raise CutOff if not (yield from region.peek()) else NotACall
+    yield from region.optional(_SECTION_END)
+
+
+def _call(region: Region) -> Step[None]:
+    written, mark = yield from region.until((*_SEPARATOR, *_ENDS, "\n"), 160)
+    if mark is None or mark not in _SEPARATOR:
+        raise CutOff if not (yield from region.peek()) else NotACall
+    region.pos += len(mark)
+    format = "deepseek-v3.1"
+    if written.strip() == "function":
+        inner, _ = yield from region.ahead(("<steptml:invoke ", "<invoke "))
+        if inner:
+            yield from invoke.read_inside(region, "step3")
+            yield from region.optional(_CALL_END)
+            return
+        format = "deepseek-v3"
+        written, mark = yield from region.until(("\n", "```", "{"), 160)
+        if mark is None:
+            raise CutOff if not (yield from region.peek()) else NotACall
+    yield from region.space()
+    fence = yield from region.optional(("```json", "```"))
+    yield from region.space()
+    body = yield from read_json(region, _ENDS)
+    if fence:
+        yield from region.optional(("```",))
+    found, length = yield from region.ahead((*_ENDS, *_CALL))
+    if found in _CALL_END:
+        region.pos += length
+    elif found is None:
+        raise NotACall
+    region.add(region.names.resolve(written), body, format)
+
+
+FORMATS = (Format("deepseek-v3", (*_SECTION, *_CALL), read, tokens=True),)

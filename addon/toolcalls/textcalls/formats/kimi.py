@@ -1,0 +1,55 @@
+"""Kimi K2: `<|tool_call_begin|>functions.N:IDX<|tool_call_argument_begin|>{json}<|tool_call_end|>`."""
+
+from __future__ import annotations
+
+from toolcalls.textcalls.cursor import CutOff, NotACall, Step
+from toolcalls.textcalls.envelope import object_of
+from toolcalls.textcalls.jsontext import read_json
+from toolcalls.textcalls.region import Format, Region
+
+_SECTION = ("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>")
+_CALL = ("<|tool_call_begin|>",)
+_ARGUMENTS = ("<|tool_call_argument_begin|>", "<|tool_call_arguments_begin|>")
+_CALL_END = ("<|tool_call_end|>",)
+_SECTION_END = ("<|tool_calls_section_end|>", "<|tool_call_section_end|>")
+
+
+def read(region: Region) -> Step[None]:
+    yield from region.optional(_SECTION)
+    count = 0
+    while True:
+        begun = yield from region.optional(_CALL)
+        if begun is None:
+            break
+        yield from _call(region)
+        count += 1
+    if not count:
+        raise CutOff if not (yield from region.peek()) else NotACall
+    yield from region.optional(_SECTION_END)
+
+
+def _call(region: Region) -> Step[None]:
+    written, mark = yield from region.until((*_ARGUMENTS, *_CALL_END, *_SECTION_END, "{"), 160)
+    if mark is None:
+        raise CutOff if not (yield from region.peek()) else NotACall
+    body = "{}"
+    if mark in _ARGUMENTS:
+        region.pos += len(mark)
+    if mark in _ARGUMENTS or mark == "{":
+        yield from region.space()
+        body = yield from read_json(region, (*_CALL_END, *_SECTION_END, *_CALL))
+    found, length = yield from region.ahead((*_CALL_END, *_SECTION_END, *_CALL))
+    if found in _CALL_END:
+        region.pos += length
+    elif found is None:
+        raise NotACall
+    arguments = object_of(body)
+    if arguments is None:
+        raise NotACall
+    name = region.names.resolve(written)
+    if name is None and written.strip().lstrip(":").isdigit():
+        name = region.by_arguments(arguments)
+    region.add(name, arguments, "kimi-k2")
+
+
+FORMATS = (Format("kimi-k2", (*_SECTION, *_CALL), read, tokens=True),)

@@ -1,0 +1,27 @@
+"""LFM2: `<|tool_call_start|>[f(a="x")]<|tool_call_end|>`, or JSON between the same tokens."""
+
+from __future__ import annotations
+
+from toolcalls.textcalls.cursor import NotACall, Step
+from toolcalls.textcalls.envelope import read_calls
+from toolcalls.textcalls.formats.pythonic import read_list
+from toolcalls.textcalls.region import Format, Region
+
+_CLOSER = ("<|tool_call_end|>",)
+
+
+def read(region: Region) -> Step[None]:
+    yield from region.expect(("<|tool_call_start|>",))
+    yield from region.space()
+    char = yield from region.peek()
+    inner, _ = yield from region.ahead(("{",), skip=1)
+    if char == "{" or (char == "[" and inner):
+        yield from read_calls(region, "lfm2", _CLOSER)
+    elif char == "[":
+        yield from read_list(region, known=False, format="lfm2")
+        yield from region.optional(_CLOSER)
+    else:
+        raise NotACall
+
+
+FORMATS = (Format("lfm2", ("<|tool_call_start|>",), read, tokens=True),)

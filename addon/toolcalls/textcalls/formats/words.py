@@ -1,0 +1,50 @@
+"""Formats that begin with a word: `functools[{…}]` (Phi-4-mini, FireFunction), `Action:` and a json fence
+(Command R+), `N {…}[TOOL_REQUEST_END]` (LM Studio)."""
+
+from __future__ import annotations
+
+from toolcalls.textcalls.cursor import NotACall, Step
+from toolcalls.textcalls.envelope import add_calls
+from toolcalls.textcalls.formats.bare import read_objects
+from toolcalls.textcalls.jsontext import read_json
+from toolcalls.textcalls.region import Format, Region
+
+ACTION = "Action:"
+_REQUEST_END = ("[TOOL_REQUEST_END]", "[END_TOOL_REQUEST]")
+
+
+def read_word(region: Region) -> Step[None]:
+    """At the beginning of a message."""
+    functools, _ = yield from region.ahead(("functools[",), space=False)
+    if functools:
+        region.pos += len(functools) - 1
+        yield from read_objects(region, "functools")
+        return
+    written = ""
+    while (char := (yield from region.peek())) and (char.isalnum() or char in "_-."):
+        written += char
+        if len(written) > 128 or not region.names.begins(written):
+            raise NotACall
+        region.pos += 1
+    name = region.names.strict(written)
+    if name is None:
+        raise NotACall
+    yield from region.space(" ")
+    if (yield from region.peek()) != "{":
+        raise NotACall
+    body = yield from read_json(region, _REQUEST_END)
+    yield from region.expect(_REQUEST_END)
+    region.add(name, body, "lmstudio")
+
+
+def read_action(region: Region) -> Step[None]:
+    """At the beginning of a line."""
+    yield from region.expect((ACTION,))
+    yield from region.expect(("```json", "```"))
+    yield from region.space()
+    body = yield from read_json(region)
+    yield from region.expect(("```",))
+    add_calls(region, body, "command-r")
+
+
+LINE_HEAD = (Format("command-r", (ACTION,), read_action),)

@@ -1,0 +1,194 @@
+"""JSON found in prose: where it ends, and where its members are. Tolerant, and no mending.
+
+A quote inside a string ends it only when `,`, `:`, `}`, `]` or the end follows: that holds for every valid
+JSON text, and it keeps the end right where a model forgot to escape a quote. `'` is a quote too.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Sequence
+
+from toolcalls.textcalls.cursor import Cursor, CutOff, NotACall, Step
+
+_STRUCTURE = re.compile(r"""["'{}\[\]<]""")
+_IN_STRING = {'"': re.compile(r'["\\]'), "'": re.compile(r"['\\]")}
+_SPACE = re.compile(r"[ \t\r\n]*")
+_AFTER_STRING = re.compile(r"[ \t\r\n]*([,:}\]]|\Z)")
+_BARE = re.compile(r"[^,}\]\s]*")
+_KEY = re.compile(r"""[^\s:,{}\[\]"']+""")
+
+
+def read_json(cur: Cursor, stops: Sequence[str] = (), *, outer: bool = False) -> Step[str]:
+    """One JSON value as it stands. A stop outside any string ends a value whose brackets were left open.
+
+    `outer`: the value is the envelope of a call, whose own brackets may be missing at the end of the answer.
+    """
+    cur.record()
+    first = yield from cur.peek()
+    if first in ('"', "'"):
+        cur.pos += 1
+        yield from _string(cur, first, stops)
+        return cur.recorded()
+    if first not in ("{", "["):
+        raise NotACall if first else CutOff
+    depth = 0
+    char = ""
+    while True:
+        match = _STRUCTURE.search(cur.window, cur.pos)
+        if match is None:
+            if cur.rest.strip():
+                char = ""
+            cur.pos = len(cur.window)
+            if cur.eof:
+                if outer and cur.finished and char in ("}", "]") and depth <= 1 + (first == "["):
+                    return cur.recorded()
+                raise CutOff
+            yield
+            continue
+        cur.pos = match.start()
+        char = match.group()
+        if char in "<[" and stops and depth:
+            found, _ = yield from cur.ahead(stops, space=False)
+            if found:
+                return cur.recorded()
+        if char == "<":
+            raise NotACall
+        cur.pos += 1
+        if char in "{[":
+            depth += 1
+        elif char in "}]":
+            depth -= 1
+            if depth <= 0:
+                return cur.recorded()
+        else:
+            yield from _string(cur, char, stops)
+
+
+def _string(cur: Cursor, quote: str, stops: Sequence[str]) -> Step[None]:
+    pattern = _IN_STRING[quote]
+    while True:
+        match = pattern.search(cur.window, cur.pos)
+        if match is None:
+            cur.pos = len(cur.window)
+            if cur.eof:
+                raise CutOff
+            yield
+            continue
+        cur.pos = match.end()
+        if match.group() == "\\":
+            if not (yield from cur.peek()):
+                raise CutOff
+            cur.pos += 1
+            continue
+        # The white space after a quote holds no quote: it may be consumed either way.
+        yield from cur.space()
+        found, _ = yield from cur.ahead((",", ":", "}", "]", *stops), space=False)
+        if found is not None:
+            return
+
+
+def skip_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def string_end(text: str, at: int) -> int:
+    """The index after the string that begins at `at`; the end of the text where it is not closed."""
+    pattern = _IN_STRING[text[at]]
+    at += 1
+    while True:
+        match = pattern.search(text, at)
+        if match is None:
+            return len(text)
+        if match.group() == "\\":
+            at = match.end() + 1
+        elif _AFTER_STRING.match(text, match.end()):
+            return match.end()
+        else:
+            at = match.end()
+
+
+def value_end(text: str, at: int) -> int:
+    """The index after the value that begins at `at`."""
+    if at >= len(text):
+        return at
+    if text[at] in "\"'":
+        return string_end(text, at)
+    if text[at] not in "{[":
+        match = _BARE.match(text, at)
+        return match.end() if match else at
+    depth = 0
+    while True:
+        match = _STRUCTURE.search(text, at)
+        if match is None:
+            return len(text)
+        char = match.group()
+        at = match.end()
+        if char in "\"'":
+            at = string_end(text, match.start())
+        elif char in "{[":
+            depth += 1
+        elif char in "}]":
+            depth -= 1
+            if depth <= 0:
+                return at
+
+
+def members(text: str) -> list[tuple[str, str]]:
+    """The members of an object, keys decoded and values as they stand; what follows a fault is left out."""
+    found: list[tuple[str, str]] = []
+    at = skip_space(text, 1)
+    while at < len(text) and text[at] != "}":
+        if text[at] == ",":
+            at = skip_space(text, at + 1)
+            continue
+        if text[at] in "\"'":
+            end = string_end(text, at)
+            key = decode_string(text[at:end])
+        else:
+            match = _KEY.match(text, at)
+            if match is None:
+                break
+            end = match.end()
+            key = match.group()
+        at = skip_space(text, end)
+        if at >= len(text) or text[at] != ":":
+            break
+        at = skip_space(text, at + 1)
+        end = value_end(text, at)
+        found.append((key, text[at:end]))
+        at = skip_space(text, end)
+    return found
+
+
+def elements(text: str) -> list[str]:
+    """The elements of an array, as they stand."""
+    found: list[str] = []
+    at = skip_space(text, 1)
+    while at < len(text) and text[at] != "]":
+        if text[at] in ",;":
+            at = skip_space(text, at + 1)
+            continue
+        end = value_end(text, at)
+        if end == at:
+            break
+        found.append(text[at:end])
+        at = skip_space(text, end)
+    return found
+
+
+def decode_string(text: str) -> str:
+    """What a quoted string says; its inside as it stands where it cannot be read."""
+    try:
+        value: object = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        try:
+            value = ast.literal_eval(text) if text[:1] == "'" else None
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            value = None
+    if isinstance(value, str):
+        return value
+    return text[1:-1] if len(text) > 1 and text[-1] == text[0] else text[1:]

@@ -1,0 +1,54 @@
+"""Which declared tool a written name means. Exact, or one tool after folding case and separators."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from toolcalls.tools import Tools
+
+Resolve = Callable[[str], str | None]
+
+_PREFIX = re.compile(r"(?:(?:functions?|tools?|default_api|namespace)[.:/])+", re.IGNORECASE)
+_INDEX = re.compile(r":\d{1,6}$")
+_SEPARATORS = re.compile(r"[-_.\s:/]+")
+_PREFIXES = ("functions.", "function.", "tools.", "tool.", "default_api.")
+
+
+def fold(name: str) -> str:
+    return _SEPARATORS.sub("", name).lower()
+
+
+class Names:
+    __slots__ = ("_exact", "_folded", "_resolve")
+
+    def __init__(self, tools: Tools, resolve: Resolve | None = None) -> None:
+        self._exact = {tool.name for tool in tools}
+        folded: dict[str, str | None] = {}
+        for name in self._exact:
+            key = fold(name)
+            folded[key] = None if key in folded else name
+        self._folded = folded
+        self._resolve = resolve
+
+    def resolve(self, written: str) -> str | None:
+        written = written.strip()
+        return self.strict(written) or (self._resolve(written) if self._resolve and written else None)
+
+    def strict(self, written: str) -> str | None:
+        """As `resolve`, without the plugged-in resolver."""
+        if written in self._exact:
+            return written
+        bare = _INDEX.sub("", _PREFIX.sub("", written, count=1) if _PREFIX.match(written) else written)
+        if bare in self._exact:
+            return bare
+        return self._folded.get(fold(bare))
+
+    def begins(self, written: str) -> bool:
+        """Can this be the beginning of a declared name?"""
+        low = written.lower()
+        if any(prefix.startswith(low) for prefix in _PREFIXES):
+            return True
+        match = _PREFIX.match(written)
+        key = fold(written[match.end() :] if match else written)
+        return any(folded.startswith(key) for folded in self._folded)

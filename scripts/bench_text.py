@@ -1,0 +1,135 @@
+"""What the text scanner costs: a typical delta against json.loads of its event, and growth on hostile text.
+
+python scripts/bench_text.py
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
+
+from toolcalls.textcalls import Scanner  # noqa: E402
+from toolcalls.tools import Tool, Tools  # noqa: E402
+
+PROSE = (
+    "The parser reads one event at a time and keeps what it has not understood yet. "
+    "Most of an answer is plain prose like this, so the common case has to be cheap. "
+    "Code such as value = table.get(key, 0) appears now and then, and so do commas.\n"
+    "A second paragraph begins here and talks about something else for a while. "
+) * 8
+
+
+def tools(count: int = 20) -> Tools:
+    schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+    return Tools(Tool(f"tool_number_{number}", schema) for number in range(count))
+
+
+def deltas() -> list[str]:
+    words = PROSE.split(" ")
+    return [" ".join(words[at : at + 5]) + " " for at in range(0, len(words), 5)]
+
+
+def event(delta: str) -> str:
+    return json.dumps(
+        {
+            "id": "chatcmpl-9f8e7d6c5b4a",
+            "object": "chat.completion.chunk",
+            "created": 1755000000,
+            "model": "a-model-of-today",
+            "choices": [{"index": 0, "delta": {"content": delta}, "finish_reason": None}],
+        }
+    )
+
+
+def best(work: Callable[[], Any], times: int = 7) -> float:
+    """The shortest of several runs, in seconds."""
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def run() -> list[dict[str, Any]]:
+    texts = deltas() * 10
+    events = [event(text) for text in texts]
+    declared = tools()
+
+    def parse() -> None:
+        for line in events:
+            json.loads(line)
+
+    def scan() -> None:
+        scanner = Scanner(declared)
+        needs, feed = scanner.needs, scanner.feed
+        for text in texts:
+            if needs(text):
+                feed(text)
+        scanner.close()
+
+    parsed, scanned = best(parse), best(scan)
+    rows: list[dict[str, Any]] = [
+        {
+            "what": "5-word delta, 20 tools",
+            "size": len(texts),
+            "us": scanned / len(texts) * 1e6,
+            "against": f"{scanned / parsed:.2f} x json.loads ({parsed / len(texts) * 1e6:.2f} us)",
+            "ratio": scanned / parsed,
+        }
+    ]
+    hostile = {
+        "<": "<",
+        "backticks": "`",
+        "backticks and spaces": "` ",
+        "half openers": "<tool_cal <|tool_ca <function_ca [TOOL_CAL ",
+        "openers": "<tool_call>",
+        "open strings": '<tool_call>{"',
+        "weak openers": '<invoke name="',
+        "fences": "```\n",
+    }
+    for name, unit in hostile.items():
+        for piece in (0, 64):
+            before = 0.0
+            for size in (20_000, 200_000, 2_000_000):
+                text = (unit * (size // len(unit) + 1))[:size]
+                took = best(
+                    lambda text=text, piece=piece: stream(declared, text, piece), 1 if size > 200_000 else 3
+                )
+                rows.append(
+                    {
+                        "what": f"{name}, {'whole' if not piece else f'{piece} at a time'}",
+                        "size": size,
+                        "us": took * 1e6,
+                        "against": f"x{took / before:.1f} for ten times the text" if before else "",
+                        "ratio": took / before if before else 0.0,
+                    }
+                )
+                before = took
+    return rows
+
+
+def stream(declared: Tools, text: str, piece: int) -> None:
+    scanner = Scanner(declared)
+    step = piece or len(text)
+    out = 0
+    for at in range(0, len(text), step):
+        out += sum(len(item) for item in scanner.feed(text[at : at + step]) if isinstance(item, str))
+    out += sum(len(item) for item in scanner.close() if isinstance(item, str))
+    assert out == len(text)
+
+
+def main() -> None:
+    for row in run():
+        print(f"{row['what']:36} {row['size']:>9} {row['us']:>14.2f} us  {row['against']}")
+
+
+if __name__ == "__main__":
+    main()

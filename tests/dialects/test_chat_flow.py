@@ -1,0 +1,88 @@
+"""Chat with aggregation off: fragments flow on while they are strict JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.chat_client import events, read
+from tests.dialects.test_chat import BASH, DONE, chunk, piece
+from tests.splits import mend
+from toolcalls.engine import Answer
+from toolcalls.policy import Policy
+
+FLOW = Policy(aggregate=False)
+
+
+def parts(text: str, size: int = 4) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def stream(arguments: str, finish: str = "tool_calls") -> str:
+    return (
+        chunk(piece(0, "a", "Bash", ""))
+        + "".join(chunk(piece(0, arguments=part)) for part in parts(arguments))
+        + chunk({}, finish)
+        + DONE
+    )
+
+
+def test_the_first_fragment_reaches_the_client_in_the_callback_in_which_it_arrived() -> None:
+    answer = Answer("chat", BASH, FLOW)
+    first = b"".join(answer.feed(chunk(piece(0, "a", "Bash", '{"comm')).encode()))
+    assert read(first).call_list() == [("Bash", '{"comm')]
+    second = b"".join(answer.feed(chunk(piece(0, arguments='and":')).encode()))
+    assert json.loads(events(second)[0])["choices"][0]["delta"]["tool_calls"][0]["function"] == {"arguments": 'and":'}
+
+
+def test_valid_fragments_arrive_as_they_are() -> None:
+    text = '{"command": "ls -la", "timeout": 5}'
+    out, answer = mend(stream(text), question=BASH, policy=FLOW)
+    assert read(out).call_list() == [("Bash", text)]
+    assert read(out).finishes == ["tool_calls"]
+    assert [outcome.status for outcome in answer.outcomes] == ["valid"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ('{"command": "ls", "n": 1,}', {"command": "ls", "n": 1}),
+        ('{"command": "ls"', {"command": "ls"}),
+        ("{'command': 'ls'}", {"command": "ls"}),
+        ('{"command": "a\nb"}', {"command": "a\nb"}),
+        ('{"command": "ls"}</tool_call>', {"command": "ls"}),
+        ("", {}),
+    ],
+)
+def test_what_was_sent_is_continued_by_what_was_mended(sent: str, expected: object) -> None:
+    held = read(mend(stream(sent), question=BASH, policy=FLOW)[0])
+    assert json.loads(held.call_list()[0][1]) == expected
+    assert held.finishes == ["tool_calls"]
+
+
+def test_a_call_that_was_cut_never_becomes_whole() -> None:
+    out, answer = mend(stream('{"command": "rm -rf /tmp/x', "length"), question=BASH, policy=FLOW)
+    held = read(out)
+    with pytest.raises(ValueError, match=r"."):
+        json.loads(held.call_list()[0][1])
+    assert held.finishes == ["length"]
+    assert answer.outcomes[0].status == "refused"
+
+
+def test_interleaved_calls_flow_side_by_side() -> None:
+    text = '{"command": "ls"}'
+    body = chunk(piece(0, "a", "Bash", "")) + chunk(piece(1, "b", "Read", ""))
+    for part in parts(text):
+        body += chunk(piece(0, arguments=part)) + chunk(piece(1, arguments=part))
+    held = read(mend(body + chunk({}, "stop") + DONE, question=BASH, policy=FLOW)[0])
+    assert held.call_list() == [("Bash", text), ("Read", text)]
+    assert held.finishes == ["tool_calls"]
+
+
+def test_before_its_name_nothing_of_a_call_flows() -> None:
+    body = (
+        chunk(piece(0, "a", None, '{"comm')) + chunk(piece(0, None, "Bash", 'and": "ls"}')) + chunk({}, "stop") + DONE
+    )
+    out, _ = mend(body, question=BASH, policy=FLOW)
+    assert read(out).call_list() == [("Bash", '{"command": "ls"}')]

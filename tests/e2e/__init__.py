@@ -1,0 +1,1 @@
+"""Real parts: a mitmdump process, TLS with mitmproxy's CA, the SDKs, a loopback upstream."""

@@ -1,0 +1,80 @@
+"""The parts that all end-to-end tests share: started once a session, because each costs a second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from toolcalls.cli.certificate import write_certificate
+from toolcalls.cli.proxy_process import ProxyProcess
+from toolcalls.cli.upstream import Upstream
+
+from .stage import Clients, Plays, Way
+
+
+@pytest.fixture(scope="session")
+def plays() -> Plays:
+    """What the upstreams answer."""
+    return Plays()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The upstreams' own certificate."""
+    return write_certificate(tmp_path_factory.mktemp("upstream") / "upstream.pem", ["localhost"])
+
+
+@pytest.fixture(scope="session")
+def upstream(plays: Plays, certificate: Path) -> Iterator[Upstream]:
+    """TLS, HTTP/1.1 and HTTP/2."""
+    with Upstream(plays, certificate) as upstream:
+        yield upstream
+
+
+@pytest.fixture(scope="session")
+def plain_upstream(plays: Plays) -> Iterator[Upstream]:
+    """HTTP/1.1 without TLS."""
+    with Upstream(plays) as upstream:
+        yield upstream
+
+
+@pytest.fixture(scope="session")
+def confdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """mitmproxy's own directory, with its CA."""
+    return tmp_path_factory.mktemp("confdir")
+
+
+@pytest.fixture(scope="session")
+def trusting(certificate: Path) -> tuple[str, ...]:
+    """The arguments that make mitmdump trust the upstreams, and nothing else."""
+    return ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
+
+
+@pytest.fixture(scope="session")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the session's proxy records."""
+    return tmp_path_factory.mktemp("recorded") / "flows"
+
+
+@pytest.fixture(scope="session")
+def proxy(confdir: Path, trusting: tuple[str, ...], recordings: Path) -> Iterator[ProxyProcess]:
+    """A real mitmdump with the addon, as users start it, and a recorder."""
+    with ProxyProcess(confdir, (*trusting, "--set", f"toolfix_record={recordings}")) as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="session")
+def clients() -> Iterator[Clients]:
+    """The process of the real SDKs."""
+    clients = Clients()
+    yield clients
+    clients.close()
+
+
+@pytest.fixture(params=["http1", "http2"])
+def way(request: pytest.FixtureRequest, upstream: Upstream) -> Way:
+    """One HTTP version on both sides of the proxy: mitmproxy offers the client what the upstream chose."""
+    if request.param == "http1":
+        return Way(upstream, False, "HTTP/1.1", "HTTP/1.1")
+    return Way(upstream, True, "HTTP/2", "HTTP/2.0")

@@ -1,0 +1,214 @@
+"""The clients of the end-to-end tests: the real SDKs, driven by JSON lines.
+
+Runs under a Python of its own, where the SDKs are installed (their pins clash with mitmproxy's). A line in:
+{"api", "base_url", "proxy", "ca", "http2", "stream", "request"}. The answer is a line
+{"calls", "text", "finish", "error", "http_version"}: what an agent would end up with. `"api": "raw"` gives the
+bytes instead: a line {"chunk"} for each piece as it arrives, then {"status", "headers", "http_version", "error"}.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import sys
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+import anthropic
+import httpx
+import openai
+
+TIMEOUT = 20.0
+Job = dict[str, Any]
+
+
+def say(line: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+class Http2First(ssl.SSLContext):
+    """Offers HTTP/2 before HTTP/1.1, as all clients but httpx do."""
+
+    def set_alpn_protocols(self, alpn_protocols: Iterable[str]) -> None:
+        super().set_alpn_protocols(sorted(alpn_protocols, key=lambda name: name != "h2"))
+
+
+@lru_cache
+def trust(ca: str) -> ssl.SSLContext:
+    """Nothing but this CA is trusted."""
+    context = Http2First(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(ca)
+    return context
+
+
+def transport(job: Job) -> dict[str, Any]:
+    return {
+        "verify": trust(job["ca"]) if job.get("ca") else True,
+        "proxy": job.get("proxy"),
+        "http2": bool(job.get("http2")),
+        "trust_env": False,
+        "timeout": TIMEOUT,
+    }
+
+
+@lru_cache
+def openai_client(setup: str) -> openai.OpenAI:
+    job = json.loads(setup)
+    http_client = openai.DefaultHttpxClient(**transport(job))
+    return openai.OpenAI(
+        base_url="https://unused.example", api_key=job["key"], max_retries=0, http_client=http_client
+    )
+
+
+@lru_cache
+def anthropic_client(setup: str) -> anthropic.Anthropic:
+    job = json.loads(setup)
+    http_client = anthropic.DefaultHttpxClient(**transport(job))
+    return anthropic.Anthropic(
+        base_url="https://unused.example", api_key=job["key"], max_retries=0, http_client=http_client
+    )
+
+
+@lru_cache
+def raw_client(setup: str) -> httpx.Client:
+    return httpx.Client(**transport(json.loads(setup)))
+
+
+def setup_of(job: Job) -> str:
+    return json.dumps({name: job.get(name) for name in ("ca", "proxy", "http2", "key")})
+
+
+# Chat
+
+
+def chat(job: Job, told: dict[str, Any]) -> None:
+    client = openai_client(setup_of(job)).with_options(base_url=job["base_url"])
+    request = dict(job["request"], stream=job["stream"])
+    raw = client.chat.completions.with_raw_response.create(**request)
+    told["http_version"] = raw.http_response.http_version
+    if not job["stream"]:
+        choice = raw.parse().choices[0]
+        told["text"] = choice.message.content or ""
+        told["content_is_null"] = choice.message.content is None
+        told["finish"] = choice.finish_reason
+        for call in choice.message.tool_calls or []:
+            told["calls"].append({"id": call.id, "name": call.function.name, "arguments": call.function.arguments})
+        return
+    chat_stream(raw.parse(), told)
+
+
+def chat_stream(chunks: Iterable[Any], told: dict[str, Any]) -> None:
+    """As agents do it: fragments by index, arguments appended."""
+    calls: dict[int, dict[str, Any]] = {}
+    for chunk in chunks:
+        for choice in chunk.choices or []:
+            told["text"] += choice.delta.content or ""
+            told["finish"] = choice.finish_reason or told["finish"]
+            for delta in choice.delta.tool_calls or []:
+                if delta.index not in calls:
+                    calls[delta.index] = {"id": "", "name": "", "arguments": "", "deltas": 0}
+                    told["calls"].append(calls[delta.index])
+                call = calls[delta.index]
+                call["deltas"] += 1
+                call["id"] = delta.id or call["id"]
+                call["name"] += delta.function.name or ""
+                call["arguments"] += delta.function.arguments or ""
+
+
+# Messages
+
+
+def messages(job: Job, told: dict[str, Any]) -> None:
+    client = anthropic_client(setup_of(job)).with_options(base_url=job["base_url"])
+    request = {name: value for name, value in job["request"].items() if name != "stream"}
+    if job["stream"]:
+        with client.messages.stream(**request) as stream:
+            told["http_version"] = stream.response.http_version
+            message = stream.get_final_message()
+    else:
+        raw = client.messages.with_raw_response.create(**request)
+        told["http_version"] = raw.http_response.http_version
+        message = raw.parse()
+    told["finish"] = message.stop_reason or ""
+    for block in message.content:
+        if block.type == "text":
+            told["text"] += block.text
+        elif block.type == "tool_use":
+            told["calls"].append({"id": block.id, "name": block.name, "arguments": json.dumps(block.input)})
+
+
+# Responses
+
+
+def responses(job: Job, told: dict[str, Any]) -> None:
+    client = openai_client(setup_of(job)).with_options(base_url=job["base_url"])
+    raw = client.responses.with_raw_response.create(**dict(job["request"], stream=job["stream"]))
+    told["http_version"] = raw.http_response.http_version
+    final = raw.parse()
+    if job["stream"]:
+        final = responses_stream(final, told)
+    if final is None:
+        return
+    told["finish"] = final.status or ""
+    told["text"] = final.output_text
+    told["calls"] = [
+        {"id": item.call_id, "name": item.name, "arguments": getattr(item, "arguments", getattr(item, "input", ""))}
+        for item in final.output
+        if item.type in ("function_call", "custom_tool_call")
+    ]
+
+
+def responses_stream(events: Iterable[Any], told: dict[str, Any]) -> Any:
+    """Agents read the deltas, the finished items and the final response: all of them must agree."""
+    final = None
+    deltas: dict[str, str] = {}
+    items: dict[str, str] = {}
+    for event in events:
+        if event.type == "response.function_call_arguments.delta":
+            deltas[event.item_id] = deltas.get(event.item_id, "") + event.delta
+        elif event.type == "response.output_item.done" and event.item.type == "function_call":
+            items[event.item.id] = event.item.arguments
+        elif event.type in ("response.completed", "response.incomplete", "response.failed"):
+            final = event.response
+    told["carriers_agree"] = deltas == items
+    return final
+
+
+# Bytes
+
+
+def raw(job: Job, told: dict[str, Any]) -> None:
+    client = raw_client(setup_of(job))
+    body = base64.b64decode(job["body"])
+    with client.stream("POST", job["base_url"], content=body, headers=job.get("headers")) as response:
+        told["status"] = response.status_code
+        told["headers"] = dict(response.headers)
+        told["http_version"] = response.http_version
+        for chunk in response.iter_raw():
+            say({"chunk": base64.b64encode(chunk).decode("ascii")})
+
+
+APIS: dict[str, Callable[[Job, dict[str, Any]], None]] = {
+    "chat": chat,
+    "messages": messages,
+    "responses": responses,
+    "raw": raw,
+}
+
+
+def main() -> None:
+    for line in sys.stdin:
+        job = json.loads(line)
+        told: dict[str, Any] = {"calls": [], "text": "", "finish": "", "error": "", "http_version": ""}
+        try:
+            APIS[job["api"]](job, told)
+        except Exception as error:
+            told["error"] = f"{type(error).__name__}: {error}"
+        say(told)
+
+
+if __name__ == "__main__":
+    main()

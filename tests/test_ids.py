@@ -1,0 +1,46 @@
+"""Ids that a protocol forbids or that repeat, and the way back."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toolcalls.ids import Ids, restore
+
+LEGAL = re.compile(r"^[a-zA-Z0-9_-]+$")
+
+
+def test_a_legal_id_that_is_free_is_kept():
+    assert Ids().legal("toolu_01A-b_C") == "toolu_01A-b_C"
+    assert Ids().unique("functions.read:0") == "functions.read:0"
+
+
+@given(st.text(min_size=1))
+def test_a_replaced_id_is_legal_and_gives_its_original_back(original):
+    ids = Ids("seed")
+    first, second = ids.legal(original), ids.legal(original)
+    assert first != second
+    for new in (first, second):
+        assert LEGAL.match(new)
+        assert new == original or restore(new) == original
+
+
+def test_a_lone_surrogate_survives_the_way_there_and_back():
+    assert restore(Ids().legal("a\ud83d")) == "a\ud83d"
+
+
+def test_the_same_seed_gives_the_same_ids_and_another_seed_gives_others():
+    one, two, other = Ids("a"), Ids("a"), Ids("b")
+    assert [one.legal("x:0"), one.legal("")] == [two.legal("x:0"), two.legal("")]
+    assert Ids("a").legal("x:0") != other.legal("x:0")
+
+
+@pytest.mark.parametrize("foreign", ["", "toolu_01AbC", "call_tfx_", "toolu_tfx_0000000g_YQ", "toolu_tfx_00000000_Y"])
+def test_an_id_that_is_not_ours_has_no_original(foreign):
+    assert restore(foreign) is None
+
+
+def test_an_id_for_a_missing_one_has_no_original():
+    assert restore(Ids().legal("")) is None

@@ -1,0 +1,147 @@
+"""Random text built from the fragments of all formats: the split never matters, and nothing is lost."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
+
+from tests.textcalls.declared import TWENTY, back, scan, scan_pieces
+
+OPENERS = sorted({opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers})
+FRAGMENTS = [
+    *OPENERS,
+    *(
+        "`",
+        "``",
+        "```",
+        "````",
+        "~~~",
+        "```json\n",
+        "```tool_code\n",
+        "> ",
+        ">>>",
+        "    ",
+        "- ",
+        "1. ",
+        "\n",
+        "\n\n",
+    ),
+    *(
+        " ",
+        "\t",
+        "\r\n",
+        "x",
+        "Ok.",
+        "c",
+        "commentary to=functions.",
+        "Bash",
+        "bash",
+        "list_tabs",
+        "Read",
+        "nope",
+    ),
+    *('{"name": "Bash", "arguments": {"command": "ls"}}', '{"command": "ls"}', "{}", '{"name": "list_tabs"}'),
+    *(
+        "{'name': 'Read', 'parameters': {'file_path': 'a'}}",
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        "'",
+        "\\",
+        ",",
+        ":",
+        ";",
+    ),
+    *("<function=Bash>", "<function Bash>", "<parameter=command>", "\nls\n", "</parameter>", "</function>"),
+    *("</tool_call>", "</tool_calls>", '<invoke name="Bash">', '<parameter name="command">', "</invoke>"),
+    *(
+        "</function_calls>",
+        "<arg_key>command</arg_key>",
+        "<arg_value>",
+        "</arg_value>",
+        "\\n",
+        "<command>",
+        "</command>",
+    ),
+    *("functions.Bash:0", "<|tool_call_argument_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>"),
+    *(
+        "<｜DSML｜tool_calls>",
+        '<｜DSML｜invoke name="Bash">',
+        '<｜DSML｜parameter name="command" string="true">',
+    ),
+    *(
+        "</｜DSML｜parameter>",
+        "</｜DSML｜invoke>",
+        "</｜DSML｜tool_calls>",
+        "<｜tool▁sep｜>",
+        "<｜tool▁call▁end｜>",
+    ),
+    *(
+        "<|message|>",
+        " to=functions.Bash",
+        "<|call|>",
+        "<|end|>",
+        "analysis",
+        "[ARGS]",
+        "[/TOOL_CALLS]",
+        "[CALL_ID]",
+    ),
+    *(
+        '[Bash(command="ls")]',
+        "<|python_end|>",
+        "<|tool_call_end|>",
+        "call:Bash{",
+        "command:",
+        '<|"|>',
+        "<tool_call|>",
+    ),
+    *(
+        "<think>",
+        "</think>",
+        "<!--",
+        "-->",
+        "<pre>",
+        "</pre>",
+        "<code>",
+        "</code>",
+        '"""',
+        "<<'EOF'",
+        "EOF",
+        "<<EOF",
+    ),
+    *('<|open|>call tool="Bash"<|sep|>', "<|close|>call<|sep|>", "<|sep|>", "Action:", "functools["),
+    *("<name>Bash</name>", "<arguments>", "</arguments>", "</tool>", "[TOOL_REQUEST_END]", "[/TOOL_CALL]"),
+    *('{tool => "Bash", args => {--command "ls"}}', "]<]minimax[>[", "<", "<<", "commentary"),
+]
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    parts = draw(st.lists(st.sampled_from(FRAGMENTS), max_size=24))
+    return "".join(part if draw(st.integers(0, 5)) else part[: draw(st.integers(0, len(part)))] for part in parts)
+
+
+@settings(max_examples=600, deadline=None)
+@given(texts(), st.lists(st.integers(1, 12), min_size=1, max_size=40), st.booleans())
+def test_any_split_gives_the_same_result_and_nothing_is_lost(text: str, sizes: list[int], finished: bool) -> None:
+    whole = scan(text, finished=finished)
+    assert back(whole) == text
+    assert scan(text, size=1, finished=finished) == whole
+    pieces, at, turn = [], 0, 0
+    while at < len(text):
+        size = sizes[turn % len(sizes)]
+        pieces.append(text[at : at + size])
+        at, turn = at + size, turn + 1
+    assert scan_pieces(pieces, TWENTY, finished) == whole
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts(), st.integers(1, 60))
+def test_any_split_gives_the_same_result_at_the_limit_of_held_text(text: str, limit: int) -> None:
+    whole = scan(text, max_held=limit)
+    assert back(whole) == text
+    assert scan(text, size=1, max_held=limit) == whole
+    assert scan(text, size=3, max_held=limit) == whole

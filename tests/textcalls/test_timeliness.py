@@ -1,0 +1,131 @@
+"""No text is later than rule 2 allows: one character at a time, checked after each."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from toolcalls.textcalls import FoundCall, Scanner
+from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
+from toolcalls.tools import Tools
+
+from tests.textcalls.declared import TWENTY
+
+OPENERS = [opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers] + ["</think>"]
+
+PROSE = [
+    "Plain prose, with commas; a < b and c > d, a[0] = [1, 2], and `inline code` too.\n\nSecond paragraph.\n",
+    "Code:\n```python\nx = '<tool_call>'\nprint(x)\n```\nAnd <b>bold</b> text.\n",
+    'Notes:\n\n> quoted <tool_call>{}</tool_call>\n\n    indented <invoke name="Bash">\n\n- item <tooling>\n',
+    "#include <functional>\nstd::function<void(int)> f;\n<function-card></function-card>\n",
+    "See [the docs](https://example.org) and [TOOL chest]. call: commentary on the code.\n",
+    "Action items:\n- one\n- two\nActions speak louder.\n",
+    "Bashful readers read on. Readers of Read me files write to us. functools is a module.\n",
+    "<details><summary>x</summary></details> <DIV> <think about it>\n",
+    "日本語のテキスト。<そして> 続きます 🙂\n",
+]
+
+
+def suffix_that_may_open(text: str) -> int:
+    """The longest suffix that is a proper prefix of an opener."""
+    longest = max(map(len, OPENERS))
+    for length in range(min(longest, len(text)), 0, -1):
+        if any(len(opener) > length and opener.startswith(text[-length:]) for opener in OPENERS):
+            return length
+    return 0
+
+
+@pytest.mark.parametrize("text", PROSE)
+def test_after_each_character_everything_but_a_possible_opener_has_come_out(text: str) -> None:
+    scanner = Scanner(TWENTY)
+    sent = ""
+    for index, char in enumerate(text):
+        for item in scanner.feed(char):
+            assert isinstance(item, str)
+            sent += item
+        seen = text[: index + 1]
+        held = len(seen) - len(sent)
+        # A weak opener is given up as soon as no declared name begins like what stands there.
+        weak = next((n for n in range(1, 24) if seen[-n:].startswith(("<function", "<invoke name="))), 0)
+        word = len(seen) if seen.strip().isalnum() else 0
+        assert held <= max(suffix_that_may_open(seen), weak, word), (seen[-40:], held)
+    assert sent + "".join(str(item) for item in scanner.close()) == text
+
+
+def feed_each(scanner: Scanner, text: str) -> list[int]:
+    """How much has come out after each character."""
+    sent, after = 0, []
+    for char in text:
+        sent += sum(len(item) for item in scanner.feed(char) if isinstance(item, str))
+        after.append(sent)
+    return after
+
+
+@pytest.mark.parametrize(
+    ("text", "until"),
+    [
+        ('{"title": "a JSON answer", "items": [1, 2, 3]}', '{"ti'),
+        ('{"name": "Launch", "type": "node"}', '{"name": "Lau'),
+        ('{"name": "Read", "parameters": {"type": "object"}}', '{"name": "Read", "parameters": {"t'),
+        ('[{"id": 1, "value": 2}]', '[{"id": 1, "v'),
+        ("[1, 2, 3]", "[1"),
+        ("[Read](docs/read.md) is the page.", "[Read]"),
+        ('```json\n{"version": 1, "name": "x"}\n```\n', '```json\n{"v'),
+        ("```python\nprint(1)\n```\n", "```p"),
+        ("```\nsome text\n```\n", "```\ns"),
+        (">>> print(1)\n1\n", ">>> "),
+    ],
+)
+def test_a_json_answer_streams_per_character_once_it_cannot_be_a_call(text: str, until: str) -> None:
+    after = feed_each(Scanner(TWENTY), text)
+    assert text.startswith(until)
+    for index in range(len(until) - 1, len(text)):
+        seen = text[: index + 1]
+        assert len(seen) - after[index] <= suffix_that_may_open(seen), seen
+
+
+def test_the_text_before_a_region_comes_out_before_the_region_ends() -> None:
+    scanner = Scanner(TWENTY)
+    assert scanner.feed("Let me look.\n<tool_call>\n{") == ["Let me look.\n"]
+    assert scanner.held
+    assert scanner.feed('"name": "list_tabs"}\n</tool_call>') == []
+    [call, text] = scanner.feed("\n")
+    assert isinstance(call, FoundCall) and text == "\n"
+    assert not scanner.held
+
+
+def test_a_region_that_turns_out_not_to_be_a_call_comes_out_at_once_and_verbatim() -> None:
+    scanner = Scanner(TWENTY)
+    assert scanner.feed("<tool_call>") == []
+    assert scanner.feed(" !") == ["<tool_call> !"]
+    assert not scanner.held
+
+
+def test_with_no_declared_tools_nothing_is_scanned_and_nothing_is_held() -> None:
+    scanner = Scanner(Tools())
+    text = '<tool_call>{"name": "Bash", "arguments": {}}</tool_call>'
+    assert not scanner.needs(text)
+    for char in text:
+        assert scanner.feed(char) == [char]
+        assert not scanner.held
+    assert scanner.close() == []
+
+
+def test_plain_text_in_the_middle_of_a_line_does_not_need_the_scanner() -> None:
+    scanner = Scanner(TWENTY)
+    assert scanner.needs("The ")
+    scanner.feed("The first words")
+    assert not scanner.needs(" and five more words, then")
+    assert scanner.needs(" a <")
+    assert scanner.needs(" line\n")
+    assert scanner.needs("a comment")  # "comment" may begin `commentary to=functions.`
+
+
+def test_at_the_limit_of_held_text_everything_goes_out_as_it_came_and_nothing_is_searched_any_more() -> None:
+    scanner = Scanner(TWENTY, max_held=1000)
+    call = json.dumps({"name": "Write", "arguments": {"file_path": "a", "content": "x" * 2000}})
+    text = f"<tool_call>{call}</tool_call>\n<tool_call>{{}}"
+    out = [item for at in range(0, len(text), 10) for item in scanner.feed(text[at : at + 10])]
+    assert "".join(str(item) for item in out) == text
+    assert not scanner.held and not scanner.needs("<tool_call>")
+    assert scanner.close() == []
