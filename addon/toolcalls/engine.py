@@ -11,6 +11,7 @@ from typing import Final
 
 from .calls import Ids, Outcome
 from .dialects.chat import Chat
+from .dialects.messages import Messages
 from .dialects.responses import Responses
 from .mend.call import Mender
 from .policy import Policy
@@ -23,6 +24,7 @@ AUTO: Final = "auto"
 
 _DIALECTS: dict[str, Callable[[Question, Policy, Mender], Dialect]] = {
     "chat": Chat,
+    "messages": Messages,
     "responses": Responses,
 }
 

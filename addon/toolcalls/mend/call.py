@@ -58,8 +58,8 @@ class Mender:
         self, name: str, arguments: str, reason: str, *, steps: tuple[str, ...] = (), before_error: bool = False
     ) -> Outcome:
         """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
-        came = Outcome("refused", name, "", name, arguments, steps, reason, dropped=True)
-        outcome = came if before_error else self._refuse(replace(came, dropped=False), self._tools.get(name), reason)
+        came = Outcome("refused", name, "", name, arguments, steps, reason, dropped=before_error)
+        outcome = came if before_error else self._refuse(came, self._tools.get(name), reason)
         self._report(outcome)
         return outcome
 
@@ -78,30 +78,32 @@ class Mender:
         Name and shape are as they came. `arguments` of the outcome is all that the client will have: where
         it is refused, text that is no valid JSON, so that nobody runs it.
         """
-        outcome = self._mend_rest(name, arguments, sent, finish, steps, before_error)
+        outcome = self._mend_rest(
+            Outcome("valid", name, arguments, name, arguments, steps), sent, finish, before_error
+        )
         self._report(outcome)
         return outcome
 
-    def _mend_rest(
-        self, name: str, arguments: str, sent: str, finish: Finish, steps: tuple[str, ...], before_error: bool
-    ) -> Outcome:
-        if not self._policy.arguments or not self._policy.touches(name):
-            return Outcome("repaired" if steps else "valid", name, arguments, name, arguments, steps)
+    def _mend_rest(self, came: Outcome, sent: str, finish: Finish, before_error: bool) -> Outcome:
+        arguments = came.received_arguments
+        if not self._policy.arguments or not self._policy.touches(came.name):
+            return replace(came, status="repaired") if came.steps else came
         reason = "the answer was cut off before the arguments"
         if arguments.strip() or not (before_error or finish is Finish.CUT):
             mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
             text = continued(sent, mended.text, mended.value) if mended.text is not None else None
             if text is not None:
-                steps += mended.steps
-                return Outcome("repaired" if steps else "valid", name, text, name, arguments, steps)
+                steps = (*came.steps, *mended.steps)
+                return replace(came, status="repaired" if steps else "valid", arguments=text, steps=steps)
             reason = mended.reason or "the mended arguments do not continue what was sent"
+        refused = replace(came, status="refused", reason=reason)
         if before_error:
-            return Outcome("refused", name, sent, name, arguments, steps, reason, dropped=True)
+            return replace(refused, arguments=sent, dropped=True)
         if self._policy.fallback == "original":
-            return Outcome("refused", name, arguments, name, arguments, steps, reason)
+            return refused
         # Nothing at all would be read as `{}`, and a whole object as the call.
         kept = sent if sent.strip() and not sent.rstrip().endswith("}") else sent + "{"
-        return Outcome("refused", name, kept, name, arguments, steps, reason)
+        return replace(refused, arguments=kept)
 
     def _mend(
         self, name: str, arguments: str, finish: Finish, namespace: str | None, steps: tuple[str, ...]
