@@ -26,6 +26,7 @@ from .responses_text import Speech, Steady, is_text
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
 _INPUT = "response.custom_tool_call_input"
+_BLANK_LINES = (b"\n\n", b"\r\n", b"\r")
 _FRAGMENT = f"{_ARGUMENTS}.delta"
 
 
@@ -69,6 +70,8 @@ class Responses:
         if self._over:
             return PASS
         data = event.data or ""
+        if not event.raw.endswith(_BLANK_LINES):
+            return self._read_tail(event, data)
         if event.type == _FRAGMENT and (hold := self._held.gathers(event.raw)) is not None:
             return hold
         if event.type in _ECHOES and self._passes_unread(event, data):
@@ -101,9 +104,25 @@ class Responses:
             return False
         return self._writer.passes(number_in(event.raw))
 
+    def _read_tail(self, event: Event, data: str) -> Answer:
+        """The last event of a stream that ends without a blank line: whole, or broken off in the middle."""
+        raw = sse.write(data.replace("\n", " "), event.type)
+        came = read_came(raw, event.type, data)
+        if came is not None:
+            answer = self._answer(came)
+            return Reply((raw,)) if answer is PASS and self._started else answer
+        if data.strip() == "[DONE]":
+            return self._read_odd(event, data)
+        # Half an event is no event: behind it comes our own end.
+        return Reply() if self._started else PASS
+
     def _read_odd(self, event: Event, data: str) -> Answer:
         """What is no JSON object."""
-        if data.strip() == "[DONE]":
+        text = data.strip()
+        if not text or text.startswith(":"):
+            # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
+            return Reply((f":{text.removeprefix(':')}\n\n".encode(),))
+        if text == "[DONE]":
             if not self._started:
                 return PASS
             self._over = True
@@ -116,9 +135,9 @@ class Responses:
         mended = payload.read_broken(data)
         if mended is None:
             return PASS
-        text = payload.write(mended)
-        rewritten = sse.write(text, event.type)
-        answer = self._answer(Came(rewritten, event.type, text, mended))
+        written = payload.write(mended)
+        rewritten = sse.write(written, event.type)
+        answer = self._answer(Came(rewritten, event.type, written, mended))
         return Reply((rewritten,)) if answer is PASS else answer
 
     def _answer(self, came: Came) -> Answer:
