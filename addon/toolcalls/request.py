@@ -26,6 +26,8 @@ class Question:
     """The client declared `functions`, so it expects `function_call` and not `tool_calls`."""
     stream: bool = False
     model: str = ""
+    include_usage: bool = False
+    """The client asked for a chunk with the usage at the end of the stream."""
 
 
 def decode(body: bytes | str | None) -> dict[str, Any] | None:
@@ -49,10 +51,12 @@ def read_question(request: dict[str, Any] | None) -> Question:
         return Question()
     count = request.get("n")
     model = request.get("model")
+    options = request.get("stream_options")
     return Question(
         tools=Tools.read(request),
         choices=count if isinstance(count, int) and count > 0 else 1,
         legacy_functions=bool(request.get("functions")) and not request.get("tools"),
         stream=request.get("stream") is True,
         model=model if isinstance(model, str) else "",
+        include_usage=isinstance(options, dict) and options.get("include_usage") is True,
     )

@@ -3,19 +3,20 @@
 Strategy: undo the content encoding, look once at the first bytes (an event stream, one JSON document,
 or neither), cut the stream into events, ask the dialect about each of them. A block of events in which
 nothing can be a tool call passes as it is, unread. `feed` and `close` never raise: on any exception, and
-at the limit of held bytes, what is held goes out as it came and the rest passes untouched (rules 4 and 8).
+at the limit of held bytes, what is held goes out as it came and the rest passes untouched (rules 4 and 8);
+a dialect that converts says instead how the answer ends.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from enum import Enum
+from typing import Any
 
 from .calls import Outcome
 from .wire import sse
 from .wire.encoding import Corrupt, Decoder
-from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, Reply
+from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, LimitReached, Reply
 from .wire.ledger import Ledger
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
@@ -28,6 +29,7 @@ class _Form(Enum):
     EVENTS = "an event stream"
     DOCUMENT = "one JSON document"
     OPEN = "passes untouched"
+    ENDED = "is swallowed: we ended the answer"
 
 
 class Stream:
@@ -39,7 +41,6 @@ class Stream:
         "_decoder",
         "_dialect",
         "_form",
-        "_gathers",
         "_ledger",
         "_limit",
         "_outcomes",
@@ -54,7 +55,6 @@ class Stream:
         self._limit = limit
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
-        self._gathers: Callable[[bytes], Hold | None] | None = getattr(dialect, "gathers", None)
         self._form = _Form.UNKNOWN
         self._ledger = Ledger()
         self._after_cr = False
@@ -63,10 +63,16 @@ class Stream:
         self.failure: Exception | None = None
         self.limited = False
 
+    def speak(self, dialect: Dialect) -> None:
+        """It turned out which dialect the answer is in: that one is asked from now on."""
+        self._dialect = dialect
+
     @property
     def holding(self) -> bool:
         """Is a tool call of an event stream held back right now?"""
-        return self._form is _Form.EVENTS and self._ledger.held_bytes > 0
+        if self._form is not _Form.EVENTS:
+            return False
+        return self._ledger.held_bytes > 0 or bool(getattr(self._dialect, "holding", False))
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
@@ -95,6 +101,8 @@ class Stream:
         """Any chunk: the first one, one that is encoded or ends with a CR, one of a body that is no event stream."""
         if self._form is _Form.OPEN or not chunk:
             return [chunk] if chunk else []
+        if self._form is _Form.ENDED:
+            return []
         out: list[bytes] = []
         told = len(self._outcomes)
         data = chunk
@@ -102,7 +110,7 @@ class Stream:
             if self._decoder:
                 data = self._decoder.decode(chunk)
         except Exception as error:
-            return [*self._fail(Corrupt(str(error)), told), chunk]
+            return self._fail(Corrupt(str(error)), told, chunk)
         try:
             if self._form is _Form.EVENTS:
                 self._read(data, out)
@@ -110,6 +118,8 @@ class Stream:
                 self._look(data, out)
             if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
+        except LimitReached:
+            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -125,6 +135,8 @@ class Stream:
                 self._close_document(out)
             elif self._form is _Form.UNKNOWN:
                 out += self._ledger.everything()
+        except LimitReached:
+            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -173,11 +185,6 @@ class Stream:
     def _read_events(self, block: bytes, out: list[bytes]) -> None:
         ledger = self._ledger
         dialect = self._dialect
-        if self._gathers is not None and ledger.held_bytes + len(block) <= self._limit:
-            hold = self._gathers(block)
-            if hold is not None:
-                ledger.held(hold.key, len(block))
-                return
         for raw in sse.split(block):
             # Both are asked for each event, so that the answer is the same however the stream was cut: whether the
             # limit is reached, and whether the event passes unread, as it would have done in a chunk of its own.
@@ -191,7 +198,8 @@ class Stream:
                 self._take(sse.read_event(raw), out)
 
     def _take(self, event: Event, out: list[bytes]) -> None:
-        answer: Answer = PASS if event.data is None else self._dialect.read(event)
+        silent = event.data is None and not getattr(self._dialect, "converting", False)
+        answer: Answer = PASS if silent else self._dialect.read(event)
         if answer is LINES_ALONE:
             answer = self._read_lines_alone(event)
         if isinstance(answer, Hold):
@@ -245,17 +253,26 @@ class Stream:
 
     # Failing open
 
-    def _fail(self, error: Exception, told: int) -> list[bytes]:
+    def _fail(self, error: Exception, told: int, unread: bytes = b"") -> list[bytes]:
         self.failure = error
-        # What this step claimed to have mended goes out as it came.
-        del self._outcomes[told:]
-        return self._give_up()
+        out = self._give_up("the answer could not be read")
+        if self._form is _Form.OPEN:
+            # What this step claimed to have mended goes out as it came.
+            del self._outcomes[told:]
+            out += [unread] if unread else []
+        return out
 
     def _stop_holding(self) -> list[bytes]:
         self.limited = True
-        return self._give_up()
+        return self._give_up("the answer is larger than toolfix_max_held_bytes allows")
 
-    def _give_up(self) -> list[bytes]:
+    def _give_up(self, reason: str) -> list[bytes]:
         self._calm = False
+        end: Any = getattr(self._dialect, "give_up", None)
+        last_words = end(reason) if end else None
+        if last_words is not None:
+            self._form = _Form.ENDED
+            self._ledger.everything()
+            return list(last_words)
         self._form = _Form.OPEN
         return self._ledger.everything()

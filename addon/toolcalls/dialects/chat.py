@@ -19,7 +19,7 @@ from ..wire import sse
 from ..wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from . import payload
 from .chat_body import mend_body
-from .chat_calls import Json, fragments_of
+from .chat_calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
 from .chat_choice import Choice
 from .echo import Echo
 from .prose import searches
@@ -28,6 +28,8 @@ from .slots import Slot
 DONE = b"data: [DONE]\n\n"
 _NO_CALL = (b's":null', b's": null', b'":null', b'": null', b's":[]', b's": []')
 """How `tool_calls` or `function_call` go on when there is none."""
+_ENDS = (b'finish_reason":"', b'finish_reason": "')
+_ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in (*FOREIGN_REASONS, *FAILURES))
 _CONTENT = re.compile(rb'"content": ?"([^"\\]*)(["\\])')
 
 
@@ -73,6 +75,8 @@ class Chat:
         if block.find(b"'") >= 0 and block.rfind(b"{'") >= 0:
             return False
         if block.rfind(b'"usage"') >= 0 and not _has_choices(block):
+            return False
+        if (block.rfind(_ENDS[0]) >= 0 or block.rfind(_ENDS[1]) >= 0) and any(end in block for end in _ODD_ENDS):
             return False
         return not self._searching or self._quiet(block)
 
@@ -172,9 +176,12 @@ class Chat:
         if not isinstance(delta, dict):
             message = choice.get("message")
             delta = message if isinstance(message, dict) else {}
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
+            return self._read_odd_end(event, chunk, choice, reason)
         fragments, legacy = fragments_of(delta)
         state = self._choice(choice, bool(fragments))
-        if choice.get("finish_reason"):
+        if reason:
             return state.finish(event, chunk, choice, delta, fragments, legacy)
         answer = state.take(event, chunk, choice, delta, fragments, legacy)
         if isinstance(answer, Hold) and state.last is not None:
@@ -194,6 +201,24 @@ class Chat:
         return state
 
     # The end
+
+    def _read_odd_end(self, event: Event, chunk: Json, choice: Json, reason: str) -> Answer:
+        """A finish reason that no client knows: said in the protocol's words, or as the error that it is."""
+        told = {**choice, "finish_reason": FOREIGN_REASONS.get(reason)}
+        part = {**chunk, "choices": [told]}
+        answer = self._read_choice(Event(write(part), None, event.type), part, told)
+        if isinstance(answer, Hold):
+            answer = Reply(hold=((answer.key, write(part)),))
+        elif not isinstance(answer, Reply):
+            delta = choice.get("delta")
+            silent = told["finish_reason"] is None and not (isinstance(delta, dict) and says_something(delta))
+            answer = Reply() if silent else Reply((write(part),))
+        if reason in FOREIGN_REASONS:
+            return answer
+        error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
+        failed = Event(write({"error": error}), None)
+        ended = self._fail(failed)
+        return Reply((*answer.out, *(ended.out if isinstance(ended, Reply) else (failed.raw,))), self._keys())
 
     def _after_ends(self, raw: bytes, *, rewritten: bool = False) -> Answer:
         """An event behind the choices (usage): the finish reasons that wait go out before it."""

@@ -55,11 +55,21 @@ class Mender:
         return outcome
 
     def refuse(
-        self, name: str, arguments: str, reason: str, *, steps: tuple[str, ...] = (), before_error: bool = False
+        self,
+        name: str,
+        arguments: str,
+        reason: str,
+        *,
+        namespace: str | None = None,
+        steps: tuple[str, ...] = (),
+        before_error: bool = False,
     ) -> Outcome:
         """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
-        came = Outcome("refused", name, "", name, arguments, steps, reason, dropped=before_error)
-        outcome = came if before_error else self._refuse(came, self._tools.get(name), reason)
+        came = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
+        if before_error:
+            outcome = replace(came, arguments="", dropped=True)
+        else:
+            outcome = self._refuse(came, self._tools.get(name, namespace), reason)
         self._report(outcome)
         return outcome
 

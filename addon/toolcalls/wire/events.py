@@ -54,11 +54,16 @@ LINES_ALONE: Final = LinesAlone()
 Answer = Pass | LinesAlone | Hold | Reply
 
 
+class LimitReached(Exception):
+    """A dialect that keeps state of its own has reached the limit of held bytes."""
+
+
 class Dialect(Protocol):
     """One protocol. Sans-IO: events in, answers out; state lives from the first event to `close`."""
 
-    engaged: bool
-    """A tool call was seen: from here on every event is read. Before, plain blocks pass unread."""
+    @property
+    def engaged(self) -> bool:
+        """A tool call was seen: from here on every event is read. Before, plain blocks pass unread."""
 
     def plain(self, block: bytes) -> bool:
         """A cheap first look at whole events: True only if none of them can concern us."""
@@ -72,9 +77,12 @@ class Dialect(Protocol):
     def body(self, body: bytes) -> bytes:
         """Mend an answer that came as one JSON document; the same bytes when nothing changes."""
 
-
-class Gatherer(Protocol):
-    """What a dialect may offer besides: taking the fragments of a call by the block, unread."""
-
-    def gathers(self, block: bytes) -> Hold | None:
-        """Under which key to hold a block of nothing but fragments of one call; None to have it read."""
+    # A dialect that converts one protocol into another has three members more, all optional:
+    #
+    # converting: bool
+    #     Nothing passes as it came: events without data are given to `read` too.
+    # holding: bool
+    #     Is a tool call kept back right now? Its events were answered, so the books know nothing of it.
+    # def give_up(self, reason: str) -> tuple[bytes, ...] | None
+    #     We fail, or the limit is reached. None: release what is held as it came. Else this is the end of
+    #     the answer, and whatever still comes is swallowed.
