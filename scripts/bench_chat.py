@@ -24,10 +24,11 @@ COMPACT = (",", ":")
 SPACED = (", ", ": ")
 QUESTION = Question(choices=1, stream=True)
 
-WORDS = (
+PROSE = (
     "The parser reads one event at a time and keeps what it hasn't understood yet. Most of an answer is plain "
     "prose like this, with code such as `value = table.get(key, 0)` now and then, and it's long. "
-).split(" ")
+)
+WORDS = PROSE.split(" ")
 LINE = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can't be a call, \"tool\" or not\n"
 
 
@@ -63,6 +64,11 @@ def delta_events(count: int) -> list[str]:
     pieces = (f"abc def {number % 100:02d}" for number in range(count))
     deltas = [event({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces]
     return [event({"tool_calls": [start]}), *deltas]
+
+
+def varied_events(count: int) -> list[str]:
+    """The same from a server that pads every event with something else."""
+    return [f'{data[:-1]},"obfuscation":"{number * 7919:x}"}}' for number, data in enumerate(delta_events(count))]
 
 
 def framed(events: list[str]) -> list[bytes]:
@@ -171,6 +177,7 @@ def run(quick: bool = False) -> list[Row]:
         compare("10-byte argument deltas, one event a chunk", DELTA_GOAL, deltas, one_a_chunk, rounds),
         compare("10-byte argument deltas, 20 events a chunk", DELTA_GOAL, deltas, many_a_chunk, rounds),
         compare("10-byte argument deltas, cuts inside events", DELTA_GOAL, deltas, cut_inside, rounds),
+        compare("10-byte argument deltas, each event padded", DELTA_GOAL, varied_events(count), one_a_chunk, rounds),
     ]
     out = with_guard(rows)
     sizes = [2_000, 4_000] if quick else [20_000, 200_000, 2_000_000]

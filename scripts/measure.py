@@ -1,7 +1,8 @@
 """How the benches take time: many short samples in turns, garbage collection off while one runs.
 
 The machine is never quiet and its speed drifts, so no figure stands alone: what is compared is sampled in
-turns, a ratio is the median of the ratios of neighbours, and a figure is the best sample. A row of the table is a dict:
+turns, a ratio is the median of the ratios of neighbours, and a figure is the best sample.
+A row of the table is a dict:
 
     name    what was measured
     figure  what it cost, in `unit`

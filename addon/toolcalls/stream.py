@@ -21,7 +21,6 @@ from .wire.ledger import Ledger
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
-_CR = 0x0D
 
 
 class _Form(Enum):
@@ -76,7 +75,7 @@ class Stream:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
-        if not self._calm or not chunk or chunk[-1] == _CR:
+        if not self._calm or chunk.endswith(b"\r"):
             return self._feed(chunk)
         # Nearly every chunk of nearly every answer comes here, so this is `_feed` in one piece.
         ledger = self._ledger
@@ -84,15 +83,21 @@ class Stream:
         out: list[bytes] = []
         told = len(self._outcomes)
         try:
-            whole = not ledger.rest and chunk.endswith(sse.WHOLE)
-            block = ledger.open(chunk) if whole else ledger.arrived(chunk)
+            if not ledger.rest and chunk.endswith(sse.WHOLE):
+                block = ledger.block = chunk
+                ledger.done = 0
+            else:
+                block = ledger.arrived(chunk)
             if block and not dialect.engaged and len(block) <= self._limit and dialect.plain(block):
                 out.append(block)
-                ledger.passed(len(block))
-            else:
+                ledger.done = len(block)
+                ledger.passed_last = True
+            elif block:
                 self._read_events(block, out)
             if ledger.held_bytes + len(ledger.rest) > self._limit:
                 out += self._stop_holding()
+        except LimitReached:
+            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -118,8 +123,6 @@ class Stream:
                 self._look(data, out)
             if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
-        except LimitReached:
-            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -135,8 +138,6 @@ class Stream:
                 self._close_document(out)
             elif self._form is _Form.UNKNOWN:
                 out += self._ledger.everything()
-        except LimitReached:
-            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -176,7 +177,7 @@ class Stream:
         if block and not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
             out.append(block)
             ledger.passed(len(block))
-        else:
+        elif block:
             self._read_events(block, out)
         if self._form is _Form.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
@@ -254,6 +255,8 @@ class Stream:
     # Failing open
 
     def _fail(self, error: Exception, told: int, unread: bytes = b"") -> list[bytes]:
+        if isinstance(error, LimitReached):
+            return self._stop_holding()
         self.failure = error
         out = self._give_up("the answer could not be read")
         if self._form is _Form.OPEN:
@@ -269,7 +272,11 @@ class Stream:
     def _give_up(self, reason: str) -> list[bytes]:
         self._calm = False
         end: Any = getattr(self._dialect, "give_up", None)
-        last_words = end(reason) if end else None
+        try:
+            last_words = end(reason) if end else None
+        except Exception as error:
+            self.failure = error
+            last_words = None
         if last_words is not None:
             self._form = _Form.ENDED
             self._ledger.everything()

@@ -58,9 +58,9 @@ def _fragment(entry: Json) -> Fragment:
     function = entry.get("function")
     body = function if isinstance(function, dict) else entry
     index, identity, name = entry.get("index"), entry.get("id"), body.get("name")
-    extra = {
-        key: value for key, value in entry.items() if key not in _KNOWN and value is not None and body is not entry
-    }
+    extra: Json = {}
+    if body is not entry and not entry.keys() <= _KNOWN:
+        extra = {key: value for key, value in entry.items() if key not in _KNOWN and value is not None}
     return Fragment(
         index if isinstance(index, int) else None,
         identity if isinstance(identity, str) else "",
