@@ -14,7 +14,7 @@ from ..mend.call import Mender
 from ..policy import Policy
 from ..request import Question
 from ..wire import sse
-from ..wire.events import LINES_ALONE, PASS, Answer, Event, Reply
+from ..wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from . import payload
 from .responses_body import mend_body
 from .responses_end import TERMINAL, Ending
@@ -62,6 +62,10 @@ class Responses:
         self.plain = self._speech.passes_unread
         self.engaged = False
         """Never: `plain` itself knows when a block has to be read, held calls or not."""
+
+    def gathers(self, block: bytes) -> Hold | None:
+        """Under which key the stream holds a block of nothing but fragments of one call; None to have it read."""
+        return self._held.gathers(block)
 
     def read(self, event: Event) -> Answer:
         if self._over:
