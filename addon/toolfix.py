@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from mitmproxy import ctx, exceptions, http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import mode_specs
+
 from toolcalls import hosts, policy, request
 from toolcalls.calls import Outcome
 from toolcalls.dialects.responses_ws import ResponsesSocket

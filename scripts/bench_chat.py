@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from measure import Row, Work, best_ratio, growth, in_turns
+
 from toolcalls.engine import Answer
 from toolcalls.guard import Guard
 from toolcalls.request import Question

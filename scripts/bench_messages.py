@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from measure import Row, Work, growth, in_turns, ratio
+
 from toolcalls.engine import Answer
 
 TEXT_GOAL = 0.6

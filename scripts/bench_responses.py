@@ -15,6 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "addon"))
 
 from measure import Row, in_turns, ratio
+
 from toolcalls.engine import Answer
 from toolcalls.request import read_question
 

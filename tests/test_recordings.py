@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toolcalls.recording import store
-from toolcalls.recording.replay import replay
 
 from tests.splits import splits
+from toolcalls.recording import store
+from toolcalls.recording.replay import replay
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 DIRECTORIES = store.find(RECORDINGS)

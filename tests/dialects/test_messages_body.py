@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from toolcalls.ids import restore
 
 from tests.dialects.messages_wire import REQUEST, Run, begin, event, mended, start, stop
 from tests.validators import messages as strict
+from toolcalls.ids import restore
 
 READ_A = {"type": "tool_use", "id": "toolu_01", "name": "Read", "input": {"file_path": "/a"}}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from toolcalls.cli.demo import recordings_directory
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import play_recording

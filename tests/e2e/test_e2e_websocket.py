@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolcalls.cli.proxy_process import ProxyProcess
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Request, TextMessage
+
+from toolcalls.cli.proxy_process import ProxyProcess
 
 BROKEN = "{'command': 'ls', 'background': True,}"
 MENDED = '{"command":"ls","background":true}'
