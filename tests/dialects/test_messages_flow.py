@@ -95,6 +95,12 @@ def test_a_call_that_has_no_reading_is_never_valid_json_at_the_client(arguments,
     assert outcomes[0].status == "refused"
 
 
+def test_the_prefix_of_a_refused_call_is_spoilt_for_readers_of_prefixes():
+    out, outcomes = mended(begin() + tool(0, '{"file_path": "/a", ', "nonsense") + end(), aggregate=False)
+    assert outcomes[0].arguments == '{"file_path": "/a", ,\x1a'
+    assert b'"partial_json":",\\u001a"' in out
+
+
 def test_a_call_cut_off_before_its_input_is_not_a_call_without_arguments():
     message, _ = client(begin() + tool(0, name="TaskList") + end("max_tokens"))
     assert message.calls == [("TaskList", None)]
