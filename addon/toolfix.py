@@ -12,12 +12,13 @@ import os
 import sys
 from pathlib import Path
 from types import FrameType
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, exceptions, http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import mode_specs
-from toolcalls import hosts, policy, request
+from toolcalls import history, hosts, policy, request
 from toolcalls.calls import Outcome
 from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
@@ -36,7 +37,7 @@ class Ours:
     No dataclass: mitmproxy loads scripts under a module name that `dataclasses` does not find.
     """
 
-    __slots__ = ("encoding", "guard", "protocol", "question", "request_body", "seed")
+    __slots__ = ("_seed", "changed", "encoding", "guard", "protocol", "question", "request_body")
 
     def __init__(self, protocol: str, question: request.Question, request_body: bytes | None) -> None:
         self.protocol = protocol
@@ -44,7 +45,15 @@ class Ours:
         self.request_body = request_body
         self.guard: Guard | None = None
         self.encoding = ""
-        self.seed = request.seed_of(request_body)
+        self.changed: history.Changed | None = None
+        """What went up instead of the request that came, if anything."""
+        self._seed: str | None = None
+
+    def seed(self) -> str:
+        """What new ids are made from. Costs as much as a tenth of reading the request, so only when asked for."""
+        if self._seed is None:
+            self._seed = request.seed_of(self.request_body)
+        return self._seed
 
 
 class Toolfix:
@@ -54,6 +63,7 @@ class Toolfix:
         self.patterns: list[str] = []
         self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
         self.recorder: Recorder | None = None
+        self.refusals = history.Refusals()
 
     # Options
 
@@ -126,9 +136,27 @@ class Toolfix:
         if protocol is None or not self._is_ours(flow):
             return
         body = flow.request.get_content(strict=False)
-        self.flows[flow] = Ours(protocol, request.read_question(request.decode(body)), body)
+        asked = request.decode(body)
+        ours = self.flows[flow] = Ours(protocol, request.read_question(asked), body)
+        ours.changed = self._mend_request(flow, ours, asked)
         if self.mode != "observe":
             flow.request.headers["Accept-Encoding"] = "identity"
+            if ours.changed is not None:
+                # Compressed again as it came: mitmproxy follows the header.
+                flow.request.content = ours.changed.body
+
+    def _mend_request(self, flow: http.HTTPFlow, ours: Ours, asked: dict[str, Any] | None) -> history.Changed | None:
+        try:
+            changed = history.mend_request(ours.protocol, ours.request_body or b"", asked, self.policy, self.refusals)
+        except Exception:
+            logger.exception(
+                f"{_place(flow)}: toolfix failed and let the request pass as it came; please report this."
+            )
+            return None
+        if changed is not None:
+            would = "would have mended" if self.mode == "observe" else "mended"
+            logger.info(f"{_place(flow)}: {would} the request: {changed}")
+        return changed
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         ours = self.flows.get(flow)
@@ -139,7 +167,7 @@ class Toolfix:
             return
         headers = flow.response.headers
         ours.encoding = headers.get("content-encoding", "")
-        answer = Answer(ours.protocol, ours.question, self.policy, encoding=ours.encoding, seed=ours.seed)
+        answer = self._answer(ours)
         guard = ours.guard = Guard(answer, observe=self.mode == "observe", doubtful_end=flow.response.is_http2)
         if self.mode != "observe":
             headers.pop("content-encoding", None)
@@ -175,6 +203,10 @@ class Toolfix:
                 )
             self._close(flow, ours)
 
+    def _answer(self, ours: Ours) -> Answer:
+        tell = self.refusals.remember
+        return Answer(ours.protocol, ours.question, self.policy, encoding=ours.encoding, seed=ours.seed, tell=tell)
+
     def _mend_at_once(self, flow: http.HTTPFlow, ours: Ours) -> None:
         """A body that is here as a whole: no stream was asked for, or mitmproxy replays it."""
         response = flow.response
@@ -187,8 +219,7 @@ class Toolfix:
             return
         if not body:
             return
-        answer = Answer(ours.protocol, ours.question, self.policy, seed=ours.seed)
-        guard = ours.guard = Guard(answer)
+        guard = ours.guard = Guard(self._answer(ours))
         mended = b"".join([*guard.feed(body), *guard.end(sure=True)])
         if mended != body and self.mode != "observe":
             # An upstream that compresses unasked may have chosen what the client cannot read.
@@ -230,13 +261,15 @@ class Toolfix:
                     content_type=flow.response.headers.get("content-type", ""),
                     encoding=ours.encoding,
                     id=flow.id,
-                    seed=ours.seed,
+                    seed=ours.seed(),
                     started=flow.request.timestamp_start,
                     options={name: getattr(ctx.options, name) for name in policy.BY_NAME},
                     request=ours.request_body or b"",
                     before=guard.before,
                     after=guard.after,
                     outcomes=answer.outcomes,
+                    request_after=ours.changed.body if ours.changed else None,
+                    refusals=ours.changed.reasons if ours.changed else {},
                 )
             )
 

@@ -47,12 +47,19 @@ class Answer:
         policy: Policy | None = None,
         *,
         encoding: str = "",
-        seed: str = "",
+        seed: str | Callable[[], str] = "",
+        tell: Callable[[Outcome], None] = lambda _: None,
     ) -> None:
+        """`seed` is what new ids are made from, or how it is found; `tell` hears of each outcome at once."""
         question = question or Question()
         policy = policy or Policy()
         self.outcomes: list[Outcome] = []
-        mender = Mender(question.tools, policy, Ids(seed), self.outcomes.append)
+
+        def report(outcome: Outcome) -> None:
+            self.outcomes.append(outcome)
+            tell(outcome)
+
+        mender = Mender(question.tools, policy, Ids(seed, question.used_ids), report)
         dialect = _DIALECTS.get(protocol, Chat)(question, policy, mender)
         self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), self.outcomes)
         self.feed = self._stream.feed

@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from .history.used import used_ids
 from .tools import Tools
 
 MAX_BODY = 64 * 1024 * 1024
@@ -26,6 +27,8 @@ class Question:
     """The client declared `functions`, so it expects `function_call` and not `tool_calls`."""
     stream: bool = False
     model: str = ""
+    used_ids: frozenset[str] = frozenset()
+    """The ids that stand in the client's history: no new call gets one of them."""
 
 
 def decode(body: bytes | str | None) -> dict[str, Any] | None:
@@ -55,4 +58,5 @@ def read_question(request: dict[str, Any] | None) -> Question:
         legacy_functions=bool(request.get("functions")) and not request.get("tools"),
         stream=request.get("stream") is True,
         model=model if isinstance(model, str) else "",
+        used_ids=used_ids(request),
     )

@@ -6,7 +6,7 @@ import logging
 import platform
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,10 @@ class Exchange:
     before: Kept
     after: Kept
     outcomes: list[Outcome]
+    request_after: bytes | None = None
+    """What went up instead of the request, where that was changed."""
+    refusals: dict[str, str] = field(default_factory=dict)
+    """Earlier refusals that the change told of, by id."""
 
 
 class Recorder:
@@ -90,6 +94,8 @@ def write_recording(directory: Path, exchange: Exchange) -> None:
         f"after{suffix}": redact_bytes(exchange.after.joined()),
         "calls.json": redact_bytes(store.pretty(store.calls_json(exchange.outcomes))),
     }
+    if exchange.request_after is not None:
+        files[store.REQUEST_AFTER] = redact_bytes(exchange.request_after)
     for name, data in files.items():
         store.private_file(directory / name, data)
 
@@ -114,7 +120,7 @@ def _flow(exchange: Exchange, pieces: list[bytes]) -> dict[str, Any]:
         offset += len(chunk)
     changed = {name: text for name, text in exchange.options.items() if text != BY_NAME[name].default}
     changed.pop("toolfix_record", None)
-    return {
+    flow = {
         "protocol": exchange.protocol,
         "method": exchange.method,
         "host": exchange.host,
@@ -128,3 +134,6 @@ def _flow(exchange: Exchange, pieces: list[bytes]) -> dict[str, Any]:
         "complete": exchange.before.complete and exchange.after.complete,
         "chunks": chunks,
     }
+    if exchange.refusals:
+        flow["refusals"] = {identity: redact(reason) for identity, reason in exchange.refusals.items()}
+    return flow
