@@ -78,6 +78,9 @@ class Toolfix:
         self._allow(self.patterns or [hosts.NOTHING])
 
     def configure(self, updated: set[str]) -> None:
+        if "allow_hosts" in updated and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
+            # Somebody has set it anew; without ours it would open every host, or none of ours.
+            self._allow(self.patterns)
         if not any(name.startswith(policy.PREFIX) for name in updated) and "mode" not in updated:
             return
         try:
@@ -196,12 +199,11 @@ class Toolfix:
     def error(self, flow: http.HTTPFlow) -> None:
         """The connection broke: nothing more reaches the client. What was held is recorded and freed."""
         ours = self.flows.get(flow)
-        if ours is not None and ours.guard is not None:
-            if ours.guard.answer.holding:
-                logger.warning(
-                    f"{_place(flow)}: the connection broke while a tool call was held; it was not delivered."
-                )
-            self._close(flow, ours)
+        if ours is None:
+            return
+        if ours.guard is not None and ours.guard.answer.holding:
+            logger.warning(f"{_place(flow)}: the connection broke while a tool call was held; it was not delivered.")
+        self._close(flow, ours, broken=True)
 
     def _answer(self, ours: Ours) -> Answer:
         tell = self.refusals.remember
@@ -226,7 +228,7 @@ class Toolfix:
             response.headers.pop("content-encoding", None)
             response.content = mended
 
-    def _close(self, flow: http.HTTPFlow, ours: Ours) -> None:
+    def _close(self, flow: http.HTTPFlow, ours: Ours, *, broken: bool = False) -> None:
         """Say what was done, once a flow."""
         self.flows.pop(flow, None)
         guard = ours.guard
@@ -270,6 +272,7 @@ class Toolfix:
                     outcomes=answer.outcomes,
                     request_after=ours.changed.body if ours.changed else None,
                     refusals=ours.changed.reasons if ours.changed else {},
+                    broken=broken,
                 )
             )
 

@@ -117,9 +117,7 @@ def exponent(sizes: list[int], times: list[float]) -> float:
     """The slope of log time over log size, from the first size on which the fixed cost no longer shows."""
     xs, ys = [math.log(size) for size in sizes[1:]], [math.log(spent) for spent in times[1:]]
     mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / sum(
-        (x - mean_x) ** 2 for x in xs
-    )
+    return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / sum((x - mean_x) ** 2 for x in xs)
 
 
 def run() -> list[dict[str, Any]]:

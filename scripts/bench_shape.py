@@ -151,9 +151,7 @@ def run() -> list[dict[str, Any]]:
         _call("valid, one long string", {"file_path": "x" * 10_000}),
         _call("edits as a string", {**valid, "edits": json.dumps(edits)}),
         _call("numbers as strings, an empty string", {**valid, "offset": "5", "limit": "7", "pages": ""}),
-        _call(
-            "a drifted name, an enum, a null", {"path": "/a", "mode": "Write", "offset": None, "edits": edits}
-        ),
+        _call("a drifted name, an enum, a null", {"path": "/a", "mode": "Write", "offset": None, "edits": edits}),
         _call("wrapped", {"arguments": valid}),
         _call("every item broken", {"path": "/a", "edits": drifted}, None),
         *_reading(),

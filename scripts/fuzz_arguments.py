@@ -172,9 +172,7 @@ def check(report: Report, chance: random.Random, text: str, meant: dict[str, Any
     if problem:
         report.broken.append((text, problem))
     elif (
-        meant is not None
-        and mended.status == "repaired"
-        and not as_meant(json.loads(mended.text or ""), meant, how)
+        meant is not None and mended.status == "repaired" and not as_meant(json.loads(mended.text or ""), meant, how)
     ):
         report.wrong.append((how, text, meant, json.loads(mended.text or "")))
 
@@ -272,9 +270,7 @@ DAMAGES = {
     "smart quotes": lambda chance, value: Writer(chance, quote="“").text(value),
     "full width": lambda chance, value: Writer(chance, comma="，", colon="：").text(value),
     "no commas": lambda chance, value: Writer(chance, comma=" ").text(value),
-    "raw newlines": lambda chance, value: unescaped(
-        chance, json.dumps(value), {"\\n": "\n", "\\t": "\t"}, 1.0
-    ),
+    "raw newlines": lambda chance, value: unescaped(chance, json.dumps(value), {"\\n": "\n", "\\t": "\t"}, 1.0),
     "inner quotes": lambda chance, value: unescaped(chance, json.dumps(value), {'\\"': '"'}, 1.0),
     "some inner quotes": lambda chance, value: some_inner_quotes(chance, json.dumps(value)),
     "single inner quotes": lambda chance, value: unescaped(
@@ -315,11 +311,7 @@ def damaged(chance: random.Random) -> tuple[str, dict[str, Any], str]:
         text, how = around.replace("%s", text), f"{how} in {around!r}"
     if chance.random() < 0.15:
         end = chance.randrange(len(text) + 1)
-        if (
-            end
-            and not how.startswith(("lost", "some", "inner", "single inner"))
-            and text[end:].strip('}]\n`" .')
-        ):
+        if end and not how.startswith(("lost", "some", "inner", "single inner")) and text[end:].strip('}]\n`" .'):
             text, how = text[:end], f"{how}, cut"
     return text, value, how
 
@@ -361,9 +353,7 @@ def some_inner_quotes(chance: random.Random, text: str) -> str:
 
 
 def unescaped(chance: random.Random, text: str, table: dict[str, str], share: float) -> str:
-    return ESCAPE.sub(
-        lambda found: table.get(found[0], found[0]) if chance.random() < share else found[0], text
-    )
+    return ESCAPE.sub(lambda found: table.get(found[0], found[0]) if chance.random() < share else found[0], text)
 
 
 def single_backslashes(text: str) -> str:
@@ -409,9 +399,7 @@ class Writer:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Fuzz the arguments engine.")
-    parser.add_argument(
-        "count", nargs="?", type=int, default=100_000, help="how many inputs (default 100000)"
-    )
+    parser.add_argument("count", nargs="?", type=int, default=100_000, help="how many inputs (default 100000)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     report = run(options.count, options.seed)

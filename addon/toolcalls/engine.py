@@ -11,6 +11,10 @@ from typing import Final
 
 from .calls import Ids, Outcome
 from .dialects.chat import Chat
+from .dialects.messages import Messages
+from .dialects.responses import Responses
+from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
+from .dialects.zai import Zai
 from .mend.call import Mender
 from .policy import Policy
 from .request import Question
@@ -21,7 +25,10 @@ from .wire.events import Dialect
 AUTO: Final = "auto"
 
 _DIALECTS: dict[str, Callable[[Question, Policy, Mender], Dialect]] = {
-    "chat": Chat,
+    "chat": ChatOrZai,
+    "messages": Messages,
+    "responses": Responses,
+    "zai": Zai,
 }
 
 PROTOCOLS: Final = (AUTO, *_DIALECTS)
@@ -60,8 +67,14 @@ class Answer:
             tell(outcome)
 
         mender = Mender(question.tools, policy, Ids(seed, question.used_ids), report)
-        dialect = _DIALECTS.get(protocol, Chat)(question, policy, mender)
+        if protocol in _DIALECTS:
+            dialect = _DIALECTS[protocol](question, policy, mender)
+        else:
+            makers = {**_DIALECTS, "chat": Chat}
+            dialect = AnyProtocol(lambda name: makers[name](question, policy, mender), makers)
         self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), self.outcomes)
+        if isinstance(dialect, Sniffer):
+            dialect.decided = self._stream.speak
         self.feed = self._stream.feed
         self.close = self._stream.close
 

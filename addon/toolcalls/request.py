@@ -29,6 +29,8 @@ class Question:
     model: str = ""
     used_ids: frozenset[str] = frozenset()
     """The ids that stand in the client's history: no new call gets one of them."""
+    include_usage: bool = False
+    """The client asked for a chunk with the usage at the end of the stream."""
 
 
 def decode(body: bytes | str | None) -> dict[str, Any] | None:
@@ -52,6 +54,7 @@ def read_question(request: dict[str, Any] | None) -> Question:
         return Question()
     count = request.get("n")
     model = request.get("model")
+    options = request.get("stream_options")
     return Question(
         tools=Tools.read(request),
         choices=count if isinstance(count, int) and count > 0 else 1,
@@ -59,4 +62,5 @@ def read_question(request: dict[str, Any] | None) -> Question:
         stream=request.get("stream") is True,
         model=model if isinstance(model, str) else "",
         used_ids=used_ids(request),
+        include_usage=isinstance(options, dict) and options.get("include_usage") is True,
     )

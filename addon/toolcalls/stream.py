@@ -3,18 +3,20 @@
 Strategy: undo the content encoding, look once at the first bytes (an event stream, one JSON document,
 or neither), cut the stream into events, ask the dialect about each of them. A block of events in which
 nothing can be a tool call passes as it is, unread. `feed` and `close` never raise: on any exception, and
-at the limit of held bytes, what is held goes out as it came and the rest passes untouched (rules 4 and 8).
+at the limit of held bytes, what is held goes out as it came and the rest passes untouched (rules 4 and 8);
+a dialect that converts says instead how the answer ends.
 """
 
 from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import Any
 
 from .calls import Outcome
 from .wire import sse
 from .wire.encoding import Corrupt, Decoder
-from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, Reply
+from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, LimitReached, Reply
 from .wire.ledger import Ledger
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
@@ -26,6 +28,7 @@ class _Form(Enum):
     EVENTS = "an event stream"
     DOCUMENT = "one JSON document"
     OPEN = "passes untouched"
+    ENDED = "is swallowed: we ended the answer"
 
 
 class Stream:
@@ -33,6 +36,7 @@ class Stream:
 
     __slots__ = (
         "_after_cr",
+        "_calm",
         "_decoder",
         "_dialect",
         "_form",
@@ -53,18 +57,57 @@ class Stream:
         self._form = _Form.UNKNOWN
         self._ledger = Ledger()
         self._after_cr = False
+        self._calm = False
+        """An event stream that comes as it is read, and no LF is awaited."""
         self.failure: Exception | None = None
         self.limited = False
+
+    def speak(self, dialect: Dialect) -> None:
+        """It turned out which dialect the answer is in: that one is asked from now on."""
+        self._dialect = dialect
 
     @property
     def holding(self) -> bool:
         """Is a tool call of an event stream held back right now?"""
-        return self._form is _Form.EVENTS and self._ledger.held_bytes > 0
+        if self._form is not _Form.EVENTS:
+            return False
+        return self._ledger.held_bytes > 0 or bool(getattr(self._dialect, "holding", False))
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
+        if not self._calm or chunk.endswith(b"\r"):
+            return self._feed(chunk)
+        # Nearly every chunk of nearly every answer comes here, so this is `_feed` in one piece.
+        ledger = self._ledger
+        dialect = self._dialect
+        out: list[bytes] = []
+        told = len(self._outcomes)
+        try:
+            if not ledger.rest and chunk.endswith(sse.WHOLE):
+                block = ledger.block = chunk
+                ledger.done = 0
+            else:
+                block = ledger.arrived(chunk)
+            if block and not dialect.engaged and len(block) <= self._limit and dialect.plain(block):
+                out.append(block)
+                ledger.done = len(block)
+                ledger.passed_last = True
+            elif block:
+                self._read_events(block, out)
+            if ledger.held_bytes + len(ledger.rest) > self._limit:
+                out += self._stop_holding()
+        except LimitReached:
+            out += self._stop_holding()
+        except Exception as error:
+            out += self._fail(error, told)
+        return out
+
+    def _feed(self, chunk: bytes) -> list[bytes]:
+        """Any chunk: the first one, one that is encoded or ends with a CR, one of a body that is no event stream."""
         if self._form is _Form.OPEN or not chunk:
             return [chunk] if chunk else []
+        if self._form is _Form.ENDED:
+            return []
         out: list[bytes] = []
         told = len(self._outcomes)
         data = chunk
@@ -72,7 +115,7 @@ class Stream:
             if self._decoder:
                 data = self._decoder.decode(chunk)
         except Exception as error:
-            return [*self._fail(Corrupt(str(error)), told), chunk]
+            return self._fail(Corrupt(str(error)), told, chunk)
         try:
             if self._form is _Form.EVENTS:
                 self._read(data, out)
@@ -123,34 +166,41 @@ class Stream:
 
     def _read(self, data: bytes, out: list[bytes]) -> None:
         ledger = self._ledger
-        if self._after_cr:
+        if self._after_cr and data:
             self._after_cr = False
             if data.startswith(b"\n"):
                 # The LF of a CRLF whose CR ended the last event: it goes where that event went.
                 data = data[1:]
                 if ledger.passed_last:
                     out.append(b"\n")
-        ledger.arrived(data)
-        complete = sse.end_of_last_event(ledger.rest, ledger.searched)
-        if complete < 0:
-            # A blank line has at most four bytes, of which three may be here already.
-            ledger.searched = max(0, len(ledger.rest) - 3)
-            return
-        block = ledger.begin(complete)
-        if not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
+        block = ledger.arrived(data)
+        if block and not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
             out.append(block)
             ledger.passed(len(block))
-        else:
-            for raw in sse.split(block):
-                # Asked for each event, so that the limit is reached at the same one however the stream was cut.
-                if ledger.held_bytes + len(raw) > self._limit:
-                    out += self._stop_holding()
-                    return
+        elif block:
+            self._read_events(block, out)
+        if self._form is _Form.EVENTS:
+            self._after_cr = not ledger.rest and block.endswith(b"\r")
+            self._calm = not self._after_cr and self._decoder is None
+
+    def _read_events(self, block: bytes, out: list[bytes]) -> None:
+        ledger = self._ledger
+        dialect = self._dialect
+        for raw in sse.split(block):
+            # Both are asked for each event, so that the answer is the same however the stream was cut: whether the
+            # limit is reached, and whether the event passes unread, as it would have done in a chunk of its own.
+            if ledger.held_bytes + len(raw) > self._limit:
+                out += self._stop_holding()
+                return
+            if not dialect.engaged and dialect.plain(raw):
+                out.append(raw)
+                ledger.passed(len(raw))
+            else:
                 self._take(sse.read_event(raw), out)
-        self._after_cr = not ledger.rest and block.endswith(b"\r")
 
     def _take(self, event: Event, out: list[bytes]) -> None:
-        answer: Answer = PASS if event.data is None else self._dialect.read(event)
+        silent = event.data is None and not getattr(self._dialect, "converting", False)
+        answer: Answer = PASS if silent else self._dialect.read(event)
         if answer is LINES_ALONE:
             answer = self._read_lines_alone(event)
         if isinstance(answer, Hold):
@@ -158,6 +208,8 @@ class Stream:
         elif isinstance(answer, Reply):
             out += answer.out
             self._ledger.replied(len(event.raw), answer)
+            # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.
+            self._ledger.passed_last = bool(answer.out) and answer.out[-1] is event.raw
         else:
             out.append(event.raw)
             self._ledger.passed(len(event.raw))
@@ -184,7 +236,7 @@ class Stream:
         return PASS if untouched else Reply(tuple(out), tuple(release), tuple(hold))
 
     def _close_events(self, out: list[bytes]) -> None:
-        last = self._ledger.begin(len(self._ledger.rest))
+        last = self._ledger.ended()
         if last:
             self._take(sse.read_event(last), out)
         reply = self._dialect.close()
@@ -202,16 +254,32 @@ class Stream:
 
     # Failing open
 
-    def _fail(self, error: Exception, told: int) -> list[bytes]:
+    def _fail(self, error: Exception, told: int, unread: bytes = b"") -> list[bytes]:
+        if isinstance(error, LimitReached):
+            return self._stop_holding()
         self.failure = error
-        # What this step claimed to have mended goes out as it came.
-        del self._outcomes[told:]
-        return self._give_up()
+        out = self._give_up("the answer could not be read")
+        if self._form is _Form.OPEN:
+            # What this step claimed to have mended goes out as it came.
+            del self._outcomes[told:]
+            out += [unread] if unread else []
+        return out
 
     def _stop_holding(self) -> list[bytes]:
         self.limited = True
-        return self._give_up()
+        return self._give_up("the answer is larger than toolfix_max_held_bytes allows")
 
-    def _give_up(self) -> list[bytes]:
+    def _give_up(self, reason: str) -> list[bytes]:
+        self._calm = False
+        end: Any = getattr(self._dialect, "give_up", None)
+        try:
+            last_words = end(reason) if end else None
+        except Exception as error:
+            self.failure = error
+            last_words = None
+        if last_words is not None:
+            self._form = _Form.ENDED
+            self._ledger.everything()
+            return list(last_words)
         self._form = _Form.OPEN
         return self._ledger.everything()

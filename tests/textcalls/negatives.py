@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - the lines are the texts
 """Texts of our own that speak about calls and are none: 25 for each tier, with names that are declared."""
 
 from __future__ import annotations
@@ -130,5 +131,33 @@ TIER_C = {
     "YAML, functools and a shell in a fence": "steps:\n  - name: Bash\n    arguments:\n      command: ls\n"
     'functools[0]\n```bash\nBash {"command": "ls"}\n```\n',
 }
+
+MORE = {
+    "a diff": f"+{GLM}\n-{GLM}\n+ {MISTRAL}\n",
+    "comments": f"# {GLM}\n// {GLM}\n/// {MISTRAL}\n-- {GLM}\n## {KIMI}\n",
+    "pre in the middle of a line": f"<div><pre><code class=x>{HERMES}\n</code></pre></div>\n",
+    "fences of one length nested": f"```markdown\n# A\n```xml\n{HERMES}\n```\nand\n{QWEN}\n```\nDone.",
+    "a Chinese sentence glued to tokens": f"使用{KIMI}来调用工具\n",
+    "tokens in a sentence": "Kimi's <|tool_call_begin|> token starts a call, and <|channel|> is a token of Harmony.\n",
+    "rehearsed while thinking": f"<think>\nI could say\n{HERMES}\nbut no.\n</think>\nHello.",
+    "thought and dropped": f"<think>\n{HERMES}\n</think>\nHello.",
+    "an attribute": f"<Tool example='{GLM}' other=\"{GLM}\" />\n",
+    "an AGENTS file in a document tag": f'<document name="AGENTS.md">\n{HERMES}\n</document>\nI read it.\n',
+    "a fence behind a list marker": f"* ```xml\n  {GLM}\n  ```\n",
+    "a fence with a title": f'```xml title="a.xml" {{1,2}}\n{HERMES}\n```\n',
+    "escaped in JSON": '{"prompt": "Use <tool_call>{\\"name\\": \\"Bash\\"}</tool_call>"}\n',
+    "two backticks and one inside": f"``a ` {GLM}``\n",
+    "an unknown call that quotes a known one": QWEN.replace("Bash", "note").replace(
+        "ls", f"see\n{GLM}\nabove"
+    )
+    + "\n",
+    "a call that is cut and quotes one": '<tool_call>{"name": "Write", "arguments": {"content": "'
+    + GLM
+    + "\n",
+    "a quoted wrapper": (
+        f'x = "<function_calls>\n{INVOKE}\n</function_calls>"\n- <function_calls>{INVOKE}</function_calls>\n'
+    ),
+}
+"""What else came up."""
 
 TIERS = {"A": TIER_A, "B": TIER_B, "C": TIER_C}

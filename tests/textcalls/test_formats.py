@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - the lines are the texts
 """Each format of the catalogue with the malformed variants that were seen, beyond what the corpus shows."""
 
 from __future__ import annotations
@@ -327,7 +328,7 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
     "harmony stripped and glued": (
         'Need it.assistantcommentary to=functions.Bash json{"command": "ls"}',
         LS,
-        "Need it.assistant",
+        "Need it.assistantcommentary to",
     ),
     "mistral several": (
         '[TOOL_CALLS]Bash[ARGS]{"command": "ls"}[TOOL_CALLS]Read[ARGS]{"file_path": "a"}</s>',
@@ -459,6 +460,35 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         "",
     ),
     "bare json arguments first": ('{"arguments": {"command": "ls"}, "name": "Bash"}', LS, ""),
+    "a call in thinking that never ended": (
+        '<think>\nI should look.\n<tool_call>{"name": "list_tabs"}</tool_call>\n',
+        TABS,
+        "<think>\nI should look.\n\n",
+    ),
+    "a call behind one that was rehearsed in thinking": (
+        '<think>\n<tool_call>{"name": "Bash", "arguments": {"command": "no"}}</tool_call>\n</think>\n'
+        '<tool_call>{"name": "list_tabs"}</tool_call>',
+        TABS,
+        '<think>\n<tool_call>{"name": "Bash", "arguments": {"command": "no"}}</tool_call>\n</think>\n',
+    ),
+    "prose glued behind a token": (
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.list_tabs:0<|tool_call_argument_begin|>{}"
+        "<|tool_call_end|><|tool_calls_section_end|>Done.",
+        TABS,
+        "Done.",
+    ),
+    "behind a fence that was closed": (
+        "```sh\nls\n```\n<tool_call>list_tabs</tool_call>",
+        TABS,
+        "```sh\nls\n```\n",
+    ),
+    "behind inline code on the same line": (
+        "I run `ls`: <tool_call>list_tabs</tool_call>",
+        TABS,
+        "I run `ls`: ",
+    ),
+    "behind a quote": ("> a quote\n\n<tool_call>list_tabs</tool_call>", TABS, "> a quote\n\n"),
+    "behind a list": ("- one\n- two\n\n<tool_call>list_tabs</tool_call>\n", TABS, "- one\n- two\n\n\n"),
     "a sibling that is cut off": (
         '<tool_call>{"name": "list_tabs"}</tool_call><tool_call>{"name": "Bash", "arguments": {"command": "l',
         TABS,

@@ -11,7 +11,7 @@ from toolcalls.tools import Tools
 
 from tests.textcalls.declared import TWENTY
 
-OPENERS = [opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers] + ["</think>"]
+OPENERS = [opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers]
 
 PROSE = [
     "Plain prose, with commas; a < b and c > d, a[0] = [1, 2], and `inline code` too.\n\nSecond paragraph.\n",
@@ -118,7 +118,8 @@ def test_plain_text_in_the_middle_of_a_line_does_not_need_the_scanner() -> None:
     assert not scanner.needs(" and five more words, then")
     assert scanner.needs(" a <")
     assert scanner.needs(" line\n")
-    assert scanner.needs("a comment")  # "comment" may begin `commentary to=functions.`
+    assert not scanner.needs(" x = 1 and a comment")
+    assert scanner.needs(" to=func")  # may become `to=functions.N`
 
 
 def test_at_the_limit_of_held_text_everything_goes_out_as_it_came_and_nothing_is_searched_any_more() -> None:

@@ -27,12 +27,9 @@ BODY = (
 
 def blocks(ledger: Ledger, pieces: list[bytes]) -> Iterator[bytes]:
     for piece in pieces:
-        ledger.arrived(piece)
-        end = sse.end_of_last_event(ledger.rest, ledger.searched)
-        if end > 0:
-            yield ledger.begin(end)
-        else:
-            ledger.searched = max(0, len(ledger.rest) - 3)
+        block = ledger.arrived(piece)
+        if block:
+            yield block
 
 
 def read_all(pieces: list[bytes]) -> list[tuple[str | None, str]]:

@@ -57,19 +57,30 @@ def _play(recordings: list[Recording], folder: Path) -> int:
     certificate = write_certificate(folder / "upstream.pem", ["localhost"])
     wrong = 0
     try:
-        with (
-            Upstream(recordings_by_path(recordings), certificate) as upstream,
-            ProxyProcess(folder, ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")) as proxy,
-        ):
-            click.echo(
-                f"real mitmdump on 127.0.0.1:{proxy.port}, upstream on 127.0.0.1:{upstream.port}, TLS on both sides\n"
-            )
-            for recording in recordings:
-                received = fetch(proxy, upstream, recording)
-                wrong += not _show(recording, received)
+        with Upstream(recordings_by_path(recordings), certificate) as upstream:
+            for settings, group in _by_policy(recordings):
+                trust = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
+                with ProxyProcess(
+                    folder, (*trust, *(part for text in settings for part in ("--set", text)))
+                ) as proxy:
+                    click.echo(
+                        f"real mitmdump on 127.0.0.1:{proxy.port}, upstream on 127.0.0.1:{upstream.port}, "
+                        f"TLS on both sides{', '.join(('', *settings))}\n"
+                    )
+                    for recording in group:
+                        wrong += not _show(recording, fetch(proxy, upstream, recording))
     except ProxyFailed as failed:
         raise click.ClickException(f"mitmdump did not start:\n{failed}") from None
     return wrong
+
+
+def _by_policy(recordings: list[Recording]) -> list[tuple[tuple[str, ...], list[Recording]]]:
+    """The recordings by the options that they were made with: a mitmdump for each."""
+    groups: dict[tuple[str, ...], list[Recording]] = {}
+    for recording in recordings:
+        settings = tuple(f"{name}={text}" for name, text in sorted(recording.flow.get("policy", {}).items()))
+        groups.setdefault(settings, []).append(recording)
+    return sorted(groups.items(), key=lambda group: group[0])
 
 
 def fetch(proxy: ProxyProcess, upstream: Upstream, recording: Recording) -> bytes:

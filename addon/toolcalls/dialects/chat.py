@@ -19,18 +19,35 @@ from ..wire import sse
 from ..wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from . import payload
 from .chat_body import mend_body
-from .chat_calls import Json, fragments_of
+from .chat_calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
 from .chat_choice import Choice
+from .echo import Echo
 from .prose import searches
+from .slots import Slot
 
 DONE = b"data: [DONE]\n\n"
+_NO_CALL = (b's":null', b's": null', b'":null', b'": null', b's":[]', b's": []')
+"""How `tool_calls` or `function_call` go on when there is none."""
+_ENDS = (b'finish_reason":"', b'finish_reason": "')
+_ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in (*FOREIGN_REASONS, *FAILURES))
 _CONTENT = re.compile(rb'"content": ?"([^"\\]*)(["\\])')
 
 
 class Chat:
     """The dialect of `/chat/completions`."""
 
-    __slots__ = ("_choices", "_done", "_errored", "_mender", "_policy", "_question", "_searching", "engaged")
+    __slots__ = (
+        "_choices",
+        "_done",
+        "_echo",
+        "_errored",
+        "_last",
+        "_mender",
+        "_policy",
+        "_question",
+        "_searching",
+        "engaged",
+    )
 
     def __init__(self, question: Question, policy: Policy, mender: Mender) -> None:
         self._question = question
@@ -39,6 +56,9 @@ class Chat:
         self._choices: dict[int, Choice] = {}
         self._errored = False
         self._done = False
+        self._echo = Echo("arguments")
+        self._last: tuple[Slot, Hold] | None = None
+        """Where the fragment of the last event went, if the next one may repeat its form."""
         # With several choices each has its own text to search: then every event is read.
         self._searching = searches(question.tools, policy)
         self.engaged = self._searching and (question.choices or 1) > 1
@@ -46,18 +66,18 @@ class Chat:
     # The stream
 
     def plain(self, block: bytes) -> bool:
-        if block.find(b"tool_calls") >= 0 or block.find(b"function_call") >= 0:
-            nulls = block.count(b'_call":null') + block.count(b'_calls":null')
-            nulls += block.count(b'_call": null') + block.count(b'_calls": null')
-            if nulls != block.count(b"tool_calls") + block.count(b"function_call"):
+        # From the end on: CPython searches backwards in half the time.
+        mention = block.rfind(b"_call")
+        while mention >= 0:
+            if not block.startswith(_NO_CALL, mention + 5):
                 return False
-        if block.find(b"{'") >= 0:
+            mention = block.rfind(b"_call", 0, mention)
+        if block.find(b"'") >= 0 and block.rfind(b"{'") >= 0:
             return False
-        if block.find(b'"usage"') >= 0:
-            # Usage in an event without choices crashes clients. Inside a JSON string these quotes would be escaped.
-            events = block.count(b"data:") - block.count(b"data: [DONE]")
-            if block.count(b'"choices"') < events:
-                return False
+        if block.rfind(b'"usage"') >= 0 and not _has_choices(block):
+            return False
+        if (block.rfind(_ENDS[0]) >= 0 or block.rfind(_ENDS[1]) >= 0) and any(end in block for end in _ODD_ENDS):
+            return False
         return not self._searching or self._quiet(block)
 
     def _quiet(self, block: bytes) -> bool:
@@ -74,6 +94,14 @@ class Chat:
         return answer
 
     def _read(self, event: Event) -> Answer:
+        if self._last is not None:
+            arguments = self._echo.match(event.raw)
+            if arguments is not None:
+                slot, hold = self._last
+                if arguments:
+                    slot.fragments.append(arguments)
+                return hold
+            self._last = None
         data = event.data or ""
         chunk = payload.read_strict(data)
         if isinstance(chunk, dict):
@@ -139,6 +167,8 @@ class Chat:
                 out.append(raw)
                 continue
             untouched = False
+        # What one of the choices taught no longer holds after the next one.
+        self._last = None
         return PASS if untouched else Reply(tuple(out), tuple(release), tuple(hold))
 
     def _read_choice(self, event: Event, chunk: Json, choice: Json) -> Answer:
@@ -146,11 +176,18 @@ class Chat:
         if not isinstance(delta, dict):
             message = choice.get("message")
             delta = message if isinstance(message, dict) else {}
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
+            return self._read_odd_end(event, chunk, choice, reason)
         fragments, legacy = fragments_of(delta)
         state = self._choice(choice, bool(fragments))
-        if choice.get("finish_reason"):
+        if reason:
             return state.finish(event, chunk, choice, delta, fragments, legacy)
-        return state.take(event, chunk, choice, delta, fragments, legacy)
+        answer = state.take(event, chunk, choice, delta, fragments, legacy)
+        if isinstance(answer, Hold) and state.last is not None:
+            # A name may begin another call. Without one the index and the id decide, and they are part of the form.
+            self._last = (state.last, answer) if self._echo.learn(event.raw, fragments[0].arguments) else None
+        return answer
 
     def _choice(self, choice: Json, has_calls: bool) -> Choice:
         index = choice.get("index")
@@ -164,6 +201,24 @@ class Chat:
         return state
 
     # The end
+
+    def _read_odd_end(self, event: Event, chunk: Json, choice: Json, reason: str) -> Answer:
+        """A finish reason that no client knows: said in the protocol's words, or as the error that it is."""
+        told = {**choice, "finish_reason": FOREIGN_REASONS.get(reason)}
+        part = {**chunk, "choices": [told]}
+        answer = self._read_choice(Event(write(part), None, event.type), part, told)
+        if isinstance(answer, Hold):
+            answer = Reply(hold=((answer.key, write(part)),))
+        elif not isinstance(answer, Reply):
+            delta = choice.get("delta")
+            silent = told["finish_reason"] is None and not (isinstance(delta, dict) and says_something(delta))
+            answer = Reply() if silent else Reply((write(part),))
+        if reason in FOREIGN_REASONS:
+            return answer
+        error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
+        failed = Event(write({"error": error}), None)
+        ended = self._fail(failed)
+        return Reply((*answer.out, *(ended.out if isinstance(ended, Reply) else (failed.raw,))), self._keys())
 
     def _after_ends(self, raw: bytes, *, rewritten: bool = False) -> Answer:
         """An event behind the choices (usage): the finish reasons that wait go out before it."""
@@ -196,6 +251,13 @@ class Chat:
 
     def _keys(self) -> tuple[str, ...]:
         return tuple(key for choice in self._choices.values() for key in choice.keys)
+
+
+def _has_choices(block: bytes) -> bool:
+    """Usage in an event without choices crashes clients. Inside a JSON string these quotes would be escaped."""
+    if block.rfind(b"data:") == 0:
+        return block.find(b'"choices"') >= 0
+    return block.count(b'"choices"') + block.count(b"data: [DONE]") >= block.count(b"data:")
 
 
 def write(chunk: Json) -> bytes:

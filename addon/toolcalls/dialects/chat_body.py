@@ -11,6 +11,7 @@ from ..policy import Policy
 from ..request import Question
 from . import payload
 from .chat_calls import (
+    FOREIGN_REASONS,
     NEEDS_CALLS,
     Json,
     fragments_of,
@@ -60,6 +61,8 @@ def _merge_choices(choices: list[Any]) -> bool:
 def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy, mender: Mender) -> None:
     fragments, legacy = fragments_of(message)
     reason = choice.get("finish_reason")
+    if isinstance(reason, str) and reason in FOREIGN_REASONS:
+        reason = choice["finish_reason"] = FOREIGN_REASONS[reason]
     finish = Finish.of(reason)
     slots = [
         Slot(fragment.id, [fragment.name] if fragment.name else [], [fragment.arguments], fragment.extra)

@@ -17,6 +17,11 @@ AS_CALLS = frozenset({None, "", "stop", "end_turn", "other", "unknown", "functio
 """Finish reasons that mean nothing but "the model stopped": with calls they become `tool_calls`."""
 NEEDS_CALLS = frozenset({"tool_calls", "function_call", "tool_use"})
 
+FOREIGN_REASONS = {"sensitive": "content_filter", "model_context_window_exceeded": "length"}
+"""What api.z.ai and open.bigmodel.cn say where OpenAI has a word for it."""
+FAILURES = frozenset({"network_error"})
+"""Finish reasons of the same endpoints that are no end of an answer but a failure of the server."""
+
 
 def true_reason(reason: str | None, *, calls: bool, legacy: bool) -> str | None:
     """The finish reason that fits the calls that really went out. `length` and the like are never rewritten."""
@@ -56,9 +61,9 @@ def _fragment(entry: Json) -> Fragment:
     function = entry.get("function")
     body = function if isinstance(function, dict) else entry
     index, identity, name = entry.get("index"), entry.get("id"), body.get("name")
-    extra = {
-        key: value for key, value in entry.items() if key not in _KNOWN and value is not None and body is not entry
-    }
+    extra: Json = {}
+    if body is not entry and not entry.keys() <= _KNOWN:
+        extra = {key: value for key, value in entry.items() if key not in _KNOWN and value is not None}
     return Fragment(
         index if isinstance(index, int) else None,
         identity if isinstance(identity, str) else "",

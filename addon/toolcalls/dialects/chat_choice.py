@@ -40,6 +40,7 @@ class Choice:
         "_slots",
         "_write",
         "index",
+        "last",
         "prose",
     )
 
@@ -63,6 +64,8 @@ class Choice:
         self._end: Json | bytes | None = None
         """The event with the finish reason, which waits: as it came, or to be written."""
         self._flows: dict[int, Flow] = {}
+        self.last: Slot | None = None
+        """The call that a lone fragment without a name went to: an event of the same form goes there too."""
 
     @property
     def engaged(self) -> bool:
@@ -221,14 +224,18 @@ class Choice:
 
     def _gather(self, fragments: list[Fragment], legacy: bool) -> list[bytes]:
         """Take the fragments; give the events that may flow on at once."""
+        self.last = None
         if not fragments or (legacy and not self._legacy and self._slots.slots):
             return []
         self._legacy = legacy
         out: list[bytes] = []
+        slot = None
         for fragment in fragments:
             slot = self._slots.add(fragment)
             if slot is not None and not self._policy.aggregate and not legacy:
                 out += self._flow(slot)
+        if len(fragments) == 1 and not fragments[0].name and self._policy.aggregate:
+            self.last = slot
         return out
 
     def _flow(self, slot: Slot) -> list[bytes]:

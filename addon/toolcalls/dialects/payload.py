@@ -19,13 +19,18 @@ def read_strict(text: str | bytes) -> Any:
         return None
 
 
+def read_glued(text: str) -> dict[str, Any] | None:
+    """A frame glued behind a lost one, `…"object":"chat.cdata: {"id":…`: the last one is whole."""
+    start = text.rfind(_GLUE)
+    glued = read_strict(text[start + len(_GLUE) - 1 :]) if start >= 0 else None
+    return glued if isinstance(glued, dict) else None
+
+
 def read_broken(text: str) -> dict[str, Any] | None:
     """A payload that is no JSON: a Python-style dict, or a frame glued behind a lost one."""
-    if _GLUE in text:
-        # `…"object":"chat.cdata: {"id":…`: the first frame was overwritten, the last one is whole.
-        glued = read_strict(text[text.rindex(_GLUE) + len(_GLUE) - 1 :])
-        if isinstance(glued, dict):
-            return glued
+    glued = read_glued(text)
+    if glued is not None:
+        return glued
     mended = mend_arguments(text, Finish.CUT)
     # A frame that was cut off by the end of the connection is no frame: it passes as it came.
     return None if _CLOSED in mended.steps else mended.value

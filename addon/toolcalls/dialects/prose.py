@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..mend.names import mend_name
 from ..policy import Policy
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
@@ -28,7 +29,7 @@ class Prose:
     __slots__ = ("_held", "_scanner")
 
     def __init__(self, tools: Tools, policy: Policy) -> None:
-        self._scanner = Scanner(tools, max_held=policy.max_held_bytes)
+        self._scanner = Scanner(tools, max_held=policy.max_held_bytes, resolve=lambda name: _declared(name, tools))
         self._held: list[str] = []
 
     @property
@@ -71,6 +72,12 @@ class Prose:
             if end != b'"' or self._scanner.needs(text.decode("utf-8", "replace")):
                 return False
         return True
+
+
+def _declared(name: str, tools: Tools) -> str | None:
+    """The declared tool that a written name can only mean."""
+    named = mend_name(name, tools)
+    return named.name if named.tool is not None and named.tool.kind == "function" else None
 
 
 def search(text: str, tools: Tools, policy: Policy, *, finished: bool) -> Said:

@@ -25,6 +25,7 @@ _PROTOCOLS: dict[str, Callable[[dict[str, Any], Revision, Path], None]] = {
     "chat": chat.mend,
     "messages": messages.mend,
     "responses": responses.mend,
+    "zai": chat.mend,
 }
 _CREATE = "response.create"
 

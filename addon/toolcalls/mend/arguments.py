@@ -107,9 +107,7 @@ def _tolerant(
 
 _NO_ARGUMENTS = re.compile(r"(?:null|None|\"\"|''|```[A-Za-z0-9]*\s*```)?")
 _TRAILING_COMMA_HERE = re.compile(r",?\s*+[}\]]")
-_TRAILING_COMMA = re.compile(
-    r"((?:[^\",]++|\"[^\"\\]*+(?:\\[\s\S][^\"\\]*+)*+\"|,(?!\s*+[}\]]))++),(?=\s*+[}\]])"
-)
+_TRAILING_COMMA = re.compile(r"((?:[^\",]++|\"[^\"\\]*+(?:\\[\s\S][^\"\\]*+)*+\"|,(?!\s*+[}\]]))++),(?=\s*+[}\]])")
 _LONELY_COMMA = re.compile(r"[{\[,:]\s*+,\s*+[}\]]")
 _ANY_QUOTE = re.compile("[\"'“”‘’]")
 _ENTITY_QUOTED = re.compile(r"\s*\{\s*&(?:quot|#34|#x22|apos|#39);")

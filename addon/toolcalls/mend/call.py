@@ -14,6 +14,7 @@ from ..policy import Policy
 from ..tools import Tool, Tools
 from . import preflight
 from .arguments import Finish, Mended, mend_arguments
+from .contained import mender_of_containers
 from .continuation import continued
 from .names import NameMended, mend_name
 from .shape import mend_shape
@@ -64,14 +65,18 @@ class Mender:
         arguments: str,
         reason: str,
         *,
+        namespace: str | None = None,
         steps: tuple[str, ...] = (),
         before_error: bool = False,
         id: str | None = None,
         legal: bool = False,
     ) -> Outcome:
         """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
-        came = Outcome("refused", name, "", name, arguments, steps, reason, dropped=True)
-        outcome = came if before_error else self._refuse(replace(came, dropped=False), self._tools.get(name), reason)
+        came = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
+        if before_error:
+            outcome = replace(came, arguments="", dropped=True)
+        else:
+            outcome = self._refuse(came, self._tools.get(name, namespace), reason)
         return self._tell(outcome, id, legal)
 
     def _tell(self, outcome: Outcome, wanted: str | None, legal: bool) -> Outcome:
@@ -102,30 +107,32 @@ class Mender:
         Name and shape are as they came. `arguments` of the outcome is all that the client will have: where
         it is refused, text that is no valid JSON, so that nobody runs it.
         """
-        outcome = self._mend_rest(name, arguments, sent, finish, steps, before_error)
+        outcome = self._mend_rest(
+            Outcome("valid", name, arguments, name, arguments, steps), sent, finish, before_error
+        )
         self._report(outcome)
         return outcome
 
-    def _mend_rest(
-        self, name: str, arguments: str, sent: str, finish: Finish, steps: tuple[str, ...], before_error: bool
-    ) -> Outcome:
-        if not self._policy.arguments or not self._policy.touches(name):
-            return Outcome("repaired" if steps else "valid", name, arguments, name, arguments, steps)
+    def _mend_rest(self, came: Outcome, sent: str, finish: Finish, before_error: bool) -> Outcome:
+        arguments = came.received_arguments
+        if not self._policy.arguments or not self._policy.touches(came.name):
+            return replace(came, status="repaired") if came.steps else came
         reason = "the answer was cut off before the arguments"
         if arguments.strip() or not (before_error or finish is Finish.CUT):
             mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
             text = continued(sent, mended.text, mended.value) if mended.text is not None else None
             if text is not None:
-                steps += mended.steps
-                return Outcome("repaired" if steps else "valid", name, text, name, arguments, steps)
+                steps = (*came.steps, *mended.steps)
+                return replace(came, status="repaired" if steps else "valid", arguments=text, steps=steps)
             reason = mended.reason or "the mended arguments do not continue what was sent"
+        refused = replace(came, status="refused", reason=reason)
         if before_error:
-            return Outcome("refused", name, sent, name, arguments, steps, reason, dropped=True)
+            return replace(refused, arguments=sent, dropped=True)
         if self._policy.fallback == "original":
-            return Outcome("refused", name, arguments, name, arguments, steps, reason)
+            return refused
         # Nothing at all would be read as `{}`, and a whole object as the call.
         kept = sent if sent.strip() and not sent.rstrip().endswith("}") else sent + "{"
-        return Outcome("refused", name, kept, name, arguments, steps, reason)
+        return replace(refused, arguments=kept)
 
     def _mend(
         self, name: str, arguments: str, finish: Finish, namespace: str | None, steps: tuple[str, ...]
@@ -155,6 +162,8 @@ class Mender:
 
     def _mend_arguments(self, came: Outcome, arguments: str, finish: Finish, tool: Tool | None) -> Outcome:
         mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
+        if mended.text is None and tool is not None:
+            mended = _with_first_fragment(arguments, tool) or mended
         steps = (*came.steps, *mended.steps)
         if mended.text is None or mended.value is None:
             return self._refuse(replace(came, steps=steps), tool, mended.reason)
@@ -212,9 +221,20 @@ class Mender:
         return preflight.invalid_tool(self._policy.invalid_tool, self._tools)
 
 
-def _container(text: str) -> Any | None:
-    """The list or object that a text inside the arguments holds, mended where that has one reading."""
-    mended: Mended = mend_arguments(f'{{"":{text}}}', Finish.CUT)
-    if mended.value is None or list(mended.value) != [""] or not _GUESSED.isdisjoint(mended.steps):
+def _object_in(text: str) -> dict[str, Any] | None:
+    """The object that a text inside the arguments holds, mended where that has one reading."""
+    mended = mend_arguments(text, Finish.CUT)
+    return mended.value if _GUESSED.isdisjoint(mended.steps) else None
+
+
+_container = mender_of_containers(_object_in)
+
+
+def _with_first_fragment(arguments: str, tool: Tool) -> Mended | None:
+    """`command": "ls"}`: the first fragment was lost, and the declared properties prove what it was."""
+    if not arguments.rstrip().endswith("}") or tool.view is None:
         return None
-    return mended.value[""]
+    mended = mend_arguments('{"' + arguments, Finish.CUT)
+    if mended.status != "valid" or not mended.value or not set(mended.value) <= set(tool.view.properties):
+        return None
+    return replace(mended, text=write(mended.value), steps=("lost beginning",))

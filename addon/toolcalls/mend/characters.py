@@ -49,9 +49,7 @@ _GAP = rf"(?:{_BLANK}|{_COMMENT})*+"
 
 blanks = re.compile(rf"{_BLANK}*+")
 # A line comment needs its line break: one that would swallow the rest of the text is something else.
-comment = re.compile(
-    r"//[^\n\r\u2028\u2029]*+(?=[\n\r\u2028\u2029])|#[^\n\r]*+(?=[\n\r])|/\*(?:[^*]|\*(?!/))*+\*/"
-)
+comment = re.compile(r"//[^\n\r\u2028\u2029]*+(?=[\n\r\u2028\u2029])|#[^\n\r]*+(?=[\n\r])|/\*(?:[^*]|\*(?!/))*+\*/")
 invisible = re.compile(rf"[^ \t\r\n\S]|[{INVISIBLE}]")
 control = re.compile(r"[\x00-\x1f]")
 line_break = re.compile(r"[\n\r]")

@@ -257,9 +257,7 @@ def _word(s: Source) -> Any:
     s.spend(SLOW)
     found = chars.word.match(s.text, s.pos)
     if found is None:
-        raise Refusal(
-            f"there is no value for `{s.key}`" if s.key else "there is no value where one should be"
-        )
+        raise Refusal(f"there is no value for `{s.key}`" if s.key else "there is no value where one should be")
     word = found[0]
     s.pos = found.end()
     if s.pos == s.length and may_be_cut(word):

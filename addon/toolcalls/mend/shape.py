@@ -237,9 +237,7 @@ class _Mending:
                 continue
             mark = len(self._steps)
             self._done(None, f"`{rename.source}` renamed to `{rename.target}`", path)
-            content = self._mend(
-                child, result[rename.source], _join(path, rename.target), rename.target, depth + 1
-            )
+            content = self._mend(child, result[rename.source], _join(path, rename.target), rename.target, depth + 1)
             candidate = renamed(result, rename, content)
             fits = not self._violations(child, content)
             if fits and self._violations(view, candidate) < self._violations(view, result):
@@ -299,9 +297,7 @@ class _Mending:
         elif forbidden:
             if child.types & {ARRAY, OBJECT}:
                 return False  # absent and empty are two readings
-        elif not child.forbids_empty_by_format() and (
-            key not in self._drop_empty or "" in (child.strings() or ())
-        ):
+        elif not child.forbids_empty_by_format() and (key not in self._drop_empty or "" in (child.strings() or ())):
             return False
         without = {k: v for k, v in value.items() if k != key}
         before, after = self._violations(view, value), self._violations(view, without)

@@ -61,9 +61,7 @@ class Source:
     def spend(self, work: int) -> None:
         self.work -= work
         if self.work < 0:
-            raise Refusal(
-                f"the broken arguments have too many parts to mend in time ({self.length:,} characters)"
-            )
+            raise Refusal(f"the broken arguments have too many parts to mend in time ({self.length:,} characters)")
 
     def skip(self) -> str:
         """Go past blanks and comments; the character there, or "" at the end."""

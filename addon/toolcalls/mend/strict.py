@@ -68,9 +68,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _decoder(*, strict: bool, parse_int: Callable[[str], int] | None = None) -> json.JSONDecoder:
-    return json.JSONDecoder(
-        strict=strict, parse_float=exact_float, parse_int=parse_int, parse_constant=_no_constant
-    )
+    return json.JSONDecoder(strict=strict, parse_float=exact_float, parse_int=parse_int, parse_constant=_no_constant)
 
 
 # `parse_int=None` lets the C scanner build integers; only a number beyond the limit needs the second one.

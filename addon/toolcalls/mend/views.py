@@ -163,9 +163,7 @@ def _bare(node: Node) -> Node:
     return bare
 
 
-_DERIVED: Final = frozenset(
-    {"ref", "all_of", "any_of", "one_of", "view", "possible_types", "applies", "only_types"}
-)
+_DERIVED: Final = frozenset({"ref", "all_of", "any_of", "one_of", "view", "possible_types", "applies", "only_types"})
 
 
 def _strings(node: Node, depth: int) -> tuple[str, ...] | None:

@@ -41,6 +41,8 @@ class Exchange:
     before: Kept
     after: Kept
     outcomes: list[Outcome]
+    broken: bool = False
+    """The connection broke before the answer was over: what was held never reached the client."""
     request_after: bytes | None = None
     """What went up instead of the request, where that was changed."""
     refusals: dict[str, str] = field(default_factory=dict)
@@ -101,14 +103,16 @@ def write_recording(directory: Path, exchange: Exchange) -> None:
 
 
 def _decoded(exchange: Exchange) -> list[bytes]:
-    """The upstream's chunks without their content encoding; as they came where they cannot be decoded."""
+    """The upstream's chunks without their content encoding; from where they cannot be decoded, as they came."""
     undo = decoder(exchange.encoding)
-    if undo is None:
-        return exchange.before.chunks
-    try:
-        return [undo.decode(chunk) for chunk in exchange.before.chunks]
-    except Exception:
-        return exchange.before.chunks
+    pieces: list[bytes] = []
+    for chunk in exchange.before.chunks:
+        try:
+            pieces.append(undo.decode(chunk) if undo else chunk)
+        except Exception:
+            undo = None
+            pieces.append(chunk)
+    return pieces
 
 
 def _flow(exchange: Exchange, pieces: list[bytes]) -> dict[str, Any]:
@@ -132,6 +136,7 @@ def _flow(exchange: Exchange, pieces: list[bytes]) -> dict[str, Any]:
         "policy": changed,
         "versions": {"toolfix": __version__, "python": platform.python_version()},
         "complete": exchange.before.complete and exchange.after.complete,
+        "broken": exchange.broken,
         "chunks": chunks,
     }
     if exchange.refusals:

@@ -63,7 +63,8 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
     changed = mend_request(recording.protocol, recording.request, request, policy, refusals)
     answer = Answer(recording.protocol, question, policy, seed=recording.seed)
     out = [sent for piece in (recording.pieces() if pieces is None else pieces) for sent in answer.feed(piece)]
-    out += answer.close()
+    if not recording.flow.get("broken"):
+        out += answer.close()
     calls = store.calls_json(answer.outcomes)
     return Replayed(recording, b"".join(out), calls, answer.failure, changed.body if changed else None)
 

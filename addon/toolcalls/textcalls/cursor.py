@@ -28,7 +28,7 @@ class CutOff(Exception):
 
 
 class Cursor:
-    __slots__ = ("_base", "_records", "eof", "finished", "pos", "window")
+    __slots__ = ("_base", "_drained", "_records", "_undrained", "eof", "finished", "pos", "window")
 
     def __init__(self, text: str) -> None:
         self.window = text
@@ -37,6 +37,8 @@ class Cursor:
         self.finished = True
         self._base = 0
         self._records: list[tuple[list[str], int]] = []
+        self._undrained: list[str] = []
+        self._drained = 0
 
     @property
     def offset(self) -> int:
@@ -47,8 +49,18 @@ class Cursor:
     def rest(self) -> str:
         return self.window[self.pos :]
 
+    def drain(self) -> str:
+        """What was consumed since the last time."""
+        pieces, self._undrained = self._undrained, []
+        pieces.append(self.window[self._drained : self.pos])
+        self._drained = self.pos
+        return "".join(pieces)
+
     def extend(self, text: str) -> None:
         pos = self.pos
+        if self._drained < pos:
+            self._undrained.append(self.window[self._drained : pos])
+        self._drained = 0
         if self._records:
             window = self.window
             for index, (pieces, start) in enumerate(self._records):
@@ -149,6 +161,23 @@ class Cursor:
             if self.pos == last:
                 return self.recorded(), None
             yield
+
+    def word(self, stops: str) -> Step[str]:
+        """A name or an id up to one of these characters; white space may stand around it, not in it."""
+        yield from self.space()
+        written = ""
+        while (char := (yield from self.peek())) and char not in stops and not char.isspace():
+            if not (char.isalnum() or char in "_-.:/") or len(written) > 160:
+                raise NotACall
+            written += char
+            self.pos += 1
+        yield from self.space()
+        char = yield from self.peek()
+        if not char:
+            raise CutOff
+        if char not in stops:
+            raise NotACall
+        return written
 
     def tag(self, limit: int = 512) -> Step[tuple[dict[str, str], bool]]:
         """The attributes of a tag up to and with its `>`, and whether it closes itself."""

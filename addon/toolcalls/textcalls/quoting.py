@@ -1,14 +1,16 @@
 """Is the text at this place quoted? Markdown, HTML and shell quoting, tracked as the text passes.
 
-Fences of ``` and ~~~ of any length, inline code, block quotes, tables, indented code, list heads; HTML comments,
-`<pre>`, `<example>`, `<tool_response>` and the like; here-documents and triple-quoted strings. Holds nothing
-back and decides nothing about calls. What is not closed stays quoted: a missed call is better than an
-example that is executed. Inline code ends with its paragraph.
+Fences of ``` and ~~~ of any length, inline code, block quotes, tables, indented code, list heads; HTML
+comments, `<pre>`, `<example>`, `<tool_response>` and the like; here-documents and triple-quoted strings. It
+holds nothing back and decides nothing about calls. What is not closed stays quoted: a missed call is better
+than an example that is executed. Inline code ends with its paragraph.
 """
 
 from __future__ import annotations
 
 import re
+
+from toolcalls.textcalls import trie
 
 HEAD, MARKER, DIGITS, BODY, QUOTED = range(5)
 FENCE_INFO, FENCE_HEAD, FENCE_TAIL, FENCE_BODY, HEREDOC = range(5, 10)
@@ -57,6 +59,8 @@ _SPANS = {
     '"""': ('"""',),
     "'''": ("'''",),
     **{f"<{tag}>": (f"</{tag}>", "\n") for tag in _INLINE_TAGS},
+    **{f"<{tag} ": (f"</{tag}>",) for tag in ("pre", "code")},
+    "<pre>": ("</pre>",),
 }
 _HEAD_SPANS = {f"<{tag}{end}": (f"</{tag}>",) for tag in _BLOCK_TAGS for end in "> "}
 _LITERALS = (
@@ -68,13 +72,14 @@ _LITERALS = (
 )
 _PARTIAL = frozenset(literal[:end] for literal in _LITERALS for end in range(1, len(literal)))
 _LONGEST = max(map(len, _LITERALS))
-_SPAN_OPENERS = "|".join(map(re.escape, _SPANS))
-_IN_BODY = re.compile(rf"\n|`|{_SPAN_OPENERS}|</?think>|<<-?[\"']?[A-Za-z_]")
+_IN_BODY = re.compile(trie.pattern(("\n", "`", *_SPANS, "<think>", "</think>")) + r"|<<-?[\"']?[A-Za-z_]")
 _IN_CODE = re.compile(r"[\n`]")
 _MAY_BEGIN = re.compile("[<\"']")
 _AT_HEAD = re.compile("|".join(map(re.escape, sorted(_HEAD_SPANS, key=len, reverse=True))))
 _HEREDOC = re.compile(r"-?(?:([\"'])([A-Za-z_]\w*)\1(?=$|[\s;|>&)])|([A-Z_]{2,}\w*)(?=$|\s+[>|&]))")
 _LINE_LIMIT = 200
+_MARKERS = "-*+#/"
+"""A list, a heading, a comment, a diff: an opener right behind one at the head of a line is quoted."""
 
 
 class Quoting:
@@ -86,6 +91,7 @@ class Quoting:
         "_indent",
         "_line",
         "_list",
+        "_nested",
         "_pending",
         "_phase",
         "_previous",
@@ -103,6 +109,7 @@ class Quoting:
         self._list = False
         self._code = 0
         self._fence = ("", 0, 0)
+        self._nested = 0
         self._run_char = ""
         self._run = 0
         self._until: tuple[str, ...] = ()
@@ -132,7 +139,17 @@ class Quoting:
             return False
         if self._phase == HEAD:
             return self._indent < 4 and not self._list
-        return self._phase in (MARKER, DIGITS, BODY)
+        return self._phase == BODY
+
+    @property
+    def quoted(self) -> bool:
+        """Does the quoting go on behind an opener that stands here? Asked where `is_open` may be."""
+        self._settle()
+        if self._until or self._code:
+            return True
+        if self._phase == HEAD:
+            return self._indent >= 4 and not self._list
+        return self._phase not in (MARKER, DIGITS, BODY)
 
     @property
     def at_head(self) -> bool:
@@ -198,6 +215,8 @@ class Quoting:
             if char in " \t":
                 self._list, self._code, self._phase, self._indent = True, 0, HEAD, 0
                 return at + 1
+            if char in _MARKERS:
+                return at + 1
             self._phase = BODY
             return at
         if self._phase == DIGITS:
@@ -221,7 +240,7 @@ class Quoting:
             return at
         elif char == "<":
             return self._tag_at_head(text, at)
-        elif char in "-*+":
+        elif char in _MARKERS:
             self._phase, self._fresh = MARKER, False
         elif char.isdigit():
             self._phase, self._fresh = DIGITS, False
@@ -307,6 +326,7 @@ class Quoting:
         if self._phase == HEAD:
             if run >= 3:
                 self._fence, self._phase, self._code = (char, run, self._indent), FENCE_INFO, 0
+                self._nested = 0
                 return
             if self._indent >= 4 and not self._list:
                 self._phase = QUOTED
@@ -338,7 +358,10 @@ class Quoting:
     def _in_fence(self, text: str, at: int) -> int:
         char = text[at]
         if char == "\n":
-            if self._phase == FENCE_TAIL:
+            if self._phase == FENCE_TAIL and self._nested:
+                self._nested -= 1
+                self._phase = FENCE_BODY
+            elif self._phase == FENCE_TAIL:
                 self._phase = HEAD
             self._newline()
         elif char in " \t\r":
@@ -346,6 +369,8 @@ class Quoting:
         elif self._phase == FENCE_HEAD and char == self._fence[0]:
             return self._in_run(text, at)
         else:
+            # Models nest fences of one length: one that names a language inside another wants its own close.
+            self._nested += self._phase == FENCE_TAIL
             self._phase = FENCE_BODY
         return at + 1
 

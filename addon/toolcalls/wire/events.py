@@ -7,11 +7,10 @@ sent instead. The stream keeps the books, so that an exception at any point can 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 
-@dataclass(slots=True, frozen=True)
-class Event:
+class Event(NamedTuple):
     """One event of the upstream. `raw` are its bytes with its blank line; `data` is None when it carries none."""
 
     raw: bytes
@@ -55,11 +54,16 @@ LINES_ALONE: Final = LinesAlone()
 Answer = Pass | LinesAlone | Hold | Reply
 
 
+class LimitReached(Exception):
+    """A dialect that keeps state of its own has reached the limit of held bytes."""
+
+
 class Dialect(Protocol):
     """One protocol. Sans-IO: events in, answers out; state lives from the first event to `close`."""
 
-    engaged: bool
-    """A tool call was seen: from here on every event is read. Before, plain blocks pass unread."""
+    @property
+    def engaged(self) -> bool:
+        """A tool call was seen: from here on every event is read. Before, plain blocks pass unread."""
 
     def plain(self, block: bytes) -> bool:
         """A cheap first look at whole events: True only if none of them can concern us."""
@@ -72,3 +76,13 @@ class Dialect(Protocol):
 
     def body(self, body: bytes) -> bytes:
         """Mend an answer that came as one JSON document; the same bytes when nothing changes."""
+
+    # A dialect that converts one protocol into another has three members more, all optional:
+    #
+    # converting: bool
+    #     Nothing passes as it came: events without data are given to `read` too.
+    # holding: bool
+    #     Is a tool call kept back right now? Its events were answered, so the books know nothing of it.
+    # def give_up(self, reason: str) -> tuple[bytes, ...] | None
+    #     We fail, or the limit is reached. None: release what is held as it came. Else this is the end of
+    #     the answer, and whatever still comes is swallowed.

@@ -13,6 +13,8 @@ import re
 from .events import Event
 
 BOM = b"\xef\xbb\xbf"
+WHOLE = (b"}\n\n", b"]\n\n")
+"""How a chunk of whole events ends, nearly always: JSON or `[DONE]`, and one blank line that no CR or LF precedes."""
 _LF = 0x0A
 
 # Atomic groups: a CRLF must never be read as two line ends.
@@ -40,6 +42,8 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
 def split(block: bytes) -> list[bytes]:
     """Cut a block that ends with a blank line into the bytes of its events."""
     if block.find(b"\r") < 0:
+        if block.find(b"\n\n") == len(block) - 2:
+            return [block]
         pieces = block.split(b"\n\n")
         # Of three line feeds the first two end the event: str.split reads them in that order too.
         last = pieces.pop()
@@ -59,8 +63,16 @@ def split(block: bytes) -> list[bytes]:
 
 def read_event(raw: bytes) -> Event:
     """Interpret the bytes of one event."""
-    if raw.startswith(b"data: ") and raw.find(b"\n") == len(raw) - 2 and raw.find(b"\r") < 0:
-        return Event(raw, raw[6:-2].decode("utf-8", "replace"))
+    line = raw.find(b"\n")
+    if raw.find(b"\r") < 0:
+        if raw.startswith(b"data: ") and line == len(raw) - 2:
+            return Event(raw, raw[6:-2].decode("utf-8", "replace"))
+        if (
+            raw.startswith(b"event: ")
+            and raw.startswith(b"data: ", line + 1)
+            and raw.find(b"\n", line + 1) == len(raw) - 2
+        ):
+            return Event(raw, raw[line + 7 : -2].decode("utf-8", "replace"), raw[7:line].decode("utf-8", "replace"))
     return _read_lines(raw)
 
 

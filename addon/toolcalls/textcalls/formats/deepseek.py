@@ -39,10 +39,8 @@ def read(region: Region) -> Step[None]:
 
 
 def _call(region: Region) -> Step[None]:
-    written, mark = yield from region.until((*_SEPARATOR, *_ENDS, "\n"), 160)
-    if mark is None or mark not in _SEPARATOR:
-        raise CutOff if not (yield from region.peek()) else NotACall
-    region.pos += len(mark)
+    written = yield from region.word("<")
+    yield from region.expect(_SEPARATOR)
     format = "deepseek-v3.1"
     if written.strip() == "function":
         inner, _ = yield from region.ahead(("<steptml:invoke ", "<invoke "))
@@ -51,9 +49,7 @@ def _call(region: Region) -> Step[None]:
             yield from region.optional(_CALL_END)
             return
         format = "deepseek-v3"
-        written, mark = yield from region.until(("\n", "```", "{"), 160)
-        if mark is None:
-            raise CutOff if not (yield from region.peek()) else NotACall
+        written = yield from region.word("`{")
     yield from region.space()
     fence = yield from region.optional(("```json", "```"))
     yield from region.space()

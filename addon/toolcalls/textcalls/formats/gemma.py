@@ -29,9 +29,7 @@ def _reader(tags: Gemma) -> Callable[[Region], Step[None]]:
     def read(region: Region) -> Step[None]:
         yield from region.expect((tags.opener,))
         yield from region.expect(("call:",))
-        written, mark = yield from region.until(("{", tags.closer, "\n"), 160)
-        if mark != "{":
-            raise CutOff if not (yield from region.peek()) else NotACall
+        written = yield from region.word("{")
         region.record()
         quoted = False
         while True:

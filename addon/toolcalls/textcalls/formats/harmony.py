@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from toolcalls.textcalls.cursor import CutOff, NotACall, Step
+from toolcalls.textcalls.envelope import keys_of
 from toolcalls.textcalls.jsontext import read_json
 from toolcalls.textcalls.region import Format, Region
 
@@ -16,13 +17,15 @@ _START = ("<|start|>assistant", "<|channel|>")
 _END = ("<|call|>", "<|end|>", "<|return|>")
 _RECIPIENT = re.compile(r"(?:^|\s)to=([\w.:/-]+)")
 _STRIPPED = "commentary to=functions."
+_GLUED = "=functions."
+"""Not from its first letter on: no letter of ordinary prose is held back for it."""
 
 
 def read(region: Region) -> Step[None]:
     while True:
         yield from region.expect(_START)
-        header, mark = yield from region.until(("<|message|>",), 300)
-        if mark is None:
+        header, mark = yield from region.until(("<|message|>", "\n"), 200)
+        if mark != "<|message|>":
             raise CutOff if not (yield from region.peek()) else NotACall
         recipient = _RECIPIENT.search(header.replace("<|", " <|"))
         if recipient is None and "analysis" not in header:
@@ -46,7 +49,8 @@ def read(region: Region) -> Step[None]:
 
 
 def read_stripped(region: Region) -> Step[None]:
-    yield from region.expect((_STRIPPED,))
+    """`commentary to=functions.N json{…}` at the head of a line, `=functions.N json{…}` glued to prose."""
+    yield from region.expect((_STRIPPED, _GLUED))
     written = ""
     while (char := (yield from region.peek())) and (char.isalnum() or char in "_-.:"):
         written += char
@@ -62,10 +66,13 @@ def read_stripped(region: Region) -> Step[None]:
     yield from region.space()
     body = yield from read_json(region, _END)
     yield from region.optional(_END)
+    if not region.fits(name, keys_of(body)):
+        raise NotACall
     region.add(name, body, "harmony")
 
 
 FORMATS = (
     Format("harmony", _START, read, tokens=True),
-    Format("harmony", (_STRIPPED,), read_stripped),
+    Format("harmony", (_GLUED,), read_stripped),
 )
+LINE_HEAD = (Format("harmony", (_STRIPPED,), read_stripped),)

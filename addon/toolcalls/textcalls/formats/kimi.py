@@ -29,14 +29,11 @@ def read(region: Region) -> Step[None]:
 
 
 def _call(region: Region) -> Step[None]:
-    written, mark = yield from region.until((*_ARGUMENTS, *_CALL_END, *_SECTION_END, "{"), 160)
-    if mark is None:
-        raise CutOff if not (yield from region.peek()) else NotACall
+    written = yield from region.word("<{")
     body = "{}"
-    if mark in _ARGUMENTS:
-        region.pos += len(mark)
-    if mark in _ARGUMENTS or mark == "{":
-        yield from region.space()
+    begun = yield from region.optional(_ARGUMENTS)
+    yield from region.space()
+    if begun or (yield from region.peek()) == "{":
         body = yield from read_json(region, (*_CALL_END, *_SECTION_END, *_CALL))
     found, length = yield from region.ahead((*_CALL_END, *_SECTION_END, *_CALL))
     if found in _CALL_END:

@@ -72,7 +72,7 @@ def _children(
 
 
 _ARROW_TOOL = re.compile(
-    r"""\{\s*tool\s*=>\s*("[^"]*"|'[^']*')\s*,?\s*(?:args\s*=>\s*\{(.*)\})?\s*,?\s*\}""", re.DOTALL
+    r"""\{\s*tool\s*=>\s*("[^"]*"|'[^']*')\s*(?:,\s*)?(?:args\s*=>\s*\{(.*)\}\s*)?\}""", re.DOTALL
 )
 _ARROW_ARGUMENT = re.compile(
     r"""\s*--([\w-]+)\s+("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"'{}\[\],]+)\s*,?"""
@@ -108,7 +108,8 @@ def _arrows(region: Region, body: str) -> tuple[str | None, str]:
     text = match[2] or ""
     values: dict[str, Any] = {}
     at = 0
-    while text[at:].strip():
+    text = text.rstrip()
+    while at < len(text):
         argument = _ARROW_ARGUMENT.match(text, at)
         if argument is None:
             raise NotACall

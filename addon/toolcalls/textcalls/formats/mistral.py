@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
+from toolcalls.textcalls.cursor import Step
 from toolcalls.textcalls.envelope import read_calls
 from toolcalls.textcalls.jsontext import read_json
 from toolcalls.textcalls.region import Format, Region
@@ -17,14 +17,10 @@ def read(region: Region) -> Step[None]:
     if (yield from region.peek()) in ("{", "["):
         yield from read_calls(region, "mistral", _CLOSER)
         return
-    written, mark = yield from region.until(("[ARGS]", "[CALL_ID]", "{", "\n"), 160)
-    if mark == "[CALL_ID]":
-        region.pos += len(mark)
-        _, mark = yield from region.until(("[ARGS]", "{", "\n"), 80)
-    if mark is None or mark == "\n":
-        raise CutOff if not (yield from region.peek()) else NotACall
-    if mark == "[ARGS]":
-        region.pos += len(mark)
+    written = yield from region.word("[{")
+    if (yield from region.optional(("[CALL_ID]",))):
+        yield from region.word("[{")
+    yield from region.optional(("[ARGS]",))
     yield from region.space()
     body = yield from read_json(region, _CLOSER)
     region.add(region.names.resolve(written), body, "mistral")

@@ -12,6 +12,8 @@ from toolcalls.textcalls.values import properties, write
 
 _STRUCTURE = re.compile(r"""["'()\[\]{}]""")
 _STRING = {quote: re.compile(rf"[{quote}\\]") for quote in "\"'"}
+_MOST = 1 << 20
+"""A syntax tree takes many times the memory of its text."""
 _FAULTS = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 
 
@@ -94,6 +96,8 @@ def _string(region: Region, quote: str) -> Step[None]:
 
 def add_python(region: Region, source: str, format: str, *, strict: bool) -> None:
     """Report the calls of a Python expression list."""
+    if len(source) > _MOST:
+        raise NotACall
     try:
         body = ast.parse(source.strip()).body
         nodes = [node for statement in body for node in _expressions(statement)]

@@ -23,11 +23,11 @@ def read_word(region: Region) -> Step[None]:
     written = ""
     while (char := (yield from region.peek())) and (char.isalnum() or char in "_-."):
         written += char
-        if len(written) > 128 or not region.names.begins(written):
+        if not any(tool.name.startswith(written) for tool in region.tools):
             raise NotACall
         region.pos += 1
-    name = region.names.strict(written)
-    if name is None:
+    name = written
+    if region.tools.get(name) is None:
         raise NotACall
     yield from region.space(" ")
     if (yield from region.peek()) != "{":

@@ -1,0 +1,37 @@
+"""The answer to one event while it is being made: what goes out, what it releases, what stays held."""
+
+from __future__ import annotations
+
+from ..wire.events import PASS, Answer, Event, Hold, Reply
+
+
+class Draft:
+    """Filled by a dialect; `answer` gives the plainest answer that says the same."""
+
+    __slots__ = ("_event", "_hold", "_release", "out")
+
+    def __init__(self, event: Event | None = None) -> None:
+        self._event = event
+        self.out: list[bytes] = []
+        self._release: list[str] = []
+        self._hold: list[tuple[str, bytes]] = []
+
+    def hold(self, key: str, raw: bytes) -> None:
+        self._hold.append((key, raw))
+
+    def release(self, key: str) -> None:
+        """What is held under the key is answered now, also what this very event holds there."""
+        self._release.append(key)
+        self._hold = [entry for entry in self._hold if entry[0] != key]
+
+    def answer(self) -> Answer:
+        raw = self._event.raw if self._event else b""
+        if not self._release:
+            if not self._hold and len(self.out) == 1 and self.out[0] == raw:
+                return PASS
+            if not self.out and len(self._hold) == 1 and self._hold[0][1] == raw:
+                return Hold(self._hold[0][0])
+        return self.reply()
+
+    def reply(self) -> Reply:
+        return Reply(tuple(self.out), tuple(self._release), tuple(self._hold))

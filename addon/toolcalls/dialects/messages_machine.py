@@ -1,0 +1,351 @@
+"""The block machine of a Messages stream: events of blocks in, a legal sequence of blocks out.
+
+Text, thinking and the server's own tools pass at once, under the next free index. A tool_use is held; it
+goes out whole when it is closed and strictly valid, or when the stop reason says what became of the
+answer, and never before an earlier call. With aggregation off the first call in line flows instead.
+"""
+
+from __future__ import annotations
+
+from ..mend.arguments import Finish
+from ..mend.call import Mender
+from ..wire.events import Event, Hold
+from . import payload
+from .draft import Draft
+from .messages_blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, write
+from .messages_calls import TOOL_USE, Call, Json, mend_call, named_block
+from .messages_gather import Calls, Flow
+from .messages_shape import FragmentShape, TextShape
+
+_SPACE = "white space"
+_LATER = "later"
+_LESSONS = 4
+"""How often the shape of text deltas is learnt in one block: servers that vary it are read in full."""
+
+
+class Machine:
+    __slots__ = (
+        "_flow",
+        "_flowing",
+        "_last_place",
+        "_later",
+        "_later_places",
+        "_lessons",
+        "_mender",
+        "_others",
+        "_run",
+        "_space",
+        "blocks",
+        "calls",
+        "notes",
+        "other_tools",
+        "sent",
+        "shape",
+        "talking",
+    )
+
+    def __init__(self, mender: Mender, *, flowing: bool) -> None:
+        self._mender = mender
+        self._flowing = flowing
+        self.blocks = Blocks()
+        self.calls = Calls()
+        self.sent = 0
+        self.notes: list[str] = []
+        self.other_tools = False
+        self.shape: TextShape | None = None
+        """The text deltas that pass unread right now."""
+        self.talking = False
+        """The last thing said was not part of a call, and its block is still open."""
+        self._lessons = _LESSONS
+        self._run: tuple[FragmentShape, Call, Hold] | None = None
+        self._flow: Flow | None = None
+        self._later: list[tuple[Event, Json]] = []
+        self._later_places: set[Place] = set()
+        self._others: set[Place] = set()
+        """Where the server's own tools were started last."""
+        self._space: tuple[Place, list[str]] | None = None
+        self._last_place: Place = None
+
+    def fragment(self, data: str) -> Hold | None:
+        """The quick way for the next fragment of the call that the last one belonged to."""
+        if self._run is None:
+            return None
+        shape, call, hold = self._run
+        text = shape.fragment(data)
+        if text is None:
+            return None
+        call.add(text)
+        return hold
+
+    # Events of blocks
+
+    def take(self, event: Event, said: Json, draft: Draft) -> None:
+        kind = said["type"]
+        if kind == "content_block_delta":
+            self._delta(event, said, draft)
+            return
+        self.shape = None
+        self._run = None
+        if kind == "content_block_start":
+            self._lessons = _LESSONS
+            self._start(event, said, draft)
+        else:
+            self._stop(event, said, draft)
+
+    def _place(self, said: Json) -> Place:
+        index = said.get("index")
+        return index if isinstance(index, int) else self._last_place
+
+    def _start(self, event: Event, said: Json, draft: Draft) -> None:
+        block = said.get("content_block")
+        kind = block.get("type") if isinstance(block, dict) else None
+        if not isinstance(block, dict) or not isinstance(kind, str):
+            # It says nothing; the deltas open the block that they need.
+            return
+        index = said.get("index")
+        place = self._last_place = index if isinstance(index, int) else None
+        self._others.discard(place)
+        if kind == TOOL_USE:
+            self._start_call(event, said, block, place, draft)
+        elif not self._postponed(event, said, draft):
+            self.calls.close(place)
+            self.calls.followed()
+            self._make_room(draft)
+            self.talking = True
+            if kind.endswith(TOOL_USE):
+                self.other_tools = True
+                self._others.add(place)
+            draft.out.append(self.blocks.start(kind, place, event, said))
+
+    def _start_call(self, event: Event, said: Json, block: Json, place: Place, draft: Draft) -> None:
+        flow = self._flow
+        if flow is not None and flow.prefix.complete:
+            self._settle(draft, Finish.COMPLETE)
+        elif self.blocks.open is not None and self.blocks.open.place == place and flow is None:
+            # The index is given away: the stop of the block that had it is missing.
+            draft.out.append(self.blocks.stop())
+            self._send_ready(draft)
+        call = self.calls.start(place, block)
+        self.talking = False
+        draft.hold(call.key, event.raw)
+        if self._flowing and self._flow is None and len(self.calls.waiting) == 1:
+            self._let_flow(call, event, said, place, draft)
+
+    def _delta(self, event: Event, said: Json, draft: Draft) -> None:
+        delta, kind = delta_of(said)
+        if not delta:
+            return
+        if delta is not said.get("delta"):
+            said = {**said, "delta": delta}
+            event = Event(write(said), event.data, event.type)
+        place = self._place(said)
+        if kind == "input_json_delta":
+            self._fragment(event, said, delta, place, draft)
+        else:
+            self._say(event, said, delta, kind, place, draft)
+
+    def _fragment(self, event: Event, said: Json, delta: Json, place: Place, draft: Draft) -> None:
+        self.shape = None
+        there = self.blocks.open
+        if there is not None and there.place == place and there.kind not in (TOOL_USE, "text", "thinking"):
+            draft.out.append(self.blocks.renumbered(event, said))
+            return
+        if place in self._later_places and self._postponed(event, said, draft):
+            return
+        text = payload.text_of(delta.get("partial_json"))
+        # The rest of a server's own tool whose block had to be closed has nowhere to go.
+        call = self.calls.fragment_of(place) if place not in self._others else None
+        if call is None:
+            return
+        self.talking = False
+        if self._flow is not None and call is self._flow.call:
+            self._flow_on(self._flow, event, said, text, draft)
+            return
+        call.add(text)
+        draft.hold(call.key, event.raw)
+        if call.shape is None and event.data:
+            call.shape = FragmentShape.learn(event.data)
+        self._run = (call.shape, call, Hold(call.key)) if call.shape else None
+
+    def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: Draft) -> None:
+        self._run = None
+        need = DELTA_NEEDS.get(kind)
+        there = self.blocks.open
+        if there is not None and there.place == place and there.kind != TOOL_USE and need in (None, there.kind):
+            self.talking = True
+            raw = self.blocks.renumbered(event, said)
+            draft.out.append(raw)
+            if raw is event.raw and self._lessons:
+                self._lessons -= 1
+                self.shape = TextShape.learn(raw, kind)
+            return
+        self.shape = None
+        if need is None or self._postponed(event, said, draft):
+            return
+        text = delta.get(SAYS[kind]) if kind in SAYS else None
+        if kind in SAYS and not text:
+            return
+        if kind == "text_delta" and isinstance(text, str):
+            if not text.strip():
+                # SGLang puts a newline between two calls. A block of white space alone is refused by the
+                # API in the next request, so it waits for text that makes it one.
+                self._keep_space(place, text, event, draft)
+                return
+            said = {**said, "delta": {**delta, "text": self._take_space(place, draft) + text}}
+        self._make_room(draft)
+        self.calls.followed()
+        self.talking = True
+        draft.out.append(self.blocks.begin(need, place))
+        draft.out.append(self.blocks.renumbered(Event(write(said), None), said))
+
+    def _stop(self, event: Event, said: Json, draft: Draft) -> None:
+        place = self._place(said)
+        call = self.calls.close(place)
+        there = self.blocks.open
+        if call is not None:
+            draft.hold(call.key, event.raw)
+            if self._flow is not None and call is self._flow.call:
+                if self._flow.prefix.complete:
+                    self._settle(draft, Finish.COMPLETE, self.blocks.renumbered(event, said))
+                return
+        elif self._flow is not None:
+            if place in self._later_places:
+                self._postponed(event, said, draft)
+            return
+        if there is not None and there.place == place and there.kind != TOOL_USE:
+            raw = self.blocks.renumbered(event, said)
+            draft.out.append(self.blocks.stop() if call is not None else raw)
+            self.blocks.open = None
+            self.talking = False
+        self._send_ready(draft)
+
+    # White space that has no block of its own
+
+    def _keep_space(self, place: Place, text: str, event: Event, draft: Draft) -> None:
+        if self._space is None or self._space[0] != place:
+            self._take_space(place, draft)
+            self._space = (place, [])
+        self._space[1].append(text)
+        draft.hold(_SPACE, event.raw)
+
+    def _take_space(self, place: Place, draft: Draft) -> str:
+        if self._space is None:
+            return ""
+        draft.release(_SPACE)
+        (where, texts), self._space = self._space, None
+        return "".join(texts) if where == place else ""
+
+    # Calls going out
+
+    def _make_room(self, draft: Draft) -> None:
+        if self.blocks.open is not None:
+            draft.out.append(self.blocks.stop())
+        self._send_ready(draft)
+
+    def _send_ready(self, draft: Draft) -> None:
+        """The calls at the head of the line that need no stop reason."""
+        waiting = self.calls.waiting
+        while waiting and self.blocks.open is None and waiting[0].closed and waiting[0].ready():
+            self._send(waiting.pop(0), draft, Finish.COMPLETE)
+
+    def _send(self, call: Call, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
+        """False when the call was refused or is none."""
+        call.done = True
+        draft.release(call.key)
+        if call.empty and not call.block.get("input"):
+            return False
+        outcome = mend_call(call, self._mender, finish, before_error=before_error)
+        if outcome.dropped:
+            self.notes.append(outcome.note)
+        else:
+            draft.out += self.blocks.call(call.block, outcome.id, outcome)
+            self.sent += 1
+        return outcome.status != "refused"
+
+    def finish(self, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
+        """The answer is over: everything open is closed, every call goes out. False when one was refused."""
+        self.shape = None
+        self._run = None
+        whole = True
+        if self._flow is not None:
+            whole = self._settle(draft, finish, before_error=before_error)
+        waiting, self.calls.waiting = self.calls.waiting, []
+        if self.blocks.open is not None and (waiting or not before_error):
+            draft.out.append(self.blocks.stop())
+        for call in waiting:
+            whole = self._send(call, draft, finish, before_error=before_error) and whole
+        if self._space is not None:
+            self._take_space(self._space[0], draft)
+        return whole
+
+    # Aggregation off
+
+    def _let_flow(self, call: Call, event: Event, said: Json, place: Place, draft: Draft) -> None:
+        if not call.name or call.block.get("input") or call.fragments:
+            return
+        if self.blocks.open is not None:
+            draft.out.append(self.blocks.stop())
+        draft.release(call.key)
+        identity = self._mender.ids.legal(call.id)
+        if call.block == named_block(call.block, identity, call.name, {}):
+            draft.out.append(self.blocks.start(TOOL_USE, place, event, said))
+        else:
+            draft.out.append(self.blocks.call_start(call.block, identity, call.name, place))
+        self.calls.waiting.clear()
+        self.sent += 1
+        self._flow = Flow(call, place, () if identity == call.id else ("new id",))
+
+    def _flow_on(self, flow: Flow, event: Event, said: Json, text: str, draft: Draft) -> None:
+        size = flow.take(text)
+        if size == len(text):
+            draft.out.append(self.blocks.renumbered(event, said))
+            return
+        if size:
+            draft.out.append(self.blocks.call_delta(text[:size]))
+            rest = {**said, "delta": {"type": "input_json_delta", "partial_json": text[size:]}}
+            draft.hold(flow.call.key, write(rest))
+        else:
+            draft.hold(flow.call.key, event.raw)
+
+    def _postponed(self, event: Event, said: Json, draft: Draft) -> bool:
+        """Only the open block may flow: what belongs to another waits until the flowing call is over."""
+        flow = self._flow
+        if flow is None:
+            return False
+        if flow.call.closed or flow.prefix.complete:
+            self._settle(draft, Finish.COMPLETE if flow.prefix.complete else Finish.UNKNOWN)
+            return False
+        self._later.append((event, said))
+        place = self._place(said)
+        if place != flow.place:
+            self._later_places.add(place)
+        draft.hold(_LATER, event.raw)
+        return True
+
+    def _settle(self, draft: Draft, finish: Finish, stop: bytes = b"", *, before_error: bool = False) -> bool:
+        """The end of the flowing call: what is missing of it, if its mended text continues what was sent."""
+        flow, self._flow = self._flow, None
+        assert flow is not None
+        sent = "".join(flow.sent)
+        call = flow.call
+        call.done = call.closed = True
+        outcome = self._mender.mend_rest(
+            call.name, call.arguments, sent, finish, steps=flow.steps, before_error=before_error
+        )
+        draft.release(call.key)
+        if len(outcome.arguments) > len(sent):
+            draft.out.append(self.blocks.call_delta(outcome.arguments[len(sent) :]))
+        refused = outcome.status == "refused"
+        if not (refused and before_error and not self.calls.waiting and not self._later):
+            # Before an error an unfinished call stays open: some clients run a block when it is closed.
+            written = self.blocks.stop()
+            draft.out.append(stop or written)
+        self.blocks.open = None
+        later, self._later = self._later, []
+        self._later_places.clear()
+        if later:
+            draft.release(_LATER)
+            for event, said in later:
+                self.take(event, said, draft)
+        self._send_ready(draft)
+        return not refused

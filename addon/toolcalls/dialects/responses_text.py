@@ -1,0 +1,292 @@
+"""What the model says in messages and reasoning items. It passes as it comes, in the moment it comes.
+
+Only what a client cannot do without is added: an item or a part that was never announced, an end that
+never came. Deltas like the last healthy one pass unread; they are remembered as they came, in case that
+their text has to be told again in an end that the upstream forgot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..wire import sse
+from . import payload
+from .responses_events import Came, Json, Writer
+from .responses_items import Item, Items, Part, with_needed
+
+_TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
+
+
+@dataclass(slots=True, frozen=True)
+class Family:
+    """Events that speak about one kind of part of one type of item."""
+
+    item: str
+    part: str
+    place: str
+    """The key that numbers the parts."""
+
+
+_FAMILIES = {
+    "response.output_text": Family("message", _TEXT, "content_index"),
+    "response.output_text.annotation": Family("message", _TEXT, "content_index"),
+    "response.refusal": Family("message", _REFUSAL, "content_index"),
+    "response.content_part": Family("message", _TEXT, "content_index"),
+    "response.reasoning_text": Family("reasoning", _THOUGHT, "content_index"),
+    "response.reasoning_summary_text": Family("reasoning", _SUMMARY, "summary_index"),
+    "response.reasoning_summary_part": Family("reasoning", _SUMMARY, "summary_index"),
+}
+_PART_EVENTS = {
+    _TEXT: "response.content_part",
+    _REFUSAL: "response.content_part",
+    _SUMMARY: "response.reasoning_summary_part",
+}
+_TEXT_EVENTS = {
+    _TEXT: "response.output_text",
+    _REFUSAL: "response.refusal",
+    _SUMMARY: "response.reasoning_summary_text",
+}
+
+
+_MANY = 256
+"""So many blocks that passed unread are put into the transcript together."""
+
+
+def is_text(kind: str) -> bool:
+    return kind.rpartition(".")[0] in _FAMILIES
+
+
+class Steady:
+    """The look of the last healthy delta: a block of nothing but such deltas need not be read."""
+
+    __slots__ = ("head", "item", "lines")
+
+    def __init__(self, came: Came) -> None:
+        raw = came.raw
+        self.lines = raw.count(b"\n") or -1
+        """Line feeds an event: looking for single bytes is far cheaper than looking for blank lines."""
+        self.item = _mark(raw, "item_id", came.text("item_id"))
+        self.head = raw[: raw.find(b"data:") + 5]
+        """Its `event:` line, which says the same as the type inside it."""
+        if not self.head.startswith(b"event:"):
+            self.lines = -1
+
+    def covers(self, block: bytes) -> bool:
+        if not block.startswith(self.head) or self.item not in block:
+            return False
+        lines = block.count(b"\n")
+        if lines == self.lines:
+            return True
+        return lines == self.lines * block.count(self.head) == self.lines * block.count(self.item)
+
+
+def _mark(raw: bytes, key: str, value: str) -> bytes:
+    # A quote inside a JSON string is escaped, so this text is a key and its value wherever it stands.
+    close = f'"{key}":"{value}"'.encode()
+    return close if close in raw else f'"{key}": "{value}"'.encode()
+
+
+class Transcript:
+    """The deltas that the client got, as bytes, until the item that they belong to is done."""
+
+    __slots__ = ("_blocks", "_limit", "_size")
+
+    def __init__(self, limit: int) -> None:
+        self._blocks: list[bytes] = []
+        self._size = 0
+        self._limit = limit
+
+    def add(self, block: bytes) -> None:
+        self._size += len(block)
+        if self._size <= self._limit:
+            self._blocks.append(block)
+
+    def clear(self) -> None:
+        self._blocks = []
+        self._size = 0
+
+    def text(self, item: Item, part: str, number: int) -> str | None:
+        """The text of one part, told by its deltas; None when there was too much of it to remember."""
+        if self._size > self._limit:
+            return None
+        said: list[str] = []
+        for block in self._blocks:
+            for raw in sse.split(block):
+                message = payload.read_strict(sse.read_event(raw).data or "")
+                if isinstance(message, dict) and message.get("item_id") == item.id:
+                    family = _FAMILIES.get(str(message.get("type")).removesuffix(".delta"))
+                    if family and family.part == part and message.get(family.place) == number:
+                        said.append(payload.text_of(message.get("delta")))
+        return "".join(said)
+
+
+class Speech:
+    __slots__ = ("_items", "_transcript", "_unread", "_writer", "steady")
+
+    def __init__(self, items: Items, writer: Writer, limit: int) -> None:
+        self._items = items
+        self._writer = writer
+        self._transcript = Transcript(limit)
+        self._unread: list[bytes] = []
+        self.steady: Steady | None = None
+
+    def passes_unread(self, block: bytes) -> bool:
+        """Is this nothing but deltas like the last one? If so they count as sent."""
+        steady = self.steady
+        if steady is None or not block.startswith(steady.head) or steady.item not in block:
+            return False
+        if block.count(b"\n") != steady.lines and not steady.covers(block):
+            return False
+        self._unread.append(block)
+        self._writer.unread = block
+        if len(self._unread) == _MANY:
+            self._remember()
+        return True
+
+    def _remember(self) -> None:
+        for block in self._unread:
+            self._transcript.add(block)
+        self._unread.clear()
+
+    def read(self, came: Came) -> list[bytes]:
+        """One event of a text family: what the client gets for it."""
+        stem, _, verb = came.type.rpartition(".")
+        family = _family(stem, came)
+        item, out = self._item(family, came)
+        place = came.number(family.place) or 0
+        part = item.parts.setdefault((family.part, place), Part())
+        opens = came.type == f"{_PART_EVENTS.get(family.part)}.added"
+        if not part.opened and not opens and family.part in _PART_EVENTS:
+            out.append(self._open_part(item, family.part, place))
+        part.opened = True
+        fields: Json = {"item_id": item.id, "output_index": item.index, family.place: place}
+        if stem in _PART_EVENTS.values():
+            fields["part"] = _whole_part(came.message.get("part"), family.part)
+            part.closed = part.closed or verb == "done"
+        elif verb == "done":
+            said = came.message.get("refusal" if family.part == _REFUSAL else "text")
+            part.text = said if isinstance(said, str) else None
+        sent = self._writer.forward(came, **fields)
+        out.append(sent)
+        if verb == "delta":
+            self._remember()
+            self._transcript.add(sent)
+            self.steady = Steady(came) if sent is came.raw else None
+        return out
+
+    def _item(self, family: Family, came: Came) -> tuple[Item, list[bytes]]:
+        came_id, came_index = came.text("item_id"), came.number("output_index")
+        item = self._items.find(family.item, came_id, came_index)
+        if item is None:
+            known = self._items.known(came_id)
+            if known is not None and known.type == family.item:
+                # Something said after the item was done; there is nothing to announce.
+                return known, []
+            return self.open(family.item, came_id, came_index, {})
+        self._items.alias(item, came_id, None)
+        return item, []
+
+    # Items
+
+    def open(
+        self, kind: str, came_id: str, came_index: int | None, body: Json, *, instead: int | None = None
+    ) -> tuple[Item, list[bytes]]:
+        """An item that the upstream never announced; `instead`: at the index of a dropped one."""
+        index = self._items.place(came_index) if instead is None else instead
+        item = Item(index, self._items.identity(came_id, kind), kind, body, announced=True)
+        self._items.add(item, came_id, came_index)
+        kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}
+        empty = {**with_needed({"type": kind, **kept}, kind, item.id), "status": "in_progress"}
+        fields = {"output_index": index, "item": empty}
+        return item, [self._writer.write("response.output_item.added", fields)]
+
+    def say(self, text: str, index: int) -> list[bytes]:
+        """A message of ours."""
+        item, out = self.open("message", "", None, {}, instead=index)
+        content = [{"type": _TEXT, "text": text, "annotations": []}]
+        said = {"type": "message", "role": "assistant", "status": "completed", "content": content}
+        body, events = self.finish(item, said)
+        item.done = body
+        return [*out, *events, self._writer.write("response.output_item.done", {"output_index": index, "item": body})]
+
+    def finish(self, item: Item, body: Json) -> tuple[Json, list[bytes]]:
+        """The whole item for its end, and the ends of parts that have to come before it."""
+        self._remember()
+        body = with_needed(body, item.type, item.id)
+        key = "content" if item.type == "message" else "summary"
+        if item.type not in ("message", "reasoning") or not isinstance(body.get(key), list):
+            return body, []
+        content = list(body[key])
+        out: list[bytes] = []
+        for (part, place), state in sorted(item.parts.items(), key=lambda entry: entry[0][1]):
+            if part in _PART_EVENTS and _belongs(part, key):
+                self._settle_part(item, part, place, state, content)
+        for place, entry in enumerate(content):
+            out += self._tell(item, key, place, entry)
+        if not any(other.open and other.parts for other in self._items.all if other is not item):
+            self._transcript.clear()
+        return (body if content == body[key] else {**body, key: content}), out
+
+    def _settle_part(self, item: Item, part: str, place: int, state: Part, content: list[Any]) -> None:
+        """Put into the content what was said and is not in it."""
+        field = "refusal" if part == _REFUSAL else "text"
+        while len(content) <= place:
+            content.append(_whole_part(None, part))
+        entry = content[place]
+        if isinstance(entry, dict) and not entry.get(field):
+            said = state.text or self._transcript.text(item, part, place)
+            content[place] = {**_whole_part(entry, part), field: said or ""}
+
+    def _tell(self, item: Item, key: str, place: int, entry: Any) -> list[bytes]:
+        """The events of a part that are still missing before its item ends."""
+        part = entry.get("type") if isinstance(entry, dict) else None
+        if part not in _PART_EVENTS or not _belongs(part, key):
+            return []
+        state = item.parts.setdefault((part, place), Part())
+        field = "refusal" if part == _REFUSAL else "text"
+        text = entry.get(field)
+        where = {"item_id": item.id, "output_index": item.index}
+        where["summary_index" if part == _SUMMARY else "content_index"] = place
+        out: list[bytes] = []
+        if not state.opened:
+            if not isinstance(text, str) or not text:
+                return []
+            out.append(self._open_part(item, part, place))
+            state.opened = True
+            out.append(self._writer.write(f"{_TEXT_EVENTS[part]}.delta", {**where, "delta": text}))
+        if state.text is None and not state.closed:
+            out.append(self._writer.write(f"{_TEXT_EVENTS[part]}.done", {**where, field: text or ""}))
+            state.text = text or ""
+        if not state.closed:
+            out.append(self._writer.write(f"{_PART_EVENTS[part]}.done", {**where, "part": entry}))
+            state.closed = True
+        return out
+
+    def _open_part(self, item: Item, part: str, place: int) -> bytes:
+        fields: Json = {"item_id": item.id, "output_index": item.index}
+        fields["summary_index" if part == _SUMMARY else "content_index"] = place
+        fields["part"] = _whole_part(None, part)
+        return self._writer.write(f"{_PART_EVENTS[part]}.added", fields)
+
+
+def _family(stem: str, came: Came) -> Family:
+    family = _FAMILIES[stem]
+    part = came.message.get("part")
+    if stem == "response.content_part" and isinstance(part, dict):
+        if part.get("type") == _REFUSAL:
+            return Family("message", _REFUSAL, "content_index")
+        if part.get("type") == _THOUGHT:
+            return Family("reasoning", _THOUGHT, "content_index")
+    return family
+
+
+def _belongs(part: str, key: str) -> bool:
+    return (part == _SUMMARY) == (key == "summary")
+
+
+def _whole_part(entry: Any, part: str) -> Json:
+    field = "refusal" if part == _REFUSAL else "text"
+    if not isinstance(entry, dict):
+        return {"type": part, field: "", **({"annotations": []} if part == _TEXT else {})}
+    return entry if isinstance(entry.get(field), str) else {**entry, field: ""}

@@ -1,0 +1,136 @@
+"""Which protocol is spoken, where the path does not tell: by the shape of the first event or of the body.
+
+The first data event that is a JSON object decides; from then on the stream asks the chosen dialect itself,
+so that looking at a block costs what it costs there. A new protocol is one more row in `_SIGNS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..mend.call import Mender
+from ..policy import Policy
+from ..request import Question
+from ..wire.events import Answer, Dialect, Event, Reply
+from . import payload
+from .chat import Chat
+from .zai import Zai
+from .zai_envelope import is_envelope
+
+Json = dict[str, Any]
+
+_CHAT: Final = "chat"
+_OBJECT = re.compile(rb"(?:\A|[\r\n])(?:\xef\xbb\xbf)?data: ?\{")
+
+
+@dataclass(slots=True, frozen=True)
+class _Sign:
+    """How a protocol shows itself. A block without any of the marks cannot hold its first event."""
+
+    protocol: str
+    marks: tuple[bytes, ...]
+    event: Callable[[Json], bool]
+    body: Callable[[Json], bool] = lambda _: False
+
+
+_SIGNS: Final = (
+    _Sign("zai", (b'"data"', b"chat:completion"), is_envelope),
+    _Sign(
+        "messages",
+        (b"message_start",),
+        lambda event: event.get("type") == "message_start",
+        lambda body: body.get("type") == "message",
+    ),
+    _Sign(
+        "responses",
+        (b'"response.',),
+        lambda event: str(event.get("type")).startswith("response."),
+        lambda body: body.get("object") == "response",
+    ),
+)
+
+
+class Sniffer:
+    """Stands in for a dialect until the first event shows which one it has to be."""
+
+    __slots__ = ("_chosen", "_make", "_open", "_signs", "decided")
+
+    def __init__(self, make: Callable[[str], Dialect], known: Container[str]) -> None:
+        self._make = make
+        self._signs = tuple(sign for sign in _SIGNS if sign.protocol in known)
+        self._open = True
+        self._chosen = make(_CHAT)
+        self.decided: Callable[[Dialect], None] = lambda _: None
+        """Told once which dialect it is, so that it can be asked itself from then on."""
+
+    @property
+    def engaged(self) -> bool:
+        return self._chosen.engaged
+
+    @property
+    def converting(self) -> bool:
+        return bool(getattr(self._chosen, "converting", False))
+
+    @property
+    def holding(self) -> bool:
+        return bool(getattr(self._chosen, "holding", False))
+
+    def give_up(self, reason: str) -> tuple[bytes, ...] | None:
+        end: Any = getattr(self._chosen, "give_up", None)
+        words: tuple[bytes, ...] | None = end(reason) if end else None
+        return words
+
+    def plain(self, block: bytes) -> bool:
+        if self._open:
+            if any(block.find(mark) >= 0 for sign in self._signs for mark in sign.marks):
+                return False
+            if _OBJECT.search(block):
+                self._decide(_CHAT)
+        return self._chosen.plain(block)
+
+    def read(self, event: Event) -> Answer:
+        first = payload.read_strict(event.data or "") if self._open else None
+        if isinstance(first, dict):
+            found = (sign.protocol for sign in self._signs if sign.event(first))
+            self._decide(next(found, _CHAT))
+        return self._chosen.read(event)
+
+    def close(self) -> Reply | None:
+        return self._chosen.close()
+
+    def body(self, body: bytes) -> bytes:
+        answer = payload.read_strict(body) if self._open else None
+        found = (sign.protocol for sign in self._signs if isinstance(answer, dict) and sign.body(answer))
+        self._decide(next(found, _CHAT))
+        return self._chosen.body(body)
+
+    def _decide(self, protocol: str) -> None:
+        if not self._open:
+            return
+        self._open = False
+        if protocol != _CHAT:
+            self._chosen = self._make(protocol)
+        self.decided(self._chosen)
+
+
+class ChatOrZai(Sniffer):
+    """`/chat/completions`: chat.z.ai speaks its own protocol there, others that have the same path do not."""
+
+    __slots__ = ()
+
+    def __init__(self, question: Question, policy: Policy, mender: Mender) -> None:
+        def make(protocol: str) -> Dialect:
+            if protocol == _CHAT:
+                return Chat(question, policy, mender)
+            return Zai(question, policy, mender, by_path=True)
+
+        super().__init__(make, (_CHAT, "zai"))
+
+
+class AnyProtocol(Sniffer):
+    """Nothing is known about the answer: `toolfix filter --protocol auto`."""
+
+    __slots__ = ()

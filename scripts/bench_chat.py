@@ -1,0 +1,200 @@
+"""What one event of a Chat stream costs, against `json.loads` of its data, and that the cost grows linearly.
+
+`json.loads` gets the data as text that is already cut out and decoded: the hardest thing to compare with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from measure import Row, Work, growth, in_turns, ratio
+from toolcalls.engine import Answer
+from toolcalls.guard import Guard
+from toolcalls.request import Question
+
+TEXT_GOAL = 0.6
+NULL_GOAL = 1.0
+DELTA_GOAL = 2.0
+GROWTH_GOAL = 1.1
+
+COMPACT = (",", ":")
+SPACED = (", ", ": ")
+QUESTION = Question(choices=1, stream=True)
+
+PROSE = (
+    "The parser reads one event at a time and keeps what it hasn't understood yet. Most of an answer is plain "
+    "prose like this, with code such as `value = table.get(key, 0)` now and then, and it's long. "
+)
+WORDS = PROSE.split(" ")
+LINE = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can't be a call, \"tool\" or not\n"
+
+
+def event(delta: dict[str, Any], separators: tuple[str, str] = COMPACT, **rest: Any) -> str:
+    """The data of one event, as the servers of today write it."""
+    chunk = {
+        "id": "chatcmpl-9f8e7d6c5b4a39281706",
+        "object": "chat.completion.chunk",
+        "created": 1755000000,
+        "model": "a-model-of-today",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": None}],
+        **rest,
+    }
+    return json.dumps(chunk, ensure_ascii=False, separators=separators)
+
+
+def words(number: int) -> str:
+    return " " + " ".join(WORDS[(number * 3 + at) % len(WORDS)] for at in range(3))
+
+
+def text_events(count: int, more: dict[str, Any] | None = None, *, spaced: bool = False, **rest: Any) -> list[str]:
+    separators = SPACED if spaced else COMPACT
+    return [event({"content": words(number), **(more or {})}, separators, **rest) for number in range(count)]
+
+
+def big_events(count: int) -> list[str]:
+    return [event({"content": (LINE * 40)[number : number + 3000]}) for number in range(count)]
+
+
+def delta_events(count: int) -> list[str]:
+    """A call whose arguments come ten bytes at a time."""
+    start = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "Write", "arguments": '{"text": "'}}
+    pieces = (f"abc def {number % 100:02d}" for number in range(count))
+    deltas = [event({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces]
+    return [event({"tool_calls": [start]}), *deltas]
+
+
+def varied_events(count: int) -> list[str]:
+    """The same from a server that pads every event with something else."""
+    return [f'{data[:-1]},"obfuscation":"{number * 7919:x}"}}' for number, data in enumerate(delta_events(count))]
+
+
+def framed(events: list[str]) -> list[bytes]:
+    return [f"data: {data}\n\n".encode() for data in events]
+
+
+def one_a_chunk(events: list[str]) -> list[bytes]:
+    return framed(events)
+
+
+def many_a_chunk(events: list[str], many: int = 20) -> list[bytes]:
+    pieces = framed(events)
+    return [b"".join(pieces[at : at + many]) for at in range(0, len(pieces), many)]
+
+
+def cut_inside(events: list[str]) -> list[bytes]:
+    """Chunks of the size of an event and a bit: nearly every cut falls inside one."""
+    body = b"".join(framed(events))
+    size = len(body) // len(events) + 7
+    return [body[at : at + size] for at in range(0, len(body), size)]
+
+
+def answer_feed() -> Callable[[bytes], list[bytes]]:
+    return Answer("chat", QUESTION).feed
+
+
+def guard_feed() -> Callable[[bytes], list[bytes]]:
+    return Guard(Answer("chat", QUESTION)).feed
+
+
+def pass_all(make: Callable[[], Callable[[bytes], list[bytes]]], chunks: list[bytes]) -> None:
+    feed = make()
+    for chunk in chunks:
+        feed(chunk)
+
+
+def load_all(events: list[str]) -> None:
+    for data in events:
+        json.loads(data)
+
+
+def compare(name: str, goal: float, events: list[str], cut: Callable[[list[str]], list[bytes]], rounds: int) -> Row:
+    chunks = cut(events)
+    seconds, guarded, loads = in_turns(
+        [partial(pass_all, answer_feed, chunks), partial(pass_all, guard_feed, chunks), partial(load_all, events)],
+        rounds,
+    )
+    return {
+        "name": name,
+        "figure": min(seconds) / len(events) * 1e6,
+        "unit": "µs/event",
+        "ratio": ratio(seconds, loads),
+        "goal": goal,
+        "guarded": (min(guarded) / len(events) * 1e6, ratio(guarded, loads)),
+    }
+
+
+def with_guard(rows: list[Row]) -> list[Row]:
+    """The guard of each measurement on a line of its own: it is what mitmproxy calls."""
+    out = []
+    for row in rows:
+        figure, against = row.pop("guarded")
+        out += [row, {**row, "name": f"{row['name']}, guarded", "figure": figure, "ratio": against, "goal": None}]
+    return out
+
+
+def finished_call(size: int, step: int) -> Work:
+    """The whole life of a call: gathered, mended, written; `step` 0 for ten-byte deltas, else one event in pieces."""
+    end = framed([event({}).replace('"finish_reason":null', '"finish_reason":"tool_calls"'), "[DONE]"])
+    if step:
+        function = {"name": "Write", "arguments": json.dumps({"text": "abc def 00" * (size // 10)})}
+        whole = event({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]})
+        body = b"".join([*framed([whole]), *end])
+        chunks = [body[at : at + step] for at in range(0, len(body), step)]
+    else:
+        close = event({"tool_calls": [{"index": 0, "function": {"arguments": '"}'}}]})
+        chunks = framed([*delta_events(size // 10), close]) + end
+    return partial(pass_all, answer_feed, chunks)
+
+
+def run(quick: bool = False) -> list[Row]:
+    count, rounds = (40, 1) if quick else (400, 60)
+    text = text_events(count)
+    deltas = delta_events(count)
+    rows = [
+        compare("text, one event a chunk", TEXT_GOAL, text, one_a_chunk, rounds),
+        compare("text, 20 events a chunk", TEXT_GOAL, text, many_a_chunk, rounds),
+        compare("text, cuts inside events", TEXT_GOAL, text, cut_inside, rounds),
+        compare("text, events of 3 KB", TEXT_GOAL, big_events(count // 4), one_a_chunk, rounds),
+        compare("text, events of 3 KB, cuts inside", TEXT_GOAL, big_events(count // 4), cut_inside, rounds),
+    ]
+    for name, more, rest in (
+        ('"usage":null', {}, {"usage": None}),
+        ('"tool_calls":null', {"tool_calls": None}, {}),
+        ("both and function_call", {"tool_calls": None, "function_call": None}, {"usage": None}),
+    ):
+        goal = NULL_GOAL if more else TEXT_GOAL
+        rows += [
+            compare(f"text with {name}", goal, text_events(count, more, **rest), one_a_chunk, rounds),
+            compare(
+                f"text with {name}, spaced", goal, text_events(count, more, spaced=True, **rest), one_a_chunk, rounds
+            ),
+            compare(f"text with {name}, 20 a chunk", goal, text_events(count, more, **rest), many_a_chunk, rounds),
+        ]
+    rows += [
+        compare("10-byte argument deltas, one event a chunk", DELTA_GOAL, deltas, one_a_chunk, rounds),
+        compare("10-byte argument deltas, 20 events a chunk", DELTA_GOAL, deltas, many_a_chunk, rounds),
+        compare("10-byte argument deltas, cuts inside events", DELTA_GOAL, deltas, cut_inside, rounds),
+        compare("10-byte argument deltas, each event padded", DELTA_GOAL, varied_events(count), one_a_chunk, rounds),
+    ]
+    out = with_guard(rows)
+    sizes = [2_000, 4_000] if quick else [20_000, 200_000, 2_000_000]
+    for name, step in (("in 10-byte deltas", 0), ("in one event, 100 bytes a chunk", 100)):
+        exponent, seconds = growth(partial(finished_call, step=step), sizes, 1 if quick else 3)
+        times = " → ".join(f"{second * 1000:.2f}" for second in seconds)
+        out.append(
+            {
+                "name": f"a call of {' → '.join(size_of(size) for size in sizes)} {name} ({times} ms)",
+                "figure": seconds[-1] * 1000,
+                "unit": "ms",
+                "ratio": exponent,
+                "goal": GROWTH_GOAL,
+            }
+        )
+    return out
+
+
+def size_of(size: int) -> str:
+    return f"{size // 1_000_000} MB" if size >= 1_000_000 else f"{size // 1000} KB"

@@ -1,0 +1,59 @@
+"""How the benches take time: many short samples in turns, garbage collection off while one runs.
+
+The machine is never quiet and its speed drifts, so no figure stands alone: what is compared is sampled in
+turns, a ratio is the median of the ratios of neighbours, and a figure is the best sample.
+A row of the table is a dict:
+
+    name    what was measured
+    figure  what it cost, in `unit`
+    unit    "µs", "µs/event", "ms", …
+    ratio   against what the bench compares with, where it compares
+    goal    the most that the ratio (without a ratio: the figure) may be; None or absent for no goal
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Row = dict[str, Any]
+Work = Callable[[], object]
+
+
+def sample(work: Work) -> float:
+    """The seconds of one run."""
+    gc.collect(0)
+    gc.disable()
+    try:
+        started = time.perf_counter()
+        work()
+        return time.perf_counter() - started
+    finally:
+        gc.enable()
+
+
+def in_turns(works: Sequence[Work], rounds: int) -> list[list[float]]:
+    """The seconds of each work in each round, taken in turns so that a busy moment strikes all alike."""
+    samples: list[list[float]] = [[] for _ in works]
+    for _ in range(rounds):
+        for taken, work in zip(samples, works, strict=True):
+            taken.append(sample(work))
+    return samples
+
+
+def ratio(samples: Sequence[float], against: Sequence[float]) -> float:
+    """How many times as long as its neighbour of the same round, in the middle of all rounds."""
+    return statistics.median(one / other for one, other in zip(samples, against, strict=True))
+
+
+def growth(work_of: Callable[[int], Work], sizes: Sequence[int], rounds: int) -> tuple[float, list[float]]:
+    """How the time grows with the size (1.0: linear), from the steepest step; and the best seconds at each size."""
+    seconds = [min(taken) for taken in in_turns([work_of(size) for size in sizes], rounds)]
+    steps = [
+        math.log(seconds[at + 1] / seconds[at]) / math.log(sizes[at + 1] / sizes[at]) for at in range(len(sizes) - 1)
+    ]
+    return max(steps), seconds

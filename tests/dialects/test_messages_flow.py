@@ -1,0 +1,200 @@
+"""Messages with `toolfix_aggregate=false`: fragments flow while they are a strict prefix of an object."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from toolcalls.calls import Outcome
+from toolcalls.ids import restore
+from toolcalls.mend import call
+from toolcalls.mend.arguments import Mended
+from toolcalls.mend.call import Mender
+
+from tests.dialects.messages_wire import (
+    ERROR,
+    Run,
+    begin,
+    end,
+    fragment,
+    mended,
+    reason,
+    say,
+    stop,
+    text,
+    text_start,
+    tool,
+    tool_start,
+)
+from tests.validators import messages as strict
+
+A = '{"file_path": "/src/a.py"}'
+B = '{"file_path": "/src/b.py"}'
+
+
+def client(body: bytes, **policy: Any) -> tuple[strict.Message, list[Outcome]]:
+    out, outcomes = mended(body, aggregate=False, **policy)
+    return strict.read(out, fragments=True, unfinished_calls=True), outcomes
+
+
+def test_a_healthy_answer_with_calls_passes_as_the_same_bytes_at_the_same_time():
+    pieces = [
+        begin(),
+        text(0, "I read."),
+        tool_start(1),
+        *(fragment(1, A[at : at + 5]) for at in range(0, len(A), 5)),
+    ]
+    pieces += [stop(1), tool(2, B, identity="t2"), end()]
+    run = Run(aggregate=False)
+    for piece in pieces:
+        assert run.feed(piece) == piece
+    assert [outcome.status for outcome in run.outcomes] == ["valid", "valid"]
+
+
+def test_from_the_first_odd_character_on_the_rest_is_held_and_mended():
+    run = Run(aggregate=False)
+    run.feed(begin() + tool_start(0))
+    assert b'{\\"a\\": ' in run.feed(fragment(0, '{"a": '))
+    assert run.feed(fragment(0, "'b', ")) == b""
+    assert run.feed(fragment(0, "'c': True}")) == b""
+    assert run.feed(stop(0)) == b""
+    out = run.feed(end())
+    assert b'\\"b\\",\\"c\\":true}' in out
+
+
+@pytest.mark.parametrize(
+    "text_of_call",
+    [
+        "{'a': 'é', \"b\": [1, 2]}",
+        '{"a": "\\u00e9", \'b\': [1, 2]}',
+        '{ "a" : "é" ,\n "b": [1, 2], }',
+        '{"a": "é", "b": [1, 2]',
+    ],
+)
+def test_what_was_sent_stays_a_prefix_of_what_the_client_holds(text_of_call, monkeypatch):
+    def mend(arguments, *_, **__):
+        value = {"a": "é", "b": [1, 2]}
+        return Mended("repaired", json.dumps(value, ensure_ascii=False), value, ("mended",))
+
+    monkeypatch.setattr(call, "mend_arguments", mend)
+    message, outcomes = client(begin() + tool(0, *text_of_call) + end())
+    if text_of_call.endswith(", }"):
+        assert outcomes[0].status == "refused"
+        assert message.calls == [("Read", None)]
+    else:
+        assert message.calls == [("Read", {"a": "é", "b": [1, 2]})]
+
+
+@pytest.mark.parametrize("arguments", ['{"a": "half', '{"a": 1}{"b": 2}', "nonsense", '{"a": nonsense}', "]"])
+@pytest.mark.parametrize("why", ["tool_use", "max_tokens"])
+def test_a_call_that_has_no_reading_is_never_valid_json_at_the_client(arguments, why):
+    message, outcomes = client(begin() + tool(0, *arguments) + end(why))
+    assert message.calls == [("Read", None)]
+    assert message.stop_reason == why
+    assert outcomes[0].status == "refused"
+
+
+def test_a_call_cut_off_before_its_input_is_not_a_call_without_arguments():
+    message, _ = client(begin() + tool(0, name="TaskList") + end("max_tokens"))
+    assert message.calls == [("TaskList", None)]
+    message, _ = client(begin() + tool(0, name="TaskList") + end())
+    assert message.calls == [("TaskList", {})]
+
+
+def test_interleaved_calls_come_out_one_after_the_other():
+    body = (
+        begin() + tool_start(0) + tool_start(1, "t2") + fragment(1, B[:5]) + fragment(0, A[:5]) + fragment(1, B[5:])
+    )
+    message, _ = client(body + stop(1) + fragment(0, A[5:]) + stop(0) + end())
+    assert message.calls == [("Read", json.loads(A)), ("Read", json.loads(B))]
+
+
+def test_text_inside_a_flowing_call_waits_for_its_end():
+    run = Run(aggregate=False)
+    run.feed(begin() + tool_start(0) + fragment(0, A[:5]))
+    assert run.feed(text_start(1) + say(1, "So")) == b""
+    out = run.feed(fragment(0, A[5:]) + stop(0))
+    assert out.index(b"src/a.py") < out.index(b'"So"')
+    assert run.feed(say(1, " it is")) == say(1, " it is")
+
+
+def test_text_inside_the_flowing_calls_own_block_waits_too_and_its_fragments_do_not():
+    run = Run(aggregate=False)
+    run.feed(begin() + tool_start(0) + fragment(0, A[:5]))
+    assert run.feed(say(0, "So")) == b""
+    assert run.feed(fragment(0, A[5:])) == fragment(0, A[5:])
+    assert b'"So"' in run.feed(stop(0))
+
+
+def test_a_second_call_at_the_index_of_the_flowing_one_is_another_call():
+    body = begin() + tool_start(0) + fragment(0, A) + tool_start(0, "t2") + fragment(0, B[:5]) + tool_start(0, "t3")
+    message, _ = client(body + fragment(0, A) + stop(0) + text(1, "So") + end())
+    assert [name and given for name, given in message.calls] == [json.loads(A), None, json.loads(A)]
+    assert message.text == "So"
+
+
+def test_a_cut_call_is_closed_where_text_that_waited_follows_it():
+    body = begin() + tool_start(0) + fragment(0, A[:5]) + text_start(1) + say(1, "So") + ERROR
+    message, _ = client(body)
+    assert message.text == "So"
+    assert message.error
+
+
+def test_text_behind_a_broken_call_does_not_wait():
+    run = Run(aggregate=False)
+    run.feed(begin() + tool(0, '{"a": nonsense'))
+    assert b'"So"' in run.feed(text_start(1) + say(1, "So"))
+
+
+def test_a_stop_that_is_missing_ends_no_later_than_the_next_block():
+    body = (
+        begin() + text_start(0) + say(0, "a") + tool_start(1) + fragment(1, A) + tool_start(2, "t2") + fragment(2, B)
+    )
+    message, _ = client(body + text_start(3) + say(3, "b") + reason("tool_use"))
+    assert [block["type"] for block in message.content] == ["text", "tool_use", "tool_use", "text"]
+
+
+def test_an_error_leaves_the_unfinished_call_open():
+    out, outcomes = mended(begin() + tool_start(0) + fragment(0, A[:9]) + ERROR, aggregate=False)
+    assert out.endswith(fragment(0, A[:9]) + ERROR)
+    assert outcomes[0].dropped
+
+
+def test_a_stream_that_just_ends_inside_a_call_ends_with_an_error():
+    message, outcomes = client(begin() + tool_start(0) + fragment(0, A[:9]))
+    assert message.error
+    assert outcomes[0].dropped
+
+
+def test_whole_input_in_the_start_is_sent_at_the_end():
+    message, _ = client(begin() + tool_start(0, input=json.loads(A)) + stop(0) + end("end_turn"))
+    assert message.calls == [("Read", json.loads(A))]
+    assert message.stop_reason == "tool_use"
+
+
+def test_an_illegal_id_is_replaced_at_once():
+    message, outcomes = client(begin() + tool(0, A, identity="read:0") + end())
+    assert restore(message.ids[0]) == "read:0"
+    assert outcomes[0].steps == ("new id",)
+
+
+def test_with_arguments_off_everything_passes_as_it_came():
+    message, _ = client(begin() + tool(0, "{'a': ", "1}") + end(), arguments=False)
+    assert message.calls == [("Read", None)]
+
+
+def test_a_failure_after_the_waiting_text_went_out_sends_nothing_twice(monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError
+
+    body = begin() + tool_start(0) + text_start(1) + say(1, "So") + fragment(0, A) + stop(0) + stop(1)
+    run = Run(aggregate=False)
+    out = run.feed(body)
+    monkeypatch.setattr(Mender, "mend_rest", fail)
+    out += run.feed(tool_start(2, "t2") + fragment(2, "{'x'") + fragment(2, ": 1}") + end())
+    assert isinstance(run.answer.failure, RuntimeError)
+    assert out.count(b'"So"') == 1
+    assert out.count(b"src/a.py") == 1
+    assert out.endswith(fragment(2, ": 1}") + end())
+    assert out.count(b"'x'") == 1

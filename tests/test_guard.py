@@ -1,0 +1,156 @@
+"""The guard: books, the keep-alive comment, and the doubtful ends of HTTP/2."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from toolcalls import guard as guard_module
+from toolcalls.engine import Answer
+from toolcalls.guard import KEEP_ALIVE, KEEP_ALIVE_SECONDS, Guard, Kept
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def guard(clock: Clock) -> Guard:
+    return Guard(Answer("chat"), clock=clock)
+
+
+def event(delta: dict[str, object], finish: str | None = None) -> bytes:
+    return (
+        b"data: "
+        + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).encode()
+        + b"\n\n"
+    )
+
+
+def fragment(text: str) -> bytes:
+    return event({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "Bash", "arguments": text}}]})
+
+
+TEXT = event({"content": "x"})
+DONE = b"data: [DONE]\n\n"
+
+
+def test_while_a_call_is_held_the_client_hears_of_us_every_five_seconds_of_arriving_chunks(
+    guard: Guard, clock: Clock
+) -> None:
+    heard = []
+    for _ in range(121):
+        out = guard.feed(fragment(" "))
+        heard += [clock.now - 1000.0] if out == [KEEP_ALIVE] else []
+        assert out in ([], [KEEP_ALIVE])
+        clock.now += 0.25
+    assert heard == [5.0, 10.0, 15.0, 20.0, 25.0, 30.0]
+
+
+def test_the_comment_is_an_event_stream_comment() -> None:
+    assert KEEP_ALIVE.startswith(b":")
+    assert KEEP_ALIVE.endswith(b"\n\n")
+
+
+def test_the_comment_is_in_no_book(guard: Guard, clock: Clock) -> None:
+    guard.feed(fragment('{"command":'))
+    clock.now += KEEP_ALIVE_SECONDS
+    assert guard.feed(fragment('"ls"}')) == [KEEP_ALIVE]
+    out = guard.feed(event({}, "tool_calls")) + guard.feed(DONE) + guard.end(sure=True)
+    assert guard.after.joined() == b"".join(out)
+    assert KEEP_ALIVE not in guard.after.joined()
+
+
+def test_text_takes_the_place_of_the_comment(guard: Guard, clock: Clock) -> None:
+    guard.feed(fragment("{"))
+    for _ in range(8):
+        clock.now += 3.0
+        assert guard.feed(TEXT) == [TEXT]
+    clock.now += 3.0
+    assert guard.feed(fragment(" ")) == []
+    clock.now += 2.0
+    assert guard.feed(fragment(" ")) == [KEEP_ALIVE]
+
+
+def test_there_is_no_comment_where_no_call_is_held(guard: Guard, clock: Clock) -> None:
+    half = TEXT[:10]
+    assert guard.feed(TEXT) == [TEXT]
+    clock.now += 100.0
+    assert guard.feed(half) == []
+    clock.now += 100.0
+    assert b"".join(guard.feed(TEXT[10:])) == TEXT
+
+
+def test_there_is_no_comment_in_a_json_document(guard: Guard, clock: Clock) -> None:
+    for piece in (b'{"choices": [', b"]", b"}"):
+        assert guard.feed(piece) == []
+        clock.now += 100.0
+    assert b"".join(guard.end(sure=True)) == b'{"choices": []}'
+
+
+def test_the_longest_hold_is_measured(guard: Guard, clock: Clock) -> None:
+    guard.feed(fragment("{"))
+    clock.now += 70.0
+    guard.feed(fragment("}"))
+    clock.now += 5.0
+    guard.feed(event({}, "tool_calls"))
+    guard.feed(DONE)
+    clock.now += 500.0
+    guard.end(sure=True)
+    assert guard.longest_hold == 75.0
+
+
+def test_an_empty_frame_that_is_surely_none_ends_nothing(guard: Guard) -> None:
+    guard.feed(fragment('{"command":'))
+    assert guard.end(sure=False) == []
+    guard.feed(fragment('"ls"}'))
+    out = b"".join(guard.feed(event({}, "tool_calls")))
+    assert rb"{\"command\":\"ls\"}" in out
+
+
+def test_a_doubtful_end_is_believed_the_second_time(clock: Clock) -> None:
+    guard = Guard(Answer("chat"), doubtful_end=True, clock=clock)
+    guard.feed(fragment('{"command":'))
+    assert guard.end(sure=None) == []
+    guard.feed(fragment('"ls"}'))
+    assert guard.end(sure=None) == []
+    assert rb"{\"command\":\"ls\"}" in b"".join(guard.end(sure=None))
+    assert guard.end(sure=None) == []
+
+
+def test_an_end_without_doubt_is_believed_at_once_and_counts_once(guard: Guard) -> None:
+    guard.feed(fragment('{"command":"ls"}'))
+    out = b"".join(guard.end(sure=None))
+    assert out.count(b"[DONE]") == 1
+    assert guard.end(sure=True) == []
+
+
+def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
+    guard = Guard(Answer("chat"), observe=True, clock=clock)
+    chunks = [TEXT, fragment("{'command': 'ls'}")[:30], fragment("{'command': 'ls'}")[30:], event({}, "stop"), DONE]
+    for chunk in chunks:
+        clock.now += 60.0
+        assert guard.feed(chunk) == [chunk]
+    assert guard.end(sure=True) == []
+    assert guard.before.joined() == b"".join(chunks)
+    assert rb"{\"command\":\"ls\"}" in guard.after.joined()
+    assert [outcome.status for outcome in guard.answer.outcomes] == ["repaired"]
+
+
+def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard_module, "MAX_KEPT", 10)
+    kept = Kept()
+    kept.add(b"123456", 0.0)
+    kept.add(b"789012", 1.0)
+    kept.add(b"3", 2.0)
+    assert kept.joined() == b"123456"
+    assert not kept.complete
