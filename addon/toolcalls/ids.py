@@ -13,10 +13,11 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable
 
-_MARK = "tfx"
+MARK = "tfx"
+"""Stands in every id that carries an original."""
 _SALT = 8
 _FRESH_SALT = 16
-_OURS = re.compile(rf"(?:call|toolu)_{_MARK}_(?:[0-9a-f]{{{_SALT}}}|[0-9a-f]{{{_FRESH_SALT}}})_([A-Za-z0-9_-]+)")
+_OURS = re.compile(rf"(?:call|toolu)_{MARK}_(?:[0-9a-f]{{{_SALT}}}|[0-9a-f]{{{_FRESH_SALT}}})_([A-Za-z0-9_-]+)")
 _MESSAGES = re.compile(r"[a-zA-Z0-9_-]+")
 """`tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`"""
 
@@ -50,7 +51,7 @@ class Ids:
         while True:
             self._count += 1
             digest = self._digest(salt)
-            mark = f"{_MARK}_{digest[:_FRESH_SALT]}_{_packed(original)}" if original else digest[:24]
+            mark = f"{MARK}_{digest[:_FRESH_SALT]}_{_packed(original)}" if original else digest[:24]
             chosen = f"{kind}_{mark}"
             if chosen not in self._taken:
                 self._taken.add(chosen)
@@ -65,7 +66,7 @@ class Ids:
         while not chosen or chosen in self._taken:
             self._count += 1
             digest = self._digest()
-            chosen = f"{kind}_{_MARK}_{digest[:_SALT]}_{_packed(original)}" if original else f"{kind}_{digest[:24]}"
+            chosen = f"{kind}_{MARK}_{digest[:_SALT]}_{_packed(original)}" if original else f"{kind}_{digest[:24]}"
         self._taken.add(chosen)
         return chosen
 
@@ -78,7 +79,7 @@ class Ids:
 
 def restore(identity: str) -> str | None:
     """The id that the upstream gave; None when this id is not one of our replacements."""
-    ours = _OURS.fullmatch(identity) if _MARK in identity else None
+    ours = _OURS.fullmatch(identity) if MARK in identity else None
     if not ours:
         return None
     packed = ours[1]

@@ -94,7 +94,7 @@ def test_an_object_in_the_place_of_a_string_keeps_its_numbers() -> None:
     raw = body(*turn(call("@"))).replace(b'"@"', b'{"a": 1.50, "b": 12345678901234567890123, "c": "\\u00e9"}')
     assistant, _ = mended(raw)
     text = assistant["tool_calls"][0]["function"]["arguments"]
-    assert text == '{"a": 1.50, "b": 12345678901234567890123, "c": "\\u00e9"}'
+    assert text == '{"a":1.50,"b":12345678901234567890123,"c":"é"}'
 
 
 def test_the_old_function_call_is_mended() -> None:

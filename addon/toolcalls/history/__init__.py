@@ -16,8 +16,10 @@ from typing import Any
 from ..policy import Policy
 from ..tools import Tools
 from . import chat, messages, responses
+from .arguments import Known
 from .edits import Path
 from .hints import add_hints
+from .quiet import is_quiet
 from .refusals import Refusals as Refusals
 from .revision import Revision
 
@@ -28,6 +30,9 @@ _PROTOCOLS: dict[str, Callable[[dict[str, Any], Revision, Path], None]] = {
     "zai": chat.mend,
 }
 _CREATE = "response.create"
+
+known_arguments = Known()
+"""Shared by all requests: a history comes again with every turn."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -75,7 +80,10 @@ def _mend(
     mend = _PROTOCOLS.get(protocol)
     if mend is None or request is None:
         return None
-    revision = Revision(policy, refusals)
+    wishes = policy.request and (policy.hints or policy.retry_guidance)
+    if not wishes and is_quiet(protocol, request, known_arguments, refusals):
+        return None
+    revision = Revision(policy, refusals, known_arguments)
     if revision.guides:
         revision.tools = Tools.read(request)
     if policy.request and policy.hints:

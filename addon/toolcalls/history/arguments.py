@@ -31,24 +31,22 @@ class Known:
         self._hashes: dict[int, None] = {}
 
     def is_object(self, text: str) -> bool:
-        """Is the text one strict JSON object?"""
+        """Is the text one strict JSON object? Raises TypeError or AttributeError where it is no text."""
         known = hash(text)
-        if known in self._hashes:
+        if known in self._hashes and type(text) is str:
             return True
-        if not text.startswith("{") or not _reads(text):
+        if not text.startswith("{"):
+            return False
+        try:
+            end = _scan(text, 0)[1]
+        except (ValueError, StopIteration, RecursionError):
+            return False
+        if end < len(text) and text[end:].strip(" \t\n\r"):
             return False
         if len(self._hashes) >= MAX_KNOWN:
             del self._hashes[next(iter(self._hashes))]
         self._hashes[known] = None
         return True
-
-
-def _reads(text: str) -> bool:
-    try:
-        end = _scan(text, 0)[1]
-    except (ValueError, StopIteration, RecursionError):
-        return False
-    return end == len(text) or not text[end:].strip(" \t\n\r")
 
 
 def mended(text: str) -> str:
@@ -74,5 +72,6 @@ def one_object(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text of a value that should have been a string of JSON, as that string."""
-    return write(mended(text))
+    """The text of a value that should have been a string of JSON, as that string. Numbers stay as written."""
+    value = mend_arguments(text, Finish.UNKNOWN).value
+    return write(NOTHING if value is None else write(value))

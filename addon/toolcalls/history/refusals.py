@@ -26,6 +26,9 @@ class Refusals:
     def __len__(self) -> int:
         return len(self._reasons)
 
+    def __contains__(self, identity: object) -> bool:
+        return identity in self._reasons
+
     def remember(self, outcome: Outcome) -> None:
         if outcome.status == "refused" and outcome.id and outcome.reason:
             self.add(outcome.id, outcome.reason)

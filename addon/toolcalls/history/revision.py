@@ -21,11 +21,8 @@ from .refusals import Refusals
 
 Json = Mapping[str, Any]
 
-known = arguments.Known()
-"""Shared by all requests: a history comes again with every turn."""
 
-
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)  # not frozen: that costs three times as much, for each call of each history
 class Call:
     """A call in the history: where it stands, its id, and what a repetition of it must say too."""
 
@@ -35,7 +32,7 @@ class Call:
     said: object
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)
 class Result:
     """The result of a call. `key` holds its content: a text, or a list of parts of which `part` is a text."""
 
@@ -53,6 +50,7 @@ class Result:
 class Revision:
     policy: Policy
     refusals: Refusals
+    known: arguments.Known
     tools: Tools | None = None
     """The declared tools, where guidance asks for what was missing."""
     edits: Edits = field(default_factory=Edits)
@@ -119,7 +117,7 @@ class Revision:
         if not self._touches(name):
             return
         if isinstance(value, str):
-            if known.is_object(value):
+            if self.known.is_object(value):
                 return
             good = arguments.mended(value)
             if good != value:
