@@ -14,9 +14,12 @@ import pytest
 import zstandard
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Upstream
+from toolcalls.recording import store
+from toolcalls.recording.replay import replay
 
-from .stage import CHAT, Clients, Play, Plays
+from .stage import CHAT, EVENT_STREAM, Clients, Play, Plays
 from .talk import SPEECHES, Json, Said, Speech, Strict
+from .test_e2e_recording import recorded
 
 REUSED = "functions.read:0"
 """Kimi gives an id like this again in every turn."""
@@ -251,3 +254,17 @@ def test_observing_changes_no_request(
     clients.fetch(f"{upstream.url}/observed{CHAT}", through, POISONED)
     assert plays.seen["observed"].body == POISONED
     assert "would have mended the request: 1 × arguments" in through.output
+
+
+def test_the_recording_of_a_mended_request_has_both_and_replays(
+    plays: Plays, proxy: ProxyProcess, clients: Clients, upstream: Upstream, recordings: Path
+) -> None:
+    speech = SPEECHES["chat"]
+    plays.add("kept", Play(speech.answer(Said(text="Done.")), headers=EVENT_STREAM))
+    sent = json.dumps({**json.loads(POISONED), "stream": True}).encode()
+    clients.fetch(f"{upstream.url}/kept{CHAT}", proxy, sent)
+    [kept] = recorded(recordings, "kept", 1)
+    recording = store.load(kept)
+    assert recording.request == sent
+    assert recording.request_after == plays.seen["kept"].body != sent
+    assert replay(recording).drift == []

@@ -73,7 +73,8 @@ def test_a_text_as_input_and_an_unknown_item_pass() -> None:
 
 
 def test_a_frame_of_a_socket_is_mended_and_others_pass() -> None:
-    frame = '{"type": "response.create", "n": 1.50, "input": [%s]}' % json.dumps(call("{'a': 1}"))
+    item = json.dumps(call("{'a': 1}"))
+    frame = f'{{"type": "response.create", "n": 1.50, "input": [{item}]}}'
     after = mend_frame(frame, Policy(), Refusals())
     assert after == frame.replace(json.dumps("{'a': 1}"), json.dumps('{"a":1}'))
     nested = json.dumps({"type": "response.create", "response": {"input": [call("{'a': 1}")]}})

@@ -94,10 +94,10 @@ def write_recording(directory: Path, exchange: Exchange) -> None:
         "request.json": redact_bytes(exchange.request),
         f"before{suffix}": redact_bytes(before),
         f"after{suffix}": redact_bytes(exchange.after.joined()),
-        "calls.json": redact_bytes(store.pretty(store.calls_json(exchange.outcomes))),
     }
     if exchange.request_after is not None:
         files[store.REQUEST_AFTER] = redact_bytes(exchange.request_after)
+    files["calls.json"] = redact_bytes(store.pretty(store.calls_json(exchange.outcomes)))
     for name, data in files.items():
         store.private_file(directory / name, data)
 
