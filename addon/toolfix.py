@@ -18,8 +18,10 @@ from weakref import WeakKeyDictionary
 from mitmproxy import ctx, exceptions, http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import mode_specs
+
 from toolcalls import history, hosts, policy, request
 from toolcalls.calls import Outcome
+from toolcalls.dialects.responses_ws import ResponsesSocket
 from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
 from toolcalls.recording.record import Exchange, Recorder
@@ -62,6 +64,7 @@ class Toolfix:
         self.policy = policy.Policy()
         self.patterns: list[str] = []
         self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
+        self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
         self.recorder: Recorder | None = None
         self.refusals = history.Refusals()
 
@@ -127,8 +130,8 @@ class Toolfix:
 
     # Flows
 
-    def _is_ours(self, flow: http.HTTPFlow) -> bool:
-        if self.mode == "off" or flow.request.method != "POST":
+    def _is_ours(self, flow: http.HTTPFlow, method: str = "POST") -> bool:
+        if self.mode == "off" or flow.request.method != method:
             return False
         if flow.request.scheme != "https" or isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode):
             return True
@@ -208,6 +211,41 @@ class Toolfix:
     def _answer(self, ours: Ours) -> Answer:
         tell = self.refusals.remember
         return Answer(ours.protocol, ours.question, self.policy, encoding=ours.encoding, seed=ours.seed, tell=tell)
+
+    # WebSockets: Codex speaks Responses over them
+
+    def websocket_start(self, flow: http.HTTPFlow) -> None:
+        if protocol_of(flow.request.path) == "responses" and self._is_ours(flow, "GET"):
+            self.sockets[flow] = ResponsesSocket(self.policy, self.refusals)
+
+    def websocket_message(self, flow: http.HTTPFlow) -> None:
+        socket = self.sockets.get(flow)
+        message = flow.websocket.messages[-1] if flow.websocket else None
+        if socket is None or message is None or not message.is_text or message.injected:
+            return
+        if message.from_client:
+            mended = socket.client_message(message.text)
+            if mended != message.text and self.mode != "observe":
+                message.text = mended
+            return
+        told = len(socket.outcomes)
+        frames = socket.server_message(message.text)
+        for outcome in socket.outcomes[told:]:
+            self._log(flow, outcome)
+        if self.mode == "observe" or frames == [message.text]:
+            return
+        if not frames:
+            message.drop()
+            return
+        # What is injected follows this message, and its own hook call is passed over above.
+        message.text = frames[0]
+        for frame in frames[1:]:
+            ctx.master.commands.call("inject.websocket", flow, True, frame.encode(), True)
+
+    def websocket_end(self, flow: http.HTTPFlow) -> None:
+        socket = self.sockets.pop(flow, None)
+        if socket is not None and socket.failure is not None:
+            logger.error(f"{_place(flow)}: toolfix failed ({socket.failure!r}) and let messages pass as they came.")
 
     def _mend_at_once(self, flow: http.HTTPFlow, ours: Ours) -> None:
         """A body that is here as a whole: no stream was asked for, or mitmproxy replays it."""

@@ -21,14 +21,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
 
+from scripts.measure import Row, in_turns, ratio  # noqa: E402
 from toolcalls import history  # noqa: E402
 from toolcalls.history import Refusals, mend_request  # noqa: E402
 from toolcalls.history.arguments import Known  # noqa: E402
 from toolcalls.ids import Ids  # noqa: E402
 from toolcalls.policy import Policy  # noqa: E402
 from toolcalls.request import decode, read_question  # noqa: E402
-
-from scripts.measure import Row, in_turns, ratio  # noqa: E402
 
 GOAL = 1.2
 SIZE = 2_000_000

@@ -15,13 +15,13 @@ from types import FrameType
 from typing import Any
 
 import pytest
+
 import toolcalls
+from tests.chat_client import read
+from tests.splits import cut
 from toolcalls.engine import Answer
 from toolcalls.recording import store
 from toolcalls.request import decode, read_question
-
-from tests.chat_client import read
-from tests.splits import cut
 
 ENGINE = str(Path(toolcalls.__file__).parent)
 BOOKS = ("stream.py", "ledger.py", "guard.py", "engine.py", "events.py")

@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from toolcalls.ids import Ids, restore
 
 LEGAL = re.compile(r"^[a-zA-Z0-9_-]+$")

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from toolcalls.recording import store
-from toolcalls.recording.replay import replay
 
 from tests.splits import splits
 from tests.validators.history import VALIDATORS, Illegal
+from toolcalls.recording import store
+from toolcalls.recording.replay import replay
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 DIRECTORIES = store.find(RECORDINGS)

@@ -12,6 +12,7 @@ from typing import Any
 import brotli
 import pytest
 import zstandard
+
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Upstream
 from toolcalls.recording import store

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from toolcalls.history import Refusals, mend_frame, mend_request
 from toolcalls.history.edits import Edits
 from toolcalls.ids import Ids

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from toolcalls.history import Changed, Refusals, mend_request
 from toolcalls.ids import Ids
 from toolcalls.policy import Policy

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from toolcalls.engine import Answer, mend_whole
 from toolcalls.history import Refusals, mend_request
 from toolcalls.ids import restore

@@ -15,6 +15,9 @@ def mend_body(body: bytes, mender: Mender) -> bytes:
     answer = payload.read_strict(body)
     if not isinstance(answer, dict) or not isinstance(answer.get("content"), list) or answer.get("error"):
         return body
+    if answer.get("type") != "message" and "stop_reason" not in answer:
+        # Other protocols have messages with content too.
+        return body
     changes = _mended(answer, mender)
     if not changes:
         return body

@@ -265,13 +265,15 @@ class Held:
         name, namespace, identity = call.wanted_name(), call.wanted_namespace(), call.wanted_id()
         if not name and not text:
             return None, FUNCTION
+        if finish is not Finish.COMPLETE and not text.strip() and not call.said_all:
+            reason = "the answer was cut off before the arguments"
+            outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error, id=identity)
+            return outcome, FUNCTION
         if self._freeform(call):
             raw = freeform_input(text, finish)
             if raw is None and not whole(text):
                 reason = "the input of the freeform tool was cut off or has no one reading"
-                outcome = self._mender.refuse(
-                    name, text, reason, namespace=namespace, steps=steps, before_error=before_error, id=identity
-                )
+                outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error, id=identity)
                 return outcome, FUNCTION
             if raw is not None:
                 steps += (RETYPED,)

@@ -101,19 +101,21 @@ class Mender:
         *,
         steps: tuple[str, ...] = (),
         before_error: bool = False,
+        spoiler: str = "",
     ) -> Outcome:
         """Mend a call of which the client already has a strict prefix: what it gets only continues that prefix.
 
         Name and shape are as they came. `arguments` of the outcome is all that the client will have: where
-        it is refused, text that is no valid JSON, so that nobody runs it.
+        it is refused, text that is no valid JSON, so that nobody runs it. `spoiler` ends such a text where
+        clients run even a prefix.
         """
         outcome = self._mend_rest(
-            Outcome("valid", name, arguments, name, arguments, steps), sent, finish, before_error
+            Outcome("valid", name, arguments, name, arguments, steps), sent, finish, before_error, spoiler
         )
         self._report(outcome)
         return outcome
 
-    def _mend_rest(self, came: Outcome, sent: str, finish: Finish, before_error: bool) -> Outcome:
+    def _mend_rest(self, came: Outcome, sent: str, finish: Finish, before_error: bool, spoiler: str) -> Outcome:
         arguments = came.received_arguments
         if not self._policy.arguments or not self._policy.touches(came.name):
             return replace(came, status="repaired") if came.steps else came
@@ -131,8 +133,8 @@ class Mender:
         if self._policy.fallback == "original":
             return refused
         # Nothing at all would be read as `{}`, and a whole object as the call.
-        kept = sent if sent.strip() and not sent.rstrip().endswith("}") else sent + "{"
-        return replace(refused, arguments=kept)
+        open_prefix = sent.strip() and not sent.rstrip().endswith("}")
+        return replace(refused, arguments=sent + (spoiler or ("" if open_prefix else "{")))
 
     def _mend(
         self, name: str, arguments: str, finish: Finish, namespace: str | None, steps: tuple[str, ...]

@@ -50,6 +50,12 @@ class Recording:
         return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
 
     @property
+    def options(self) -> tuple[str, ...]:
+        """The mitmproxy options that it was recorded with, as `name=text`."""
+        policy = self.flow.get("policy")
+        return tuple(f"{name}={text}" for name, text in policy.items()) if isinstance(policy, dict) else ()
+
+    @property
     def offsets(self) -> list[int]:
         """Where the upstream's chunks began; one chunk where the recording does not say."""
         chunks = self.flow.get("chunks")
