@@ -158,3 +158,24 @@ def test_in_observe_mode_every_frame_passes_as_it_came(upstream: tuple[int, list
     with ProxyProcess(tmp_path, ("--set", "toolfix_mode=observe")) as proxy:
         assert converse(proxy, port, one_turn) == frames()
         assert "would have mended Bash" in proxy.output
+
+
+def test_what_goes_up_has_the_upstreams_ids_and_no_poison(upstream: tuple[int, list[str]], tmp_path: Path) -> None:
+    def call_of(got: list[str]) -> dict[str, Any]:
+        item: dict[str, Any] = json.loads(got[-1])["response"]["output"][0]
+        return item
+
+    def ask(end: Socket) -> list[str]:
+        first, second = call_of(one_turn(end)), call_of(one_turn(end))
+        assert first["call_id"] == "call_1" != second["call_id"], "the upstream gave one id twice"
+        answer = {"type": "function_call_output", "call_id": second["call_id"], "output": "ok"}
+        items = [{**second, "arguments": BROKEN}, answer]
+        end.send(TextMessage(json.dumps({"type": "response.create", "input": items})))
+        return until_completed(end)
+
+    port, seen = upstream
+    with ProxyProcess(tmp_path) as proxy:
+        converse(proxy, port, ask)
+    call, answer = json.loads(seen[-1])["input"]
+    assert call["call_id"] == answer["call_id"] == "call_1"
+    assert call["arguments"] == MENDED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import http.client
 import json
 import ssl
@@ -71,7 +72,9 @@ def _play(recordings: list[Recording], folder: Path) -> int:
             try:
                 with ProxyProcess(folder, [word for text in settings for word in ("--set", text)]) as proxy:
                     _introduce(proxy, upstream, options)
-                    wrong += sum(not _show(recording, fetch(proxy, upstream, recording)) for recording in group)
+                    for recording in group:
+                        received = fetch(proxy, upstream, recording)
+                        wrong += not _show(recording, received, upstream.requests[-1].body)
             except ProxyFailed as failed:
                 raise click.ClickException(f"mitmdump did not start:\n{failed}") from None
     return wrong
@@ -95,14 +98,27 @@ def fetch(proxy: ProxyProcess, upstream: Upstream, recording: Recording) -> byte
         connection.close()
 
 
-def _show(recording: Recording, received: bytes) -> bool:
+def _show(recording: Recording, received: bytes, asked: bytes) -> bool:
     right = received == recording.after
+    if not recording.refusals:  # what was refused before is known to nobody here
+        right = right and asked == (recording.request_after or recording.request or b"{}")
     mark = click.style("as expected", fg="green") if right else click.style("NOT AS EXPECTED", fg="red")
     click.echo(click.style(f"── {recording.name}: {recording.flow.get('title', '')}", bold=True))
+    if asked != (recording.request or b"{}"):
+        _show_request(recording.request, asked)
     _show_side("upstream sent", recording.before, "red")
     _show_side("client got", received, "green")
     click.echo(f"  {mark}\n")
     return right
+
+
+def _show_request(sent: bytes, asked: bytes) -> None:
+    """The lines of the request that were changed on its way up."""
+    old, new = (body.decode("utf-8", "replace").splitlines() for body in (sent, asked))
+    click.echo("  on the way up:")
+    for line in difflib.unified_diff(old, new, lineterm="", n=0):
+        if line[:1] in "-+" and line[:3] not in ("---", "+++"):
+            click.echo("    " + click.style(_short(line), fg="red" if line[0] == "-" else "green"))
 
 
 def _show_side(title: str, body: bytes, colour: str) -> None:

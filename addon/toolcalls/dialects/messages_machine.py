@@ -257,11 +257,11 @@ class Machine:
         draft.release(call.key)
         if call.empty and not call.block.get("input"):
             return False
-        identity, outcome = mend_call(call, self._mender, finish, before_error=before_error)
+        outcome = mend_call(call, self._mender, finish, before_error=before_error)
         if outcome.dropped:
             self.notes.append(outcome.note)
         else:
-            draft.out += self.blocks.call(call.block, identity, outcome)
+            draft.out += self.blocks.call(call.block, outcome.id, outcome)
             self.sent += 1
         return outcome.status != "refused"
 

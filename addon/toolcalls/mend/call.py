@@ -46,13 +46,18 @@ class Mender:
         namespace: str | None = None,
         steps: tuple[str, ...] = (),
         before_error: bool = False,
+        id: str | None = None,
+        legal: bool = False,
     ) -> Outcome:
-        """Mend one call. `steps` are repairs that the dialect made; unfinished calls before an error are dropped."""
+        """Mend one call. `steps` are repairs that the dialect made; unfinished calls before an error are dropped.
+
+        `id` is the one that the upstream gave, if calls have ids here; the outcome has that of the client,
+        where `legal` in the alphabet of Messages.
+        """
         outcome = self._mend(name, arguments, finish, namespace, steps)
         if before_error and outcome.status == "refused":
             outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
-        self._report(outcome)
-        return outcome
+        return self._tell(outcome, id, legal)
 
     def refuse(
         self,
@@ -63,6 +68,8 @@ class Mender:
         namespace: str | None = None,
         steps: tuple[str, ...] = (),
         before_error: bool = False,
+        id: str | None = None,
+        legal: bool = False,
     ) -> Outcome:
         """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
         came = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
@@ -70,8 +77,20 @@ class Mender:
             outcome = replace(came, arguments="", dropped=True)
         else:
             outcome = self._refuse(came, self._tools.get(name, namespace), reason)
+        return self._tell(outcome, id, legal)
+
+    def _tell(self, outcome: Outcome, wanted: str | None, legal: bool) -> Outcome:
+        """Give the call its id and report what became of it."""
+        if wanted is not None and not outcome.dropped:
+            outcome = replace(outcome, id=self._identify(outcome, wanted, legal))
         self._report(outcome)
         return outcome
+
+    def _identify(self, outcome: Outcome, wanted: str, legal: bool) -> str:
+        if outcome.status == "refused" and self._policy.request:
+            # The next request brings it back with the result, and there the reason is told.
+            return self.ids.fresh(wanted, "toolu" if legal else "call", outcome.reason)
+        return self.ids.legal(wanted) if legal else self.ids.unique(wanted)
 
     def mend_rest(
         self,
