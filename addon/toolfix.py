@@ -12,13 +12,16 @@ import os
 import sys
 from pathlib import Path
 from types import FrameType
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import connection, ctx, exceptions, http, tls
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import mode_specs
-from toolcalls import clients, hosts, policy, request, tally
+
+from toolcalls import clients, history, hosts, policy, request, tally
 from toolcalls.calls import Outcome
+from toolcalls.dialects.responses_ws import ResponsesSocket
 from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
 from toolcalls.recording.record import Exchange, Recorder
@@ -39,7 +42,7 @@ class Ours:
     No dataclass: mitmproxy loads scripts under a module name that `dataclasses` does not find.
     """
 
-    __slots__ = ("encoding", "guard", "protocol", "question", "request_body", "seed")
+    __slots__ = ("_seed", "changed", "encoding", "guard", "protocol", "question", "request_body")
 
     def __init__(self, protocol: str, question: request.Question, request_body: bytes | None) -> None:
         self.protocol = protocol
@@ -47,7 +50,15 @@ class Ours:
         self.request_body = request_body
         self.guard: Guard | None = None
         self.encoding = ""
-        self.seed = request.seed_of(request_body)
+        self.changed: history.Changed | None = None
+        """What went up instead of the request that came, if anything."""
+        self._seed: str | None = None
+
+    def seed(self) -> str:
+        """What new ids are made from. Costs as much as a tenth of reading the request, so only when asked for."""
+        if self._seed is None:
+            self._seed = request.seed_of(self.request_body)
+        return self._seed
 
 
 class Toolfix:
@@ -56,10 +67,12 @@ class Toolfix:
         self.policy = policy.Policy()
         self.patterns: list[str] = []
         self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
+        self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
         self.recorder: Recorder | None = None
         self.tally = tally.Tally(os.environ.get(tally.VARIABLE, ""))
         self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
         self.advised: set[str] = set()
+        self.refusals = history.Refusals()
 
     # Options
 
@@ -139,8 +152,8 @@ class Toolfix:
 
     # Flows
 
-    def _is_ours(self, flow: http.HTTPFlow) -> bool:
-        if self.mode == "off" or flow.request.method != "POST":
+    def _is_ours(self, flow: http.HTTPFlow, method: str = "POST") -> bool:
+        if self.mode == "off" or flow.request.method != method:
             return False
         if flow.request.scheme != "https" or isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode):
             return True
@@ -151,9 +164,27 @@ class Toolfix:
         if protocol is None or not self._is_ours(flow):
             return
         body = flow.request.get_content(strict=False)
-        self.flows[flow] = Ours(protocol, request.read_question(request.decode(body)), body)
+        asked = request.decode(body)
+        ours = self.flows[flow] = Ours(protocol, request.read_question(asked), body)
+        ours.changed = self._mend_request(flow, ours, asked)
         if self.mode != "observe":
             flow.request.headers["Accept-Encoding"] = "identity"
+            if ours.changed is not None:
+                # Compressed again as it came: mitmproxy follows the header.
+                flow.request.content = ours.changed.body
+
+    def _mend_request(self, flow: http.HTTPFlow, ours: Ours, asked: dict[str, Any] | None) -> history.Changed | None:
+        try:
+            changed = history.mend_request(ours.protocol, ours.request_body or b"", asked, self.policy, self.refusals)
+        except Exception:
+            logger.exception(
+                f"{_place(flow)}: toolfix failed and let the request pass as it came; please report this."
+            )
+            return None
+        if changed is not None:
+            would = "would have mended" if self.mode == "observe" else "mended"
+            logger.info(f"{_place(flow)}: {would} the request: {changed}")
+        return changed
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         ours = self.flows.get(flow)
@@ -164,7 +195,7 @@ class Toolfix:
             return
         headers = flow.response.headers
         ours.encoding = headers.get("content-encoding", "")
-        answer = Answer(ours.protocol, ours.question, self.policy, encoding=ours.encoding, seed=ours.seed)
+        answer = self._answer(ours)
         guard = ours.guard = Guard(answer, observe=self.mode == "observe", doubtful_end=flow.response.is_http2)
         if self.mode != "observe":
             headers.pop("content-encoding", None)
@@ -199,6 +230,47 @@ class Toolfix:
             logger.warning(f"{_place(flow)}: the connection broke while a tool call was held; it was not delivered.")
         self._close(flow, ours, broken=True)
 
+    def _answer(self, ours: Ours) -> Answer:
+        tell = self.refusals.remember
+        return Answer(ours.protocol, ours.question, self.policy, encoding=ours.encoding, seed=ours.seed, tell=tell)
+
+    # WebSockets: Codex speaks Responses over them
+
+    def websocket_start(self, flow: http.HTTPFlow) -> None:
+        if protocol_of(flow.request.path) == "responses" and self._is_ours(flow, "GET"):
+            self.sockets[flow] = ResponsesSocket(self.policy, self.refusals)
+            self.tally.answer([])
+
+    def websocket_message(self, flow: http.HTTPFlow) -> None:
+        socket = self.sockets.get(flow)
+        message = flow.websocket.messages[-1] if flow.websocket else None
+        if socket is None or message is None or not message.is_text or message.injected:
+            return
+        if message.from_client:
+            mended = socket.client_message(message.text)
+            if mended != message.text and self.mode != "observe":
+                message.text = mended
+            return
+        told = len(socket.outcomes)
+        frames = socket.server_message(message.text)
+        for outcome in socket.outcomes[told:]:
+            self._log(flow, outcome)
+            self.tally.answer([outcome])
+        if self.mode == "observe" or frames == [message.text]:
+            return
+        if not frames:
+            message.drop()
+            return
+        # What is injected follows this message, and its own hook call is passed over above.
+        message.text = frames[0]
+        for frame in frames[1:]:
+            ctx.master.commands.call("inject.websocket", flow, True, frame.encode(), True)
+
+    def websocket_end(self, flow: http.HTTPFlow) -> None:
+        socket = self.sockets.pop(flow, None)
+        if socket is not None and socket.failure is not None:
+            logger.error(f"{_place(flow)}: toolfix failed ({socket.failure!r}) and let messages pass as they came.")
+
     def _mend_at_once(self, flow: http.HTTPFlow, ours: Ours) -> None:
         """A body that is here as a whole: no stream was asked for, or mitmproxy replays it."""
         response = flow.response
@@ -211,8 +283,7 @@ class Toolfix:
             return
         if not body:
             return
-        answer = Answer(ours.protocol, ours.question, self.policy, seed=ours.seed)
-        guard = ours.guard = Guard(answer)
+        guard = ours.guard = Guard(self._answer(ours))
         mended = b"".join([*guard.feed(body), *guard.end(sure=True)])
         if mended != body and self.mode != "observe":
             # An upstream that compresses unasked may have chosen what the client cannot read.
@@ -255,13 +326,15 @@ class Toolfix:
                     content_type=flow.response.headers.get("content-type", ""),
                     encoding=ours.encoding,
                     id=flow.id,
-                    seed=ours.seed,
+                    seed=ours.seed(),
                     started=flow.request.timestamp_start,
                     options={name: getattr(ctx.options, name) for name in policy.BY_NAME},
                     request=ours.request_body or b"",
                     before=guard.before,
                     after=guard.after,
                     outcomes=answer.outcomes,
+                    request_after=ours.changed.body if ours.changed else None,
+                    refusals=ours.changed.reasons if ours.changed else {},
                     broken=broken,
                 )
             )

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents_model import CUT, FINAL, GIVES_UP, MARK, RUN, SCENARIOS, Model, Scenario, Tools, shortened
+
 from toolcalls.cli import agents, trust
 from toolcalls.cli.certificate import write_certificate
 from toolcalls.cli.upstream import Upstream

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from measure import Row, Work, growth, in_turns, ratio
+from measure import Row, Work, best_ratio, growth, in_turns
+
 from toolcalls.engine import Answer
 from toolcalls.guard import Guard
 from toolcalls.request import Question
@@ -24,10 +25,11 @@ COMPACT = (",", ":")
 SPACED = (", ", ": ")
 QUESTION = Question(choices=1, stream=True)
 
-WORDS = (
+PROSE = (
     "The parser reads one event at a time and keeps what it hasn't understood yet. Most of an answer is plain "
     "prose like this, with code such as `value = table.get(key, 0)` now and then, and it's long. "
-).split(" ")
+)
+WORDS = PROSE.split(" ")
 LINE = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can't be a call, \"tool\" or not\n"
 
 
@@ -63,6 +65,11 @@ def delta_events(count: int) -> list[str]:
     pieces = (f"abc def {number % 100:02d}" for number in range(count))
     deltas = [event({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces]
     return [event({"tool_calls": [start]}), *deltas]
+
+
+def varied_events(count: int) -> list[str]:
+    """The same from a server that pads every event with something else."""
+    return [f'{data[:-1]},"obfuscation":"{number * 7919:x}"}}' for number, data in enumerate(delta_events(count))]
 
 
 def framed(events: list[str]) -> list[bytes]:
@@ -114,9 +121,9 @@ def compare(name: str, goal: float, events: list[str], cut: Callable[[list[str]]
         "name": name,
         "figure": min(seconds) / len(events) * 1e6,
         "unit": "µs/event",
-        "ratio": ratio(seconds, loads),
+        "ratio": best_ratio(seconds, loads),
         "goal": goal,
-        "guarded": (min(guarded) / len(events) * 1e6, ratio(guarded, loads)),
+        "guarded": (min(guarded) / len(events) * 1e6, best_ratio(guarded, loads)),
     }
 
 
@@ -146,7 +153,7 @@ def finished_call(size: int, step: int) -> Work:
 def run(quick: bool = False) -> list[Row]:
     count, rounds = (40, 1) if quick else (400, 60)
     text = text_events(count)
-    deltas = delta_events(count)
+    deltas = delta_events(count // 4)
     rows = [
         compare("text, one event a chunk", TEXT_GOAL, text, one_a_chunk, rounds),
         compare("text, 20 events a chunk", TEXT_GOAL, text, many_a_chunk, rounds),
@@ -171,6 +178,9 @@ def run(quick: bool = False) -> list[Row]:
         compare("10-byte argument deltas, one event a chunk", DELTA_GOAL, deltas, one_a_chunk, rounds),
         compare("10-byte argument deltas, 20 events a chunk", DELTA_GOAL, deltas, many_a_chunk, rounds),
         compare("10-byte argument deltas, cuts inside events", DELTA_GOAL, deltas, cut_inside, rounds),
+        compare(
+            "10-byte argument deltas, each event padded", DELTA_GOAL, varied_events(count // 4), one_a_chunk, rounds
+        ),
     ]
     out = with_guard(rows)
     sizes = [2_000, 4_000] if quick else [20_000, 200_000, 2_000_000]

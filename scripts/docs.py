@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+
 from toolcalls.cli import main
 
 TARGET = Path(__file__).resolve().parents[1] / "docs/commands.md"

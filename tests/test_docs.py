@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from toolcalls.cli import main
 from toolcalls.cli.agents import AGENTS
 

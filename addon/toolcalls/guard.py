@@ -29,12 +29,15 @@ class Kept:
     complete: bool = True
 
     def add(self, chunk: bytes, when: float) -> None:
-        if self.size + len(chunk) > MAX_KEPT:
+        self.size += len(chunk)
+        if self.size > MAX_KEPT:
             self.complete = False
         if self.complete:
             self.chunks.append(chunk)
             self.times.append(when)
-            self.size += len(chunk)
+
+    def copy(self) -> Kept:
+        return Kept(self.chunks.copy(), self.times.copy(), self.size, self.complete)
 
     def joined(self) -> bytes:
         return b"".join(self.chunks)
@@ -67,7 +70,8 @@ class Guard:
     ) -> None:
         self.answer = answer
         self.before = Kept()
-        self.after = Kept()
+        self.after = self.before
+        """The same books as long as what goes out is what came in, chunk by chunk."""
         self.failure: Exception | None = None
         self.longest_hold = 0.0
         self._observe = observe
@@ -81,13 +85,25 @@ class Guard:
         """A chunk of the body."""
         self._asked_to_end = False
         now = self._clock()
-        self.before.add(chunk, now)
         out = self.answer.feed(chunk)
-        for piece in out:
-            self.after.add(piece, now)
+        if len(out) == 1 and out[0] is chunk and self._held_since is None:
+            # Nearly every chunk: it passes, so nothing of it is held.
+            self.before.add(chunk, now)
+            if self.after is not self.before:
+                self.after.add(chunk, now)
+            return out
+        self._write_down(out, now)
+        self.before.add(chunk, now)
         if self._observe:
             return [chunk]
         return self._keep_alive(out, now) if self.answer.holding or self._held_since is not None else out
+
+    def _write_down(self, out: list[bytes], now: float) -> None:
+        """What goes out is no longer what came in."""
+        if self.after is self.before:
+            self.after = self.before.copy()
+        for piece in out:
+            self.after.add(piece, now)
 
     def end(self, sure: bool | None) -> list[bytes]:
         """An empty chunk. Over HTTP/2 it may be an empty frame in mid-stream, so a live call outlasts the first."""
@@ -98,8 +114,8 @@ class Guard:
             return []
         now = self._clock()
         out = self.answer.close()
-        for piece in out:
-            self.after.add(piece, now)
+        if out:
+            self._write_down(out, now)
         return [] if self._observe else out
 
     def _keep_alive(self, out: list[bytes], now: float) -> list[bytes]:

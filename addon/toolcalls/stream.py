@@ -10,6 +10,7 @@ a dialect that converts says instead how the answer ends.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
@@ -21,7 +22,6 @@ from .wire.ledger import Ledger
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
-_CR = 0x0D
 
 
 class _Form(Enum):
@@ -41,6 +41,7 @@ class Stream:
         "_decoder",
         "_dialect",
         "_form",
+        "_gathers",
         "_ledger",
         "_limit",
         "_outcomes",
@@ -55,6 +56,8 @@ class Stream:
         self._limit = limit
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
+        self._gathers: Callable[[bytes], Hold | None] | None = getattr(dialect, "gathers", None)
+        """A dialect may take blocks of nothing but fragments of one call, unread."""
         self._form = _Form.UNKNOWN
         self._ledger = Ledger()
         self._after_cr = False
@@ -66,6 +69,7 @@ class Stream:
     def speak(self, dialect: Dialect) -> None:
         """It turned out which dialect the answer is in: that one is asked from now on."""
         self._dialect = dialect
+        self._gathers = getattr(dialect, "gathers", None)
 
     @property
     def holding(self) -> bool:
@@ -76,7 +80,7 @@ class Stream:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
-        if not self._calm or not chunk or chunk[-1] == _CR:
+        if not self._calm or chunk.endswith(b"\r"):
             return self._feed(chunk)
         # Nearly every chunk of nearly every answer comes here, so this is `_feed` in one piece.
         ledger = self._ledger
@@ -84,15 +88,21 @@ class Stream:
         out: list[bytes] = []
         told = len(self._outcomes)
         try:
-            whole = not ledger.rest and chunk.endswith(sse.WHOLE)
-            block = ledger.open(chunk) if whole else ledger.arrived(chunk)
+            if not ledger.rest and chunk.endswith(sse.WHOLE):
+                block = ledger.block = chunk
+                ledger.done = 0
+            else:
+                block = ledger.arrived(chunk)
             if block and not dialect.engaged and len(block) <= self._limit and dialect.plain(block):
                 out.append(block)
-                ledger.passed(len(block))
-            else:
+                ledger.done = len(block)
+                ledger.passed_last = True
+            elif block:
                 self._read_events(block, out)
             if ledger.held_bytes + len(ledger.rest) > self._limit:
                 out += self._stop_holding()
+        except LimitReached:
+            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -172,7 +182,7 @@ class Stream:
         if block and not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
             out.append(block)
             ledger.passed(len(block))
-        else:
+        elif block:
             self._read_events(block, out)
         if self._form is _Form.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
@@ -181,6 +191,11 @@ class Stream:
     def _read_events(self, block: bytes, out: list[bytes]) -> None:
         ledger = self._ledger
         dialect = self._dialect
+        if self._gathers is not None and ledger.held_bytes + len(block) <= self._limit:
+            hold = self._gathers(block)
+            if hold is not None:
+                ledger.held(hold.key, len(block))
+                return
         for raw in sse.split(block):
             # Both are asked for each event, so that the answer is the same however the stream was cut: whether the
             # limit is reached, and whether the event passes unread, as it would have done in a chunk of its own.

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from toolcalls.cli import doctor_checks, trust
 from toolcalls.cli.certificate import write_certificate
 from toolcalls.cli.doctor_checks import Finding

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from toolcalls.cli import surroundings, trust
 from toolcalls.cli.certificate import write_certificate
 

@@ -127,17 +127,27 @@ def messages(job: Job, told: dict[str, Any]) -> None:
     if job["stream"]:
         with client.messages.stream(**request) as stream:
             told["http_version"] = stream.response.http_version
-            message = stream.get_final_message()
-    else:
-        raw = client.messages.with_raw_response.create(**request)
-        told["http_version"] = raw.http_response.http_version
-        message = raw.parse()
+            for event in stream:
+                if event.type == "text":
+                    told["text"] += event.text
+                elif event.type == "content_block_stop" and event.content_block.type != "text":
+                    messages_block(event.content_block, told)
+            told["finish"] = stream.current_message_snapshot.stop_reason or ""
+        return
+    raw = client.messages.with_raw_response.create(**request)
+    told["http_version"] = raw.http_response.http_version
+    message = raw.parse()
     told["finish"] = message.stop_reason or ""
     for block in message.content:
-        if block.type == "text":
-            told["text"] += block.text
-        elif block.type == "tool_use":
-            told["calls"].append({"id": block.id, "name": block.name, "arguments": json.dumps(block.input)})
+        messages_block(block, told)
+
+
+def messages_block(block: Any, told: dict[str, Any]) -> None:
+    """A block that is complete; before an error some may be."""
+    if block.type == "text":
+        told["text"] += block.text
+    elif block.type == "tool_use":
+        told["calls"].append({"id": block.id, "name": block.name, "arguments": json.dumps(block.input)})
 
 
 # Responses
@@ -149,32 +159,41 @@ def responses(job: Job, told: dict[str, Any]) -> None:
     told["http_version"] = raw.http_response.http_version
     final = raw.parse()
     if job["stream"]:
-        final = responses_stream(final, told)
-    if final is None:
+        responses_stream(final, told)
         return
     told["finish"] = final.status or ""
     told["text"] = final.output_text
-    told["calls"] = [
-        {"id": item.call_id, "name": item.name, "arguments": getattr(item, "arguments", getattr(item, "input", ""))}
-        for item in final.output
-        if item.type in ("function_call", "custom_tool_call")
-    ]
+    told["calls"] = [call for item in final.output for call in responses_call(item)]
 
 
-def responses_stream(events: Iterable[Any], told: dict[str, Any]) -> Any:
-    """Agents read the deltas, the finished items and the final response: all of them must agree."""
-    final = None
+def responses_call(item: Any) -> list[dict[str, Any]]:
+    if item.type == "function_call":
+        return [{"id": item.call_id, "name": item.name, "arguments": item.arguments}]
+    if item.type == "custom_tool_call":
+        return [{"id": item.call_id, "name": item.name, "arguments": item.input}]
+    return []
+
+
+def responses_stream(events: Iterable[Any], told: dict[str, Any]) -> None:
+    """Agents read the deltas, the finished items or the final response: all of them must agree."""
     deltas: dict[str, str] = {}
-    items: dict[str, str] = {}
     for event in events:
-        if event.type == "response.function_call_arguments.delta":
+        if event.type == "response.output_text.delta":
+            told["text"] += event.delta
+        elif event.type in ("response.function_call_arguments.delta", "response.custom_tool_call_input.delta"):
             deltas[event.item_id] = deltas.get(event.item_id, "") + event.delta
-        elif event.type == "response.output_item.done" and event.item.type == "function_call":
-            items[event.item.id] = event.item.arguments
+        elif event.type == "response.output_item.done":
+            calls = responses_call(event.item)
+            told["calls"] += calls
+            told["carriers_agree"] = told.get("carriers_agree", True) and all(
+                deltas.get(event.item.id, "") == call["arguments"] for call in calls
+            )
         elif event.type in ("response.completed", "response.incomplete", "response.failed"):
-            final = event.response
-    told["carriers_agree"] = deltas == items
-    return final
+            told["finish"] = event.response.status or ""
+            final = [call for item in event.response.output for call in responses_call(item)]
+            # A response that has failed may have no output at all.
+            agree = final == told["calls"] or (event.type == "response.failed" and not final)
+            told["carriers_agree"] = told.get("carriers_agree", True) and agree
 
 
 # Bytes

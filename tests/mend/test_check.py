@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator, Draft202012Validator
+
 from toolcalls.mend.check import Check, Exhausted
 from toolcalls.mend.patterns import prepare_pattern
 from toolcalls.mend.schema import cache, prepare, prepared
@@ -202,9 +203,7 @@ def test_the_cache_is_bounded() -> None:
         prepared({"title": f"bounded {number}"})
     assert len(cache) <= 512
     for number in range(8):
-        prepared(
-            {"title": f"large {number}", "properties": {f"p{n}": {"type": "string"} for n in range(9_000)}}
-        )
+        prepared({"title": f"large {number}", "properties": {f"p{n}": {"type": "string"} for n in range(9_000)}})
     assert len(cache) <= 6
 
 

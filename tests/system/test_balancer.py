@@ -16,9 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from toolcalls.cli.certificate import write_certificate
-from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Seen, Upstream
 
 from tests.e2e.stage import (
     CHAT,
@@ -31,6 +28,9 @@ from tests.e2e.stage import (
     free_port,
     request_body,
 )
+from toolcalls.cli.certificate import write_certificate
+from toolcalls.cli.proxy_process import ProxyProcess
+from toolcalls.cli.upstream import Play, Seen, Upstream
 
 STREAMS = 50
 PIECES = 40

@@ -6,10 +6,9 @@ import os
 import subprocess
 from pathlib import Path
 
+from tests.e2e.stage import CHAT, EVENT_STREAM, MENDED, ROOT, arguments_of, broken_call, request_body
 from toolcalls.cli.certificate import write_certificate
 from toolcalls.cli.upstream import Play, Upstream
-
-from tests.e2e.stage import CHAT, EVENT_STREAM, MENDED, ROOT, arguments_of, broken_call, request_body
 
 
 def walk(clone: Path, home: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:

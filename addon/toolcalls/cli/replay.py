@@ -16,7 +16,12 @@ from ..recording.replay import summary, update
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @click.option("--check", is_flag=True, help="Exit 1 when anything differs from what was recorded, and show it.")
-@click.option("--update", "write", is_flag=True, help="Write today's after.*; calls.json is never touched.")
+@click.option(
+    "--update",
+    "write",
+    is_flag=True,
+    help="Write today's after.* and request-after.json; calls.json is never touched.",
+)
 def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
     """Run recordings through today's engine."""
     directories: list[Path] = []
@@ -40,8 +45,9 @@ def _replay(directory: Path, *, check: bool, write: bool) -> bool:
     except (store.NoRecording, BadOption) as error:
         raise click.ClickException(str(error)) from None
     if write:
-        if update(replayed):
-            click.echo(f"{directory}: wrote after{replayed.recording.suffix}")
+        written = update(replayed)
+        if written:
+            click.echo(f"{directory}: wrote {' and '.join(written)}")
         replayed = replay_one(store.load(directory))
     drift = replayed.drift
     if check and drift:

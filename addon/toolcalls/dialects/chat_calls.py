@@ -32,10 +32,13 @@ def true_reason(reason: str | None, *, calls: bool, legacy: bool) -> str | None:
     return "stop" if reason in NEEDS_CALLS or not reason else reason
 
 
-def mend_slot(slot: Slot, tools: Tools, mender: Mender, finish: Finish, *, before_error: bool = False) -> Outcome:
+def mend_slot(
+    slot: Slot, tools: Tools, mender: Mender, finish: Finish, *, before_error: bool = False, legacy: bool = False
+) -> Outcome:
     name = full_name(slot.names, tools)
     arguments, steps = full_arguments(slot.fragments)
-    return mender.mend(name, arguments, finish, steps=steps, before_error=before_error)
+    identity = None if legacy else slot.id
+    return mender.mend(name, arguments, finish, steps=steps, before_error=before_error, id=identity)
 
 
 def calls_in(delta: Json) -> bool:
@@ -58,9 +61,9 @@ def _fragment(entry: Json) -> Fragment:
     function = entry.get("function")
     body = function if isinstance(function, dict) else entry
     index, identity, name = entry.get("index"), entry.get("id"), body.get("name")
-    extra = {
-        key: value for key, value in entry.items() if key not in _KNOWN and value is not None and body is not entry
-    }
+    extra: Json = {}
+    if body is not entry and not entry.keys() <= _KNOWN:
+        extra = {key: value for key, value in entry.items() if key not in _KNOWN and value is not None}
     return Fragment(
         index if isinstance(index, int) else None,
         identity if isinstance(identity, str) else "",
@@ -73,11 +76,11 @@ def _fragment(entry: Json) -> Fragment:
 _KNOWN = frozenset({"index", "id", "type", "function"})
 
 
-def written_call(identity: str, slot: Slot, outcome: Outcome) -> Json:
+def written_call(slot: Slot, outcome: Outcome) -> Json:
     function: Json = {"arguments": outcome.arguments}
     if outcome.name:
         function = {"name": outcome.name, **function}
-    return {"id": identity, "type": "function", "function": function, **slot.extra}
+    return {"id": outcome.id, "type": "function", "function": function, **slot.extra}
 
 
 def says_something(delta: Json) -> bool:

@@ -19,9 +19,9 @@ from ..tools import Tools
 _STRUCTURE = re.compile(r'["{}\[\]]|\\.', re.DOTALL)
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)
 class Fragment:
-    """What one delta says about one call."""
+    """What one delta says about one call. Not frozen: that doubles what making one costs."""
 
     index: int | None
     id: str

@@ -6,7 +6,7 @@ import logging
 import platform
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,10 @@ class Exchange:
     outcomes: list[Outcome]
     broken: bool = False
     """The connection broke before the answer was over: what was held never reached the client."""
+    request_after: bytes | None = None
+    """What went up instead of the request, where that was changed."""
+    refusals: dict[str, str] = field(default_factory=dict)
+    """Earlier refusals that the change told of, by id."""
 
 
 class Recorder:
@@ -90,8 +94,10 @@ def write_recording(directory: Path, exchange: Exchange) -> None:
         "request.json": redact_bytes(exchange.request),
         f"before{suffix}": redact_bytes(before),
         f"after{suffix}": redact_bytes(exchange.after.joined()),
-        "calls.json": redact_bytes(store.pretty(store.calls_json(exchange.outcomes))),
     }
+    if exchange.request_after is not None:
+        files[store.REQUEST_AFTER] = redact_bytes(exchange.request_after)
+    files["calls.json"] = redact_bytes(store.pretty(store.calls_json(exchange.outcomes)))
     for name, data in files.items():
         store.private_file(directory / name, data)
 
@@ -118,7 +124,7 @@ def _flow(exchange: Exchange, pieces: list[bytes]) -> dict[str, Any]:
         offset += len(chunk)
     changed = {name: text for name, text in exchange.options.items() if text != BY_NAME[name].default}
     changed.pop("toolfix_record", None)
-    return {
+    flow = {
         "protocol": exchange.protocol,
         "method": exchange.method,
         "host": exchange.host,
@@ -133,3 +139,6 @@ def _flow(exchange: Exchange, pieces: list[bytes]) -> dict[str, Any]:
         "broken": exchange.broken,
         "chunks": chunks,
     }
+    if exchange.refusals:
+        flow["refusals"] = {identity: redact(reason) for identity, reason in exchange.refusals.items()}
+    return flow

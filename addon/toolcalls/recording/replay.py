@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..engine import Answer
+from ..history import Refusals, mend_request
 from ..policy import make_policy, read_options
 from ..request import decode, read_question
 from . import store
@@ -20,6 +21,7 @@ class Replayed:
     after: bytes
     calls: list[dict[str, Any]]
     failure: Exception | None
+    request_after: bytes | None = None
 
     @property
     def drift(self) -> list[str]:
@@ -31,6 +33,11 @@ class Replayed:
             lines.append(f"there is no after{self.recording.suffix}: write it with --update")
         elif self.recording.after != self.after:
             lines += _diff(self.recording.after, self.after, f"after{self.recording.suffix}")
+        if self.recording.request_after != self.request_after:
+            recorded, today = (
+                body or self.recording.request for body in (self.recording.request_after, self.request_after)
+            )
+            lines += _diff(recorded, today, store.REQUEST_AFTER)
         if self.recording.calls is not None and not as_expected(self.recording.calls, self.calls):
             lines += _diff(store.pretty(self.recording.calls), store.pretty(self.calls), "calls.json")
         return lines
@@ -48,22 +55,36 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
     """Run the recorded upstream bytes through the engine, in their original chunks or in those given."""
     texts = {str(name): str(text) for name, text in recording.flow.get("policy", {}).items()}
     policy = make_policy(read_options(texts))
-    question = read_question(decode(recording.request))
+    request = decode(recording.request)
+    question = read_question(request)
+    refusals = Refusals()
+    for identity, reason in recording.refusals.items():
+        refusals.add(identity, reason)
+    changed = mend_request(recording.protocol, recording.request, request, policy, refusals)
     answer = Answer(recording.protocol, question, policy, seed=recording.seed)
     out = [sent for piece in (recording.pieces() if pieces is None else pieces) for sent in answer.feed(piece)]
     if not recording.flow.get("broken"):
         out += answer.close()
-    return Replayed(recording, b"".join(out), store.calls_json(answer.outcomes), answer.failure)
+    calls = store.calls_json(answer.outcomes)
+    return Replayed(recording, b"".join(out), calls, answer.failure, changed.body if changed else None)
 
 
-def update(replayed: Replayed) -> bool:
-    """Write what the client gets today. The hand-written expectation is never touched."""
+def update(replayed: Replayed) -> list[str]:
+    """Write what the client and the upstream get today; gives the files. The hand-written calls.json stays."""
     recording = replayed.recording
-    target = recording.directory / f"after{recording.suffix}"
-    if recording.after == replayed.after:
-        return False
-    target.write_bytes(replayed.after)
-    return True
+    written = []
+    for name, old, new in (
+        (f"after{recording.suffix}", recording.after, replayed.after),
+        (store.REQUEST_AFTER, recording.request_after, replayed.request_after),
+    ):
+        if old == new:
+            continue
+        written.append(name)
+        if new is None:
+            (recording.directory / name).unlink()
+        else:
+            (recording.directory / name).write_bytes(new)
+    return written
 
 
 def _diff(old: bytes, new: bytes, name: str) -> list[str]:

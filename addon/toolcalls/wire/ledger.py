@@ -14,13 +14,14 @@ _SHORT = 8192
 
 
 class Ledger:
-    __slots__ = ("_block", "_done", "_held", "_order", "held_bytes", "passed_last", "rest", "searched")
+    __slots__ = ("_held", "_order", "block", "done", "held_bytes", "passed_last", "rest", "searched")
 
     def __init__(self) -> None:
         self._held: dict[str, list[tuple[int, bytes]]] = {}
         self._order = 0
-        self._block = b""
-        self._done = 0
+        self.block = b""
+        """The bytes that are being read, and how many of them are dealt with."""
+        self.done = 0
         self.held_bytes = 0
         self.passed_last = False
         """Did the last event go out as it came?"""
@@ -47,8 +48,8 @@ class Ledger:
             return b""
         if isinstance(rest, bytearray):
             rest = bytes(rest)
-        block = self._block = rest[:end]
-        self._done = 0
+        block = self.block = rest[:end]
+        self.done = 0
         self.rest = rest[end:]
         self.searched = 0
         return block
@@ -62,21 +63,21 @@ class Ledger:
 
     def open(self, block: bytes) -> bytes:
         """A block of bytes is about to be read."""
-        self._block = block
-        self._done = 0
+        self.block = block
+        self.done = 0
         return block
 
     def passed(self, size: int) -> None:
         """The next bytes of the block went out as they came."""
         self.passed_last = True
-        self._done += size
+        self.done += size
 
     def held(self, key: str, size: int) -> None:
         """The next bytes of the block are held."""
         self.passed_last = False
-        end = self._done + size
-        self._hold(key, self._block[self._done : end])
-        self._done = end
+        end = self.done + size
+        self._hold(key, self.block[self.done : end])
+        self.done = end
 
     def replied(self, size: int, reply: Reply) -> None:
         """The next bytes of the block, and the held events that the reply releases, are answered by it."""
@@ -86,14 +87,14 @@ class Ledger:
                 self.held_bytes -= len(piece)
         for key, piece in reply.hold:
             self._hold(key, piece)
-        self._done += size
+        self.done += size
 
     def take(self, key: str) -> bytes:
         """The bytes held under a key, which are now the block to be read."""
         pieces = [piece for _, piece in self._held.pop(key, ())]
         self.open(b"".join(pieces))
-        self.held_bytes -= len(self._block)
-        return self._block
+        self.held_bytes -= len(self.block)
+        return self.block
 
     def _hold(self, key: str, piece: bytes) -> None:
         self._held.setdefault(key, []).append((self._order, piece))
@@ -103,7 +104,7 @@ class Ledger:
     def everything(self) -> list[bytes]:
         """What is held, in the order in which it came, what is unread, and the rest. Empties the books."""
         held = sorted(entry for entries in self._held.values() for entry in entries)
-        unread = self._block[self._done :], bytes(self.rest)
+        unread = self.block[self.done :], bytes(self.rest)
         self._held = {}
         self.held_bytes = 0
         self.rest = b""
