@@ -200,6 +200,8 @@ def judge(model: Model, status: int | None, output: str) -> tuple[bool, str]:
     if status == 0 and model.done() and FINAL in output:
         allowed = 2 if model.scenario.cut else 1
         return tries <= allowed, "well" if tries <= allowed else f"after {tries} tries"
+    if model.scenario.finish and status and "max_output_tokens" in output:
+        return True, "stops and says why"
     if not model.finished:
         return False, "silent end" if status == 0 else f"exit {status}"
     if GIVES_UP in output or not model.done():
