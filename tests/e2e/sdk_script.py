@@ -31,6 +31,15 @@ def messages(base_url: str) -> list[str]:
     return [json.dumps(block.input) for block in message.content if block.type == "tool_use"]
 
 
+def responses(base_url: str) -> list[str]:
+    client = openai.OpenAI(base_url=base_url, api_key="none", max_retries=0)
+    tools = [{"type": "function", "name": "Bash", "parameters": BASH, "strict": False}]
+    final = None
+    for event in client.responses.create(model="m", input="Please go on.", tools=tools, stream=True):
+        final = getattr(event, "response", final)
+    return [item.arguments for item in final.output if item.type == "function_call"] if final else []
+
+
 if __name__ == "__main__":
-    for arguments in {"chat": chat, "messages": messages}[sys.argv[1]](sys.argv[2]):
+    for arguments in {"chat": chat, "messages": messages, "responses": responses}[sys.argv[1]](sys.argv[2]):
         print(arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import importlib.util
 import io
 import json
 import os
@@ -74,13 +75,15 @@ def test_the_sdk_of_openai_gets_a_mended_call(run: Run, plays: Plays, upstream: 
     assert result.stderr == "toolfix: 1 call, 1 mended, 0 refused\n"
 
 
-def test_the_sdk_of_anthropic_gets_a_mended_call(run: Run, plays: Plays, upstream: Upstream) -> None:
-    recording = store.load(ROOT / "recordings/messages-args-python-literals")
-    plays.add("run-messages", play_recording(recording))
-    result = run(CLIENTS_PYTHON, SCRIPT, "messages", f"{upstream.url}/run-messages")
+@pytest.mark.parametrize(("api", "base"), [("messages", ""), ("responses", "/v1")])
+def test_the_sdks_of_the_other_protocols_get_a_mended_call(
+    api: str, base: str, run: Run, plays: Plays, upstream: Upstream
+) -> None:
+    plays.add(f"run-{api}", play_recording(store.load(ROOT / f"recordings/{api}-args-python-literals")))
+    result = run(CLIENTS_PYTHON, SCRIPT, api, f"{upstream.url}/run-{api}{base}")
     assert result.returncode == 0, result.stderr
     assert isinstance(json.loads(result.stdout), dict)
-    assert last_line(result).startswith("toolfix: 1 call, 1 mended, 0 refused")
+    assert last_line(result) == "toolfix: 1 call, 1 mended, 0 refused"
 
 
 def test_curl_gets_a_mended_call(run: Run, plays: Plays, upstream: Upstream, asked: str) -> None:
@@ -172,6 +175,19 @@ def test_what_is_recorded_is_where_it_says(
     result = run(*curl(f"{upstream.url}/run-record{CHAT}", asked), options=("--record", str(folder)))
     assert last_line(result) == f"toolfix: 1 call, 1 mended, 0 refused: recorded in {folder}"
     assert len(store.find(folder)) == 1
+
+
+def test_a_report_is_where_it_says(run: Run, plays: Plays, upstream: Upstream, asked: str, tmp_path: Path) -> None:
+    plays.add("run-report", Play(broken_call(), headers=EVENT_STREAM))
+    page = tmp_path / "calls.html"
+    result = run(*curl(f"{upstream.url}/run-report{CHAT}", asked), options=("--report", str(page)))
+    assert result.returncode == 0
+    if importlib.util.find_spec("toolcalls.recording.report"):
+        assert last_line(result) == f"toolfix: 1 call, 1 mended, 0 refused: report at {page}"
+        assert "Bash" in page.read_text()
+    else:
+        assert "toolfix: --report is still to come; " in result.stderr
+        assert last_line(result) == "toolfix: 1 call, 1 mended, 0 refused"
 
 
 def test_reverse_mode_needs_neither_a_proxy_variable_nor_a_ca(
