@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from toolcalls.cli import surroundings, trust
 from toolcalls.cli.certificate import write_certificate
@@ -96,3 +99,13 @@ def test_the_bundle_has_the_roots_the_users_own_cas_and_ours_each_once(tmp_path:
     assert b"PRIVATE KEY" not in written.bundle.read_bytes() + written.node.read_bytes()
     assert written.bundle.stat().st_mode & 0o077 == 0
     assert trust.missing_files(environ) == [("AWS_CA_BUNDLE", "/no/such/file")]
+
+
+def test_many_first_sessions_at_once_make_one_ca(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: trust.prepare(tmp_path, trust.ensure_ca(tmp_path), {}), range(8)))
+    assert len({trust.ca.read_bytes() for trust in made}) == 1
+    key = load_pem_private_key((tmp_path / "mitmproxy-ca.pem").read_bytes(), None)
+    certificate = x509.load_pem_x509_certificate((tmp_path / trust.CA_FILE).read_bytes())
+    assert key.public_key() == certificate.public_key()
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".toolfix-bundle")]

@@ -24,7 +24,7 @@ def proxy(options: tuple[str, ...]) -> None:
     The log has one line for each mended call; -v shows what mitmproxy does besides.
     """
     confdir = inputs.confdir_of(_settings(options))
-    trusted = trust.prepare(confdir, trust.ensure_ca(confdir), surroundings.original(os.environ))
+    trusted = trust.prepare(confdir / "toolfix-proxy", trust.ensure_ca(confdir), surroundings.original(os.environ))
     if not _WORDY & set(options):
         # A connection that opens and closes is nothing to read.
         logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)

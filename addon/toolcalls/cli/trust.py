@@ -6,21 +6,25 @@ that the user already had in one of these variables, a company's for instance, i
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 import platform
 import re
 import ssl
 import subprocess
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import certifi
 from cryptography import x509
 from mitmproxy.certs import CertStore
 
-from ..recording.store import private_file
+_LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
 BUNDLE_VARIABLES = (
     "SSL_CERT_FILE",
@@ -72,8 +76,21 @@ def ensure_ca(confdir: Path) -> Path:
     """mitmproxy's CA certificate; made, as mitmproxy would, where there is none yet."""
     ca = confdir / CA_FILE
     if not ca.is_file():
-        CertStore.from_store(confdir, "mitmproxy", 2048)
+        confdir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _alone(confdir):
+            CertStore.from_store(confdir, "mitmproxy", 2048)
     return ca
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Two first sessions at the same moment must not make a CA each, with one key and the other's certificate."""
+    if _LOCKS is None:
+        yield
+        return
+    with (folder / ".toolfix-lock").open("w") as lock:
+        _LOCKS.flock(lock, _LOCKS.LOCK_EX)
+        yield
 
 
 def expiry(ca: Path) -> datetime:
@@ -119,9 +136,16 @@ def prepare(folder: Path, ca: Path, environ: Mapping[str, str]) -> Trust:
     ours = certificates(ca.read_bytes())
     trust = Trust(ca, folder / BUNDLE_FILE, folder / NODE_FILE)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    private_file(trust.bundle, _joined([*system_roots(), *own_cas(environ), *ours]))
-    private_file(trust.node, _joined([*_read(environ.get(NODE_VARIABLE, "")), *ours]))
+    _write(trust.bundle, _joined([*system_roots(), *own_cas(environ), *ours]))
+    _write(trust.node, _joined([*_read(environ.get(NODE_VARIABLE, "")), *ours]))
     return trust
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Whole or not at all, however many sessions start at once."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+        file.write(data)
+    Path(file.name).replace(path)
 
 
 def _joined(pems: Iterable[bytes]) -> bytes:
