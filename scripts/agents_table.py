@@ -153,7 +153,7 @@ def play(candidate: Candidate, scenario: Scenario, *, toolfix: bool, keep: Path 
             command = list(session.command)
             if toolfix:
                 command = [sys.executable, "-m", "toolcalls.cli", "run", "--verbose", "--", *command]
-                environ["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
+                environ["PYTHONPATH"] = str(ROOT / "addon")
             started = time.monotonic()
             status, output = _bounded(command, environ, work)
             seconds = time.monotonic() - started
