@@ -36,13 +36,14 @@ class Ours:
     No dataclass: mitmproxy loads scripts under a module name that `dataclasses` does not find.
     """
 
-    __slots__ = ("encoding", "guard", "protocol", "question", "request_body", "seed")
+    __slots__ = ("encoding", "exchange", "guard", "protocol", "question", "request_body", "seed")
 
     def __init__(self, protocol: str, question: request.Question, request_body: bytes | None) -> None:
         self.protocol = protocol
         self.question = question
         self.request_body = request_body
         self.guard: Guard | None = None
+        self.exchange: Exchange | None = None
         self.encoding = ""
         self.seed = request.seed_of(request_body)
 
@@ -152,6 +153,10 @@ class Toolfix:
             if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
 
+        if self.recorder and (exchange := self._exchange(flow, ours)):
+            ours.exchange = exchange
+            self.recorder.begin(exchange)
+
         def stream(chunk: bytes) -> list[bytes]:
             return guard.feed(chunk) if chunk else guard.end(_is_the_end(sys._getframe(1)))
 
@@ -221,27 +226,31 @@ class Toolfix:
             logger.info(f"{_place(flow)}: a tool call was held for {guard.longest_hold:.0f} s until it was complete.")
         for outcome in answer.outcomes:
             self._log(flow, outcome)
-        if self.recorder and flow.response is not None:
-            self.recorder.write(
-                Exchange(
-                    protocol=ours.protocol,
-                    method=flow.request.method,
-                    host=flow.request.pretty_host,
-                    path=flow.request.path,
-                    status=flow.response.status_code,
-                    content_type=flow.response.headers.get("content-type", ""),
-                    encoding=ours.encoding,
-                    id=flow.id,
-                    seed=ours.seed,
-                    started=flow.request.timestamp_start,
-                    options={name: getattr(ctx.options, name) for name in policy.BY_NAME},
-                    request=ours.request_body or b"",
-                    before=guard.before,
-                    after=guard.after,
-                    outcomes=answer.outcomes,
-                    broken=broken,
-                )
-            )
+        if self.recorder and (exchange := ours.exchange or self._exchange(flow, ours)):
+            exchange.broken = broken
+            self.recorder.write(exchange)
+
+    def _exchange(self, flow: http.HTTPFlow, ours: Ours) -> Exchange | None:
+        """What a recording keeps of this flow."""
+        if flow.response is None or ours.guard is None:
+            return None
+        return Exchange(
+            protocol=ours.protocol,
+            method=flow.request.method,
+            host=flow.request.pretty_host,
+            path=flow.request.path,
+            status=flow.response.status_code,
+            content_type=flow.response.headers.get("content-type", ""),
+            encoding=ours.encoding,
+            id=flow.id,
+            seed=ours.seed,
+            started=flow.request.timestamp_start,
+            options={name: getattr(ctx.options, name) for name in policy.BY_NAME},
+            request=ours.request_body or b"",
+            before=ours.guard.before,
+            after=ours.guard.after,
+            outcomes=ours.guard.answer.outcomes,
+        )
 
     def _log(self, flow: http.HTTPFlow, outcome: Outcome) -> None:
         if not outcome.touched:

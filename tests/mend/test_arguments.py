@@ -129,9 +129,7 @@ def test_truncated_arguments_are_completed_where_the_user_asked_for_it() -> None
 
 def test_numbers_of_any_size_and_form_are_kept() -> None:
     long = "9" * 6_000
-    mended = mend_arguments(
-        '{"a": 1.50, "b": 1E5, "c": 12345678901234567890123, "d": -0.0, "e": ' + long + ",}"
-    )
+    mended = mend_arguments('{"a": 1.50, "b": 1E5, "c": 12345678901234567890123, "d": -0.0, "e": ' + long + ",}")
     assert mended.text == '{"a":1.50,"b":1E5,"c":12345678901234567890123,"d":-0.0,"e":' + long + "}"
     assert mended.value is not None
     assert isinstance(mended.value["a"], ExactFloat)
@@ -175,7 +173,5 @@ def test_the_engine_imports_nothing_but_the_standard_library() -> None:
         "and not name.startswith('toolcalls.mend')))"
     )
     addon = Path(__file__).parents[2] / "addon"
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=addon, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=addon, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n[]\n"

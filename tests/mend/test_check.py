@@ -202,9 +202,7 @@ def test_the_cache_is_bounded() -> None:
         prepared({"title": f"bounded {number}"})
     assert len(cache) <= 512
     for number in range(8):
-        prepared(
-            {"title": f"large {number}", "properties": {f"p{n}": {"type": "string"} for n in range(9_000)}}
-        )
+        prepared({"title": f"large {number}", "properties": {f"p{n}": {"type": "string"} for n in range(9_000)}})
     assert len(cache) <= 6
 
 

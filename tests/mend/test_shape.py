@@ -90,9 +90,7 @@ class TestContainerAsAString:
         becomes({"a": '{"b": "[1, 2]"}'}, {"a": {"b": [1, 2]}}, schema)
 
     def test_a_container_that_was_encoded_twice_is_a_container(self) -> None:
-        becomes(
-            {"v": json.dumps("[1, 2]")}, {"v": [1, 2]}, schema_of({"v": {"type": "array", "items": INTEGER}})
-        )
+        becomes({"v": json.dumps("[1, 2]")}, {"v": [1, 2]}, schema_of({"v": {"type": "array", "items": INTEGER}}))
         becomes({"v": json.dumps('["a"]')}, {"v": ["a"]}, schema_of({"v": STRINGS}))
 
     def test_a_string_typed_property_keeps_its_json_text(self) -> None:
@@ -290,9 +288,7 @@ class TestSingleItemForAnArray:
         becomes({"v": 5.0}, {"v": [5]}, schema_of({"v": {"type": "array", "items": INTEGER}}))
         becomes({"v": "PENDING"}, {"v": ["pending"]}, schema_of({"v": {"type": "array", "items": STATUS}}))
 
-    @pytest.mark.parametrize(
-        "value", ['"a"', "`a`", "'a'", "a,b", "a, b", "a\nb", "a;b", "", "  ", "[a", "{a}"]
-    )
+    @pytest.mark.parametrize("value", ['"a"', "`a`", "'a'", "a,b", "a, b", "a\nb", "a;b", "", "  ", "[a", "{a}"])
     def test_text_that_may_be_several_items_or_none_stays(self, value: str) -> None:
         stays({"paths": value}, schema_of({"paths": STRINGS}))
 

@@ -16,8 +16,7 @@ def test_what_is_read_is_written_with_the_same_numbers() -> None:
 
 def test_the_writer_is_compact_and_does_not_escape_what_utf8_can_say() -> None:
     assert (
-        write({"é": ["你好", "\U0001f600", "\n\x7f"], "b": None})
-        == '{"é":["你好","\U0001f600","\\n\x7f"],"b":null}'
+        write({"é": ["你好", "\U0001f600", "\n\x7f"], "b": None}) == '{"é":["你好","\U0001f600","\\n\x7f"],"b":null}'
     )
 
 
@@ -29,9 +28,7 @@ def test_a_computed_integer_of_any_size_is_written() -> None:
     assert write({"n": -(10**5000)}) == '{"n":-1' + "0" * 5000 + "}"
 
 
-@pytest.mark.parametrize(
-    "text", ['{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}', "[1]", "1", '"x"', "null"]
-)
+@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}', "[1]", "1", '"x"', "null"])
 def test_what_is_not_an_object_of_json_values_is_refused(text: str) -> None:
     with pytest.raises(Refusal):
         read_object(text)

@@ -147,13 +147,9 @@ MORE = {
     "a fence with a title": f'```xml title="a.xml" {{1,2}}\n{HERMES}\n```\n',
     "escaped in JSON": '{"prompt": "Use <tool_call>{\\"name\\": \\"Bash\\"}</tool_call>"}\n',
     "two backticks and one inside": f"``a ` {GLM}``\n",
-    "an unknown call that quotes a known one": QWEN.replace("Bash", "note").replace(
-        "ls", f"see\n{GLM}\nabove"
-    )
+    "an unknown call that quotes a known one": QWEN.replace("Bash", "note").replace("ls", f"see\n{GLM}\nabove")
     + "\n",
-    "a call that is cut and quotes one": '<tool_call>{"name": "Write", "arguments": {"content": "'
-    + GLM
-    + "\n",
+    "a call that is cut and quotes one": '<tool_call>{"name": "Write", "arguments": {"content": "' + GLM + "\n",
     "a quoted wrapper": (
         f'x = "<function_calls>\n{INVOKE}\n</function_calls>"\n- <function_calls>{INVOKE}</function_calls>\n'
     ),

@@ -121,16 +121,12 @@ FRAGMENTS = [
 @st.composite
 def texts(draw: st.DrawFn) -> str:
     parts = draw(st.lists(st.sampled_from(FRAGMENTS), max_size=24))
-    return "".join(
-        part if draw(st.integers(0, 5)) else part[: draw(st.integers(0, len(part)))] for part in parts
-    )
+    return "".join(part if draw(st.integers(0, 5)) else part[: draw(st.integers(0, len(part)))] for part in parts)
 
 
 @settings(max_examples=600, deadline=None)
 @given(texts(), st.lists(st.integers(1, 12), min_size=1, max_size=40), st.booleans())
-def test_any_split_gives_the_same_result_and_nothing_is_lost(
-    text: str, sizes: list[int], finished: bool
-) -> None:
+def test_any_split_gives_the_same_result_and_nothing_is_lost(text: str, sizes: list[int], finished: bool) -> None:
     whole = scan(text, finished=finished)
     assert back(whole) == text
     assert scan(text, size=1, finished=finished) == whole

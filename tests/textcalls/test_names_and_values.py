@@ -12,9 +12,7 @@ from toolcalls.tools import Tools
 
 from tests.textcalls.declared import TWENTY, tool
 
-NAMES = Names(
-    Tools([tool("Bash"), tool("read_file"), tool("list-tabs"), tool("ListTabs"), tool("mcp__a__b")])
-)
+NAMES = Names(Tools([tool("Bash"), tool("read_file"), tool("list-tabs"), tool("ListTabs"), tool("mcp__a__b")]))
 
 
 @pytest.mark.parametrize(

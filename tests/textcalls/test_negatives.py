@@ -26,9 +26,7 @@ def test_what_else_came_up_is_not_promoted_and_not_changed(name: str, size: int)
 
 
 @pytest.mark.parametrize(("tier", "name"), [(tier, name) for tier, texts in TIERS.items() for name in texts])
-def test_a_text_about_calls_that_is_cut_off_anywhere_is_not_promoted_and_not_changed(
-    tier: str, name: str
-) -> None:
+def test_a_text_about_calls_that_is_cut_off_anywhere_is_not_promoted_and_not_changed(tier: str, name: str) -> None:
     text = TIERS[tier][name]
     if KIMI in text:
         return  # special tokens: what comes before them on the line says nothing

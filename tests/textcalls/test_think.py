@@ -33,9 +33,7 @@ def split(text: str, size: int = 0) -> tuple[str, str]:
         ("", "", ""),
     ],
 )
-def test_only_a_leading_block_or_a_stray_close_is_moved(
-    text: str, reasoning: str, rest: str, size: int
-) -> None:
+def test_only_a_leading_block_or_a_stray_close_is_moved(text: str, reasoning: str, rest: str, size: int) -> None:
     assert split(text, size) == (reasoning, rest)
 
 

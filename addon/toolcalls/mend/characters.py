@@ -81,24 +81,18 @@ after_value_in_object = re.compile(
     rf"|{_QUOTED_KEY}{_GAP}[{COLONS}])"
     rf"|[^\S\n]*+\n{_BLANK}*+{_NAME}{_BLANK}*+[{COLONS}]"
 )
-after_value_in_array = re.compile(
-    rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_VALUE}|{_CLOSE}|\Z)|{_CLOSE}|\Z)|{_BLANK}++\""
-)
+after_value_in_array = re.compile(rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_VALUE}|{_CLOSE}|\Z)|{_CLOSE}|\Z)|{_BLANK}++\"")
 after_value_in_tuple = re.compile(rf"{_GAP}(?:[{COMMAS})）]|{_VALUE}|\Z)")
 
 # Pairs and items that need no mending but of their quotes. What follows is checked as for any string.
 _S = r"[ \t\r\n]*+"
 _PLAIN_STRING = r"([\"'])([^\"'\\\x00-\x1f]*+)"
-_PLAIN_WORD = (
-    r"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)|(true|false|null|True|False|None)\b"
-)
+_PLAIN_WORD = r"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)|(true|false|null|True|False|None)\b"
 plain_pair = re.compile(
     rf"{_S}{_PLAIN_STRING}\1{_S}:{_S}(?:{_PLAIN_STRING}\3|{_PLAIN_WORD}){_S}"
     rf"(?=}}|,{_S}(?:}}|(?:\"[^\"\\]{{0,200}}+\"|'[^'\\]{{0,200}}+'){_S}:))"
 )
-plain_item = re.compile(
-    rf"{_S}(?:{_PLAIN_STRING}(?<![(\[{{=])\1|{_PLAIN_WORD}){_S}(?=\]|,{_S}[\]\"'{{\[\d\-tfnTFN])"
-)
+plain_item = re.compile(rf"{_S}(?:{_PLAIN_STRING}(?<![(\[{{=])\1|{_PLAIN_WORD}){_S}(?=\]|,{_S}[\]\"'{{\[\d\-tfnTFN])")
 comma_before_pair = re.compile(rf"{_S},(?={_S}[\"'])")
 comma_before_item = re.compile(rf"{_S},(?={_S}[\"'\d\-tfnTFN])")
 

@@ -25,8 +25,7 @@ _FOLLOWS = {
 }
 # From inside a string to the next quote that could close it.
 _TO_CLOSER = {
-    closers: re.compile(rf"[^{closers}\\]*+(?:\\[\s\S][^{closers}\\]*+)*+")
-    for closers in chars.CLOSERS.values()
+    closers: re.compile(rf"[^{closers}\\]*+(?:\\[\s\S][^{closers}\\]*+)*+") for closers in chars.CLOSERS.values()
 }
 _TRIPLE = {
     quote: re.compile(rf"{quote * 3}((?:[^{quote}\\]++|\\[\s\S]|{quote}(?!{quote}{quote}))*+){quote * 3}")
@@ -37,15 +36,11 @@ _STRUCTURE_FIRST = re.compile(r"\s*[,:}\]]")
 _PREFIXED = re.compile(r"(?i:(?P<prefix>[rbu]|rb|br|ur))(?=[\"'])")
 _RAW = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\[\s\S])*+){quote}") for quote in "\"'"}
 # Steps that say that the author writes JavaScript or Python, and knows its escapes.
-OTHER_LANGUAGES = frozenset(
-    {"single quotes", "unquoted keys", "Python literals", "triple quotes", "number format"}
-)
+OTHER_LANGUAGES = frozenset({"single quotes", "unquoted keys", "Python literals", "triple quotes", "number format"})
 # `['x.split(',')']`: two items by the grammar, one by its brackets.
 _SPLIT_CALL = re.compile(r"[(\[{=][\"'],\s*+[\"'][)\]}]")
 _CODE = re.compile(r"\\[v0xU]")
-_DANGLING = re.compile(
-    r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z"
-)
+_DANGLING = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 # Every other inner quote opens something; before these it closes something, and the pairs are read askew.
 _LIKE_A_CLOSER = re.compile(r"[\s,:;}\])]")
 
@@ -182,10 +177,7 @@ def _brackets_fit(s: Source, at: int) -> bool:
         elif not still_open:
             return chars.marker.match(text, at) is not None
         else:
-            return (
-                _FOLLOWS[still_open[-1]].match(text, at) is not None
-                and char not in chars.CLOSE_OBJECT + "]］"
-            )
+            return _FOLLOWS[still_open[-1]].match(text, at) is not None and char not in chars.CLOSE_OBJECT + "]］"
 
 
 def _triple(s: Source, quote: str, place: str) -> str:

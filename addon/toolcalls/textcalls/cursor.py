@@ -97,9 +97,7 @@ class Cursor:
                 return
             yield
 
-    def ahead(
-        self, literals: Sequence[str], skip: int = 0, space: bool = True
-    ) -> Step[tuple[str | None, int]]:
+    def ahead(self, literals: Sequence[str], skip: int = 0, space: bool = True) -> Step[tuple[str | None, int]]:
         """Which literal comes next, past white space; and how far on it ends. Consumes nothing.
 
         `("", n)` means that nothing but white space comes before the end of the answer.
@@ -112,9 +110,7 @@ class Cursor:
             while space and start < limit and start < len(window) and window[start] in " \t\r\n":
                 start += 1
             rest = window[start : start + longest]
-            undecided = not self.eof and any(
-                literal.startswith(rest) and literal != rest for literal in literals
-            )
+            undecided = not self.eof and any(literal.startswith(rest) and literal != rest for literal in literals)
             if not undecided:
                 found = max((each for each in literals if rest.startswith(each)), key=len, default=None)
                 if found is not None:

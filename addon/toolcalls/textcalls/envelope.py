@@ -23,9 +23,7 @@ def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
     for key in INNER_KEYS:
         if found.get(key, "")[:1] == "{" and not any(k in found for k in ("name", "tool_name")):
             return call_of(found[key], depth + 1)
-    name_key = next(
-        (key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)), None
-    )
+    name_key = next((key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)), None)
     if name_key is None:
         return None
     arguments_key = next((key for key in ARGUMENT_KEYS if key in found), None)

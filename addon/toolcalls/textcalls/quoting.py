@@ -154,9 +154,7 @@ class Quoting:
     @property
     def at_head(self) -> bool:
         """At the very beginning of an ordinary line."""
-        return self._phase == HEAD and not (
-            self._indent or self._list or self._run or self._until or self._code
-        )
+        return self._phase == HEAD and not (self._indent or self._list or self._run or self._until or self._code)
 
     @property
     def inline(self) -> bool:

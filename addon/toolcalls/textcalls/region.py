@@ -83,9 +83,7 @@ class Region(Cursor):
         value = read(arguments)
         if not isinstance(value, dict) or not value:
             return None
-        fitting = [
-            tool.name for tool in self.tools if properties(tool.schema) and self.fits(tool.name, value)
-        ]
+        fitting = [tool.name for tool in self.tools if properties(tool.schema) and self.fits(tool.name, value)]
         return fitting[0] if len(fitting) == 1 else None
 
 

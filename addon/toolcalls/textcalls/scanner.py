@@ -79,11 +79,7 @@ class Scanner:
         """False: this text cannot matter, and the scanner need not see it."""
         if not self._plain:
             return not self._off
-        return (
-            MATTERS.search(text) is not None
-            or text[-1:] in QUOTES
-            or ("=" in text and may_be_recipient(text))
-        )
+        return MATTERS.search(text) is not None or text[-1:] in QUOTES or ("=" in text and may_be_recipient(text))
 
     def feed(self, text: str) -> list[str | FoundCall]:
         if not text:

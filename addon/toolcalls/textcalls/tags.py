@@ -80,9 +80,7 @@ def read_body(region: Region, tags: Tags, name: str | None, *, must_close: bool)
     declared = tuple(properties(region.schema(name)))
     children = tuple(f"<{key}>" for key in declared) if tags.children else ()
     while True:
-        found, length = yield from region.ahead(
-            (*tags.parameter, *tags.block_end, *children, *tags.wrapper_end)
-        )
+        found, length = yield from region.ahead((*tags.parameter, *tags.block_end, *children, *tags.wrapper_end))
         if found is None:
             raise NotACall
         if found == "":

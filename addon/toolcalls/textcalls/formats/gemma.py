@@ -52,9 +52,7 @@ def _reader(tags: Gemma) -> Callable[[Region], Step[None]]:
         if not isinstance(value, dict):
             raise NotACall
         arguments = {
-            key: typed(str(entry), declared.get(key) or _UNTYPED, schema)
-            if isinstance(entry, _Bare)
-            else entry
+            key: typed(str(entry), declared.get(key) or _UNTYPED, schema) if isinstance(entry, _Bare) else entry
             for key, entry in value.items()
         }
         region.add(name, write(_plain(arguments)), tags.format)

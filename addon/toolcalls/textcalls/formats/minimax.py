@@ -74,9 +74,7 @@ def _children(
 _ARROW_TOOL = re.compile(
     r"""\{\s*tool\s*=>\s*("[^"]*"|'[^']*')\s*(?:,\s*)?(?:args\s*=>\s*\{(.*)\}\s*)?\}""", re.DOTALL
 )
-_ARROW_ARGUMENT = re.compile(
-    r"""\s*--([\w-]+)\s+("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"'{}\[\],]+)\s*,?"""
-)
+_ARROW_ARGUMENT = re.compile(r"""\s*--([\w-]+)\s+("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"'{}\[\],]+)\s*,?""")
 
 
 def read_bracketed(region: Region) -> Step[None]:

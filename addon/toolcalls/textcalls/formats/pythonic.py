@@ -117,12 +117,7 @@ def _expressions(statement: ast.stmt) -> list[ast.expr]:
     if not isinstance(statement, ast.Expr):
         raise ValueError
     value = statement.value
-    if (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Name)
-        and value.func.id == "print"
-        and value.args
-    ):
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "print" and value.args:
         value = value.args[0]
     return value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
 

@@ -42,9 +42,7 @@ _MINICPM = Tags(
 def read_functions(region: Region, tags: Tags = _QWEN, *, wrapped: bool) -> Step[None]:
     count = 0
     while True:
-        opener = (
-            yield from region.optional(("<function",)) if count or wrapped else region.expect(("<function",))
-        )
+        opener = yield from region.optional(("<function",)) if count or wrapped else region.expect(("<function",))
         if opener is None:
             break
         yield from _function(region, tags, known=not wrapped)
