@@ -247,8 +247,7 @@ class Toolfix:
             started=flow.request.timestamp_start,
             options={name: getattr(ctx.options, name) for name in policy.BY_NAME},
             request=ours.request_body or b"",
-            before=ours.guard.before,
-            after=ours.guard.after,
+            books=ours.guard,
             outcomes=ours.guard.answer.outcomes,
         )
 

@@ -18,8 +18,8 @@ from toolcalls.calls import Outcome
 from toolcalls.guard import Kept
 from toolcalls.policy import BY_NAME
 from toolcalls.recording import record, store, writer
-from toolcalls.recording.frames import Frames
-from toolcalls.recording.record import Exchange, Recorder, write_recording
+from toolcalls.recording.frames import Frames, SocketBooks
+from toolcalls.recording.record import Exchange, Recorder, StreamBooks, write_recording
 from toolcalls.recording.replay import replay
 
 SECRET = "sk-live-abcdefghijklmnopqrstuvwx"
@@ -48,8 +48,7 @@ def exchange(*chunks: bytes, **more: Any) -> Exchange:
         "started": 1_763_251_200.0,
         "options": OPTIONS,
         "request": b'{"stream": true}',
-        "before": kept(*chunks),
-        "after": kept(*chunks),
+        "books": StreamBooks(kept(*chunks), kept(*chunks)),
         "outcomes": [],
         **more,
     }
@@ -137,7 +136,9 @@ def test_a_websocket_is_recorded_message_by_message_and_replayed(tmp_path: Path)
     for number, message in enumerate(messages):
         came.add(False, json.dumps(message), 2.0 + number)
     came.add(True, b"\x00\x01", 9.0)
-    write_recording(tmp_path / "ws", exchange(protocol="responses", before=came, after=went, method="GET", over=True))
+    write_recording(
+        tmp_path / "ws", exchange(protocol="responses", books=SocketBooks(came, went), method="GET", over=True)
+    )
     recording = only(tmp_path)
     assert recording.suffix == ".jsonl"
     first, *_, last = (json.loads(line) for line in recording.before.splitlines())
@@ -165,8 +166,9 @@ def test_a_flow_that_lasts_is_written_as_far_as_it_has_come(
     assert not recording.complete
     assert recording.before == EVENT
     assert replay(recording).drift == []
-    live.before.add(EVENT, 101.0)  # type: ignore[arg-type,call-arg]
-    live.after.add(EVENT, 101.0)  # type: ignore[arg-type,call-arg]
+    assert isinstance(live.books, StreamBooks)
+    live.books.before.add(EVENT, 101.0)
+    live.books.after.add(EVENT, 101.0)
     recorder.write(live)
     recorder.close()
     recording = only(recorder.directory)

@@ -43,6 +43,14 @@ class Frames:
             self.size += len(content)
 
 
+@dataclass(slots=True)
+class SocketBooks:
+    """What came from either side, and what each side was given."""
+
+    before: Frames = field(default_factory=Frames)
+    after: Frames = field(default_factory=Frames)
+
+
 def lines(frames: list[Frame], start: float) -> bytes:
     """The messages as a recording keeps them; `start` is the time that counts as 0."""
     return b"".join(_line(frame, round((frame.when - start) * 1000, 1)) for frame in frames)

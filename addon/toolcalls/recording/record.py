@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..calls import Outcome
-from ..guard import MAX_KEPT, Kept
+from ..guard import MAX_KEPT, Guard, Kept
 from ..policy import BY_NAME
 from ..wire.encoding import decoder
 from . import frames, store
-from .frames import Frames
+from .frames import SocketBooks
 from .redact import redact_bytes
 from .writer import Writer
 
@@ -35,6 +35,14 @@ MAX_DIRECTORY = 2 * 1024 * 1024 * 1024
 LOOK_AGAIN_SECONDS = 30.0
 """A full directory is measured again after this time."""
 FIRST_PART_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class StreamBooks:
+    """The books of a stream where no guard keeps them."""
+
+    before: Kept
+    after: Kept
 
 
 @dataclass(slots=True)
@@ -53,8 +61,8 @@ class Exchange:
     started: float
     options: dict[str, str]
     request: bytes
-    before: Kept | Frames
-    after: Kept | Frames
+    books: Guard | StreamBooks | SocketBooks
+    """What came and what went, so far."""
     outcomes: list[Outcome]
     broken: bool = False
     """The connection broke before the answer was over: what was held never reached the client."""
@@ -63,7 +71,13 @@ class Exchange:
 
     @property
     def size(self) -> int:
-        return len(self.request) + self.before.size + self.after.size
+        bodies = (self.books.before, self.books.after)
+        return len(self.request) + sum(min(body.size, MAX_KEPT) for body in bodies)
+
+    @property
+    def whole(self) -> bool:
+        """Was every byte kept?"""
+        return self.books.before.complete and self.books.after.complete
 
 
 class Recorder:
@@ -95,7 +109,7 @@ class Recorder:
         exchange.over = True
         with self._lock:
             self._live.pop(id(exchange), None)
-        if not (exchange.before.complete and exchange.after.complete):
+        if not exchange.whole:
             logger.warning(
                 f"toolfix records only the first {MAX_KEPT // 2**20} MiB of an answer of {exchange.host}; "
                 "all of it was passed on."
@@ -211,17 +225,15 @@ class _Bodies(NamedTuple):
 
 
 def _bodies(exchange: Exchange) -> _Bodies:
-    over = exchange.over
-    if isinstance(exchange.before, Frames) and isinstance(exchange.after, Frames):
-        kept = exchange.before.frames[:]
-        start = kept[0].when if kept else 0.0
-        return _Bodies(".jsonl", over, frames.lines(kept, start), frames.lines(exchange.after.frames[:], start), [])
-    assert isinstance(exchange.before, Kept) and isinstance(exchange.after, Kept)
-    pieces = _decoded(exchange.before, exchange.encoding)
+    over, books = exchange.over, exchange.books
+    if isinstance(books, SocketBooks):
+        came, went = books.before.frames[:], books.after.frames[:]
+        start = came[0].when if came else 0.0
+        return _Bodies(".jsonl", over, frames.lines(came, start), frames.lines(went, start), [])
+    pieces = _decoded(books.before, exchange.encoding)
     before = b"".join(pieces)
-    return _Bodies(
-        store.suffix_of(before), over, before, exchange.after.joined(), _chunks(pieces, exchange.before.times[:])
-    )
+    chunks = _chunks(pieces, books.before.times[:])
+    return _Bodies(store.suffix_of(before), over, before, books.after.joined(), chunks)
 
 
 def _decoded(kept: Kept, encoding: str) -> list[bytes]:
@@ -260,6 +272,6 @@ def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
         "seed": exchange.seed,
         "policy": changed,
         "versions": {"toolfix": __version__, "python": platform.python_version()},
-        "complete": over and exchange.before.complete and exchange.after.complete,
+        "complete": over and exchange.whole,
         "broken": exchange.broken,
     }
