@@ -14,10 +14,10 @@ from pathlib import Path
 from types import FrameType
 from weakref import WeakKeyDictionary
 
-from mitmproxy import ctx, exceptions, http
+from mitmproxy import command, ctx, exceptions, http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import mode_specs
-from toolcalls import hosts, policy, request
+from toolcalls import hosts, metrics, policy, request
 from toolcalls.calls import Outcome
 from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
@@ -55,6 +55,7 @@ class Toolfix:
         self.patterns: list[str] = []
         self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
         self.recorder: Recorder | None = None
+        self.metrics = metrics.Metrics()
 
     # Options
 
@@ -125,7 +126,26 @@ class Toolfix:
             return True
         return hosts.matches(flow.request.pretty_host, flow.request.port, self.patterns)
 
+    @command.command("toolfix.stats")
+    def stats(self) -> str:
+        """What toolfix has done since it started, as /metrics says it."""
+        held: dict[str, int] = {}
+        for ours in list(self.flows.values()):
+            held[ours.protocol] = held.get(ours.protocol, 0) + (ours.guard.answer.held_bytes if ours.guard else 0)
+        recorder = self.recorder
+        recordings = {"written": recorder.written, "lost": recorder.lost} if recorder else {}
+        return self.metrics.render(mode=self.mode, held_bytes=held, recordings=recordings)
+
+    def _metrics(self, flow: http.HTTPFlow) -> http.Response:
+        client = flow.client_conn.peername
+        if client and hosts.is_loopback(client[0]):
+            return http.Response.make(200, self.stats(), {"content-type": metrics.CONTENT_TYPE})
+        return http.Response.make(403, "toolfix shows its metrics to this machine alone.\n")
+
     def request(self, flow: http.HTTPFlow) -> None:
+        if _asks_for_metrics(flow):
+            flow.response = self._metrics(flow)
+            return
         protocol = protocol_of(flow.request.path)
         if protocol is None or not self._is_ours(flow):
             return
@@ -226,6 +246,15 @@ class Toolfix:
             logger.info(f"{_place(flow)}: a tool call was held for {guard.longest_hold:.0f} s until it was complete.")
         for outcome in answer.outcomes:
             self._log(flow, outcome)
+        self.metrics.answered(
+            ours.protocol,
+            answer.outcomes,
+            answer.seconds,
+            failed=answer.failure is not None,
+            limited=answer.limited,
+            long_held=guard.longest_hold > LONG_HOLD_SECONDS,
+            broken=broken,
+        )
         if self.recorder and (exchange := ours.exchange or self._exchange(flow, ours)):
             exchange.broken = broken
             self.recorder.write(exchange)
@@ -270,6 +299,24 @@ def _reverse_targets(modes: list[str]) -> list[str]:
     """In reverse mode the upstream is ours, whatever its name."""
     parsed = (mode_specs.ProxyMode.parse(mode) for mode in modes)
     return [hosts.pattern(mode.address[0]) for mode in parsed if isinstance(mode, mode_specs.ReverseMode)]
+
+
+def _asks_for_metrics(flow: http.HTTPFlow) -> bool:
+    """Is it /metrics of the proxy itself?
+
+    By the proxy's own address, so that no page can ask with a name of its own. In reverse mode everything is
+    the upstream's, which may have a /metrics too: there it is /toolfix/metrics.
+    """
+    if flow.request.method != "GET" or flow.request.path not in ("/metrics", "/toolfix/metrics"):
+        return False
+    own = flow.client_conn.sockname
+    if isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode):
+        return flow.request.path == "/toolfix/metrics"
+    return (
+        bool(own)
+        and flow.request.port == own[1]
+        and (flow.request.host == own[0] or hosts.is_loopback(flow.request.host))
+    )
 
 
 def _may_hold_calls(response: http.Response) -> bool:

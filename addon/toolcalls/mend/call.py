@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 from ..calls import Ids, Outcome
@@ -27,7 +28,7 @@ _GUESSED = frozenset({"quotes inside a string", "closed a cut-off call", "text a
 class Mender:
     """Mends the calls of one response against the tools and the policy of that response."""
 
-    __slots__ = ("_policy", "_report", "_tools", "ids")
+    __slots__ = ("_policy", "_report", "_tools", "ids", "seconds")
 
     def __init__(
         self, tools: Tools, policy: Policy, ids: Ids, report: Callable[[Outcome], None] = lambda _: None
@@ -36,6 +37,8 @@ class Mender:
         self._policy = policy
         self._report = report
         self.ids = ids
+        self.seconds: list[float] = []
+        """What mending took, one figure a call."""
 
     def mend(
         self,
@@ -48,7 +51,9 @@ class Mender:
         before_error: bool = False,
     ) -> Outcome:
         """Mend one call. `steps` are repairs that the dialect made; unfinished calls before an error are dropped."""
+        started = perf_counter()
         outcome = self._mend(name, arguments, finish, namespace, steps)
+        self.seconds.append(perf_counter() - started)
         if before_error and outcome.status == "refused":
             outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
         self._report(outcome)
@@ -88,9 +93,10 @@ class Mender:
         Name and shape are as they came. `arguments` of the outcome is all that the client will have: where
         it is refused, text that is no valid JSON, so that nobody runs it.
         """
-        outcome = self._mend_rest(
-            Outcome("valid", name, arguments, name, arguments, steps), sent, finish, before_error
-        )
+        started = perf_counter()
+        came = Outcome("valid", name, arguments, name, arguments, steps)
+        outcome = self._mend_rest(came, sent, finish, before_error)
+        self.seconds.append(perf_counter() - started)
         self._report(outcome)
         return outcome
 
