@@ -10,8 +10,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from mitmproxy import command, ctx, exceptions, http
@@ -23,6 +25,9 @@ from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
 from toolcalls.recording.record import Exchange, Recorder
 from toolcalls.wire.encoding import Corrupt, readable
+
+if TYPE_CHECKING:
+    from toolcalls.recording import view
 
 logger = logging.getLogger("toolfix")
 
@@ -56,6 +61,8 @@ class Toolfix:
         self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
         self.recorder: Recorder | None = None
         self.metrics = metrics.Metrics()
+        self.closed: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
+        self.remove_view: Callable[[], None] | None = None
 
     # Options
 
@@ -68,6 +75,11 @@ class Toolfix:
         # reload what was allowed before stays until the options are read.
         self.patterns = [known for known in ctx.options.allow_hosts if hosts.is_ours(known)]
         self._allow(self.patterns or [hosts.NOTHING])
+
+    def running(self) -> None:
+        from toolcalls.recording import view
+
+        self.remove_view = view.register(self._look)
 
     def configure(self, updated: set[str]) -> None:
         if "allow_hosts" in updated and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
@@ -116,6 +128,8 @@ class Toolfix:
     def done(self) -> None:
         if self.recorder:
             self.recorder.close()
+        if self.remove_view:
+            self.remove_view()
 
     # Flows
 
@@ -228,6 +242,7 @@ class Toolfix:
         guard = ours.guard
         if guard is None:
             return
+        self.closed[flow] = ours
         answer = guard.answer
         if isinstance(answer.failure, Corrupt):
             logger.warning(
@@ -258,6 +273,18 @@ class Toolfix:
         if self.recorder and (exchange := ours.exchange or self._exchange(flow, ours)):
             exchange.broken = broken
             self.recorder.write(exchange)
+
+    def _look(self, flow: http.HTTPFlow) -> view.Told | None:
+        """What the content view shows of a flow, live or over."""
+        from toolcalls.recording import view
+        from toolcalls.recording.record import decoded
+
+        ours = self.closed.get(flow) or self.flows.get(flow)
+        if ours is None or ours.guard is None:
+            return view.would_be(flow, self.policy)
+        before = b"".join(decoded(ours.guard.before, ours.encoding))
+        note = "Observed only: the client got what came." if self.mode == "observe" else ""
+        return view.Told(ours.protocol, before, ours.guard.after.joined(), ours.guard.answer.outcomes, note)
 
     def _exchange(self, flow: http.HTTPFlow, ours: Ours) -> Exchange | None:
         """What a recording keeps of this flow."""
@@ -309,14 +336,10 @@ def _asks_for_metrics(flow: http.HTTPFlow) -> bool:
     """
     if flow.request.method != "GET" or flow.request.path not in ("/metrics", "/toolfix/metrics"):
         return False
-    own = flow.client_conn.sockname
     if isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode):
         return flow.request.path == "/toolfix/metrics"
-    return (
-        bool(own)
-        and flow.request.port == own[1]
-        and (flow.request.host == own[0] or hosts.is_loopback(flow.request.host))
-    )
+    host, own = flow.request.host, flow.client_conn.sockname
+    return bool(own) and flow.request.port == own[1] and (host == own[0] or hosts.is_loopback(host))
 
 
 def _may_hold_calls(response: http.Response) -> bool:

@@ -230,13 +230,13 @@ def _bodies(exchange: Exchange) -> _Bodies:
         came, went = books.before.frames[:], books.after.frames[:]
         start = came[0].when if came else 0.0
         return _Bodies(".jsonl", over, frames.lines(came, start), frames.lines(went, start), [])
-    pieces = _decoded(books.before, exchange.encoding)
+    pieces = decoded(books.before, exchange.encoding)
     before = b"".join(pieces)
     chunks = _chunks(pieces, books.before.times[:])
     return _Bodies(store.suffix_of(before), over, before, books.after.joined(), chunks)
 
 
-def _decoded(kept: Kept, encoding: str) -> list[bytes]:
+def decoded(kept: Kept, encoding: str) -> list[bytes]:
     """The upstream's chunks without their content encoding; from where they cannot be decoded, as they came."""
     undo = decoder(encoding)
     pieces: list[bytes] = []
