@@ -9,6 +9,7 @@ from .demo import demo
 from .filter import filter_command
 from .repair import repair
 from .replay import replay
+from .report import report
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -17,5 +18,5 @@ def main() -> None:
     """Make the tool calls of any model work in CLI coding agents."""
 
 
-for _command in (demo, filter_command, repair, replay):
+for _command in (demo, filter_command, repair, replay, report):
     main.add_command(_command)
