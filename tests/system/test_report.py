@@ -1,4 +1,4 @@
-"""The report in a real Chromium: no complaint, no request, filters, keys, hostile text, light and dark and a phone."""
+"""The report in a real Chromium: no complaint, no request, filters, keys, hostile text, light, dark and a phone."""
 
 from __future__ import annotations
 
@@ -124,15 +124,16 @@ def test_the_difference_is_marked_and_put_together_again_it_is_the_text(browser:
     assert texts[0].startswith("{'todos': [{'content': \"Don't break the build\"")
     assert texts[1].startswith('{"todos":[{"content":"Don\'t break the build"')
     for row in range(0, COUNT, 5):
-        browser.run(
-            f"const row = document.querySelectorAll('.row')[{row}]; row.ariaExpanded === 'true' || row.click()"
-        )
+        button = f"document.querySelectorAll('.row')[{row}]"
+        browser.run(f"{button}.ariaExpanded === 'true' || {button}.click()")
     unequal = browser.run(
         """
-        const visible = (text) => text.replace(/[^ -~\\n]/g, ''), flows = JSON.parse(document.getElementById('data').textContent).flows;
+        const visible = (text) => text.replace(/[^ -~\\n]/g, '');
+        const flows = JSON.parse(document.getElementById('data').textContent).flows;
         return [...document.querySelectorAll('#list > li')].flatMap((item, at) =>
           [...item.querySelectorAll('.call')].map((box, number) => {
-            const call = flows[at].calls[number], panes = [...box.querySelectorAll('pre')].map(pre => pre.textContent);
+            const call = flows[at].calls[number];
+            const panes = [...box.querySelectorAll('pre')].map(pre => pre.textContent);
             const wanted = [call.received_arguments ?? call.arguments, call.arguments].slice(0, panes.length);
             return wanted.every((text, side) => visible(text) === visible(panes[side])) ? null : flows[at].name;
           })).filter(Boolean);
@@ -151,13 +152,11 @@ def test_hostile_recordings_are_shown_as_text(browser: Browser, tmp_path: Path) 
     browser.run("document.querySelectorAll('details.stream').forEach(box => box.open = true)")
     time.sleep(0.2)
     assert browser.complaints() == []
-    assert browser.run("return [window.hacked, document.querySelectorAll('img, iframe, svg, style').length]") == [
-        None,
-        1,
-    ]
+    assert browser.run("return window.hacked === undefined") is True
+    assert browser.run("return document.querySelectorAll('img, iframe, svg, style').length") == 1
     assert browser.run("return document.querySelectorAll('script').length") == 2 + len(attacks)
     shown = browser.run("return [...document.querySelectorAll('.title')].map(node => node.textContent)")
-    assert [attack for attack in attacks if attack.isprintable()] == [text for text in shown if text in attacks]
+    assert {attack for attack in attacks if attack.isprintable()} <= set(shown)
     assert any("⟨U+202E⟩gnp.exe␀␛[31m⟨U+FEFF⟩" in text for text in shown)
     assert "hidden" not in browser.run("return getComputedStyle(document.body).display")
     screenshot(browser, "hostile")
