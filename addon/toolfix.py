@@ -13,16 +13,20 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import command, ctx, exceptions, http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import mode_specs
-from toolcalls import hosts, metrics, policy, request
+
+from toolcalls import history, hosts, metrics, policy, request
 from toolcalls.calls import Outcome
+from toolcalls.dialects.responses_ws import ResponsesSocket
 from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
+from toolcalls.recording import live
+from toolcalls.recording.frames import SocketBooks
 from toolcalls.recording.record import Exchange, Recorder
 from toolcalls.wire.encoding import Corrupt, readable
 
@@ -41,7 +45,7 @@ class Ours:
     No dataclass: mitmproxy loads scripts under a module name that `dataclasses` does not find.
     """
 
-    __slots__ = ("encoding", "exchange", "guard", "protocol", "question", "request_body", "seed")
+    __slots__ = ("_seed", "changed", "encoding", "exchange", "guard", "protocol", "question", "request_body")
 
     def __init__(self, protocol: str, question: request.Question, request_body: bytes | None) -> None:
         self.protocol = protocol
@@ -50,7 +54,15 @@ class Ours:
         self.guard: Guard | None = None
         self.exchange: Exchange | None = None
         self.encoding = ""
-        self.seed = request.seed_of(request_body)
+        self.changed: history.Changed | None = None
+        """What went up instead of the request that came, if anything."""
+        self._seed: str | None = None
+
+    def seed(self) -> str:
+        """What new ids are made from. Costs as much as a tenth of reading the request, so only when asked for."""
+        if self._seed is None:
+            self._seed = request.seed_of(self.request_body)
+        return self._seed
 
 
 class Toolfix:
@@ -59,10 +71,13 @@ class Toolfix:
         self.policy = policy.Policy()
         self.patterns: list[str] = []
         self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
+        self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
+        self.socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary()
         self.recorder: Recorder | None = None
         self.metrics = metrics.Metrics()
         self.closed: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
         self.remove_view: Callable[[], None] | None = None
+        self.refusals = history.Refusals()
 
     # Options
 
@@ -133,8 +148,8 @@ class Toolfix:
 
     # Flows
 
-    def _is_ours(self, flow: http.HTTPFlow) -> bool:
-        if self.mode == "off" or flow.request.method != "POST":
+    def _is_ours(self, flow: http.HTTPFlow, method: str = "POST") -> bool:
+        if self.mode == "off" or flow.request.method != method:
             return False
         if flow.request.scheme != "https" or isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode):
             return True
@@ -150,23 +165,35 @@ class Toolfix:
         recordings = {"written": recorder.written, "lost": recorder.lost} if recorder else {}
         return self.metrics.render(mode=self.mode, held_bytes=held, recordings=recordings)
 
-    def _metrics(self, flow: http.HTTPFlow) -> http.Response:
-        client = flow.client_conn.peername
-        if client and hosts.is_loopback(client[0]):
-            return http.Response.make(200, self.stats(), {"content-type": metrics.CONTENT_TYPE})
-        return http.Response.make(403, "toolfix shows its metrics to this machine alone.\n")
-
     def request(self, flow: http.HTTPFlow) -> None:
-        if _asks_for_metrics(flow):
-            flow.response = self._metrics(flow)
+        if live.asks_for_metrics(flow):
+            flow.response = live.metrics_response(flow, self.stats)
             return
         protocol = protocol_of(flow.request.path)
         if protocol is None or not self._is_ours(flow):
             return
         body = flow.request.get_content(strict=False)
-        self.flows[flow] = Ours(protocol, request.read_question(request.decode(body)), body)
+        asked = request.decode(body)
+        ours = self.flows[flow] = Ours(protocol, request.read_question(asked), body)
+        ours.changed = self._mend_request(flow, ours, asked)
         if self.mode != "observe":
             flow.request.headers["Accept-Encoding"] = "identity"
+            if ours.changed is not None:
+                # Compressed again as it came: mitmproxy follows the header.
+                flow.request.content = ours.changed.body
+
+    def _mend_request(self, flow: http.HTTPFlow, ours: Ours, asked: dict[str, Any] | None) -> history.Changed | None:
+        try:
+            changed = history.mend_request(ours.protocol, ours.request_body or b"", asked, self.policy, self.refusals)
+        except Exception:
+            logger.exception(
+                f"{_place(flow)}: toolfix failed and let the request pass as it came; please report this."
+            )
+            return None
+        if changed is not None:
+            would = "would have mended" if self.mode == "observe" else "mended"
+            logger.info(f"{_place(flow)}: {would} the request: {changed}")
+        return changed
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         ours = self.flows.get(flow)
@@ -177,7 +204,7 @@ class Toolfix:
             return
         headers = flow.response.headers
         ours.encoding = headers.get("content-encoding", "")
-        answer = Answer(ours.protocol, ours.question, self.policy, encoding=ours.encoding, seed=ours.seed)
+        answer = self._answer(ours)
         guard = ours.guard = Guard(answer, observe=self.mode == "observe", doubtful_end=flow.response.is_http2)
         if self.mode != "observe":
             headers.pop("content-encoding", None)
@@ -187,9 +214,9 @@ class Toolfix:
             if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
 
-        if self.recorder and (exchange := self._exchange(flow, ours)):
-            ours.exchange = exchange
-            self.recorder.begin(exchange)
+        if self.recorder:
+            ours.exchange = live.exchange_of(flow, guard, ours, self._options())
+            self.recorder.begin(ours.exchange)
 
         def stream(chunk: bytes) -> list[bytes]:
             return guard.feed(chunk) if chunk else guard.end(_is_the_end(sys._getframe(1)))
@@ -216,6 +243,66 @@ class Toolfix:
             logger.warning(f"{_place(flow)}: the connection broke while a tool call was held; it was not delivered.")
         self._close(flow, ours, broken=True)
 
+    def _answer(self, ours: Ours) -> Answer:
+        tell = self.refusals.remember
+        return Answer(ours.protocol, ours.question, self.policy, encoding=ours.encoding, seed=ours.seed, tell=tell)
+
+    # WebSockets: Codex speaks Responses over them
+
+    def websocket_start(self, flow: http.HTTPFlow) -> None:
+        if protocol_of(flow.request.path) == "responses" and self._is_ours(flow, "GET"):
+            socket = self.sockets[flow] = ResponsesSocket(self.policy, self.refusals)
+            if self.recorder:
+                exchange = live.socket_exchange_of(flow, socket.outcomes, self._options())
+                self.socket_exchanges[flow] = exchange
+                self.recorder.begin(exchange)
+
+    def websocket_message(self, flow: http.HTTPFlow) -> None:
+        socket = self.sockets.get(flow)
+        message = flow.websocket.messages[-1] if flow.websocket else None
+        if socket is None or message is None or message.injected:
+            return
+        books = self.socket_exchanges[flow].books if flow in self.socket_exchanges else SocketBooks()
+        assert isinstance(books, SocketBooks)
+        content = message.text if message.is_text else message.content
+        books.before.add(message.from_client, content)
+        if not message.is_text:
+            books.after.add(message.from_client, content)
+            return
+        if message.from_client:
+            mended = socket.client_message(message.text)
+            books.after.add(True, mended)
+            if mended != message.text and self.mode != "observe":
+                message.text = mended
+            return
+        told, timed = len(socket.outcomes), len(socket.seconds)
+        frames = socket.server_message(message.text)
+        for frame in frames:
+            books.after.add(False, frame)
+        for outcome in socket.outcomes[told:]:
+            self._log(flow, outcome)
+        self.metrics.called("responses", socket.outcomes[told:], socket.seconds[timed:])
+        if self.mode == "observe" or frames == [message.text]:
+            return
+        if not frames:
+            message.drop()
+            return
+        # What is injected follows this message, and its own hook call is passed over above.
+        message.text = frames[0]
+        for frame in frames[1:]:
+            ctx.master.commands.call("inject.websocket", flow, True, frame.encode(), True)
+
+    def websocket_end(self, flow: http.HTTPFlow) -> None:
+        socket = self.sockets.pop(flow, None)
+        exchange = self.socket_exchanges.pop(flow, None)
+        if socket is None:
+            return
+        self.metrics.answered("responses", failed=socket.failure is not None)
+        if self.recorder and exchange:
+            self.recorder.write(exchange)
+        if socket.failure is not None:
+            logger.error(f"{_place(flow)}: toolfix failed ({socket.failure!r}) and let messages pass as they came.")
+
     def _mend_at_once(self, flow: http.HTTPFlow, ours: Ours) -> None:
         """A body that is here as a whole: no stream was asked for, or mitmproxy replays it."""
         response = flow.response
@@ -228,8 +315,7 @@ class Toolfix:
             return
         if not body:
             return
-        answer = Answer(ours.protocol, ours.question, self.policy, seed=ours.seed)
-        guard = ours.guard = Guard(answer)
+        guard = ours.guard = Guard(self._answer(ours))
         mended = b"".join([*guard.feed(body), *guard.end(sure=True)])
         if mended != body and self.mode != "observe":
             # An upstream that compresses unasked may have chosen what the client cannot read.
@@ -261,16 +347,16 @@ class Toolfix:
             logger.info(f"{_place(flow)}: a tool call was held for {guard.longest_hold:.0f} s until it was complete.")
         for outcome in answer.outcomes:
             self._log(flow, outcome)
+        self.metrics.called(ours.protocol, answer.outcomes, answer.seconds)
         self.metrics.answered(
             ours.protocol,
-            answer.outcomes,
-            answer.seconds,
             failed=answer.failure is not None,
             limited=answer.limited,
             long_held=guard.longest_hold > LONG_HOLD_SECONDS,
             broken=broken,
         )
-        if self.recorder and (exchange := ours.exchange or self._exchange(flow, ours)):
+        if self.recorder:
+            exchange = ours.exchange or live.exchange_of(flow, guard, ours, self._options())
             exchange.broken = broken
             self.recorder.write(exchange)
 
@@ -286,26 +372,8 @@ class Toolfix:
         note = "Observed only: the client got what came." if self.mode == "observe" else ""
         return view.Told(ours.protocol, before, ours.guard.after.joined(), ours.guard.answer.outcomes, note)
 
-    def _exchange(self, flow: http.HTTPFlow, ours: Ours) -> Exchange | None:
-        """What a recording keeps of this flow."""
-        if flow.response is None or ours.guard is None:
-            return None
-        return Exchange(
-            protocol=ours.protocol,
-            method=flow.request.method,
-            host=flow.request.pretty_host,
-            path=flow.request.path,
-            status=flow.response.status_code,
-            content_type=flow.response.headers.get("content-type", ""),
-            encoding=ours.encoding,
-            id=flow.id,
-            seed=ours.seed,
-            started=flow.request.timestamp_start,
-            options={name: getattr(ctx.options, name) for name in policy.BY_NAME},
-            request=ours.request_body or b"",
-            books=ours.guard,
-            outcomes=ours.guard.answer.outcomes,
-        )
+    def _options(self) -> dict[str, str]:
+        return {name: getattr(ctx.options, name) for name in policy.BY_NAME}
 
     def _log(self, flow: http.HTTPFlow, outcome: Outcome) -> None:
         if not outcome.touched:
@@ -326,20 +394,6 @@ def _reverse_targets(modes: list[str]) -> list[str]:
     """In reverse mode the upstream is ours, whatever its name."""
     parsed = (mode_specs.ProxyMode.parse(mode) for mode in modes)
     return [hosts.pattern(mode.address[0]) for mode in parsed if isinstance(mode, mode_specs.ReverseMode)]
-
-
-def _asks_for_metrics(flow: http.HTTPFlow) -> bool:
-    """Is it /metrics of the proxy itself?
-
-    By the proxy's own address, so that no page can ask with a name of its own. In reverse mode everything is
-    the upstream's, which may have a /metrics too: there it is /toolfix/metrics.
-    """
-    if flow.request.method != "GET" or flow.request.path not in ("/metrics", "/toolfix/metrics"):
-        return False
-    if isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode):
-        return flow.request.path == "/toolfix/metrics"
-    host, own = flow.request.host, flow.client_conn.sockname
-    return bool(own) and flow.request.port == own[1] and (host == own[0] or hosts.is_loopback(host))
 
 
 def _may_hold_calls(response: http.Response) -> bool:

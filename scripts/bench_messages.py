@@ -1,121 +1,134 @@
-"""How much does the Messages dialect cost? As a ratio to `json.loads` of the same events.
+"""What the Messages dialect costs, as a ratio to `json.loads` of the same events; and that it grows linearly.
 
-    python scripts/bench_messages.py
-
-Bounds: text that passes through at most 0.6, argument deltas at most 2.
+scripts/bench messages
 """
 
 from __future__ import annotations
 
 import json
 import random
-import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "addon"))
+from measure import Row, Work, growth, in_turns, ratio
 
 from toolcalls.engine import Answer
 
-EVENTS = 2000
-ROUNDS = 15
-TEXT_BOUND = 0.6
-FRAGMENT_BOUND = 2.0
+TEXT_GOAL = 0.6
+DELTA_GOAL = 2.0
+GROWTH_GOAL = 1.15
+SEGMENT = 1460
+"""What one TCP segment carries."""
 
 
-def _event(said: dict[str, Any]) -> bytes:
+def event(said: dict[str, Any]) -> bytes:
     return f"event: {said['type']}\ndata: {json.dumps(said, separators=(',', ':'))}\n\n".encode()
 
 
-def _start(block: dict[str, Any]) -> bytes:
+def opening(block: dict[str, Any]) -> bytes:
     message = {
         "id": "msg_01", "type": "message", "role": "assistant", "model": "m", "content": [],
         "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 9, "output_tokens": 1},
     }  # fmt: skip
     opened = {"type": "content_block_start", "index": 0, "content_block": block}
-    return _event({"type": "message_start", "message": message}) + _event(opened)
+    return event({"type": "message_start", "message": message}) + event(opened)
 
 
-def _deltas(kind: str, field: str, pieces: list[str]) -> list[bytes]:
+def deltas(kind: str, field: str, pieces: list[str]) -> list[bytes]:
     return [
-        _event({"type": "content_block_delta", "index": 0, "delta": {"type": kind, field: piece}}) for piece in pieces
+        event({"type": "content_block_delta", "index": 0, "delta": {"type": kind, field: piece}}) for piece in pieces
     ]
 
 
-def _text(size: int, count: int) -> tuple[bytes, list[bytes]]:
-    words = random.Random(7).choices(["the", "parser", "reads", "\n", '"quoted"', "naïve", "code();"], k=size * 2)
-    piece = " ".join(words)[:size]
-    return _start({"type": "text", "text": ""}), _deltas("text_delta", "text", [piece] * count)
+def text_events(size: int, count: int) -> list[bytes]:
+    words = random.Random(7).choices(["the", "parser", "reads", "\n", '"quoted"', "naïve", "code();"], k=size)
+    return deltas("text_delta", "text", [" ".join(words)[:size]] * count)
 
 
-def _fragments(count: int) -> tuple[bytes, list[bytes]]:
-    arguments = json.dumps({"file_path": "/src/a.py", "content": "x = 1\n" * (count * 10 // 7)})
-    pieces = [arguments[at : at + 10] for at in range(0, count * 10, 10)]
-    block = {"type": "tool_use", "id": "toolu_01", "name": "Write", "input": {}}
-    return _start(block), _deltas("input_json_delta", "partial_json", pieces)
+def fragments(count: int) -> list[bytes]:
+    arguments = json.dumps({"file_path": "/src/a.py", "content": "x = 1\n" * (count * 10 // 6)})
+    return deltas("input_json_delta", "partial_json", [arguments[at : at + 10] for at in range(0, count * 10, 10)])
 
 
-def _chunked(events: list[bytes], form: str) -> list[bytes]:
-    if form == "one event a chunk":
-        return events
-    if form == "50 events a chunk":
-        return [b"".join(events[at : at + 50]) for at in range(0, len(events), 50)]
+TEXT_HEAD = opening({"type": "text", "text": ""})
+CALL_HEAD = opening({"type": "tool_use", "id": "toolu_01", "name": "Write", "input": {}})
+
+
+def one_a_chunk(events: list[bytes]) -> list[bytes]:
+    return events
+
+
+def many_a_chunk(events: list[bytes]) -> list[bytes]:
+    return [b"".join(events[at : at + 50]) for at in range(0, len(events), 50)]
+
+
+def cut_inside(events: list[bytes], size: int = SEGMENT) -> list[bytes]:
     body = b"".join(events)
-    size = len(body) // len(events) * 7 // 3
     return [body[at : at + size] for at in range(0, len(body), size)]
 
 
-def _fastest(*steps: Callable[[], None]) -> list[float]:
-    """The best time of each step; they take turns, so that a busy machine slows all of them down."""
-    best = [float("inf")] * len(steps)
-    for _ in range(ROUNDS):
-        for number, step in enumerate(steps):
-            begin = time.process_time()
-            step()
-            best[number] = min(best[number], time.process_time() - begin)
-    return best
+def cut_each(events: list[bytes]) -> list[bytes]:
+    """Every chunk ends one event and begins the next: the hardest there is."""
+    return cut_inside(events, len(events[0]) + 7)
 
 
-def _ratio(head: bytes, events: list[bytes], chunks: list[bytes]) -> float:
-    payloads = [event.split(b"data: ", 1)[1] for event in events]
-
-    def parse() -> None:
-        for payload in payloads:
-            json.loads(payload)
-
-    def feed() -> None:
-        answer = Answer("messages")
-        answer.feed(head)
-        for chunk in chunks:
-            answer.feed(chunk)
-
-    feeding, parsing = _fastest(feed, parse)
-    return feeding / parsing
+def pass_all(head: bytes, chunks: list[bytes]) -> None:
+    answer = Answer("messages")
+    answer.feed(head)
+    for chunk in chunks:
+        answer.feed(chunk)
 
 
-def run() -> list[dict[str, Any]]:
+def load_all(payloads: list[bytes]) -> None:
+    for payload in payloads:
+        json.loads(payload)
+
+
+def compare(name: str, goal: float | None, head: bytes, events: list[bytes], chunks: list[bytes], rounds: int) -> Row:
+    payloads = [raw.split(b"data: ", 1)[1] for raw in events]
+    seconds, loads = in_turns([partial(pass_all, head, chunks), partial(load_all, payloads)], rounds)
+    return {
+        "name": name,
+        "figure": min(seconds) / len(events) * 1e6,
+        "unit": "µs/event",
+        "ratio": ratio(seconds, loads),
+        "goal": goal,
+    }
+
+
+def finished_call(size: int) -> Work:
+    """The whole life of a call in ten-byte deltas: gathered, mended, written."""
+    text = json.dumps({"content": "abc def 00" * (size // 10)})
+    pieces = deltas("input_json_delta", "partial_json", [text[at : at + 10] for at in range(0, len(text), 10)])
+    return partial(pass_all, CALL_HEAD, [*pieces, event({"type": "content_block_stop", "index": 0})])
+
+
+def run(quick: bool = False) -> list[Row]:
+    count, rounds = (100, 1) if quick else (600, 60)
     rows = []
-    forms = ("one event a chunk", "50 events a chunk", "cuts inside events")
-    for name, (head, events), bound in (
-        ("text, 20-byte deltas", _text(20, EVENTS), TEXT_BOUND),
-        ("text, 3 KB deltas", _text(3000, EVENTS // 10), TEXT_BOUND),
-        ("arguments, 10-byte deltas", _fragments(EVENTS), FRAGMENT_BOUND),
+    for name, goal, head, events in (
+        ("text, 20-byte deltas", TEXT_GOAL, TEXT_HEAD, text_events(20, count)),
+        ("text, 3 KB deltas", TEXT_GOAL, TEXT_HEAD, text_events(3000, count // 4)),
+        ("10-byte argument deltas", DELTA_GOAL, CALL_HEAD, fragments(count)),
     ):
-        for form in forms:
-            ratio = _ratio(head, events, _chunked(events, form))
-            rows.append({"case": f"messages: {name}", "chunks": form, "ratio": round(ratio, 2), "bound": bound})
+        for form, cut in (
+            ("one event a chunk", one_a_chunk),
+            ("50 events a chunk", many_a_chunk),
+            ("cuts inside events", cut_inside),
+            ("each event cut", cut_each),
+        ):
+            limit = goal if cut is not cut_each else None
+            rows.append(compare(f"{name}, {form}", limit, head, events, cut(events), rounds))
+    sizes = [2_000, 4_000] if quick else [20_000, 200_000, 2_000_000]
+    exponent, seconds = growth(finished_call, sizes, 1 if quick else 3)
+    times = " → ".join(f"{second * 1000:.2f}" for second in seconds)
+    rows.append(
+        {
+            "name": f"a call of {' → '.join(f'{size // 1000} KB' for size in sizes)} in 10-byte deltas ({times} ms)",
+            "figure": seconds[-1] * 1000,
+            "unit": "ms",
+            "ratio": exponent,
+            "goal": GROWTH_GOAL,
+        }
+    )
     return rows
-
-
-def main() -> int:
-    rows = run()
-    for row in rows:
-        verdict = "" if row["ratio"] <= row["bound"] else "  TOO SLOW"
-        print(f"{row['case']:38} {row['chunks']:20} {row['ratio']:6.2f} × json.loads  (≤ {row['bound']}){verdict}")
-    return any(row["ratio"] > row["bound"] for row in rows)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

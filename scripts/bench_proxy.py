@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from bench_chat import framed, text_events
 from measure import Row, ratio
+
 from toolcalls.cli.proxy_process import SCRIPT, ProxyProcess
 from toolcalls.cli.upstream import Play, Seen, Upstream
 

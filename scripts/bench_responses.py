@@ -15,6 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "addon"))
 
 from measure import Row, in_turns, ratio
+
 from toolcalls.engine import Answer
 from toolcalls.request import read_question
 
@@ -30,7 +31,7 @@ TOOLS: list[Json] = [
 QUESTION = read_question({"model": "a-model-of-today", "stream": True, "tools": TOOLS})
 ITEM_ID = "msg_68a1f2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f607"
 LINE = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can't be a call, \"tool\" or not\n"
-WORDS = "The parser reads one event at a time and keeps what it hasn't understood yet, `value = table.get(key)` ".split(" ")
+WORDS = ("The", "parser", "reads", "one", "event", "at", "a", "time", "and", "keeps", "what", "it", "hasn't", "yet")
 
 
 class Script:

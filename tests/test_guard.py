@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from toolcalls import guard as guard_module
 from toolcalls.engine import Answer
 from toolcalls.guard import KEEP_ALIVE, KEEP_ALIVE_SECONDS, Guard, Kept

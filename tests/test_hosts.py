@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from toolcalls import hosts
 from toolcalls.policy import BadOption, read_options
 

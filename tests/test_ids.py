@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from toolcalls.ids import Ids, restore
 
 LEGAL = re.compile(r"^[a-zA-Z0-9_-]+$")
@@ -44,3 +45,44 @@ def test_an_id_that_is_not_ours_has_no_original(foreign):
 
 def test_an_id_for_a_missing_one_has_no_original():
     assert restore(Ids().legal("")) is None
+
+
+# Ids of refused calls, and those that a history has
+
+
+def test_an_id_that_the_history_has_is_not_given_again():
+    ids = Ids("seed", ["functions.read:0"])
+    assert restore(ids.unique("functions.read:0")) == "functions.read:0"
+    assert ids.unique("functions.read:1") == "functions.read:1"
+    assert not ids.keeps("functions.read:1")
+
+
+def test_a_refused_call_has_an_id_of_its_own_among_all_users():
+    why = "it was cut off"
+    one, other = Ids("request of one").fresh("x:0", "call", why), Ids("request of another").fresh("x:0", "call", why)
+    assert one != other
+    assert restore(one) == restore(other) == "x:0"
+    assert LEGAL.match(one)
+    assert Ids("request of one").fresh("x:0", "call", "another reason") != one
+    assert Ids("request of one").fresh("", "call", why) != Ids("request of one").unique("")
+
+
+def test_an_id_of_another_proxy_is_wrapped_so_that_each_gives_back_its_own():
+    inner = Ids("inner", ["x:0"]).unique("x:0")
+    assert restore(Ids("outer").unique(inner)) == inner
+    assert restore(Ids("outer").legal(inner)) == inner
+
+
+def test_the_seed_is_asked_for_only_when_an_id_is_made():
+    asked = []
+
+    def seed():
+        asked.append(1)
+        return "a"
+
+    ids = Ids(seed)
+    assert ids.unique("call_1") == "call_1"
+    assert not asked
+    assert ids.unique("call_1") == Ids("a", ["call_1"]).unique("call_1")
+    ids.unique("")
+    assert len(asked) == 1

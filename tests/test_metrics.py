@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
+
 from toolcalls.calls import Outcome, Status
 from toolcalls.metrics import BUCKETS, LONGEST_LABEL, MOST_STEPS, Metrics, reason_class, step_class
 from toolcalls.recording import store
@@ -45,8 +46,9 @@ def test_the_counts_are_those_of_the_calls() -> None:
         ),
         outcome("refused", "sent with empty arguments", reason="the arguments were cut off after 7 characters"),
     ]
-    metrics.answered("chat", calls, [0.0002, 0.0002, 0.003, 0.7])
-    metrics.answered("messages", [], failed=True, limited=True, long_held=True, broken=True)
+    metrics.called("chat", calls, [0.0002, 0.0002, 0.003, 0.7])
+    metrics.answered("chat")
+    metrics.answered("messages", failed=True, limited=True, long_held=True, broken=True)
     samples = rendered(metrics, chat=17)
 
     def of(name: str, **labels: str) -> float:
@@ -94,7 +96,7 @@ def test_a_step_is_counted_under_its_class(step: str, expected: str) -> None:
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_labels_are_bounded_whatever_a_model_writes(step: str, reason: str) -> None:
     metrics = Metrics()
-    metrics.answered("chat", [outcome("refused", step, reason=reason)])
+    metrics.called("chat", [outcome("refused", step, reason=reason)])
     for _, labels in rendered(metrics):
         assert all(len(value) <= LONGEST_LABEL for _, value in labels)
 
@@ -102,7 +104,7 @@ def test_labels_are_bounded_whatever_a_model_writes(step: str, reason: str) -> N
 def test_no_more_than_so_many_steps_are_told_apart() -> None:
     metrics = Metrics()
     for number in range(1000):
-        metrics.answered("chat", [outcome("repaired", f"step {number}")])
+        metrics.called("chat", [outcome("repaired", f"step {number}")])
     samples = rendered(metrics)
     steps = [value for (name, _), value in samples.items() if name == "toolfix_steps_total"]
     assert len(steps) == MOST_STEPS + 1

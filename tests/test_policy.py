@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from toolcalls.policy import BY_NAME, MIB, OPTIONS, BadOption, from_environment, make_policy, read_options
 
 BAD = {

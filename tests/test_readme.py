@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from toolcalls.policy import OPTIONS
 
 ROOT = Path(__file__).parents[1]

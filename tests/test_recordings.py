@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from toolcalls.recording import store
-from toolcalls.recording.replay import replay
 
 from tests.splits import splits
+from tests.validators.history import VALIDATORS, Illegal
+from toolcalls.recording import store
+from toolcalls.recording.replay import replay
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 DIRECTORIES = store.find(RECORDINGS)
@@ -28,3 +30,36 @@ def test_the_recording_is_mended_as_expected_at_every_split(directory: Path) -> 
     assert replay(recording).drift == []
     for pieces in splits(recording.before):
         assert replay(recording, pieces).drift == []
+
+
+REQUESTS = [directory for directory in DIRECTORIES if directory.name.startswith("request-")]
+LEFT_ALONE = {"request-messages-repeated-id-untouched"}
+"""A history that servers refuse, and in which nobody knows what was meant."""
+
+
+@pytest.mark.parametrize("directory", REQUESTS, ids=lambda directory: directory.name)
+def test_what_goes_up_is_a_history_that_strict_servers_read(directory: Path) -> None:
+    recording = store.load(directory)
+    request = json.loads(recording.request_after or recording.request)
+    ids = {word for word in json.dumps(request).split('"') if word}
+    if directory.name in LEFT_ALONE:
+        with pytest.raises(Illegal):
+            VALIDATORS[recording.protocol](request, ids)
+    else:
+        VALIDATORS[recording.protocol](request, ids)
+
+
+@pytest.mark.parametrize("name", ["history-poisoned", "repeated-tool-use"])
+def test_without_us_servers_refuse_the_histories_that_we_mend(name: str) -> None:
+    broken = [store.load(directory) for directory in REQUESTS if directory.name.endswith(name)]
+    assert broken
+    for recording in broken:
+        with pytest.raises(Illegal):
+            VALIDATORS[recording.protocol](json.loads(recording.request))
+
+
+def test_there_are_requests_that_change_and_requests_that_do_not_for_every_protocol() -> None:
+    loaded = [store.load(directory) for directory in REQUESTS]
+    for changes in (True, False):
+        protocols = {recording.protocol for recording in loaded if (recording.request_after is not None) == changes}
+        assert protocols == set(VALIDATORS)

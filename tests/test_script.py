@@ -13,6 +13,7 @@ import pytest
 from mitmproxy import exceptions, http
 from mitmproxy.proxy import mode_specs
 from mitmproxy.test import taddons, tflow, tutils
+
 from toolcalls import hosts, policy
 from toolcalls.cli.proxy_process import SCRIPT
 from toolfix import Toolfix

@@ -55,6 +55,8 @@ class Outcome:
     """A line of text for the client where a dropped call was the only one."""
     namespace: str | None = None
     """The namespace of the tool, in protocols that have such a thing."""
+    id: str = ""
+    """The id that the client gets; empty where the call has none or is dropped."""
 
     @property
     def touched(self) -> bool:

@@ -54,12 +54,19 @@ class Answer:
         policy: Policy | None = None,
         *,
         encoding: str = "",
-        seed: str = "",
+        seed: str | Callable[[], str] = "",
+        tell: Callable[[Outcome], None] = lambda _: None,
     ) -> None:
+        """`seed` is what new ids are made from, or how it is found; `tell` hears of each outcome at once."""
         question = question or Question()
         policy = policy or Policy()
         self.outcomes: list[Outcome] = []
-        mender = Mender(question.tools, policy, Ids(seed), self.outcomes.append)
+
+        def report(outcome: Outcome) -> None:
+            self.outcomes.append(outcome)
+            tell(outcome)
+
+        mender = Mender(question.tools, policy, Ids(seed, question.used_ids), report)
         self.seconds = mender.seconds
         if protocol in _DIALECTS:
             dialect = _DIALECTS[protocol](question, policy, mender)

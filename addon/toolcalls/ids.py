@@ -11,10 +11,13 @@ import base64
 import binascii
 import hashlib
 import re
+from collections.abc import Callable, Iterable
 
-_MARK = "tfx"
+MARK = "tfx"
+"""Stands in every id that carries an original."""
 _SALT = 8
-_OURS = re.compile(rf"(?:call|toolu)_{_MARK}_[0-9a-f]{{{_SALT}}}_([A-Za-z0-9_-]+)")
+_FRESH_SALT = 16
+_OURS = re.compile(rf"(?:call|toolu)_{MARK}_(?:[0-9a-f]{{{_SALT}}}|[0-9a-f]{{{_FRESH_SALT}}})_([A-Za-z0-9_-]+)")
 _MESSAGES = re.compile(r"[a-zA-Z0-9_-]+")
 """`tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`"""
 
@@ -24,18 +27,35 @@ class Ids:
 
     __slots__ = ("_count", "_seed", "_taken")
 
-    def __init__(self, seed: str = "") -> None:
+    def __init__(self, seed: str | Callable[[], str] = "", used: Iterable[str] = ()) -> None:
+        """`seed` may be a function: it is asked only where an id is made. `used` are taken from the start."""
         self._seed = seed
         self._count = 0
-        self._taken: set[str] = set()
+        self._taken = set(used)
 
     def unique(self, wanted: str) -> str:
         """The wanted id if it is there and free, else a new one."""
-        return self._choose(wanted, wanted, "call")
+        return self._choose(wanted if restore(wanted) is None else "", wanted, "call")
 
     def legal(self, wanted: str) -> str:
         """The wanted id if it is there, free and of the alphabet that Messages allows, else a new one."""
-        return self._choose(wanted if _MESSAGES.fullmatch(wanted) else "", wanted, "toolu")
+        return self._choose(wanted if self.keeps(wanted) else "", wanted, "toolu")
+
+    def keeps(self, wanted: str) -> bool:
+        """Would `legal` give this very id?"""
+        return _MESSAGES.fullmatch(wanted) is not None and wanted not in self._taken and restore(wanted) is None
+
+    def fresh(self, original: str, kind: str, why: str) -> str:
+        """An id that no other call has, of no user and in no conversation: what is remembered of it is its own."""
+        salt = why
+        while True:
+            self._count += 1
+            digest = self._digest(salt)
+            mark = f"{MARK}_{digest[:_FRESH_SALT]}_{_packed(original)}" if original else digest[:24]
+            chosen = f"{kind}_{mark}"
+            if chosen not in self._taken:
+                self._taken.add(chosen)
+                return chosen
 
     def new(self, kind: str) -> str:
         """An id for something of ours that has no original."""
@@ -45,15 +65,21 @@ class Ids:
         chosen = usable
         while not chosen or chosen in self._taken:
             self._count += 1
-            digest = hashlib.sha256(f"{self._seed}\0{self._count}".encode("utf-8", "surrogatepass")).hexdigest()
-            chosen = f"{kind}_{_MARK}_{digest[:_SALT]}_{_packed(original)}" if original else f"{kind}_{digest[:24]}"
+            digest = self._digest()
+            chosen = f"{kind}_{MARK}_{digest[:_SALT]}_{_packed(original)}" if original else f"{kind}_{digest[:24]}"
         self._taken.add(chosen)
         return chosen
+
+    def _digest(self, *more: str) -> str:
+        if callable(self._seed):
+            self._seed = self._seed()
+        text = "\0".join((self._seed, str(self._count), *more))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def restore(identity: str) -> str | None:
     """The id that the upstream gave; None when this id is not one of our replacements."""
-    ours = _OURS.fullmatch(identity)
+    ours = _OURS.fullmatch(identity) if MARK in identity else None
     if not ours:
         return None
     packed = ours[1]

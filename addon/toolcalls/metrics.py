@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from . import __version__
@@ -77,19 +77,8 @@ class Metrics:
         self._events: dict[str, Counter[str]] = {name: Counter() for name in _EVENTS}
         self._times: dict[str, _Histogram] = {}
 
-    def answered(
-        self,
-        protocol: str,
-        outcomes: Iterable[Outcome],
-        seconds: Sequence[float] = (),
-        *,
-        failed: bool = False,
-        limited: bool = False,
-        long_held: bool = False,
-        broken: bool = False,
-    ) -> None:
-        """An answer is over. `seconds` is what mending took, one figure a call."""
-        self._answers[protocol] += 1
+    def called(self, protocol: str, outcomes: Iterable[Outcome], seconds: Iterable[float] = ()) -> None:
+        """Calls are complete. `seconds` is what mending took, one figure a call."""
         for outcome in outcomes:
             self._calls[protocol, outcome.status] += 1
             for step in {step_class(step) for step in outcome.steps}:
@@ -97,12 +86,24 @@ class Metrics:
                 self._steps[protocol, step if known else OTHER] += 1
             if outcome.status == "refused":
                 self._reasons[protocol, reason_class(outcome.reason)] += 1
-        happened = {"failed_open": failed, "limited": limited, "long_held": long_held, "broken": broken}
-        for name, yes in happened.items():
-            self._events[name][protocol] += yes
         times = self._times.setdefault(protocol, _Histogram())
         for second in seconds:
             times.add(second)
+
+    def answered(
+        self,
+        protocol: str,
+        *,
+        failed: bool = False,
+        limited: bool = False,
+        long_held: bool = False,
+        broken: bool = False,
+    ) -> None:
+        """An answer, or a WebSocket with all its answers, is over."""
+        self._answers[protocol] += 1
+        happened = {"failed_open": failed, "limited": limited, "long_held": long_held, "broken": broken}
+        for name, yes in happened.items():
+            self._events[name][protocol] += yes
 
     def render(self, *, mode: str, held_bytes: Mapping[str, int], recordings: Mapping[str, int]) -> str:
         """The text of /metrics. What is held right now and what was recorded is known to others."""

@@ -23,7 +23,7 @@ class BadOption(ValueError):
 
 @dataclass(slots=True, frozen=True)
 class Policy:
-    """The options that decide what happens inside one response."""
+    """The options that decide what happens inside one request and its response."""
 
     aggregate: bool = True
     tools: tuple[re.Pattern[str], ...] = ()
@@ -36,6 +36,9 @@ class Policy:
     null_content: bool = False
     preflight: bool = True
     text_calls: bool = True
+    request: bool = True
+    hints: bool = False
+    retry_guidance: bool = False
     zai: Literal["auto", "on", "off"] = "auto"
     zai_after_null: Literal["cut", "forward_all"] = "cut"
     think: bool = False
@@ -162,10 +165,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("null_content", "false", "Drop text beside tool calls, so that content is null.", _switch),
     Option("preflight", "true", "Send calls with missing required fields to the client's invalid tool.", _switch),
     Option("text_calls", "true", "Make real calls of tool calls written as text.", _switch),
-    Option("request", "true", "Mend requests: poisoned history, duplicate ids, the reason of a refusal.", _switch),
-    Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch, later="hints"),
-    Option("retry_guidance", "false", "Add a retry instruction to every failed tool result.", _switch,
-           later="retry guidance"),
+    Option("request", "true", "Mend requests: poisoned history, repeated blocks, why a call was refused. Ids of ours "
+           "are restored always.", _switch),
+    Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),
+    Option("retry_guidance", "false", "Add a retry instruction to every failed tool result.", _switch),
     Option("zai", "auto", "Convert the chat.z.ai stream: auto (when the request declares tools), on, off.",
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",

@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from .history.used import used_ids
 from .tools import Tools
 
 MAX_BODY = 64 * 1024 * 1024
@@ -26,6 +27,8 @@ class Question:
     """The client declared `functions`, so it expects `function_call` and not `tool_calls`."""
     stream: bool = False
     model: str = ""
+    used_ids: frozenset[str] = frozenset()
+    """The ids that stand in the client's history: no new call gets one of them."""
     include_usage: bool = False
     """The client asked for a chunk with the usage at the end of the stream."""
 
@@ -58,5 +61,6 @@ def read_question(request: dict[str, Any] | None) -> Question:
         legacy_functions=bool(request.get("functions")) and not request.get("tools"),
         stream=request.get("stream") is True,
         model=model if isinstance(model, str) else "",
+        used_ids=used_ids(request),
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
     )

@@ -10,6 +10,7 @@ a dialect that converts says instead how the answer ends.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
@@ -40,6 +41,7 @@ class Stream:
         "_decoder",
         "_dialect",
         "_form",
+        "_gathers",
         "_ledger",
         "_limit",
         "_outcomes",
@@ -54,6 +56,8 @@ class Stream:
         self._limit = limit
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
+        self._gathers: Callable[[bytes], Hold | None] | None = getattr(dialect, "gathers", None)
+        """A dialect may take blocks of nothing but fragments of one call, unread."""
         self._form = _Form.UNKNOWN
         self._ledger = Ledger()
         self._after_cr = False
@@ -65,6 +69,7 @@ class Stream:
     def speak(self, dialect: Dialect) -> None:
         """It turned out which dialect the answer is in: that one is asked from now on."""
         self._dialect = dialect
+        self._gathers = getattr(dialect, "gathers", None)
 
     @property
     def holding(self) -> bool:
@@ -190,6 +195,11 @@ class Stream:
     def _read_events(self, block: bytes, out: list[bytes]) -> None:
         ledger = self._ledger
         dialect = self._dialect
+        if self._gathers is not None and ledger.held_bytes + len(block) <= self._limit:
+            hold = self._gathers(block)
+            if hold is not None:
+                ledger.held(hold.key, len(block))
+                return
         for raw in sse.split(block):
             # Both are asked for each event, so that the answer is the same however the stream was cut: whether the
             # limit is reached, and whether the event passes unread, as it would have done in a chunk of its own.

@@ -127,12 +127,14 @@ def _gather(found: list[Tool], entries: object, namespace: str | None, depth: in
             if isinstance(name, str) and name:
                 _gather(found, entry.get("tools"), name, depth + 1)
             continue
-        tool = _tool(entry, kind, namespace)
+        tool = read_tool(entry, namespace)
         if tool is not None:
             found.append(tool)
 
 
-def _tool(entry: dict[str, Any], kind: object, namespace: str | None) -> Tool | None:
+def read_tool(entry: dict[str, Any], namespace: str | None = None) -> Tool | None:
+    """The tool that one entry declares; None where it declares none."""
+    kind = entry.get("type")
     inner = entry.get("custom" if kind == "custom" else "function")
     body = inner if isinstance(inner, dict) else entry  # Chat: {"type": "function", "function": {…}}
     name = body.get("name")

@@ -37,6 +37,22 @@ def test_update_writes_what_the_client_gets_and_never_the_expectation(tmp_path: 
     assert toolfix("replay", str(copy), "--check").returncode == 1, "the expectation still does not hold"
 
 
+def test_what_goes_up_is_checked_and_updated_too(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(ROOT / "recordings" / "request-chat-refusal-told", tmp_path / "scenario"))
+    good = (copy / "request-after.json").read_bytes()
+    (copy / "request-after.json").write_bytes(good.replace(b"send the call again", b"never mind"))
+    result = toolfix("replay", str(copy), "--check")
+    assert result.returncode == 1
+    assert b"never mind" in result.stdout and b"send the call again" in result.stdout
+    (copy / "request-after.json").unlink()
+    assert toolfix("replay", str(copy), "--check").returncode == 1
+    assert b"wrote request-after.json" in toolfix("replay", str(copy), "--update").stdout
+    assert (copy / "request-after.json").read_bytes() == good
+    (copy / "request.json").write_bytes(b"{}")
+    assert toolfix("replay", str(copy), "--update").returncode == 0
+    assert not (copy / "request-after.json").exists(), "a request that goes on as it came has no such file"
+
+
 def test_without_an_option_it_says_what_came_out() -> None:
     assert b"chat-python-dict: 1 repaired" in toolfix("replay", str(SCENARIO)).stdout
 

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from toolcalls.policy import Policy
-from toolcalls.request import Question, read_question
 
 from tests.chat_client import events, read
 from tests.splits import mend
+from toolcalls.policy import Policy
+from toolcalls.request import Question, read_question
 
 ARGUMENTS = '{"command": "ls -la"}'
 

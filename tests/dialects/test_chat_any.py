@@ -8,13 +8,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from toolcalls.engine import Answer
-from toolcalls.policy import Policy
 
 from tests.chat_client import read
 from tests.dialects.test_chat import DONE, chunk, line, question
 from tests.splits import cut_at_random, feed
 from tests.validators import chat as validator
+from toolcalls.engine import Answer
+from toolcalls.policy import Policy
 
 NAMES = ("Bash", "Read", "read_file")
 ASKED = question(*NAMES)

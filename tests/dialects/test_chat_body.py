@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+
 from toolcalls.engine import Answer, mend_whole
 from toolcalls.policy import Policy
 from toolcalls.request import Question, read_question

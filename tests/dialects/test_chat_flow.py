@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from toolcalls.engine import Answer
-from toolcalls.policy import Policy
 
 from tests.chat_client import events, read
 from tests.dialects.test_chat import BASH, DONE, chunk, piece
 from tests.splits import mend
+from toolcalls.engine import Answer
+from toolcalls.policy import Policy
 
 FLOW = Policy(aggregate=False)
 

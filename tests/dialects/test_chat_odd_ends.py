@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from toolcalls.engine import Answer, mend_whole
 
 from tests.dialects.zai_streams import question
+from toolcalls.engine import Answer, mend_whole
 
 BASH = {"index": 0, "id": "c1", "type": "function", "function": {"name": "Bash", "arguments": '{"command":"ls"}'}}
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolcalls.engine import Answer, mend_whole
-from toolcalls.policy import Policy
-from toolcalls.request import read_question
 
 from tests.chat_client import read
 from tests.dialects.test_chat import DONE, chunk, piece
 from tests.splits import feed, mend
+from toolcalls.engine import Answer, mend_whole
+from toolcalls.policy import Policy
+from toolcalls.request import read_question
 
 CASES = [
     json.loads(line)

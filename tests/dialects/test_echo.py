@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from toolcalls.dialects.echo import Echo
 
 from tests.splits import mend
+from toolcalls.dialects.echo import Echo
 
 
 def event(arguments: str, **more: object) -> bytes:

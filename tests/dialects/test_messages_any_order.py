@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from toolcalls.mend.call import Mender
 
 from tests.dialects.messages_wire import (
     ERROR,
@@ -29,6 +28,7 @@ from tests.dialects.messages_wire import (
     tool_start,
 )
 from tests.validators import messages as strict
+from toolcalls.mend.call import Mender
 
 TAILS = {
     "whole": reason("tool_use") + MESSAGE_STOP,

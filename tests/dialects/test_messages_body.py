@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from toolcalls.ids import restore
 
 from tests.dialects.messages_wire import REQUEST, Run, begin, event, mended, start, stop
 from tests.validators import messages as strict
+from toolcalls.ids import restore
 
 READ_A = {"type": "tool_use", "id": "toolu_01", "name": "Read", "input": {"file_path": "/a"}}
 
@@ -45,6 +45,7 @@ def streamed(said: dict[str, Any]) -> strict.Message:
         answer({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": "x"}, why="tool_use"),
         {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
         {"content": "no list"},
+        {"id": "msg_1", "object": "thread.message", "content": [{"type": "text", "text": {"value": "Hi"}}]},
     ],
 )
 @pytest.mark.parametrize("indent", [None, 2])

@@ -6,7 +6,6 @@ import json
 import re
 
 import pytest
-from toolcalls.ids import restore
 
 from tests.dialects.messages_wire import (
     ERROR,
@@ -27,6 +26,7 @@ from tests.dialects.messages_wire import (
     tool_start,
 )
 from tests.validators import messages as strict
+from toolcalls.ids import restore
 
 A = '{"file_path":"/src/a.py"}'
 B = '{"file_path": "/src/b.py"}'

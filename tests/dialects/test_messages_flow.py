@@ -6,11 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from toolcalls.calls import Outcome
-from toolcalls.ids import restore
-from toolcalls.mend import call
-from toolcalls.mend.arguments import Mended
-from toolcalls.mend.call import Mender
 
 from tests.dialects.messages_wire import (
     ERROR,
@@ -28,6 +23,11 @@ from tests.dialects.messages_wire import (
     tool_start,
 )
 from tests.validators import messages as strict
+from toolcalls.calls import Outcome
+from toolcalls.ids import restore
+from toolcalls.mend import call
+from toolcalls.mend.arguments import Mended
+from toolcalls.mend.call import Mender
 
 A = '{"file_path": "/src/a.py"}'
 B = '{"file_path": "/src/b.py"}'
@@ -95,6 +95,12 @@ def test_a_call_that_has_no_reading_is_never_valid_json_at_the_client(arguments,
     assert outcomes[0].status == "refused"
 
 
+def test_the_prefix_of_a_refused_call_is_spoilt_for_readers_of_prefixes():
+    out, outcomes = mended(begin() + tool(0, '{"file_path": "/a", ', "nonsense") + end(), aggregate=False)
+    assert outcomes[0].arguments == '{"file_path": "/a", ,\x1a'
+    assert b'"partial_json":",\\u001a"' in out
+
+
 def test_a_call_cut_off_before_its_input_is_not_a_call_without_arguments():
     message, _ = client(begin() + tool(0, name="TaskList") + end("max_tokens"))
     assert message.calls == [("TaskList", None)]
@@ -117,6 +123,12 @@ def test_text_inside_a_flowing_call_waits_for_its_end():
     out = run.feed(fragment(0, A[5:]) + stop(0))
     assert out.index(b"src/a.py") < out.index(b'"So"')
     assert run.feed(say(1, " it is")) == say(1, " it is")
+
+
+def test_text_that_waited_does_not_let_later_text_pass_under_an_old_index():
+    body = begin() + say(0, "a") + tool_start(1) + say(2, "b") + say(2, "c") + fragment(1, "{}") + say(0, "d")
+    message, _ = client(body + say(2, "e") + end("max_tokens"))
+    assert message.text == "abcde"
 
 
 def test_text_inside_the_flowing_calls_own_block_waits_too_and_its_fragments_do_not():

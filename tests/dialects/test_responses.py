@@ -403,6 +403,24 @@ def test_a_call_released_after_later_text_keeps_its_index() -> None:
     assert [item.body["type"] for item in final.items] == ["function_call", "message"]
 
 
+def test_wherever_the_stream_breaks_off_the_client_gets_a_legal_end() -> None:
+    upstream = Upstream().message("a", "b").call("shell", '{"command":', '"ls"}').call("shell", "{'command': 'rm'}")
+    body = upstream.reasoning("hm").message("c").end().bytes()
+    first = body.index(b"\n\n") + 2
+    for size in range(first, len(body)):
+        out, subject = run(body[:size])
+        assert subject.failure is None
+        final = validate(out)
+        assert final.terminal in ("response.completed", "response.failed")
+        assert all(arguments in (SHELL, '{"command":"rm"}') for _, _, arguments in final.calls()), body[:size]
+
+
+def test_a_keep_alive_wrapped_as_data_becomes_a_comment() -> None:
+    events = [written([event]) for event in Upstream().message("a").end().events]
+    out = mended(b"data: : OPENROUTER PROCESSING\n\n".join(events))
+    assert out == b": OPENROUTER PROCESSING\n\n".join(events)
+
+
 # Freeform tools and namespaces
 
 

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from toolcalls.dialects.responses_ws import ResponsesSocket
-from toolcalls.mend.call import Mender
 
 from tests.dialects.responses_wire import REQUEST, Upstream, compact
 from tests.validators.responses import Final, validate
+from toolcalls.dialects.responses_ws import ResponsesSocket
+from toolcalls.mend.call import Mender
 
 
 def frames(upstream: Upstream) -> list[str]:

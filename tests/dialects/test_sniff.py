@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 import pytest
+
+from tests.dialects.zai_streams import Backend, question
 from toolcalls.dialects.chat import Chat
 from toolcalls.dialects.sniff import AnyProtocol, ChatOrZai
 from toolcalls.dialects.zai import Zai
 from toolcalls.engine import PROTOCOLS, Answer, mend_whole, protocol_of
 from toolcalls.wire.events import Answer as Said
 from toolcalls.wire.events import Event, Reply
-
-from tests.dialects.zai_streams import Backend, question
 
 CHAT = b'data: {"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
 ZAI = Backend().delta("hi").stream

@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
+
+from tests.dialects.zai_streams import CLOSED, WRAPPER, Backend, block, convert, question, received
 from toolcalls.dialects import zai as dialect
 from toolcalls.engine import Answer
 from toolcalls.policy import Policy
 from toolcalls.request import Question
-
-from tests.dialects.zai_streams import CLOSED, WRAPPER, Backend, block, convert, question, received
 
 LS = '{"command":"ls"}'
 

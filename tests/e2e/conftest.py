@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from toolcalls.cli.certificate import write_certificate
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Upstream

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import brotli
 import pytest
 import zstandard
+
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Upstream
 

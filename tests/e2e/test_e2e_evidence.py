@@ -8,10 +8,12 @@ import os
 import signal
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Upstream
 from toolcalls.recording import store
@@ -31,6 +33,8 @@ from .stage import (
     chat_event,
     request_body,
 )
+from .test_e2e_websocket import converse, frames, one_turn
+from .test_e2e_websocket import upstream as socket_upstream  # noqa: F401
 
 Start = Callable[..., ProxyProcess]
 
@@ -231,3 +235,30 @@ def test_a_recorded_session_is_replayed_to_a_client_without_an_upstream(
     process.stop()
     (path,) = store.find(tmp_path / "again")
     assert replay(store.load(path)).drift == []
+
+
+# WebSockets
+
+
+def test_a_websocket_is_recorded_and_replayed_and_counted(
+    start: Start,
+    tmp_path: Path,
+    socket_upstream: tuple[int, list[str]],  # noqa: F811
+) -> None:
+    folder = tmp_path / "flows"
+    process = start("--set", f"toolfix_record={folder}")
+    got = converse(process, socket_upstream[0], lambda end: one_turn(end) + one_turn(end))
+    assert wait_for(lambda: any(store.load(path).complete for path in store.find(folder)))
+    with urllib.request.urlopen(f"{process.url}/metrics", timeout=PATIENCE) as response:
+        metrics = response.read().decode()
+    assert 'toolfix_calls_total{protocol="responses",status="repaired"} 2' in metrics
+    assert 'toolfix_mending_seconds_count{protocol="responses"} 2' in metrics
+    (path,) = store.find(folder)
+    recording = store.load(path)
+    assert recording.suffix == ".jsonl"
+    came = [json.loads(line) for line in recording.before.splitlines()]
+    assert [entry["text"] for entry in came if entry["from"] == "server"] == frames() * 2
+    went = [json.loads(line)["text"] for line in (recording.after or b"").splitlines() if b'"server"' in line]
+    assert went == got
+    assert [call["status"] for call in recording.calls or []] == ["repaired", "repaired"]
+    assert replay(recording).drift == []

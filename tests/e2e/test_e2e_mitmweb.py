@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from mitmproxy import version
+
 from toolcalls.cli.proxy_process import SCRIPT, ProxyProcess
 from toolcalls.cli.upstream import Play, Upstream
 

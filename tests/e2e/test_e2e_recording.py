@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Upstream
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
 from toolcalls.cli.demo import recordings_directory
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import play_recording
@@ -37,6 +38,16 @@ def chat_text(event: Event) -> str:
 def chat_finish(event: Event) -> str:
     reasons = [choice.get("finish_reason") for choice in event.get("choices") or []]
     return ERROR if event.get("error") else next(filter(None, reasons), "")
+
+
+def zai_text(event: Event) -> str:
+    data = event.get("data") or {}
+    return str(data.get("delta_content") or "") if data.get("phase") == "answer" else ""
+
+
+def zai_finish(_event: Event) -> str:
+    """What the site reports as the end is that of its own turn, not of the client's."""
+    return ""
 
 
 def messages_text(event: Event) -> str:
@@ -84,7 +95,7 @@ _CHAT = Protocol("chat", "/chat/completions", "tool_calls", "stop", chat_text, c
 
 PROTOCOLS = {
     "chat": _CHAT,
-    "zai": _CHAT,
+    "zai": replace(_CHAT, text=zai_text, finish=zai_finish),
     "messages": Protocol(
         "messages",
         "/v1/messages",
@@ -110,6 +121,8 @@ FINISH = {
     "messages-no-terminal-cut-call": ERROR,
     "messages-no-terminal-text": ERROR,
     "responses-breaks-off-in-text": "failed",
+    "zai-cut-off": "length",
+    "zai-error-event": ERROR,
 }
 # Scenarios whose text is not that of the upstream's readable events: calls that were text, payloads that are no JSON.
 TEXT = {
@@ -117,6 +130,7 @@ TEXT = {
     "messages-block-type-mismatch-newline": "",
     "responses-patch-cut-off": "[toolfix] The call of apply_patch was dropped: "
     "the input of the freeform tool was cut off or has no one reading.",
+    "zai-null-patch-ends-the-turn": "Let me look.",
 }
 
 # The session's proxy has the default options.

@@ -6,6 +6,7 @@ import json
 import socket
 
 import pytest
+
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Upstream
 

@@ -18,6 +18,7 @@ import brotli
 import pytest
 from mitmproxy import http
 from mitmproxy.io import FlowReader
+
 from toolcalls import policy
 from toolcalls.cli.proxy_process import SCRIPT, ProxyFailed, ProxyProcess
 from toolcalls.cli.upstream import Play, Upstream

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from toolcalls.mend.arguments import Finish, mend_arguments
 from toolcalls.mend.strict import ExactFloat
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator, Draft202012Validator
+
 from toolcalls.mend.check import Check, Exhausted
 from toolcalls.mend.patterns import prepare_pattern
 from toolcalls.mend.schema import cache, prepare, prepared

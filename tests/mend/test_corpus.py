@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from toolcalls.mend.arguments import mend_arguments
 
 from tests.mend.judging import CORPUS, DAMAGED, cases, judge, printed, same, table, total
 from tests.mend.own_cases import CASES
+from toolcalls.mend.arguments import mend_arguments
 
 OWN = [
     pytest.param(text, expected, id=f"{name}-{number}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from toolcalls.mend.names import NameMended, mend_name
 from toolcalls.tools import Tool, Tools
 

@@ -10,9 +10,9 @@ from typing import Any
 import json5
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from toolcalls.mend.arguments import mend_arguments
 
 from tests.mend.judging import same
+from toolcalls.mend.arguments import mend_arguments
 
 BOUNDED = settings(max_examples=300, deadline=None)
 

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from toolcalls.mend.prefix import MAX_DEPTH, StrictPrefix
 
 _VALUES = st.recursive(

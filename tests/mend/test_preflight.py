@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from toolcalls.mend.preflight import (
     invalid_payload,
     invalid_tool,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+
 from toolcalls.mend.contained import mender_of_containers
 from toolcalls.mend.shape import ShapeMended, mend_shape
 from toolcalls.tools import Tool

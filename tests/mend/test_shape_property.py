@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from toolcalls.mend.shape import mend_shape
-from toolcalls.tools import Tool
 
 from tests.mend.schemas import Place, calls, objects, places, replaced
+from toolcalls.mend.shape import mend_shape
+from toolcalls.tools import Tool
 
 SETTINGS = settings(
     max_examples=int(os.environ.get("TOOLFIX_EXAMPLES", "60")),

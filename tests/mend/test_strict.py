@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from toolcalls.mend.refusal import Refusal
 from toolcalls.mend.strict import ExactFloat, read, read_object, write
 

@@ -10,11 +10,11 @@ from mitmproxy import http
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow, tutils
 from mitmproxy.websocket import WebSocketData, WebSocketMessage
-from toolcalls.recording import flows, store
-from toolcalls.recording.replay import replay
 from wsproto.frame_protocol import Opcode
 
 from tests.cli.commands import ROOT, complaint, toolfix
+from toolcalls.recording import flows, store
+from toolcalls.recording.replay import replay
 
 SCENARIO = ROOT / "recordings" / "chat-python-dict"
 DOCUMENT = ROOT / "recordings" / "chat-python-dict"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from toolcalls.calls import Outcome
 from toolcalls.guard import Kept
 from toolcalls.policy import BY_NAME
@@ -44,7 +45,7 @@ def exchange(*chunks: bytes, **more: Any) -> Exchange:
         "content_type": "text/event-stream",
         "encoding": "",
         "id": "0123abcd-4567",
-        "seed": "s",
+        "seed": lambda: "s",
         "started": 1_763_251_200.0,
         "options": OPTIONS,
         "request": b'{"stream": true}',

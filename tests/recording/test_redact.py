@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from toolcalls.recording.redact import redact, redact_bytes
 
 SECRETS = [

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolcalls.recording import report, store
-from toolcalls.recording.record import write_recording
-from toolcalls.recording.report import page, write_report
 
 from tests.cli.commands import ROOT, complaint, toolfix
 from tests.recording.hostile import write_hostile
 from tests.recording.test_record import EVENT, exchange
+from toolcalls.recording import report, store
+from toolcalls.recording.record import write_recording
+from toolcalls.recording.report import page, write_report
 
 RECORDINGS = ROOT / "recordings"
 

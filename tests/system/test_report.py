@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from toolcalls.recording import store
-from toolcalls.recording.report import write_report
 
 from tests.recording.hostile import write_hostile
 from tests.system.browser import Browser
+from toolcalls.recording import store
+from toolcalls.recording.report import write_report
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "recordings"

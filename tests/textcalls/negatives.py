@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - the lines are the texts
 """Texts of our own that speak about calls and are none: 25 for each tier, with names that are declared."""
 
 from __future__ import annotations

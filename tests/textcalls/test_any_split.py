@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
 
 from tests.textcalls.declared import TWENTY, back, scan, scan_pieces
+from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
 
 OPENERS = sorted({opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers})
 FRAGMENTS = [

@@ -9,9 +9,9 @@ from typing import Any
 
 import json5
 import pytest
-from toolcalls.tools import Tools
 
 from tests.textcalls.declared import back, calls_of, scan, text_of
+from toolcalls.tools import Tools
 
 CASES = [
     json.loads(line)

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - the lines are the texts
 """Each format of the catalogue with the malformed variants that were seen, beyond what the corpus shows."""
 
 from __future__ import annotations

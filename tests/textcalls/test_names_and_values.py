@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+from tests.textcalls.declared import TWENTY, tool
 from toolcalls.textcalls import FoundCall, Scanner
 from toolcalls.textcalls.names import Names
 from toolcalls.textcalls.values import typed
 from toolcalls.tools import Tools
-
-from tests.textcalls.declared import TWENTY, tool
 
 NAMES = Names(Tools([tool("Bash"), tool("read_file"), tool("list-tabs"), tool("ListTabs"), tool("mcp__a__b")]))
 

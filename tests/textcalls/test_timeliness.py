@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+
+from tests.textcalls.declared import TWENTY
 from toolcalls.textcalls import FoundCall, Scanner
 from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
 from toolcalls.tools import Tools
-
-from tests.textcalls.declared import TWENTY
 
 OPENERS = [opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers]
 

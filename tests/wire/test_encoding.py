@@ -9,9 +9,9 @@ from collections.abc import Callable
 import brotli
 import pytest
 import zstandard
-from toolcalls.wire.encoding import decoder, readable
 
 from tests.splits import splits
+from toolcalls.wire.encoding import decoder, readable
 
 TEXT = ("data: " + "渐变 streaming " * 50 + "\n\n").encode()
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolcalls.wire import sse
-from toolcalls.wire.ledger import Ledger
 
 from tests.splits import cut, splits
+from toolcalls.wire import sse
+from toolcalls.wire.ledger import Ledger
 
 BODY = (
     b"\xef\xbb\xbf: comment\n\n"

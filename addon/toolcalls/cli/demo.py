@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import http.client
 import json
 import ssl
@@ -34,7 +35,8 @@ def recordings_directory() -> Path:
 @click.command()
 @click.argument("names", nargs=-1, metavar="[SCENARIO]…")
 @click.option("--list", "listed", is_flag=True, help="List the scenarios.")
-def demo(names: tuple[str, ...], listed: bool) -> None:
+@click.option("--all", "everything", is_flag=True, help="Play every scenario, not only the most telling ones.")
+def demo(names: tuple[str, ...], listed: bool, everything: bool) -> None:
     """Play broken answers through a real mitmdump and show what the client gets."""
     recordings = [store.load(path) for path in store.find(recordings_directory())]
     if listed:
@@ -44,7 +46,11 @@ def demo(names: tuple[str, ...], listed: bool) -> None:
     unknown = sorted(set(names) - {recording.name for recording in recordings})
     if unknown:
         raise click.UsageError(f"there is no scenario {unknown[0]!r}: see toolfix demo --list.")
-    chosen = [recording for recording in recordings if not names or recording.name in names]
+    chosen = [
+        recording
+        for recording in recordings
+        if everything or recording.name in names or (not names and recording.flow.get("demo"))
+    ]
     if not chosen:
         raise click.ClickException(f"there are no recordings in {recordings_directory()}.")
     with tempfile.TemporaryDirectory(prefix="toolfix-demo-") as folder:
@@ -54,33 +60,29 @@ def demo(names: tuple[str, ...], listed: bool) -> None:
 
 
 def _play(recordings: list[Recording], folder: Path) -> int:
+    """Play them, each under the options that it was recorded with; the number of those that came out otherwise."""
     certificate = write_certificate(folder / "upstream.pem", ["localhost"])
+    by_options: dict[tuple[str, ...], list[Recording]] = {}
+    for recording in recordings:
+        by_options.setdefault(recording.options, []).append(recording)
     wrong = 0
-    try:
-        with Upstream(recordings_by_path(recordings), certificate) as upstream:
-            for settings, group in _by_policy(recordings):
-                trust = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
-                with ProxyProcess(
-                    folder, (*trust, *(part for text in settings for part in ("--set", text)))
-                ) as proxy:
-                    click.echo(
-                        f"real mitmdump on 127.0.0.1:{proxy.port}, upstream on 127.0.0.1:{upstream.port}, "
-                        f"TLS on both sides{', '.join(('', *settings))}\n"
-                    )
+    with Upstream(recordings_by_path(recordings), certificate) as upstream:
+        for options, group in by_options.items():
+            settings = (f"ssl_verify_upstream_trusted_ca={certificate}", *options)
+            try:
+                with ProxyProcess(folder, [word for text in settings for word in ("--set", text)]) as proxy:
+                    _introduce(proxy, upstream, options)
                     for recording in group:
-                        wrong += not _show(recording, fetch(proxy, upstream, recording))
-    except ProxyFailed as failed:
-        raise click.ClickException(f"mitmdump did not start:\n{failed}") from None
+                        received = fetch(proxy, upstream, recording)
+                        wrong += not _show(recording, received, upstream.requests[-1].body)
+            except ProxyFailed as failed:
+                raise click.ClickException(f"mitmdump did not start:\n{failed}") from None
     return wrong
 
 
-def _by_policy(recordings: list[Recording]) -> list[tuple[tuple[str, ...], list[Recording]]]:
-    """The recordings by the options that they were made with: a mitmdump for each."""
-    groups: dict[tuple[str, ...], list[Recording]] = {}
-    for recording in recordings:
-        settings = tuple(f"{name}={text}" for name, text in sorted(recording.flow.get("policy", {}).items()))
-        groups.setdefault(settings, []).append(recording)
-    return sorted(groups.items(), key=lambda group: group[0])
+def _introduce(proxy: ProxyProcess, upstream: Upstream, options: tuple[str, ...]) -> None:
+    place = f"real mitmdump on 127.0.0.1:{proxy.port}, upstream on 127.0.0.1:{upstream.port}, TLS on both sides"
+    click.echo(f"{place}{', ' if options else ''}{' '.join(options)}\n")
 
 
 def fetch(proxy: ProxyProcess, upstream: Upstream, recording: Recording) -> bytes:
@@ -96,14 +98,27 @@ def fetch(proxy: ProxyProcess, upstream: Upstream, recording: Recording) -> byte
         connection.close()
 
 
-def _show(recording: Recording, received: bytes) -> bool:
+def _show(recording: Recording, received: bytes, asked: bytes) -> bool:
     right = received == recording.after
+    if not recording.refusals:  # what was refused before is known to nobody here
+        right = right and asked == (recording.request_after or recording.request or b"{}")
     mark = click.style("as expected", fg="green") if right else click.style("NOT AS EXPECTED", fg="red")
     click.echo(click.style(f"── {recording.name}: {recording.flow.get('title', '')}", bold=True))
+    if asked != (recording.request or b"{}"):
+        _show_request(recording.request, asked)
     _show_side("upstream sent", recording.before, "red")
     _show_side("client got", received, "green")
     click.echo(f"  {mark}\n")
     return right
+
+
+def _show_request(sent: bytes, asked: bytes) -> None:
+    """The lines of the request that were changed on its way up."""
+    old, new = (body.decode("utf-8", "replace").splitlines() for body in (sent, asked))
+    click.echo("  on the way up:")
+    for line in difflib.unified_diff(old, new, lineterm="", n=0):
+        if line[:1] in "-+" and line[:3] not in ("---", "+++"):
+            click.echo("    " + click.style(_short(line), fg="red" if line[0] == "-" else "green"))
 
 
 def _show_side(title: str, body: bytes, colour: str) -> None:

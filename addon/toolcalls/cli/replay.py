@@ -21,7 +21,12 @@ LONG_RUN = 20
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @click.option("--check", is_flag=True, help="Exit 1 when anything differs from what was recorded, and show it.")
-@click.option("--update", "write", is_flag=True, help="Write today's after.*; calls.json is never touched.")
+@click.option(
+    "--update",
+    "write",
+    is_flag=True,
+    help="Write today's after.* and request-after.json; calls.json is never touched.",
+)
 def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
     """Run recordings, mitmproxy flow files or HAR files through today's engine."""
     sources = [source for path in paths for source in _sources(Path(path))]
@@ -102,6 +107,6 @@ def _replayed(recording: Recording) -> Replayed:
 
 def _updated(replayed: Replayed, found: list[tuple[str, list[str]]]) -> Replayed:
     recording = replayed.recording
-    if update(replayed):
-        found.append((f"{recording.directory}: wrote after{recording.suffix}", []))
+    if written := update(replayed):
+        found.append((f"{recording.directory}: wrote {' and '.join(written)}", []))
     return replay_one(store.load(recording.directory))

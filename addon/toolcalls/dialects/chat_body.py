@@ -111,7 +111,7 @@ def _mend_slots(
         if outcome.dropped:
             notes.append(outcome.note)
         else:
-            calls.append(written_call(mender.ids.unique(slot.id), slot, outcome))
+            calls.append(written_call(slot, outcome))
     return calls, notes
 
 

@@ -32,10 +32,13 @@ def true_reason(reason: str | None, *, calls: bool, legacy: bool) -> str | None:
     return "stop" if reason in NEEDS_CALLS or not reason else reason
 
 
-def mend_slot(slot: Slot, tools: Tools, mender: Mender, finish: Finish, *, before_error: bool = False) -> Outcome:
+def mend_slot(
+    slot: Slot, tools: Tools, mender: Mender, finish: Finish, *, before_error: bool = False, legacy: bool = False
+) -> Outcome:
     name = full_name(slot.names, tools)
     arguments, steps = full_arguments(slot.fragments)
-    return mender.mend(name, arguments, finish, steps=steps, before_error=before_error)
+    identity = None if legacy else slot.id
+    return mender.mend(name, arguments, finish, steps=steps, before_error=before_error, id=identity)
 
 
 def calls_in(delta: Json) -> bool:
@@ -73,11 +76,11 @@ def _fragment(entry: Json) -> Fragment:
 _KNOWN = frozenset({"index", "id", "type", "function"})
 
 
-def written_call(identity: str, slot: Slot, outcome: Outcome) -> Json:
+def written_call(slot: Slot, outcome: Outcome) -> Json:
     function: Json = {"arguments": outcome.arguments}
     if outcome.name:
         function = {"name": outcome.name, **function}
-    return {"id": identity, "type": "function", "function": function, **slot.extra}
+    return {"id": outcome.id, "type": "function", "function": function, **slot.extra}
 
 
 def says_something(delta: Json) -> bool:

@@ -272,7 +272,10 @@ class Choice:
             if slot.found and any(same_call(slot, outcome) for outcome in told):
                 continue
             ending = Finish.COMPLETE if slot.found else finish
-            outcome = mend_slot(slot, self._question.tools, self._mender, ending, before_error=before_error)
+            legacy = self._speaks_legacy
+            outcome = mend_slot(
+                slot, self._question.tools, self._mender, ending, before_error=before_error, legacy=legacy
+            )
             told.append(outcome)
             if outcome.status == "refused" and refused is not None:
                 refused.append(outcome)
@@ -288,8 +291,7 @@ class Choice:
     def _call(self, slot: Slot, outcome: Outcome) -> Json:
         if self._speaks_legacy:
             return {"function_call": {"name": outcome.name, "arguments": outcome.arguments}}
-        written = written_call(self._mender.ids.unique(slot.id), slot, outcome)
-        return {"tool_calls": [{"index": self._sent, **written}]}
+        return {"tool_calls": [{"index": self._sent, **written_call(slot, outcome)}]}
 
     @property
     def _speaks_legacy(self) -> bool:

@@ -206,6 +206,7 @@ class Messages:
         self._begin(draft)
         delta = said.get("delta")
         reason = delta.get("stop_reason") if isinstance(delta, dict) else None
+        reason = reason if isinstance(reason, str) else None
         usage = said.get("usage")
         if isinstance(usage, dict):
             self._count(usage)

@@ -15,6 +15,9 @@ def mend_body(body: bytes, mender: Mender) -> bytes:
     answer = payload.read_strict(body)
     if not isinstance(answer, dict) or not isinstance(answer.get("content"), list) or answer.get("error"):
         return body
+    if answer.get("type") != "message" and "stop_reason" not in answer:
+        # Other protocols have messages with content too.
+        return body
     changes = _mended(answer, mender)
     if not changes:
         return body
@@ -66,16 +69,16 @@ def _mend_block(block: Json, mender: Mender, reason: Any, *, last: bool) -> tupl
     if call.empty and given is None:
         return None, ""
     steps = ("input as a string",) if isinstance(given, str) else ()
-    identity, outcome = mend_call(call, mender, Finish.of(reason if isinstance(reason, str) else None), steps=steps)
+    outcome = mend_call(call, mender, Finish.of(reason if isinstance(reason, str) else None), steps=steps)
     if outcome.dropped:
         return None, outcome.note
     value = payload.read_strict(outcome.arguments)
     if not isinstance(value, dict):
         value = given
-    same = identity == block.get("id") and outcome.name == block.get("name")
+    same = outcome.id == block.get("id") and outcome.name == block.get("name")
     if same and "input" in block and value == given and payload.write(value) == payload.write(given):
         return block, ""
-    return named_block(block, identity, outcome.name, value), ""
+    return named_block(block, outcome.id, outcome.name, value), ""
 
 
 def _text(value: object) -> str:

@@ -72,20 +72,20 @@ def strict_object(text: str) -> Json | None:
 
 def mend_call(
     call: Call, mender: Mender, finish: Finish, *, steps: tuple[str, ...] = (), before_error: bool = False
-) -> tuple[str, Outcome]:
-    """The id and the outcome of a gathered call."""
+) -> Outcome:
+    """What becomes of a gathered call."""
     arguments, more = full_input(call, finish)
     steps += more
-    wanted = call.id
-    identity = mender.ids.legal(wanted)
-    if identity != wanted:
+    if not mender.ids.keeps(call.id):
         steps = (*steps, "new id")
     cut = (before_error and not call.closed) or (finish is Finish.CUT and not call.followed and not before_error)
     if cut and not arguments.strip():
         # Not one character of its input arrived: that is no call without arguments, it is half a call.
         reason = "the answer was cut off before the arguments"
-        return identity, mender.refuse(call.name, arguments, reason, steps=steps, before_error=before_error)
-    return identity, mender.mend(call.name, arguments, finish, steps=steps, before_error=before_error)
+        return mender.refuse(
+            call.name, arguments, reason, steps=steps, before_error=before_error, id=call.id, legal=True
+        )
+    return mender.mend(call.name, arguments, finish, steps=steps, before_error=before_error, id=call.id, legal=True)
 
 
 def full_input(call: Call, finish: Finish) -> tuple[str, tuple[str, ...]]:

@@ -43,19 +43,21 @@ class TextShape:
 
     def covers(self, block: bytes) -> bool:
         """Is every event of the block of this shape? A JSON text has no raw line feed, so the next one ends it."""
-        size = self._size
         if not block.startswith(self._before):
             return False
-        at, last = 0, len(block) - self._tail
+        # From here on `at` is where the text of an event begins.
+        at = size = self._size
+        lead, tail = self._lead, self._tail
+        last = len(block) - tail
         while True:
-            end = block.find(b"\n", at + size)
-            if end - self._lead < at + size:
+            end = block.find(b"\n", at)
+            if end - lead < at:
                 return False
             if end == last:
                 return block.endswith(self._after)
-            if not block.startswith(self._joint, end - self._lead):
+            if not block.startswith(self._joint, end - lead):
                 return False
-            at = end + self._tail
+            at = end + tail + size
 
 
 class FragmentShape:

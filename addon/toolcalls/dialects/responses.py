@@ -14,7 +14,7 @@ from ..mend.call import Mender
 from ..policy import Policy
 from ..request import Question
 from ..wire import sse
-from ..wire.events import LINES_ALONE, PASS, Answer, Event, Reply
+from ..wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from . import payload
 from .responses_body import mend_body
 from .responses_end import TERMINAL, Ending
@@ -26,6 +26,7 @@ from .responses_text import Speech, Steady, is_text
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
 _INPUT = "response.custom_tool_call_input"
+_BLANK_LINES = (b"\n\n", b"\r\n", b"\r")
 _FRAGMENT = f"{_ARGUMENTS}.delta"
 
 
@@ -62,10 +63,16 @@ class Responses:
         self.engaged = False
         """Never: `plain` itself knows when a block has to be read, held calls or not."""
 
+    def gathers(self, block: bytes) -> Hold | None:
+        """Under which key the stream holds a block of nothing but fragments of one call; None to have it read."""
+        return self._held.gathers(block)
+
     def read(self, event: Event) -> Answer:
-        if self._over or self._speech.passes_unread(event.raw):
+        if self._over:
             return PASS
         data = event.data or ""
+        if not event.raw.endswith(_BLANK_LINES):
+            return self._read_tail(event, data)
         if event.type == _FRAGMENT and (hold := self._held.gathers(event.raw)) is not None:
             return hold
         if event.type in _ECHOES and self._passes_unread(event, data):
@@ -98,9 +105,25 @@ class Responses:
             return False
         return self._writer.passes(number_in(event.raw))
 
+    def _read_tail(self, event: Event, data: str) -> Answer:
+        """The last event of a stream that ends without a blank line: whole, or broken off in the middle."""
+        raw = sse.write(data.replace("\n", " "), event.type)
+        came = read_came(raw, event.type, data)
+        if came is not None:
+            answer = self._answer(came)
+            return Reply((raw,)) if answer is PASS and self._started else answer
+        if data.strip() == "[DONE]":
+            return self._read_odd(event, data)
+        # Half an event is no event: behind it comes our own end.
+        return Reply() if self._started else PASS
+
     def _read_odd(self, event: Event, data: str) -> Answer:
         """What is no JSON object."""
-        if data.strip() == "[DONE]":
+        text = data.strip()
+        if not text or text.startswith(":"):
+            # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
+            return Reply((f":{text.removeprefix(':')}\n\n".encode(),))
+        if text == "[DONE]":
             if not self._started:
                 return PASS
             self._over = True
@@ -113,9 +136,9 @@ class Responses:
         mended = payload.read_broken(data)
         if mended is None:
             return PASS
-        text = payload.write(mended)
-        rewritten = sse.write(text, event.type)
-        answer = self._answer(Came(rewritten, event.type, text, mended))
+        written = payload.write(mended)
+        rewritten = sse.write(written, event.type)
+        answer = self._answer(Came(rewritten, event.type, written, mended))
         return Reply((rewritten,)) if answer is PASS else answer
 
     def _answer(self, came: Came) -> Answer:

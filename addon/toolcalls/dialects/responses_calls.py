@@ -87,6 +87,13 @@ class Call(Item):
         said = [self.ended.item if self.ended else None, self.told, self.added.item if self.added else None]
         return [body for body in said if body]
 
+    @property
+    def said_all(self) -> bool:
+        """Did the upstream end the call itself, so that no arguments means none?"""
+        ended = self.ended is not None and self.ended.item.get("status") != "incomplete"
+        told = self.told is not None and self.told.get("status") == "completed"
+        return ended or told or (self.stated is not None and self.ended is None)
+
     def wanted_id(self) -> str:
         """The call id that came; the id of the item where there is none."""
         for body in self.bodies:

@@ -241,7 +241,7 @@ class Held:
             if outcome is not None and outcome.note:
                 self.notes.append((call.index, outcome.note))
             return []
-        call.call_id = self._mender.ids.unique(call.wanted_id())
+        call.call_id = outcome.id
         text = outcome.arguments
         item = finished_item(call, form, outcome.name, text, cut=finish is Finish.CUT)
         call.type = form.type
@@ -262,21 +262,25 @@ class Held:
         text, steps = call.settle()
         if not self._streamed:
             steps = ()
-        name, namespace = call.wanted_name(), call.wanted_namespace()
+        name, namespace, identity = call.wanted_name(), call.wanted_namespace(), call.wanted_id()
         if not name and not text:
             return None, FUNCTION
+        if finish is not Finish.COMPLETE and not text.strip() and not call.said_all:
+            reason = "the answer was cut off before the arguments"
+            outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error, id=identity)
+            return outcome, FUNCTION
         if self._freeform(call):
             raw = freeform_input(text, finish)
             if raw is None and not whole(text):
                 reason = "the input of the freeform tool was cut off or has no one reading"
-                outcome = self._mender.refuse(
-                    name, text, reason, namespace=namespace, steps=steps, before_error=before_error
-                )
+                outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error, id=identity)
                 return outcome, FUNCTION
             if raw is not None:
                 steps += (RETYPED,)
-                return self._mender.mend(name, raw, finish, namespace=namespace, steps=steps), CUSTOM
-        outcome = self._mender.mend(name, text, finish, namespace=namespace, steps=steps, before_error=before_error)
+                return self._mender.mend(name, raw, finish, namespace=namespace, steps=steps, id=identity), CUSTOM
+        outcome = self._mender.mend(
+            name, text, finish, namespace=namespace, steps=steps, before_error=before_error, id=identity
+        )
         call.namespace = outcome.namespace or ""
         return outcome, FUNCTION
 

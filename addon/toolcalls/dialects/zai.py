@@ -289,7 +289,7 @@ class Zai:
                 reason = "the answer was cut off before the call was complete"
                 self._mender.refuse(call.name, call.arguments, reason, before_error=True)
                 continue
-            outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call))
+            outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call), id=call.id)
             if outcome.dropped:
                 notes.append(outcome.note)
             else:
@@ -305,7 +305,7 @@ class Zai:
     def _written(self, call: Candidate, outcome: Outcome) -> Json:
         return {
             "index": self._sent,
-            "id": self._mender.ids.unique(call.id),
+            "id": outcome.id,
             "type": "function",
             "function": {"name": outcome.name, "arguments": outcome.arguments},
         }

@@ -49,15 +49,20 @@ class Mender:
         namespace: str | None = None,
         steps: tuple[str, ...] = (),
         before_error: bool = False,
+        id: str | None = None,
+        legal: bool = False,
     ) -> Outcome:
-        """Mend one call. `steps` are repairs that the dialect made; unfinished calls before an error are dropped."""
+        """Mend one call. `steps` are repairs that the dialect made; unfinished calls before an error are dropped.
+
+        `id` is the one that the upstream gave, if calls have ids here; the outcome has that of the client,
+        where `legal` in the alphabet of Messages.
+        """
         started = perf_counter()
         outcome = self._mend(name, arguments, finish, namespace, steps)
         self.seconds.append(perf_counter() - started)
         if before_error and outcome.status == "refused":
             outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
-        self._report(outcome)
-        return outcome
+        return self._tell(outcome, id, legal)
 
     def refuse(
         self,
@@ -68,6 +73,8 @@ class Mender:
         namespace: str | None = None,
         steps: tuple[str, ...] = (),
         before_error: bool = False,
+        id: str | None = None,
+        legal: bool = False,
     ) -> Outcome:
         """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
         came = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
@@ -75,8 +82,20 @@ class Mender:
             outcome = replace(came, arguments="", dropped=True)
         else:
             outcome = self._refuse(came, self._tools.get(name, namespace), reason)
+        return self._tell(outcome, id, legal)
+
+    def _tell(self, outcome: Outcome, wanted: str | None, legal: bool) -> Outcome:
+        """Give the call its id and report what became of it."""
+        if wanted is not None and not outcome.dropped:
+            outcome = replace(outcome, id=self._identify(outcome, wanted, legal))
         self._report(outcome)
         return outcome
+
+    def _identify(self, outcome: Outcome, wanted: str, legal: bool) -> str:
+        if outcome.status == "refused" and self._policy.request:
+            # The next request brings it back with the result, and there the reason is told.
+            return self.ids.fresh(wanted, "toolu" if legal else "call", outcome.reason)
+        return self.ids.legal(wanted) if legal else self.ids.unique(wanted)
 
     def mend_rest(
         self,
@@ -87,20 +106,22 @@ class Mender:
         *,
         steps: tuple[str, ...] = (),
         before_error: bool = False,
+        spoiler: str = "",
     ) -> Outcome:
         """Mend a call of which the client already has a strict prefix: what it gets only continues that prefix.
 
         Name and shape are as they came. `arguments` of the outcome is all that the client will have: where
-        it is refused, text that is no valid JSON, so that nobody runs it.
+        it is refused, text that is no valid JSON, so that nobody runs it. `spoiler` ends such a text where
+        clients run even a prefix.
         """
         started = perf_counter()
         came = Outcome("valid", name, arguments, name, arguments, steps)
-        outcome = self._mend_rest(came, sent, finish, before_error)
+        outcome = self._mend_rest(came, sent, finish, before_error, spoiler)
         self.seconds.append(perf_counter() - started)
         self._report(outcome)
         return outcome
 
-    def _mend_rest(self, came: Outcome, sent: str, finish: Finish, before_error: bool) -> Outcome:
+    def _mend_rest(self, came: Outcome, sent: str, finish: Finish, before_error: bool, spoiler: str) -> Outcome:
         arguments = came.received_arguments
         if not self._policy.arguments or not self._policy.touches(came.name):
             return replace(came, status="repaired") if came.steps else came
@@ -118,8 +139,8 @@ class Mender:
         if self._policy.fallback == "original":
             return refused
         # Nothing at all would be read as `{}`, and a whole object as the call.
-        kept = sent if sent.strip() and not sent.rstrip().endswith("}") else sent + "{"
-        return replace(refused, arguments=kept)
+        open_prefix = sent.strip() and not sent.rstrip().endswith("}")
+        return replace(refused, arguments=sent + (spoiler or ("" if open_prefix else "{")))
 
     def _mend(
         self, name: str, arguments: str, finish: Finish, namespace: str | None, steps: tuple[str, ...]

@@ -13,7 +13,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,7 +57,7 @@ class Exchange:
     content_type: str
     encoding: str
     id: str
-    seed: str
+    seed: Callable[[], str]
     started: float
     options: dict[str, str]
     request: bytes
@@ -68,6 +68,10 @@ class Exchange:
     """The connection broke before the answer was over: what was held never reached the client."""
     over: bool = False
     """Nothing more comes."""
+    request_after: bytes | None = None
+    """What went up instead of the request, where that was changed."""
+    refusals: dict[str, str] = field(default_factory=dict)
+    """Earlier refusals that the change told of, by id."""
 
     @property
     def size(self) -> int:
@@ -207,6 +211,7 @@ def _files(exchange: Exchange, bodies: _Bodies) -> dict[str, bytes]:
     """Name and content, in the order in which they are written."""
     return {
         "request.json": exchange.request[:MAX_KEPT],
+        **({store.REQUEST_AFTER: exchange.request_after} if exchange.request_after is not None else {}),
         f"before{bodies.suffix}": bodies.before,
         f"after{bodies.suffix}": bodies.after,
         "calls.json": store.pretty(store.calls_json(exchange.outcomes[:])),
@@ -261,7 +266,7 @@ def _chunks(pieces: list[bytes], times: list[float]) -> list[dict[str, float]]:
 def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
     changed = {name: text for name, text in exchange.options.items() if text != BY_NAME[name].default}
     changed.pop("toolfix_record", None)
-    return {
+    flow: dict[str, Any] = {
         "protocol": exchange.protocol,
         "method": exchange.method,
         "host": exchange.host,
@@ -269,9 +274,12 @@ def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
         "status": exchange.status,
         "content_type": exchange.content_type,
         "started": datetime.fromtimestamp(exchange.started, UTC).isoformat(),
-        "seed": exchange.seed,
+        "seed": exchange.seed(),
         "policy": changed,
         "versions": {"toolfix": __version__, "python": platform.python_version()},
         "complete": over and exchange.whole,
         "broken": exchange.broken,
     }
+    if exchange.refusals:
+        flow["refusals"] = exchange.refusals
+    return flow

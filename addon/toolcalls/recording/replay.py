@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..dialects.responses_ws import ResponsesSocket
 from ..engine import Answer
+from ..history import Refusals, mend_request
 from ..policy import Policy, make_policy, read_options
 from ..request import decode, read_question
 from . import difference, frames, store
@@ -23,6 +24,7 @@ class Replayed:
     after: bytes
     calls: list[dict[str, Any]]
     failure: Exception | None
+    request_after: bytes | None = None
 
     @property
     def drift(self) -> list[str]:
@@ -35,6 +37,9 @@ class Replayed:
             lines.append(f"there is no after{recording.suffix}: write it with --update")
         elif recording.after is not None and not self._same_after(recording.after):
             lines += difference.of_bodies(recording.after, self.masked_after, f"after{recording.suffix}")
+        if not self._same_request():
+            pair = (body or recording.request for body in (recording.request_after, self.request_after))
+            lines += difference.of_bodies(next(pair), redact_bytes(next(pair)), store.REQUEST_AFTER)
         if recording.calls is not None and not self._same_calls(recording.calls):
             lines += difference.of_calls(recording.calls, self.calls)
         return lines
@@ -51,6 +56,12 @@ class Replayed:
         if not self.recording.complete:
             return recorded.startswith(today) or today.startswith(recorded)
         return recorded in (today, self.after)
+
+    def _same_request(self) -> bool:
+        recorded, today = self.recording.request_after, self.request_after
+        if recorded is None or today is None:
+            return recorded is today or not self.recording.own
+        return recorded in (today, redact_bytes(today))
 
     def _same_calls(self, expected: Sequence[dict[str, Any]]) -> bool:
         calls = self.calls if self.recording.complete else self.calls[: len(expected)]
@@ -79,39 +90,55 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
     """Run the recorded upstream bytes through the engine, in their original chunks or in those given."""
     texts = {str(name): str(text) for name, text in recording.flow.get("policy", {}).items()}
     policy = make_policy(read_options(texts))
+    refusals = Refusals()
+    for identity, reason in recording.refusals.items():
+        refusals.add(identity, reason)
     if recording.suffix == ".jsonl":
-        return _replay_socket(recording, policy)
-    question = read_question(decode(recording.request))
+        return _replay_socket(recording, policy, refusals)
+    request = decode(recording.request)
+    question = read_question(request)
+    changed = mend_request(recording.protocol, recording.request, request, policy, refusals)
     answer = Answer(recording.protocol, question, policy, seed=recording.seed)
     out = [sent for piece in (recording.pieces() if pieces is None else pieces) for sent in answer.feed(piece)]
     if recording.complete and not recording.flow.get("broken"):
         out += answer.close()
-    return Replayed(recording, b"".join(out), store.calls_json(answer.outcomes), answer.failure)
+    calls = store.calls_json(answer.outcomes)
+    return Replayed(recording, b"".join(out), calls, answer.failure, changed.body if changed else None)
 
 
-def _replay_socket(recording: Recording, policy: Policy) -> Replayed:
-    """The messages of both sides in their order; what we hold back or write is only ever the server's."""
-    socket = ResponsesSocket(policy)
+def _replay_socket(recording: Recording, policy: Policy, refusals: Refusals) -> Replayed:
+    """The messages of both sides in their order."""
+    socket = ResponsesSocket(policy, refusals)
     out: list[Frame] = []
     for frame in store.read_frames(recording):
-        if frame.from_client or not isinstance(frame.content, str):
-            if isinstance(frame.content, str):
-                socket.client_message(frame.content)
+        if not isinstance(frame.content, str):
             out.append(frame)
+        elif frame.from_client:
+            out.append(Frame(True, socket.client_message(frame.content), frame.when))
         else:
             out += [Frame(False, text, frame.when) for text in socket.server_message(frame.content)]
     return Replayed(recording, frames.lines(out, 0.0), store.calls_json(socket.outcomes), socket.failure)
 
 
-def update(replayed: Replayed) -> bool:
-    """Write what the client gets today. The hand-written expectation is never touched."""
+def update(replayed: Replayed) -> list[str]:
+    """Write what the client and the upstream get today; gives the files. The hand-written calls.json stays."""
     recording = replayed.recording
     # What a proxy recorded is masked, and stays so. A scenario written by hand is as its author wants it.
-    after = replayed.masked_after if "versions" in recording.flow else replayed.after
-    if recording.after == after:
-        return False
-    store.replace_file(recording.directory / f"after{recording.suffix}", after)
-    return True
+    masked: Callable[[bytes], bytes] = redact_bytes if "versions" in recording.flow else bytes
+    written = []
+    for name, old, today in (
+        (f"after{recording.suffix}", recording.after, replayed.after),
+        (store.REQUEST_AFTER, recording.request_after, replayed.request_after),
+    ):
+        new = masked(today) if today is not None else None
+        if old == new:
+            continue
+        written.append(name)
+        if new is None:
+            (recording.directory / name).unlink()
+        else:
+            store.replace_file(recording.directory / name, new)
+    return written
 
 
 def summary(calls: Sequence[dict[str, Any]]) -> str:

@@ -17,6 +17,8 @@ from .frames import Frame
 SUFFIXES = (".sse", ".json", ".jsonl")
 """Of the bodies: an event stream, one document, the messages of a WebSocket."""
 
+REQUEST_AFTER = "request-after.json"
+
 
 class NoRecording(Exception):
     """The directory holds no recording that can be read; the message says why."""
@@ -31,6 +33,8 @@ class Recording:
     after: bytes | None
     calls: list[dict[str, Any]] | None
     suffix: str = ".sse"
+    request_after: bytes | None = None
+    """What went up instead of the request; None where it went on as it came."""
 
     @property
     def name(self) -> str:
@@ -54,6 +58,18 @@ class Recording:
     def complete(self) -> bool:
         """False where a limit, or the end of the proxy, cut the recording off."""
         return self.flow.get("complete") is not False
+
+    @property
+    def refusals(self) -> dict[str, str]:
+        """What was remembered of earlier refusals, as far as it concerned this request."""
+        known = self.flow.get("refusals")
+        return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The mitmproxy options that it was recorded with, as `name=text`."""
+        policy = self.flow.get("policy")
+        return tuple(f"{name}={text}" for name, text in policy.items()) if isinstance(policy, dict) else ()
 
     @property
     def offsets(self) -> list[int]:
@@ -94,6 +110,7 @@ def load(directory: Path) -> Recording:
         request = directory / "request.json"
         after = directory / f"after{suffix}"
         calls = directory / "calls.json"
+        request_after = directory / REQUEST_AFTER
         return Recording(
             directory,
             flow,
@@ -102,6 +119,7 @@ def load(directory: Path) -> Recording:
             after.read_bytes() if after.is_file() else None,
             json.loads(calls.read_bytes()) if calls.is_file() else None,
             suffix,
+            request_after.read_bytes() if request_after.is_file() else None,
         )
     except (OSError, ValueError) as error:
         raise NoRecording(f"{directory} cannot be read ({error}): record it again.") from error

@@ -1,0 +1,52 @@
+"""The history of a Chat request: `messages[].tool_calls`, the older `function_call`, messages of role `tool`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .edits import Path
+from .revision import Call, Result, Revision
+
+Json = dict[str, Any]
+
+
+def mend(request: Json, revision: Revision, at: Path = ()) -> None:
+    messages = request.get("messages")
+    if not isinstance(messages, list):
+        return
+    at = (*at, "messages")
+    results: list[Result] = []
+    for number, message in enumerate(messages):
+        if not isinstance(message, dict):
+            continue
+        if message.get("role") == "tool":
+            identity = message.get("tool_call_id")
+            if isinstance(identity, str):
+                results.append(Result((*at, number), identity, "tool_call_id", message, "content"))
+            continue
+        if results:
+            revision.take_results(results)
+            results = []
+        calls = message.get("tool_calls")
+        if isinstance(calls, list) and calls:
+            _mend_calls(calls, revision, (*at, number, "tool_calls"))
+        old = message.get("function_call")
+        if isinstance(old, dict):
+            revision.take_arguments((*at, number, "function_call"), old, "arguments", old.get("name"))
+    if results:
+        revision.take_results(results)
+
+
+def _mend_calls(entries: list[Any], revision: Revision, at: Path) -> None:
+    batch: list[Call] = []
+    for number, entry in enumerate(entries):
+        if isinstance(entry, dict):
+            identity = entry.get("id")
+            function = entry.get("function")
+            said = function if isinstance(function, dict) else entry
+            batch.append(Call((*at, number), identity if isinstance(identity, str) else "", entry, said))
+    for call in revision.take_calls(batch, "id"):
+        function = call.entry.get("function")
+        if isinstance(function, dict):
+            revision.note_call(call.id, function.get("name"), function.get("arguments"))
+            revision.take_arguments((*call.at, "function"), function, "arguments", function.get("name"))

@@ -1,0 +1,175 @@
+"""Changes of a JSON text that leave every other byte as it was.
+
+A change is named by its path in the decoded value and made in the text itself: values on the way are stepped
+over by the C scanner, so that numbers, escapes, order and white space of what is not changed survive.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..mend.strict import read, write
+
+Path = tuple[str | int, ...]
+Rewrite = Callable[[str], str]
+"""From the text of a value to its new text."""
+
+_scan_value: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
+_scan_key: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
+_space = re.compile(r"[ \t\n\r]*")
+
+
+class _Removed:
+    pass
+
+
+_REMOVED: Final = _Removed()
+
+
+class _Branch:
+    __slots__ = ("added", "below")
+
+    def __init__(self) -> None:
+        self.below: dict[str | int, _Branch | _Removed | str | Rewrite] = {}
+        self.added: dict[str, str] = {}
+
+
+class _RepeatedKey(Exception):
+    """An object has the key twice; readers take the last, which is known only at its end."""
+
+
+class Edits:
+    """The changes of one text. All texts that are given are JSON."""
+
+    __slots__ = ("_root",)
+
+    def __init__(self) -> None:
+        self._root = _Branch()
+
+    def __bool__(self) -> bool:
+        return bool(self._root.below or self._root.added)
+
+    def replace(self, path: Path, text: str) -> None:
+        self._branch(path[:-1]).below[path[-1]] = text
+
+    def rewrite(self, path: Path, rewrite: Rewrite) -> None:
+        self._branch(path[:-1]).below[path[-1]] = rewrite
+
+    def remove(self, path: Path) -> None:
+        """Take an item out of a list; other paths keep the numbers that items had before."""
+        self._branch(path[:-1]).below[path[-1]] = _REMOVED
+
+    def add(self, path: Path, key: str, text: str) -> None:
+        """Give an object a key that it does not have."""
+        self._branch(path).added[key] = text
+
+    def _branch(self, path: Path) -> _Branch:
+        branch = self._root
+        for step in path:
+            below = branch.below.get(step)
+            if not isinstance(below, _Branch):
+                below = branch.below[step] = _Branch()
+            branch = below
+        return branch
+
+    def applied_to(self, body: bytes) -> bytes:
+        """The body with all changes, in the encoding that it had."""
+        encoding = json.detect_encoding(body)
+        text = body.decode(encoding, "surrogatepass")
+        try:
+            changed = _Splice(text).run(self._root)
+        except _RepeatedKey:
+            changed = _Splice(write(read(text))).run(self._root)
+        return changed.encode(encoding, "surrogatepass")
+
+
+class _Splice:
+    """One walk over the text. `_done` is where the part begins that is not yet copied or replaced."""
+
+    __slots__ = ("_done", "_out", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._out: list[str] = []
+        self._done = 0
+
+    def run(self, root: _Branch) -> str:
+        self._value(root, self._skip_space(0))
+        self._copy_to(len(self._text))
+        return "".join(self._out)
+
+    def _copy_to(self, at: int) -> None:
+        self._out.append(self._text[self._done : at])
+        self._done = at
+
+    def _skip_space(self, at: int) -> int:
+        return _space.match(self._text, at).end()  # type: ignore[union-attr]
+
+    def _value(self, change: _Branch | _Removed | str | Rewrite | None, at: int) -> int:
+        """Step over the value at `at`, changed or not; gives where it ends."""
+        if isinstance(change, _Branch):
+            opener = self._text[at]
+            if opener == "{":
+                return self._object(change, at)
+            if opener == "[":
+                return self._list(change, at)
+        end = _scan_value(self._text, at)[1]
+        if change is None or isinstance(change, _Branch | _Removed):
+            return end
+        self._copy_to(at)
+        self._out.append(change if isinstance(change, str) else change(self._text[at:end]))
+        self._done = end
+        return end
+
+    def _object(self, branch: _Branch, at: int) -> int:
+        text = self._text
+        met: set[str] = set()
+        at = self._skip_space(at + 1)
+        empty = text[at] == "}"
+        while text[at] != "}":
+            key, at = _scan_key(text, at + 1, False)
+            at = self._skip_space(self._skip_space(at) + 1)
+            change = branch.below.get(key)
+            if change is not None:
+                if key in met:
+                    raise _RepeatedKey
+                met.add(key)
+            at = self._next(self._value(change, at))
+        if branch.added:
+            self._copy_to(at)
+            added = ",".join(f"{write(key)}:{new}" for key, new in branch.added.items())
+            self._out.append(added if empty else f",{added}")
+        return at + 1
+
+    def _list(self, branch: _Branch, at: int) -> int:
+        text = self._text
+        removing = any(change is _REMOVED for change in branch.below.values())
+        at = self._skip_space(at + 1)
+        if removing:
+            self._copy_to(at)
+        kept = number = 0
+        while text[at] != "]":
+            change = branch.below.get(number)
+            if change is _REMOVED:
+                at = self._value(None, at)
+            else:
+                if removing:
+                    self._done = at
+                    self._out.append("," if kept else "")
+                at = self._value(change, at)
+                if removing:
+                    self._copy_to(at)
+                kept += 1
+            number += 1
+            at = self._next(at)
+        if removing:
+            self._done = at
+        return at + 1
+
+    def _next(self, at: int) -> int:
+        """From the end of a value to the next one or to the closing bracket."""
+        at = self._skip_space(at)
+        return self._skip_space(at + 1) if self._text[at] == "," else at

@@ -1,0 +1,44 @@
+"""The history of a Messages request: `tool_use` and `tool_result` blocks in `messages[].content`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .edits import Path
+from .revision import Call, Result, Revision
+
+Json = dict[str, Any]
+
+
+def mend(request: Json, revision: Revision, at: Path = ()) -> None:
+    messages = request.get("messages")
+    if not isinstance(messages, list):
+        return
+    for number, message in enumerate(messages):
+        blocks = message.get("content") if isinstance(message, dict) else None
+        if isinstance(blocks, list):
+            _mend_blocks(blocks, revision, (*at, "messages", number, "content"))
+
+
+def _mend_blocks(blocks: list[Any], revision: Revision, at: Path) -> None:
+    calls: list[Call] = []
+    results: list[Result] = []
+    for number, block in enumerate(blocks):
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind == "tool_use":
+            identity = _text(block.get("id"))
+            calls.append(Call((*at, number), identity, block, (block.get("name"), block.get("input"))))
+        elif kind == "tool_result":
+            identity = _text(block.get("tool_use_id"))
+            failed = block.get("is_error") is True
+            results.append(Result((*at, number), identity, "tool_use_id", block, "content", failed=failed))
+    for call in revision.take_calls(calls, "id") if calls else ():
+        block = call.entry
+        revision.note_call(call.id, block.get("name"), block.get("input"))
+        revision.take_object(call.at, block, "input", block.get("name"))
+    if results:
+        revision.take_results(results)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

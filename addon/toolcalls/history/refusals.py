@@ -1,0 +1,46 @@
+"""Which calls were refused, and why, until the client brings their results."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from ..calls import Outcome
+
+MAX_REMEMBERED = 4096
+MAX_LENGTH = 400
+"""Most characters of a reason: it may quote a name that the upstream made up."""
+
+
+class Refusals:
+    """Reasons by the id that the client knows. Bounded; the one that was not asked for longest is forgotten.
+
+    Only ids that were made for a refusal are kept here (`Ids.fresh`): they differ between users and conversations
+    even where the upstream's own (`functions.x:0`) do not.
+    """
+
+    __slots__ = ("_reasons",)
+
+    def __init__(self) -> None:
+        self._reasons: OrderedDict[str, str] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._reasons)
+
+    def __contains__(self, identity: object) -> bool:
+        return identity in self._reasons
+
+    def remember(self, outcome: Outcome) -> None:
+        if outcome.status == "refused" and outcome.id and outcome.reason:
+            self.add(outcome.id, outcome.reason)
+
+    def add(self, identity: str, reason: str) -> None:
+        self._reasons[identity] = reason[:MAX_LENGTH]
+        self._reasons.move_to_end(identity)
+        if len(self._reasons) > MAX_REMEMBERED:
+            self._reasons.popitem(last=False)
+
+    def reason(self, identity: str) -> str | None:
+        """Why that call was refused; None when it was not, or when it is forgotten."""
+        if identity in self._reasons:
+            self._reasons.move_to_end(identity)
+        return self._reasons.get(identity)

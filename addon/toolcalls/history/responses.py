@@ -1,0 +1,55 @@
+"""The history of a Responses request: the items of `input`, over HTTP and as frames of a WebSocket.
+
+Free text is never looked at: a `custom_tool_call` has no JSON, only its id is ours to give back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .edits import Path
+from .revision import Call, Result, Revision
+
+Json = dict[str, Any]
+
+_FUNCTION = "function_call"
+_OUTPUT = "_output"
+
+
+def mend(request: Json, revision: Revision, at: Path = ()) -> None:
+    items = request.get("input")
+    if not isinstance(items, list):
+        return
+    at = (*at, "input")
+    calls: list[Call] = []
+    results: list[Result] = []
+    for number, item in enumerate(items):
+        kind = item.get("type") if isinstance(item, dict) else None
+        identity = item.get("call_id") if isinstance(item, dict) else None
+        if not isinstance(kind, str) or (not isinstance(identity, str) and kind != _FUNCTION):
+            if kind != "reasoning":
+                _settle(calls, results, revision)
+            continue
+        place = (*at, number)
+        known = identity if isinstance(identity, str) else ""
+        if kind.endswith(_OUTPUT):
+            results.append(Result(place, known, "call_id", item, "output", "input_text"))
+            continue
+        if results:
+            _settle(calls, results, revision)
+        said = {key: value for key, value in item.items() if key not in ("id", "status")}
+        calls.append(Call(place, known, item, said))
+    _settle(calls, results, revision)
+
+
+def _settle(calls: list[Call], results: list[Result], revision: Revision) -> None:
+    """The end of a turn: its calls, then the results that answer them."""
+    for call in revision.take_calls(calls, "call_id") if calls else ():
+        item = call.entry
+        if item.get("type") == _FUNCTION:
+            revision.note_call(call.id, item.get("name"), item.get("arguments"))
+            revision.take_arguments(call.at, item, "arguments", item.get("name"))
+    if results:
+        revision.take_results(results)
+    calls.clear()
+    results.clear()

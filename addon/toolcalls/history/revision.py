@@ -1,0 +1,234 @@
+"""What is changed in one request, whatever its protocol: ids, arguments, results.
+
+A protocol says where calls and results stand; here it is decided what becomes of them. Calls come in batches
+(those of one assistant turn), because an id must tell the calls of a batch apart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ids import restore
+from ..mend.strict import write
+from ..policy import Policy
+from ..tools import Tools
+from . import arguments, guidance
+from .edits import Edits, Path
+from .refusals import Refusals
+
+Json = Mapping[str, Any]
+
+
+@dataclass(slots=True)  # not frozen: that costs three times as much, for each call of each history
+class Call:
+    """A call in the history: where it stands, its id, and what a repetition of it must say too."""
+
+    at: Path
+    id: str
+    entry: Json
+    said: object
+
+
+@dataclass(slots=True)
+class Result:
+    """The result of a call. `key` holds its content: a text, or a list of parts of which `part` is a text."""
+
+    at: Path
+    id: str
+    id_key: str
+    entry: Json
+    key: str
+    part: str = "text"
+    failed: bool = False
+    """The client itself says that the call failed."""
+
+
+@dataclass(slots=True)
+class Revision:
+    policy: Policy
+    refusals: Refusals
+    known: arguments.Known
+    tools: Tools | None = None
+    """The declared tools, where guidance asks for what was missing."""
+    edits: Edits = field(default_factory=Edits)
+    steps: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    """The refusals that were told in this request, by the id that the client knows."""
+    _given: dict[str, str] = field(default_factory=dict)
+    """What the upstream is told instead of an id of ours."""
+    _shared: set[str] = field(default_factory=set)
+    """Ids that several different calls of one batch have: their results are told apart by nothing but order."""
+    _missing: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def mends(self) -> bool:
+        return self.policy.request
+
+    @property
+    def guides(self) -> bool:
+        return self.policy.request and self.policy.retry_guidance
+
+    def count(self, step: str) -> None:
+        self.steps[step] = self.steps.get(step, 0) + 1
+
+    # Calls
+
+    def take_calls(self, calls: Sequence[Call], id_key: str) -> list[Call]:
+        """Give the calls of one batch their own ids back, drop those that only repeat; gives the others."""
+        if len(calls) > 1:
+            calls = self._without_repetitions(calls)
+            plain = {call.id for call in calls}
+        else:
+            plain = set()
+        for call in calls:
+            original = restore(call.id)
+            if original is None:
+                continue
+            if original in plain:
+                # The upstream gave one id to two calls of a turn: it accepts that from nobody.
+                self._given[call.id] = call.id
+                continue
+            plain.add(original)
+            self._given[call.id] = original
+            self._give_back((*call.at, id_key), original)
+        return list(calls)
+
+    def _without_repetitions(self, calls: Sequence[Call]) -> list[Call]:
+        kept: dict[str, Call] = {}
+        others: list[Call] = []
+        for call in calls:
+            first = kept.setdefault(call.id, call)
+            if first is call or not call.id:
+                others.append(call)
+            elif self.mends and _same(first.said, call.said):
+                self.edits.remove(call.at)
+                self.count("repeated call")
+            else:
+                self._shared.add(call.id)
+                others.append(call)
+        return others
+
+    def take_arguments(self, at: Path, entry: Json, key: str, name: object) -> None:
+        """Arguments that must be a string of JSON."""
+        value = entry.get(key)
+        if not self._touches(name):
+            return
+        if isinstance(value, str):
+            if self.known.is_object(value):
+                return
+            good = arguments.mended(value)
+            if good != value:
+                self.edits.replace((*at, key), write(good))
+                self.count("arguments")
+            return
+        self.count("arguments")
+        if key in entry:
+            self.edits.rewrite((*at, key), arguments.quoted)
+        else:
+            self.edits.add(at, key, write(arguments.NOTHING))
+
+    def take_object(self, at: Path, entry: Json, key: str, name: object) -> None:
+        """Arguments that must be an object."""
+        if isinstance(entry.get(key), dict) or not self._touches(name):
+            return
+        self.count("arguments")
+        if key in entry:
+            self.edits.rewrite((*at, key), arguments.one_object)
+        else:
+            self.edits.add(at, key, arguments.NOTHING)
+
+    def note_call(self, identity: object, name: object, given: object) -> None:
+        """For guidance: what a call lacks, by its id."""
+        if self.guides and isinstance(identity, str) and isinstance(name, str):
+            lacks = guidance.lacking(name, given, self.tools, self.policy)
+            if lacks:
+                self._missing[identity] = lacks
+            else:
+                self._missing.pop(identity, None)
+
+    def _touches(self, name: object) -> bool:
+        return self.mends and (not isinstance(name, str) or self.policy.touches(name))
+
+    # Results
+
+    def take_results(self, results: Sequence[Result]) -> None:
+        """The results that answer one batch."""
+        met: dict[str, Result] = {}
+        for result in results:
+            first = met.setdefault(result.id, result)
+            if first is not result and self.mends and result.id not in self._shared and _same_result(first, result):
+                self.edits.remove(_dispensable(first, result).at)
+                self.count("repeated result")
+                if _dispensable(first, result) is result:
+                    continue
+                met[result.id] = result
+            self._take_result(result)
+
+    def _take_result(self, result: Result) -> None:
+        original = self._given.get(result.id)
+        if original is None:
+            original = restore(result.id)
+        if original is not None and original != result.id:
+            self._give_back((*result.at, result.id_key), original)
+        if self.mends:
+            self._tell(result)
+
+    def _tell(self, result: Result) -> None:
+        reason = self.refusals.reason(result.id)
+        content = result.entry.get(result.key)
+        if reason is not None:
+            self.reasons[result.id] = reason
+        if self.guides:
+            reason = reason or self._missing.get(result.id)
+            if reason is None and not result.failed and not guidance.plainly_failed(content, result.part):
+                return
+            line = guidance.correct(reason)
+        elif reason is None or guidance.says(content, reason):
+            return
+        else:
+            line = guidance.refused(reason)
+        if guidance.says(content, line):
+            return
+        self.count("reason in a result")
+        place = (*result.at, result.key)
+        if isinstance(content, str):
+            self.edits.replace(place, write(f"{content}\n\n{line}" if content else line))
+        elif isinstance(content, list):
+            part = write({"type": result.part, "text": line})
+            self.edits.rewrite(place, lambda raw: _appended(raw, part))
+        elif result.key in result.entry:
+            self.edits.replace(place, write(line))
+        else:
+            self.edits.add(result.at, result.key, write(line))
+
+    def _give_back(self, place: Path, original: str) -> None:
+        self.edits.replace(place, write(original))
+        self.count("id")
+
+
+def _appended(raw: str, item: str) -> str:
+    """The text of a list with one more item."""
+    inside = raw.rstrip().removesuffix("]").rstrip()
+    return f"{inside}{item}]" if inside.endswith("[") else f"{inside},{item}]"
+
+
+def _same(one: object, other: object) -> bool:
+    """As JSON, so that true is not 1 and the order counts."""
+    return json.dumps(one) == json.dumps(other)
+
+
+def _same_result(one: Result, other: Result) -> bool:
+    return _same(_said(one.entry), _said(other.entry))
+
+
+def _said(entry: Json) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key not in ("cache_control", "id")}
+
+
+def _dispensable(first: Result, second: Result) -> Result:
+    """Of two equal results the later one, unless the client marked it as the end of what is to be cached."""
+    marked = second.entry.get("cache_control") is not None and first.entry.get("cache_control") is None
+    return first if marked else second

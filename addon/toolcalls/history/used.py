@@ -1,0 +1,55 @@
+"""The ids that stand in a history, as the client wrote them: a new call must not get one of them again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def used_ids(request: Json) -> frozenset[str]:
+    try:
+        found = frozenset(_as_expected(request))
+    except (AttributeError, KeyError, TypeError):
+        found = frozenset(_whatever_it_is(request))
+    return found - {""}
+
+
+def _as_expected(request: Json) -> list[str]:
+    """The quick way, for requests that are what they should be. Raises where one is not."""
+    messages = request.get("messages") or ()
+    ids = [call["id"] for message in messages if message.get("tool_calls") for call in message["tool_calls"]]
+    ids += [
+        block["id"]
+        for message in messages
+        if type(message.get("content")) is list
+        for block in message["content"]
+        if block["type"] == "tool_use"
+    ]
+    items = request.get("input")
+    if type(items) is list:
+        ids += [item["call_id"] for item in items if "call_id" in item]
+    "".join(ids)  # nothing but texts
+    return ids
+
+
+def _whatever_it_is(request: Json) -> Iterator[str]:
+    for message in _objects(request.get("messages")):
+        for call in _objects(message.get("tool_calls")):
+            yield _id(call.get("id"))
+        for block in _objects(message.get("content")):
+            if block.get("type") == "tool_use":
+                yield _id(block.get("id"))
+    for item in _objects(request.get("input")):
+        yield _id(item.get("call_id"))
+
+
+def _objects(values: object) -> Iterator[Json]:
+    for value in values if isinstance(values, list) else ():
+        if isinstance(value, dict):
+            yield value
+
+
+def _id(value: object) -> str:
+    return value if isinstance(value, str) else ""

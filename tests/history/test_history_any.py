@@ -1,0 +1,176 @@
+"""Any request at all: mending never raises, changes nothing that is sound, and changes nothing twice."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolcalls.history import Refusals, mend_frame, mend_request
+from toolcalls.history.edits import Edits
+from toolcalls.ids import Ids
+from toolcalls.policy import Policy
+from toolcalls.request import decode, read_question
+
+PROTOCOLS = ("chat", "messages", "responses")
+WORDS = [
+    "messages",
+    "input",
+    "tool_calls",
+    "function",
+    "arguments",
+    "id",
+    "tool_call_id",
+    "tool_use_id",
+    "call_id",
+    "content",
+    "output",
+    "name",
+    "role",
+    "tool",
+    "type",
+    "tool_use",
+    "tool_result",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "assistant",
+    "user",
+    "text",
+    "input_text",
+    "is_error",
+    "tools",
+    "description",
+    "parameters",
+    "properties",
+    "command",
+    "string",
+    "object",
+    "functions",
+    "response",
+    "response.create",
+    "reasoning",
+]
+SECRET = Ids("seed").fresh("x:0", "call", "why")
+ODD = [SECRET, Ids("a").legal("x:0"), "x:0", "{", "{'a': 1}", '{"a": 1}']
+texts = st.sampled_from([*WORDS, *ODD]) | st.text(max_size=5)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(WORDS) | texts, inner, max_size=6),
+    max_leaves=25,
+)
+
+calls = st.builds(
+    lambda identity, arguments, name: {"id": identity, "function": {"name": name, "arguments": arguments}},
+    texts,
+    values | texts,
+    texts,
+)
+chat = st.builds(
+    lambda messages: {"messages": messages},
+    st.lists(
+        st.builds(lambda made: {"role": "assistant", "tool_calls": made}, st.lists(calls | values, max_size=3))
+        | st.builds(lambda who, said: {"role": "tool", "tool_call_id": who, "content": said}, texts, values)
+        | values,
+        max_size=6,
+    ),
+)
+blocks = st.builds(
+    lambda i, v, n: {"type": "tool_use", "id": i, "name": n, "input": v}, texts, values, texts
+) | st.builds(
+    lambda i, v, e: {"type": "tool_result", "tool_use_id": i, "content": v, "is_error": e},
+    texts,
+    values,
+    st.booleans(),
+)
+messages = st.builds(
+    lambda made: {"messages": made},
+    st.lists(
+        st.builds(lambda said: {"role": "user", "content": said}, st.lists(blocks | values, max_size=4)), max_size=5
+    ),
+)
+items = st.builds(
+    lambda i, v, n: {"type": "function_call", "call_id": i, "name": n, "arguments": v}, texts, values | texts, texts
+) | st.builds(lambda i, v: {"type": "function_call_output", "call_id": i, "output": v}, texts, values)
+responses = st.builds(lambda made: {"input": made}, st.lists(items | values, max_size=6))
+requests = chat | messages | responses | st.dictionaries(texts, values, max_size=4)
+policies = st.builds(Policy, request=st.booleans(), hints=st.booleans(), retry_guidance=st.booleans())
+
+
+def refusals() -> Refusals:
+    known = Refusals()
+    known.add(SECRET, "the arguments were cut off")
+    return known
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(PROTOCOLS), requests, policies, st.sampled_from([None, 1]))
+def test_any_request_is_mended_without_an_exception_and_only_once(
+    protocol: str, request: Any, policy: Policy, indent: int | None
+) -> None:
+    body = json.dumps(request, indent=indent).encode()
+    decoded = decode(body)
+    read_question(decoded)
+    changed = mend_request(protocol, body, decoded, policy, refusals())
+    assert decoded == decode(body), "the decoded request is not ours to change"
+    if changed is None:
+        return
+    assert changed.body != body
+    after = decode(changed.body)
+    assert after is not None
+    again = mend_request(protocol, changed.body, after, policy, refusals())
+    # Two different poisoned calls that share an id look alike when both are emptied; nothing else changes twice.
+    assert again is None or set(again.steps) <= {"repeated call", "repeated result"}
+    mend_frame(json.dumps({"type": "response.create", **request}), policy, refusals())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(PROTOCOLS), st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_any_bytes_pass(protocol: str, body: bytes) -> None:
+    assert mend_request(protocol, body, decode(body), Policy(), Refusals()) is None
+
+
+def test_a_request_that_is_nested_too_deeply_passes() -> None:
+    body = b'{"messages":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
+    assert mend_request("chat", body, decode(body), Policy(), Refusals()) is None
+
+
+@settings(max_examples=150, deadline=None)
+@given(values, st.data(), st.sampled_from([None, 0, 2]))
+def test_an_edit_changes_its_value_and_nothing_else(value: Any, data: st.DataObject, indent: int | None) -> None:
+    root = {"root": value}
+    path: tuple[str | int, ...] = ("root",)
+    here = value
+    while isinstance(here, dict | list) and here and data.draw(st.booleans()):
+        step: Any = data.draw(st.sampled_from(sorted(here) if isinstance(here, dict) else list(range(len(here)))))
+        path = (*path, step)
+        here = here[step]
+    body = json.dumps(root, indent=indent, ensure_ascii=data.draw(st.booleans())).encode("utf-8", "surrogatepass")
+    edits = Edits()
+    edits.replace(path, '"new"')
+    expected: Any = json.loads(body)
+    parent = expected
+    for step in path[:-1]:
+        parent = parent[step]
+    parent[path[-1]] = "new"
+    after = edits.applied_to(body)
+    assert json.loads(after) == expected
+    removed = Edits()
+    if isinstance(path[-1], int):
+        removed.remove(path)
+        del parent[path[-1]]
+        assert json.loads(removed.applied_to(body)) == expected
+
+
+@pytest.mark.parametrize("removed", [{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}])
+@pytest.mark.parametrize("text", ["[1,2,3]", "[ 1 , 2 , 3 ]", "[\n1,\n2,\n3\n]"])
+def test_items_are_taken_out_of_a_list(removed: set[int], text: str) -> None:
+    edits = Edits()
+    for number in removed:
+        edits.remove(("a", number))
+    after = edits.applied_to(f'{{"a":{text},"b":1.50}}'.encode())
+    assert json.loads(after)["a"] == [number + 1 for number in range(3) if number not in removed]
+    assert after.endswith(b'"b":1.50}')
