@@ -116,7 +116,7 @@ def test_replay_accepts_what_was_recorded(flows: list[Path], recordings: Path) -
 
 
 def test_the_demo_shows_every_scenario_as_expected() -> None:
-    run = toolfix("demo")
+    run = toolfix("demo", "--all")
     assert run.returncode == 0, run.stdout + run.stderr
     scenarios = len(list((ROOT / "recordings").glob("*/flow.json")))
     assert f"{scenarios} scenarios, 0 not as expected" in run.stdout

@@ -12,7 +12,6 @@ import pickle
 from collections import OrderedDict
 from collections.abc import Mapping
 from hashlib import blake2b
-from threading import Lock
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -51,34 +50,33 @@ _UNKNOWN_KEYWORDS: Final = frozenset(
 
 
 class _Cache:
-    """The most recently used schemas, bounded by the nodes that they hold together."""
+    """The most recently used schemas, bounded by the nodes that they hold together.
+
+    No lock: the engine works on one event loop, and a lock that an exception leaves taken would stop it for ever.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[bytes, tuple[Node, int]] = OrderedDict()
         self._nodes = 0
-        self._lock = Lock()
 
     def get(self, key: bytes) -> Node | None:
-        with self._lock:
-            kept = self._kept.get(key)
-            if kept is None:
-                return None
-            self._kept.move_to_end(key)
-            return kept[0]
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        self._kept.move_to_end(key)
+        return kept[0]
 
     def keep(self, key: bytes, node: Node, nodes: int) -> None:
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = (node, nodes)
-                self._nodes += nodes
-            while len(self._kept) > _MAX_CACHED or self._nodes > _MAX_CACHED_NODES:
-                _, (_, gone) = self._kept.popitem(last=False)
-                self._nodes -= gone
+        if key not in self._kept:
+            self._kept[key] = (node, nodes)
+            self._nodes += nodes
+        while len(self._kept) > _MAX_CACHED or self._nodes > _MAX_CACHED_NODES:
+            _, (_, gone) = self._kept.popitem(last=False)
+            self._nodes -= gone
 
     def clear(self) -> None:
-        with self._lock:
-            self._kept.clear()
-            self._nodes = 0
+        self._kept.clear()
+        self._nodes = 0
 
     def __len__(self) -> int:
         return len(self._kept)
