@@ -10,22 +10,28 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from mitmproxy import connection, ctx, exceptions, http, tls
+from mitmproxy import command, connection, ctx, exceptions, http, tls
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import mode_specs
 
-from toolcalls import clients, history, hosts, policy, request, tally
+from toolcalls import clients, history, hosts, metrics, policy, request, tally
 from toolcalls.calls import Outcome
 from toolcalls.dialects.responses_ws import ResponsesSocket
 from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
+from toolcalls.recording import live
+from toolcalls.recording.frames import SocketBooks
 from toolcalls.recording.record import Exchange, Recorder
 from toolcalls.wire.encoding import Corrupt, readable
+
+if TYPE_CHECKING:
+    from toolcalls.recording import view
 
 logger = logging.getLogger("toolfix")
 
@@ -42,13 +48,14 @@ class Ours:
     No dataclass: mitmproxy loads scripts under a module name that `dataclasses` does not find.
     """
 
-    __slots__ = ("_seed", "changed", "encoding", "guard", "protocol", "question", "request_body")
+    __slots__ = ("_seed", "changed", "encoding", "exchange", "guard", "protocol", "question", "request_body")
 
     def __init__(self, protocol: str, question: request.Question, request_body: bytes | None) -> None:
         self.protocol = protocol
         self.question = question
         self.request_body = request_body
         self.guard: Guard | None = None
+        self.exchange: Exchange | None = None
         self.encoding = ""
         self.changed: history.Changed | None = None
         """What went up instead of the request that came, if anything."""
@@ -68,10 +75,14 @@ class Toolfix:
         self.patterns: list[str] = []
         self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
         self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
+        self.socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary()
         self.recorder: Recorder | None = None
         self.tally = tally.Tally(os.environ.get(tally.VARIABLE, ""))
         self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
         self.advised: set[str] = set()
+        self.metrics = metrics.Metrics()
+        self.closed: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
+        self.remove_view: Callable[[], None] | None = None
         self.refusals = history.Refusals()
 
     # Options
@@ -85,6 +96,11 @@ class Toolfix:
         # reload what was allowed before stays until the options are read.
         self.patterns = [known for known in ctx.options.allow_hosts if hosts.is_ours(known)]
         self._allow(self.patterns or [hosts.NOTHING])
+
+    def running(self) -> None:
+        from toolcalls.recording import view
+
+        self.remove_view = view.register(self._look)
 
     def configure(self, updated: set[str]) -> None:
         if "allow_hosts" in updated and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
@@ -133,6 +149,8 @@ class Toolfix:
     def done(self) -> None:
         if self.recorder:
             self.recorder.close()
+        if self.remove_view:
+            self.remove_view()
 
     # Clients
 
@@ -159,7 +177,20 @@ class Toolfix:
             return True
         return hosts.matches(flow.request.pretty_host, flow.request.port, self.patterns)
 
+    @command.command("toolfix.stats")
+    def stats(self) -> str:
+        """What toolfix has done since it started, as /metrics says it."""
+        held: dict[str, int] = {}
+        for ours in list(self.flows.values()):
+            held[ours.protocol] = held.get(ours.protocol, 0) + (ours.guard.answer.held_bytes if ours.guard else 0)
+        recorder = self.recorder
+        recordings = {"written": recorder.written, "lost": recorder.lost} if recorder else {}
+        return self.metrics.render(mode=self.mode, held_bytes=held, recordings=recordings)
+
     def request(self, flow: http.HTTPFlow) -> None:
+        if live.asks_for_metrics(flow):
+            flow.response = live.metrics_response(flow, self.stats)
+            return
         protocol = protocol_of(flow.request.path)
         if protocol is None or not self._is_ours(flow):
             return
@@ -205,6 +236,10 @@ class Toolfix:
             if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
 
+        if self.recorder:
+            ours.exchange = live.exchange_of(flow, guard, ours, self._options())
+            self.recorder.begin(ours.exchange)
+
         def stream(chunk: bytes) -> list[bytes]:
             return guard.feed(chunk) if chunk else guard.end(_is_the_end(sys._getframe(1)))
 
@@ -238,24 +273,39 @@ class Toolfix:
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
         if protocol_of(flow.request.path) == "responses" and self._is_ours(flow, "GET"):
-            self.sockets[flow] = ResponsesSocket(self.policy, self.refusals)
+            socket = self.sockets[flow] = ResponsesSocket(self.policy, self.refusals)
+            if self.recorder:
+                exchange = live.socket_exchange_of(flow, socket.outcomes, self._options())
+                self.socket_exchanges[flow] = exchange
+                self.recorder.begin(exchange)
             self.tally.answer([])
 
     def websocket_message(self, flow: http.HTTPFlow) -> None:
         socket = self.sockets.get(flow)
         message = flow.websocket.messages[-1] if flow.websocket else None
-        if socket is None or message is None or not message.is_text or message.injected:
+        if socket is None or message is None or message.injected:
+            return
+        books = self.socket_exchanges[flow].books if flow in self.socket_exchanges else SocketBooks()
+        assert isinstance(books, SocketBooks)
+        content = message.text if message.is_text else message.content
+        books.before.add(message.from_client, content)
+        if not message.is_text:
+            books.after.add(message.from_client, content)
             return
         if message.from_client:
             mended = socket.client_message(message.text)
+            books.after.add(True, mended)
             if mended != message.text and self.mode != "observe":
                 message.text = mended
             return
-        told = len(socket.outcomes)
+        told, timed = len(socket.outcomes), len(socket.seconds)
         frames = socket.server_message(message.text)
+        for frame in frames:
+            books.after.add(False, frame)
         for outcome in socket.outcomes[told:]:
             self._log(flow, outcome)
             self.tally.answer([outcome])
+        self.metrics.called("responses", socket.outcomes[told:], socket.seconds[timed:])
         if self.mode == "observe" or frames == [message.text]:
             return
         if not frames:
@@ -268,7 +318,13 @@ class Toolfix:
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         socket = self.sockets.pop(flow, None)
-        if socket is not None and socket.failure is not None:
+        exchange = self.socket_exchanges.pop(flow, None)
+        if socket is None:
+            return
+        self.metrics.answered("responses", failed=socket.failure is not None)
+        if self.recorder and exchange:
+            self.recorder.write(exchange)
+        if socket.failure is not None:
             logger.error(f"{_place(flow)}: toolfix failed ({socket.failure!r}) and let messages pass as they came.")
 
     def _mend_at_once(self, flow: http.HTTPFlow, ours: Ours) -> None:
@@ -296,6 +352,7 @@ class Toolfix:
         guard = ours.guard
         if guard is None:
             return
+        self.closed[flow] = ours
         answer = guard.answer
         if isinstance(answer.failure, Corrupt):
             logger.warning(
@@ -315,29 +372,33 @@ class Toolfix:
         for outcome in answer.outcomes:
             self._log(flow, outcome)
         self.tally.answer(answer.outcomes)
-        if self.recorder and flow.response is not None:
-            self.recorder.write(
-                Exchange(
-                    protocol=ours.protocol,
-                    method=flow.request.method,
-                    host=flow.request.pretty_host,
-                    path=flow.request.path,
-                    status=flow.response.status_code,
-                    content_type=flow.response.headers.get("content-type", ""),
-                    encoding=ours.encoding,
-                    id=flow.id,
-                    seed=ours.seed(),
-                    started=flow.request.timestamp_start,
-                    options={name: getattr(ctx.options, name) for name in policy.BY_NAME},
-                    request=ours.request_body or b"",
-                    before=guard.before,
-                    after=guard.after,
-                    outcomes=answer.outcomes,
-                    request_after=ours.changed.body if ours.changed else None,
-                    refusals=ours.changed.reasons if ours.changed else {},
-                    broken=broken,
-                )
-            )
+        self.metrics.called(ours.protocol, answer.outcomes, answer.seconds)
+        self.metrics.answered(
+            ours.protocol,
+            failed=answer.failure is not None,
+            limited=answer.limited,
+            long_held=guard.longest_hold > LONG_HOLD_SECONDS,
+            broken=broken,
+        )
+        if self.recorder:
+            exchange = ours.exchange or live.exchange_of(flow, guard, ours, self._options())
+            exchange.broken = broken
+            self.recorder.write(exchange)
+
+    def _look(self, flow: http.HTTPFlow) -> view.Told | None:
+        """What the content view shows of a flow, live or over."""
+        from toolcalls.recording import view
+        from toolcalls.recording.record import decoded
+
+        ours = self.closed.get(flow) or self.flows.get(flow)
+        if ours is None or ours.guard is None:
+            return view.would_be(flow, self.policy)
+        before = b"".join(decoded(ours.guard.before, ours.encoding))
+        note = "Observed only: the client got what came." if self.mode == "observe" else ""
+        return view.Told(ours.protocol, before, ours.guard.after.joined(), ours.guard.answer.outcomes, note)
+
+    def _options(self) -> dict[str, str]:
+        return {name: getattr(ctx.options, name) for name in policy.BY_NAME}
 
     def _log(self, flow: http.HTTPFlow, outcome: Outcome) -> None:
         if not outcome.touched:

@@ -45,7 +45,7 @@ def protocol_of(path: str) -> str | None:
 class Answer:
     """One response: feed it the chunks of the upstream, send what it gives back. Never raises."""
 
-    __slots__ = ("_stream", "close", "feed", "outcomes")
+    __slots__ = ("_stream", "close", "feed", "outcomes", "seconds")
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class Answer:
             tell(outcome)
 
         mender = Mender(question.tools, policy, Ids(seed, question.used_ids), report)
+        self.seconds = mender.seconds
         if protocol in _DIALECTS:
             dialect = _DIALECTS[protocol](question, policy, mender)
         else:
@@ -82,6 +83,11 @@ class Answer:
     def holding(self) -> bool:
         """Is a tool call held back right now?"""
         return self._stream.holding
+
+    @property
+    def held_bytes(self) -> int:
+        """How many bytes of events are held back right now."""
+        return self._stream.held_bytes
 
     @property
     def failure(self) -> Exception | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from ipaddress import IPv6Address, ip_address
 
 LOOPBACK = ("localhost", "*.localhost", "127.*", "::1")
 
@@ -95,3 +96,15 @@ def patterns(hosts: Iterable[str]) -> list[str]:
 
 def matches(host: str, port: int, allowed: Iterable[str]) -> bool:
     return any(re.search(expression, f"{host}:{port}", re.IGNORECASE) for expression in allowed)
+
+
+def is_loopback(host: str) -> bool:
+    """Is it this very machine, as an address or as `localhost`?"""
+    if host == "localhost":
+        return True
+    try:
+        address = ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback

@@ -78,6 +78,10 @@ class Stream:
             return False
         return self._ledger.held_bytes > 0 or bool(getattr(self._dialect, "holding", False))
 
+    @property
+    def held_bytes(self) -> int:
+        return self._ledger.held_bytes
+
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
         if not self._calm or chunk.endswith(b"\r"):

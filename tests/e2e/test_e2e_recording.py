@@ -45,9 +45,9 @@ def recorded(recordings: Path, name: str, count: int) -> list[Path]:
     deadline = time.monotonic() + PATIENCE
     found: list[Path] = []
     while len(found) < count and time.monotonic() < deadline:
-        # calls.json is written last.
-        done = [path.parent for path in recordings.glob("*/calls.json")]
-        found = [path for path in done if f"/{name}/" in json.loads((path / "flow.json").read_text())["path"]]
+        # flow.json is written last.
+        done = [(path.parent, json.loads(path.read_text())) for path in recordings.glob("*/flow.json")]
+        found = [path for path, flow in done if f"/{name}/" in flow["path"] and flow["complete"]]
         time.sleep(0.05)
     return found
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolcalls.recording.redact import redact, redact_bytes
@@ -60,6 +63,59 @@ def test_what_is_named_like_a_credential_is_masked(text: str) -> None:
 )
 def test_ordinary_text_stays(text: str) -> None:
     assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "AWS_SECRET_ACCESS_KEY=hunter2/hunter2",
+        '{"password": "hunter2 with, spaces; and {brackets}"}',
+        '{"password": "hunter2 \\"hunter2\\" hunter2\\\\"}',
+        json.dumps({"arguments": json.dumps({"password": 'hunter2\n "hunter2" \\ hunter2', "x": 1})}),
+        "{'passwd': 'hunter2', 'x': 1}",
+        "Set-Cookie: a=hunter2; Path=/; b=hunter2",
+        "https://user:hunter2@example.com/x",
+        "https://example.com/x?sig=hunter2hunter2&code=hunter2",
+        '{"auth_token": "hunter2hunter2"}',
+        "-----BEGIN PRIVATE KEY-----\\nhunter2hunter2hunter2\\nhunter2==\\n-----END",
+    ],
+)
+def test_credentials_of_many_shapes_are_masked(text: str) -> None:
+    assert "hunter2" not in redact(text)
+    assert len(redact(text)) == len(text)
+
+
+NAMES = st.sampled_from(["password", "api_key", "token", "cookie", "authorization", "secret", "session_id", "x"])
+TEXTS = st.text("ab\"\\'\n é1{},:/ *=&?", max_size=24)
+VALUES: st.SearchStrategy[object] = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS | st.sampled_from(SECRETS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(NAMES, VALUES, max_size=4), st.booleans())
+def test_json_stays_json_of_the_same_length_at_every_depth_of_escaping(value: object, ascii_only: bool) -> None:
+    for _ in range(3):
+        text = json.dumps(value, ensure_ascii=ascii_only)
+        masked = redact_bytes(text.encode("utf-8", "surrogatepass"))
+        json.loads(masked.decode("utf-8", "surrogatepass"))
+        assert len(masked) == len(text.encode("utf-8", "surrogatepass"))
+        value = {"arguments": text}
+
+
+def test_a_secret_across_two_windows_of_the_search_is_masked() -> None:
+    secret = SECRETS[0].encode()
+    for place in range(8 * 1024 - len(secret) - 2, 8 * 1024 + 2):
+        assert secret not in redact_bytes(b" " * place + secret)
+
+
+def test_masking_is_quick_enough_to_run_beside_streams() -> None:
+    text = b'{"content": "def read(key, token): # the password is not in this file, see secrets.md"}\n' * 5000
+    started = time.process_time()
+    redact_bytes(text)
+    assert time.process_time() - started < 2.0
 
 
 @given(st.binary(max_size=300))

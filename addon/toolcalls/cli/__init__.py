@@ -12,6 +12,7 @@ from .filter import filter_command
 from .proxy import proxy
 from .repair import repair
 from .replay import replay
+from .report import report
 from .run import run
 
 
@@ -21,5 +22,5 @@ def main() -> None:
     """Make the tool calls of any model work in CLI coding agents."""
 
 
-for _command in (demo, run, proxy, env, filter_command, repair, replay, doctor):
+for _command in (demo, run, proxy, env, filter_command, repair, replay, report, doctor):
     main.add_command(_command)

@@ -1,16 +1,21 @@
-"""`toolfix replay`: recordings through today's engine."""
+"""`toolfix replay`: recordings, flow files and HAR files through today's engine."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
 from ..policy import BadOption
-from ..recording import store
+from ..recording import flows, store
+from ..recording.replay import Replayed, summary, update
 from ..recording.replay import replay as replay_one
-from ..recording.replay import summary, update
+from ..recording.store import Recording
+
+LONG_RUN = 20
+"""So many recordings make a run that wants a progress bar."""
 
 
 @click.command()
@@ -23,36 +28,85 @@ from ..recording.replay import summary, update
     help="Write today's after.* and request-after.json; calls.json is never touched.",
 )
 def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
-    """Run recordings through today's engine."""
-    directories: list[Path] = []
-    for path in paths:
-        found = store.find(Path(path))
-        if not found:
-            raise click.UsageError(f"there is no recording at {path!r}: name a directory that toolfix_record wrote.")
-        directories += found
-    drifted = 0
-    with click.progressbar(directories, label="replaying", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
-        for directory in bar:
-            drifted += _replay(directory, check=check, write=write)
+    """Run recordings, mitmproxy flow files or HAR files through today's engine."""
+    sources = [source for path in paths for source in _sources(Path(path))]
+    if write and any(source.is_file() for source in sources):
+        raise click.UsageError("--update writes into recordings; flow files and HAR files stay as they are.")
+    sizes = [_size(source) for source in sources]
+    # Without --check and --update there is a line for each, which is progress enough.
+    quiet = check or write
+    hidden = not (quiet and sys.stderr.isatty() and (len(sources) > LONG_RUN or any(map(Path.is_file, sources))))
+    found: list[tuple[str, list[str]]] = []
+    count = 0
+    with click.progressbar(length=sum(sizes), label="replaying", file=sys.stderr, hidden=hidden) as bar:
+        for source, size in zip(sources, sizes, strict=True):
+            reached = 0
+
+            def at(place: int, limit: int = size) -> None:
+                nonlocal reached
+                bar.update(min(place, limit) - reached)
+                reached = min(place, limit)
+
+            for recording in _loaded(source, at):
+                count += 1
+                replayed = _replayed(recording)
+                if write:
+                    replayed = _updated(replayed, found)
+                if drift := replayed.drift:
+                    found.append((f"{recording.directory}: drifted", drift))
+                if not quiet:
+                    click.echo(f"{recording.directory}: {summary(replayed.calls)}")
+            at(size)
+    _finish(found, count, check=check, write=write)
+
+
+def _finish(found: list[tuple[str, list[str]]], count: int, *, check: bool, write: bool) -> None:
+    for title, lines in found:
+        if check or (write and not lines):
+            click.echo(title)
+        if check:
+            for line in lines:
+                click.echo("  " + click.style(line, fg={"-": "red", "+": "green", "@": "cyan"}.get(line[:1])))
     if check:
-        click.echo(f"{len(directories)} recordings, {drifted} drifted", err=bool(drifted))
+        drifted = sum(bool(lines) for _, lines in found)
+        click.echo(f"{count} recordings, {drifted} drifted", err=bool(drifted))
         sys.exit(1 if drifted else 0)
 
 
-def _replay(directory: Path, *, check: bool, write: bool) -> bool:
+def _sources(path: Path) -> list[Path]:
+    """The recordings at a path, or the file that it is."""
+    found = [path] if path.is_file() else store.find(path)
+    if not found:
+        raise click.UsageError(
+            f"there is no recording at {str(path)!r}: "
+            "name a directory that toolfix_record wrote, a flow file or a HAR file."
+        )
+    return found
+
+
+def _size(source: Path) -> int:
+    return max(1, source.stat().st_size) if source.is_file() else 1000
+
+
+def _loaded(source: Path, at: Callable[[int], None]) -> Iterator[Recording]:
     try:
-        replayed = replay_one(store.load(directory))
-    except (store.NoRecording, BadOption) as error:
+        if source.is_file():
+            yield from flows.read(source, at)
+        else:
+            yield store.load(source)
+    except store.NoRecording as error:
         raise click.ClickException(str(error)) from None
-    if write:
-        written = update(replayed)
-        if written:
-            click.echo(f"{directory}: wrote {' and '.join(written)}")
-        replayed = replay_one(store.load(directory))
-    drift = replayed.drift
-    if check and drift:
-        click.echo(f"{directory}: drifted")
-        click.echo("\n".join(f"  {line}" for line in drift))
-    elif not check and not write:
-        click.echo(f"{directory}: {summary(replayed.calls)}")
-    return bool(drift)
+
+
+def _replayed(recording: Recording) -> Replayed:
+    try:
+        return replay_one(recording)
+    except BadOption as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _updated(replayed: Replayed, found: list[tuple[str, list[str]]]) -> Replayed:
+    recording = replayed.recording
+    if written := update(replayed):
+        found.append((f"{recording.directory}: wrote {' and '.join(written)}", []))
+    return replay_one(store.load(recording.directory))

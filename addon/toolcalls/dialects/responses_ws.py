@@ -25,7 +25,18 @@ _CREATE = "response.create"
 class ResponsesSocket:
     """`failure` is the exception that made us fail open in the last response that had one."""
 
-    __slots__ = ("_answer", "_policy", "_refusals", "_request", "_seed", "_started", "_used", "failure", "outcomes")
+    __slots__ = (
+        "_answer",
+        "_policy",
+        "_refusals",
+        "_request",
+        "_seed",
+        "_started",
+        "_used",
+        "failure",
+        "outcomes",
+        "seconds",
+    )
 
     def __init__(self, policy: Policy | None = None, refusals: Refusals | None = None) -> None:
         self._policy = policy or Policy()
@@ -36,6 +47,8 @@ class ResponsesSocket:
         self._started = False
         self.outcomes: list[Outcome] = []
         """What became of the calls of all responses on this connection so far."""
+        self.seconds: list[float] = []
+        """What mending took, one figure a call."""
         self.failure: Exception | None = None
         self._used: set[str] = set()
         """The ids of this connection: a follow-up frame does not bring those of the turns before."""
@@ -71,10 +84,11 @@ class ResponsesSocket:
             self._begin()
         assert self._answer is not None
         self._started = True
-        before = len(self._answer.outcomes)
+        before, mended = len(self._answer.outcomes), len(self._answer.seconds)
         framed = _framed(text, kind)
         out = self._answer.feed(framed)
         self.outcomes += self._answer.outcomes[before:]
+        self.seconds += self._answer.seconds[mended:]
         self.failure = self._answer.failure or self.failure
         if out == [framed]:
             return [text]

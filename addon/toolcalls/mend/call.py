@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 from ..calls import Ids, Outcome
@@ -27,7 +28,7 @@ _GUESSED = frozenset({"quotes inside a string", "closed a cut-off call", "text a
 class Mender:
     """Mends the calls of one response against the tools and the policy of that response."""
 
-    __slots__ = ("_policy", "_report", "_tools", "ids")
+    __slots__ = ("_policy", "_report", "_tools", "ids", "seconds")
 
     def __init__(
         self, tools: Tools, policy: Policy, ids: Ids, report: Callable[[Outcome], None] = lambda _: None
@@ -36,6 +37,8 @@ class Mender:
         self._policy = policy
         self._report = report
         self.ids = ids
+        self.seconds: list[float] = []
+        """What mending took, one figure a call."""
 
     def mend(
         self,
@@ -54,7 +57,9 @@ class Mender:
         `id` is the one that the upstream gave, if calls have ids here; the outcome has that of the client,
         where `legal` in the alphabet of Messages.
         """
+        started = perf_counter()
         outcome = self._mend(name, arguments, finish, namespace, steps)
+        self.seconds.append(perf_counter() - started)
         if before_error and outcome.status == "refused":
             outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
         return self._tell(outcome, id, legal)
@@ -109,9 +114,10 @@ class Mender:
         it is refused, text that is no valid JSON, so that nobody runs it. `spoiler` ends such a text where
         clients run even a prefix.
         """
-        outcome = self._mend_rest(
-            Outcome("valid", name, arguments, name, arguments, steps), sent, finish, before_error, spoiler
-        )
+        started = perf_counter()
+        came = Outcome("valid", name, arguments, name, arguments, steps)
+        outcome = self._mend_rest(came, sent, finish, before_error, spoiler)
+        self.seconds.append(perf_counter() - started)
         self._report(outcome)
         return outcome
 

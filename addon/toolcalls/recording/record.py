@@ -1,25 +1,48 @@
-"""Writing what happened: one directory a flow, by a thread of its own, so that no stream waits for a disk."""
+"""Writing what happened: one directory a flow, by a thread of its own, so that no stream waits for a disk.
+
+A flow that lasts is written as far as it has come, after 2, 4, 8 … seconds, and once more when it is over; what
+the proxy leaves behind when it ends or is killed is a recording that says that it is not complete.
+"""
 
 from __future__ import annotations
 
 import logging
 import platform
 import re
-from concurrent.futures import ThreadPoolExecutor
+import shutil
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import __version__
 from ..calls import Outcome
-from ..guard import Kept
+from ..guard import MAX_KEPT, Guard, Kept
 from ..policy import BY_NAME
 from ..wire.encoding import decoder
-from . import store
-from .redact import redact, redact_bytes
+from . import frames, store
+from .frames import SocketBooks
+from .redact import redact_bytes
+from .writer import Writer
 
 logger = logging.getLogger("toolfix")
+
+MAX_DIRECTORY = 2 * 1024 * 1024 * 1024
+"""Most bytes in the directory of recordings. Nothing is deleted: recording stops."""
+LOOK_AGAIN_SECONDS = 30.0
+"""A full directory is measured again after this time."""
+FIRST_PART_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class StreamBooks:
+    """The books of a stream where no guard keeps them."""
+
+    before: Kept
+    after: Kept
 
 
 @dataclass(slots=True)
@@ -34,19 +57,31 @@ class Exchange:
     content_type: str
     encoding: str
     id: str
-    seed: str
+    seed: Callable[[], str]
     started: float
     options: dict[str, str]
     request: bytes
-    before: Kept
-    after: Kept
+    books: Guard | StreamBooks | SocketBooks
+    """What came and what went, so far."""
     outcomes: list[Outcome]
     broken: bool = False
     """The connection broke before the answer was over: what was held never reached the client."""
+    over: bool = False
+    """Nothing more comes."""
     request_after: bytes | None = None
     """What went up instead of the request, where that was changed."""
     refusals: dict[str, str] = field(default_factory=dict)
     """Earlier refusals that the change told of, by id."""
+
+    @property
+    def size(self) -> int:
+        bodies = (self.books.before, self.books.after)
+        return len(self.request) + sum(min(body.size, MAX_KEPT) for body in bodies)
+
+    @property
+    def whole(self) -> bool:
+        """Was every byte kept?"""
+        return self.books.before.complete and self.books.after.complete
 
 
 class Recorder:
@@ -58,23 +93,91 @@ class Recorder:
         probe = self.directory / ".toolfix"
         store.private_file(probe, b"")
         probe.unlink()
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="toolfix-record")
+        self.written = 0
+        self.lost = 0
+        self._trouble = ""
+        self._lost_before = 0
+        self._used: int | None = None
+        self._measured = 0.0
+        self._live: dict[int, tuple[Exchange, float, float]] = {}
+        self._lock = threading.Lock()
+        self._writer = Writer(self._write, self._write_parts, "toolfix-record")
+
+    def begin(self, exchange: Exchange) -> None:
+        """A flow whose answer begins. It is kept by reference."""
+        with self._lock:
+            self._live[id(exchange)] = (exchange, time.monotonic() + FIRST_PART_SECONDS, FIRST_PART_SECONDS)
 
     def write(self, exchange: Exchange) -> None:
-        self._thread.submit(self._write, exchange)
+        """A flow that is over."""
+        exchange.over = True
+        with self._lock:
+            self._live.pop(id(exchange), None)
+        if not exchange.whole:
+            logger.warning(
+                f"toolfix records only the first {MAX_KEPT // 2**20} MiB of an answer of {exchange.host}; "
+                "all of it was passed on."
+            )
+        if not self._writer.offer(exchange, exchange.size):
+            self._lose("too much is waiting to be written")
 
     def close(self) -> None:
-        self._thread.shutdown(wait=True)
+        """Write what waits, and the flows that are not over as far as they have come."""
+        with self._lock:
+            parts = [exchange for exchange, _, _ in self._live.values()]
+            self._live.clear()
+        for exchange in parts:
+            if not self._writer.offer(exchange, exchange.size):
+                self._lose("too much is waiting to be written")
+        if not self._writer.close():
+            logger.error(f"toolfix gave up writing recordings to {self.directory}: the disk does not answer.")
+
+    def _write_parts(self) -> None:
+        """The flows that have lasted for some time, as far as they have come."""
+        now = time.monotonic()
+        with self._lock:
+            due = [exchange for exchange, at, _ in self._live.values() if at <= now]
+            for exchange in due:
+                wait = 2 * self._live[id(exchange)][2]
+                self._live[id(exchange)] = (exchange, now + wait, wait)
+        for exchange in due:
+            if not exchange.over:
+                self._write(exchange)
 
     def _write(self, exchange: Exchange) -> None:
         try:
-            write_recording(self.directory / directory_name(exchange), exchange)
+            if not self._has_room(exchange.size):
+                return self._lose(
+                    f"it holds {MAX_DIRECTORY // 2**30} GiB of recordings: move or delete some to go on recording"
+                )
+            used = write_recording(self.directory / directory_name(exchange), exchange, self._writer.step_back)
         except OSError as error:
+            return self._lose(error.strerror or str(error))
+        self._used = (self._used or 0) + used
+        if exchange.over:
+            self.written += 1
+        if self._trouble:
+            logger.info(f"toolfix records to {self.directory} again; {self.lost - self._lost_before} were lost.")
+            self._trouble = ""
+        return None
+
+    def _has_room(self, size: int) -> bool:
+        now = time.monotonic()
+        if self._used is None or (self._used + size > MAX_DIRECTORY and now - self._measured > LOOK_AGAIN_SECONDS):
+            self._measured = now
+            self._used = sum(store.size_of(path) for path in self.directory.rglob("*"))
+        return self._used + size <= MAX_DIRECTORY
+
+    def _lose(self, why: str) -> None:
+        """One line for each kind of trouble, however many recordings it costs."""
+        if why != self._trouble:
+            if not self._trouble:
+                self._lost_before = self.lost
+            self._trouble = why
             logger.error(
-                f"toolfix could not write a recording to {self.directory} ({error}); the answer was not touched."
+                f"toolfix cannot write recordings to {self.directory} now ({why}); answers are mended as before."
             )
-        except Exception:
-            logger.exception("toolfix could not write a recording; the answer was not touched.")
+        self.lost += 1
 
 
 def directory_name(exchange: Exchange) -> str:
@@ -84,29 +187,65 @@ def directory_name(exchange: Exchange) -> str:
     return f"{moment}-{host}-{exchange.protocol}-{re.sub(r'[^A-Za-z0-9]', '', exchange.id)[:8]}"
 
 
-def write_recording(directory: Path, exchange: Exchange) -> None:
+def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[], None] = lambda: None) -> int:
+    """Write the files, each whole or not at all, flow.json last: without it there is no recording. The bytes used."""
+    new = not directory.exists()
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    pieces = _decoded(exchange)
-    before = b"".join(pieces)
-    suffix = ".json" if before.lstrip()[:1] in (b"{", b"[") else ".sse"
-    files: dict[str, bytes] = {
-        "flow.json": store.pretty(_flow(exchange, pieces)),
-        "request.json": redact_bytes(exchange.request),
-        f"before{suffix}": redact_bytes(before),
-        f"after{suffix}": redact_bytes(exchange.after.joined()),
+    used = 0
+    bodies = _bodies(exchange)
+    try:
+        for name, data in _files(exchange, bodies).items():
+            step_back()
+            masked = redact_bytes(data, step_back)
+            store.private_file(directory / name, masked)
+            used += len(masked)
+        store.remove_others(directory, bodies.suffix)
+    except OSError:
+        if new:
+            shutil.rmtree(directory, ignore_errors=True)
+        raise
+    return used
+
+
+def _files(exchange: Exchange, bodies: _Bodies) -> dict[str, bytes]:
+    """Name and content, in the order in which they are written."""
+    return {
+        "request.json": exchange.request[:MAX_KEPT],
+        **({store.REQUEST_AFTER: exchange.request_after} if exchange.request_after is not None else {}),
+        f"before{bodies.suffix}": bodies.before,
+        f"after{bodies.suffix}": bodies.after,
+        "calls.json": store.pretty(store.calls_json(exchange.outcomes[:])),
+        "flow.json": store.pretty_flow(_flow(exchange, bodies.over), bodies.chunks),
     }
-    if exchange.request_after is not None:
-        files[store.REQUEST_AFTER] = redact_bytes(exchange.request_after)
-    files["calls.json"] = redact_bytes(store.pretty(store.calls_json(exchange.outcomes)))
-    for name, data in files.items():
-        store.private_file(directory / name, data)
 
 
-def _decoded(exchange: Exchange) -> list[bytes]:
+class _Bodies(NamedTuple):
+    """What came and what went so far, of a flow that may still go on."""
+
+    suffix: str
+    over: bool
+    before: bytes
+    after: bytes
+    chunks: list[dict[str, float]]
+
+
+def _bodies(exchange: Exchange) -> _Bodies:
+    over, books = exchange.over, exchange.books
+    if isinstance(books, SocketBooks):
+        came, went = books.before.frames[:], books.after.frames[:]
+        start = came[0].when if came else 0.0
+        return _Bodies(".jsonl", over, frames.lines(came, start), frames.lines(went, start), [])
+    pieces = decoded(books.before, exchange.encoding)
+    before = b"".join(pieces)
+    chunks = _chunks(pieces, books.before.times[:])
+    return _Bodies(store.suffix_of(before), over, before, books.after.joined(), chunks)
+
+
+def decoded(kept: Kept, encoding: str) -> list[bytes]:
     """The upstream's chunks without their content encoding; from where they cannot be decoded, as they came."""
-    undo = decoder(exchange.encoding)
+    undo = decoder(encoding)
     pieces: list[bytes] = []
-    for chunk in exchange.before.chunks:
+    for chunk in kept.chunks[:]:
         try:
             pieces.append(undo.decode(chunk) if undo else chunk)
         except Exception:
@@ -115,30 +254,32 @@ def _decoded(exchange: Exchange) -> list[bytes]:
     return pieces
 
 
-def _flow(exchange: Exchange, pieces: list[bytes]) -> dict[str, Any]:
+def _chunks(pieces: list[bytes], times: list[float]) -> list[dict[str, float]]:
     offset = 0
-    chunks = []
-    start = exchange.before.times[0] if exchange.before.times else 0.0
-    for chunk, when in zip(pieces, exchange.before.times, strict=True):
-        chunks.append({"offset": offset, "ms": round((when - start) * 1000, 1)})
+    chunks: list[dict[str, float]] = []
+    for chunk, when in zip(pieces, times, strict=False):  # A live flow may just be adding one.
+        chunks.append({"offset": offset, "ms": round((when - times[0]) * 1000, 1)})
         offset += len(chunk)
+    return chunks
+
+
+def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
     changed = {name: text for name, text in exchange.options.items() if text != BY_NAME[name].default}
     changed.pop("toolfix_record", None)
-    flow = {
+    flow: dict[str, Any] = {
         "protocol": exchange.protocol,
         "method": exchange.method,
         "host": exchange.host,
-        "path": redact(exchange.path),
+        "path": exchange.path,
         "status": exchange.status,
         "content_type": exchange.content_type,
         "started": datetime.fromtimestamp(exchange.started, UTC).isoformat(),
-        "seed": exchange.seed,
+        "seed": exchange.seed(),
         "policy": changed,
         "versions": {"toolfix": __version__, "python": platform.python_version()},
-        "complete": exchange.before.complete and exchange.after.complete,
+        "complete": over and exchange.whole,
         "broken": exchange.broken,
-        "chunks": chunks,
     }
     if exchange.refusals:
-        flow["refusals"] = {identity: redact(reason) for identity, reason in exchange.refusals.items()}
+        flow["refusals"] = exchange.refusals
     return flow

@@ -1,51 +1,124 @@
 """Credentials never reach the disk: what looks like one is masked by as many stars.
 
-Works on text. A secret that a server cuts across deltas cannot be found; the README says so.
+Works on bytes and keeps their number. A cheap search finds words that may belong to a credential; only there
+is it looked closer, because this runs beside live streams. A bare number is masked by ones, so that JSON stays
+JSON. A secret that a server cuts across deltas cannot be found; docs/recordings.md says so.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-_SECRETS = re.compile(
-    r"""
-    \b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}                # OpenAI, Anthropic, OpenRouter, Stripe and their kin
-    | \b(?:gh[pousr]_|github_pat_|glpat-)[A-Za-z0-9_]{16,}
-    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b
-    | \bAIza[A-Za-z0-9_-]{30,}
-    | \bxox[abeoprs]-[A-Za-z0-9-]{10,}
-    | \b(?:gsk|hf|nvapi|xai|fw|tgp|r8|npm|pypi)[_-][A-Za-z0-9_-]{20,}
-    | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}   # JSON web tokens
-    | \b[0-9a-f]{32}\.[A-Za-z0-9]{16}\b                               # Z.AI and BigModel keys
-    | (?<=-----BEGIN)[^-]{0,40}PRIVATE\ KEY-----[A-Za-z0-9+/=\s\\]{16,}
-    """,
-    re.VERBOSE,
-)
+_WINDOW = 8 * 1024
+"""Bytes that are searched at a time: a search holds the interpreter, and streams wait for it."""
+_LONGEST_HINT = 32
 
-_NAMED = re.compile(
+
+def _pattern(source: str) -> re.Pattern[bytes]:
+    return re.compile(source.encode(), re.VERBOSE)
+
+
+def _any_case(source: str) -> re.Pattern[bytes]:
+    return re.compile(source.encode(), re.VERBOSE | re.IGNORECASE)
+
+
+_KEY = _pattern(
     r"""
-    (?P<name>\\?["']?\b[A-Za-z0-9_-]{0,32}(?:api[_-]?key|apikey|access[_-]?token|refresh[_-]?token|auth[_-]?token
-        |secret|password|passwd|authorization|cookie|session[_-]?id|credential)s?\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?
-        (?:bearer\s|basic\s|token\s)?)
-    (?P<value>[^\s"'\\,;&}{)(<>\[\]\x80-\U0010ffff]{6,})
-    | (?P<scheme>\b(?:bearer|basic)\s)(?P<credential>[A-Za-z0-9._~+/=-]{16,})
-    """,
-    re.VERBOSE | re.IGNORECASE,
+    (?<![A-Za-z0-9_])(?P<secret>
+      (?:sk|pk|rk)-[A-Za-z0-9_-]{16,}                    # OpenAI, Anthropic, OpenRouter, Stripe and their kin
+    | (?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}
+    | (?:gh[pousr]_|github_pat_|glpat-)[A-Za-z0-9_-]{16,}
+    | (?:AKIA|ASIA)[A-Z0-9]{16}\b
+    | AIza[A-Za-z0-9_-]{30,}
+    | ya29\.[A-Za-z0-9_-]{16,}
+    | xox[abeoprs]-[A-Za-z0-9-]{10,}
+    | (?:gsk|hf|nvapi|xai|fw|tgp|r8|npm|pypi|dop_v1|shpat)[_-][A-Za-z0-9_-]{20,}
+    | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}       # JSON web tokens
+    )
+    """
 )
+_ZAI_KEY = _pattern(r"(?<=[0-9a-f]{32})(?P<secret>\.[A-Za-z0-9]{16})\b")
+_PEM = _any_case(r"private\ key-----(?P<secret>(?:[A-Za-z0-9+/=\ ]|\\{1,4}[nr]|[\r\n]){16,})")
+_NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_LINE_END = re.compile(rb"(\\{1,4}[nr]|[\r\n ])")
+
+# A quoted value, whole: a string of JSON or Python, or one inside a string of JSON (its quotes are escaped once).
+_QUOTED = r"""
+    (?P<quote>"(?P<a>(?:[^"\\\r\n]|\\.){LEAST,4096})"
+    | '(?P<b>(?:[^'"\\\r\n]|\\[^"]){LEAST,4096})'
+    | \\"(?P<c>(?:[^"\\\r\n]|\\u[0-9a-fA-F]{4}|\\\\\\\\|\\\\\\"|\\\\[^\\"]){LEAST,4096}))
+"""
+_BARE = r"""[^\s"'\\,;&}{)(<>\[\]\x80-\xff]"""
+_ASSIGNED = r"[A-Za-z0-9_-]{0,32}(?P<named>\\{0,7}[\"'])?\s{0,4}[:=]\s{0,4}"
+_SCHEME = r"(?:(?:bearer|basic|token|bot)\s{1,4})?"
+
+_WHOSE_KEY = "|".join(
+    rf"(?<={word}[_-])|(?<={word})" for word in ["api", "access", "private", "secret", "signing", "encryption"]
+)
+_NAMED = _any_case(
+    rf"(?:(?:{_WHOSE_KEY})key|secret|passw(?:or)?d|passwd|authorization|session[_-]?(?:id|key|token)|cookie|credential"
+    rf"|[cx]srf){_ASSIGNED}"
+    rf"(?:{_QUOTED.replace('LEAST', '4')}|\\{{0,7}}[\"']?{_SCHEME}(?P<bare>{_BARE}{{6,}}))"
+)
+# `token` is a word of every parser and of every usage count: only what has a digit and no space in it.
+_TOKEN = _any_case(
+    r"""tokens?(?P<named>\\{0,7}["'])?\s{0,4}[:=]\s{0,4}\\{0,7}["']?(?P<secret>(?=[^\s"'\\]{0,200}?[0-9])
+        (?=[^\s"'\\]{0,200}?[A-Za-z])[A-Za-z0-9._~+/=:-]{8,})"""
+)
+_COOKIES = _any_case(r"""cookies?\s{0,4}:\s{0,4}(?P<secret>[^\r\n"'\\{}\[\]\x80-\xff]{6,})""")
+_AUTHORITY = _any_case(r"""(?:bearer|basic)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})""")
+_QUERY = _any_case(r"""(?<=[?&])[a-z]{2,24}=(?P<secret>[^&\s"'\\<>\#]{4,})""")
+_USERINFO = _any_case(r"""://[^\s/:@"'\\]{0,64}:(?P<secret>[^\s/@"'\\]{1,256})@""")
+
+_CLOSER: dict[re.Pattern[bytes], str] = {
+    _KEY: "sk- pk- rk- sk_ pk_ rk_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- akia asia aiza ya29. xox gsk_ hf_ "
+    "nvapi- xai- fw_ tgp_ r8_ npm_ pypi- dop_v1_ shpat_ eyj",
+    _ZAI_KEY: ".",
+    _PEM: "private_key-----",
+    _QUERY: "key= sig= signature= code= auth= pass= passwd= password= pwd= jwt= sid= secret= token=",
+    _USERINFO: "://",
+    _AUTHORITY: "bearer_ basic_",
+    _COOKIES: "cookie",
+    _NAMED: "key secret passw authorization session cookie credential csrf xsrf",
+    _TOKEN: "token",
+}
+_HINTS = [
+    (word.replace("_", " ").encode() if pattern in (_PEM, _AUTHORITY) else word.encode(), pattern)
+    for pattern, words in _CLOSER.items()
+    for word in words.split()
+]
+_GROUPS = {
+    pattern: [name for name in ("secret", "a", "b", "c", "bare") if name in pattern.groupindex] for pattern in _CLOSER
+}
+
+
+def redact_bytes(data: bytes, between: Callable[[], None] = lambda: None) -> bytes:
+    """The bytes with what looks like a credential masked; `between` is called now and then."""
+    out: bytearray | None = None
+    lower = data.lower()
+    for start in range(0, len(data), _WINDOW):
+        end = min(start + _WINDOW + _LONGEST_HINT, len(data))
+        for hint, pattern in _HINTS:
+            at = lower.find(hint, start, end)
+            while at >= 0:
+                found = pattern.match(data, at)
+                if found:
+                    first, last = found.span(next(name for name in _GROUPS[pattern] if found[name] is not None))
+                    first -= 32 if pattern is _ZAI_KEY else 0
+                    out = bytearray(data) if out is None else out
+                    out[first:last] = _masked(data[first:last], pattern)
+                at = lower.find(hint, at + 1, end)
+        between()
+    return data if out is None else bytes(out)
+
+
+def _masked(secret: bytes, pattern: re.Pattern[bytes]) -> bytes:
+    if pattern is _PEM:
+        return b"".join(part if _LINE_END.fullmatch(part) else b"*" * len(part) for part in _LINE_END.split(secret))
+    return (b"1" if _NUMBER.fullmatch(secret) else b"*") * len(secret)
 
 
 def redact(text: str) -> str:
-    """The text with what looks like a credential masked, each by stars of the same length in bytes."""
-    text = _SECRETS.sub(lambda match: "*" * len(match[0]), text)
-    return _NAMED.sub(_mask, text)
-
-
-def _mask(match: re.Match[str]) -> str:
-    if match["value"] is not None:
-        return str(match["name"]) + "*" * len(match["value"])
-    return str(match["scheme"]) + "*" * len(match["credential"])
-
-
-def redact_bytes(data: bytes) -> bytes:
-    """The same on bytes; what is no UTF-8 stays as it is."""
-    return redact(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    """The same on text."""
+    return redact_bytes(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..dialects.responses_ws import ResponsesSocket
 from ..engine import Answer
 from ..history import Refusals, mend_request
-from ..policy import make_policy, read_options
+from ..policy import Policy, make_policy, read_options
 from ..request import decode, read_question
-from . import store
+from . import difference, frames, store
+from .frames import Frame
+from .redact import redact_bytes
 from .store import Recording
 
 
@@ -27,20 +30,43 @@ class Replayed:
     def drift(self) -> list[str]:
         """What is not as it was: lines for a reader, empty when nothing drifted."""
         lines = []
+        recording = self.recording
         if self.failure is not None:
             lines.append(f"the engine failed open: {self.failure!r}")
-        if self.recording.after is None:
-            lines.append(f"there is no after{self.recording.suffix}: write it with --update")
-        elif self.recording.after != self.after:
-            lines += _diff(self.recording.after, self.after, f"after{self.recording.suffix}")
-        if self.recording.request_after != self.request_after:
-            recorded, today = (
-                body or self.recording.request for body in (self.recording.request_after, self.request_after)
-            )
-            lines += _diff(recorded, today, store.REQUEST_AFTER)
-        if self.recording.calls is not None and not as_expected(self.recording.calls, self.calls):
-            lines += _diff(store.pretty(self.recording.calls), store.pretty(self.calls), "calls.json")
+        if recording.after is None and recording.own:
+            lines.append(f"there is no after{recording.suffix}: write it with --update")
+        elif recording.after is not None and not self._same_after(recording.after):
+            lines += difference.of_bodies(recording.after, self.masked_after, f"after{recording.suffix}")
+        if not self._same_request():
+            pair = (body or recording.request for body in (recording.request_after, self.request_after))
+            lines += difference.of_bodies(next(pair), redact_bytes(next(pair)), store.REQUEST_AFTER)
+        if recording.calls is not None and not self._same_calls(recording.calls):
+            lines += difference.of_calls(recording.calls, self.calls)
         return lines
+
+    @property
+    def masked_after(self) -> bytes:
+        """What the recorder would write: a credential is whole here that was cut in pieces in `before`."""
+        return redact_bytes(self.after)
+
+    def _same_after(self, recorded: bytes) -> bool:
+        today = self.masked_after
+        if self.recording.suffix == ".jsonl":
+            return _agree(_sides(recorded), _sides(today), self.recording.complete)
+        if not self.recording.complete:
+            return recorded.startswith(today) or today.startswith(recorded)
+        return recorded in (today, self.after)
+
+    def _same_request(self) -> bool:
+        recorded, today = self.recording.request_after, self.request_after
+        if recorded is None or today is None:
+            return recorded is today or not self.recording.own
+        return recorded in (today, redact_bytes(today))
+
+    def _same_calls(self, expected: Sequence[dict[str, Any]]) -> bool:
+        calls = self.calls if self.recording.complete else self.calls[: len(expected)]
+        masked = json.loads(redact_bytes(store.pretty(calls)))
+        return as_expected(expected, calls) or as_expected(expected, masked)
 
 
 def as_expected(expected: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]) -> bool:
@@ -51,47 +77,68 @@ def as_expected(expected: Sequence[dict[str, Any]], calls: Sequence[dict[str, An
     )
 
 
+def _sides(data: bytes) -> list[tuple[bool, str | bytes]]:
+    return [(frame.from_client, frame.content) for frame in frames.read(data)]
+
+
+def _agree(recorded: list[Any], today: list[Any], complete: bool) -> bool:
+    shared = min(len(recorded), len(today))
+    return recorded == today if complete else recorded[:shared] == today[:shared]
+
+
 def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Replayed:
     """Run the recorded upstream bytes through the engine, in their original chunks or in those given."""
     texts = {str(name): str(text) for name, text in recording.flow.get("policy", {}).items()}
     policy = make_policy(read_options(texts))
-    request = decode(recording.request)
-    question = read_question(request)
     refusals = Refusals()
     for identity, reason in recording.refusals.items():
         refusals.add(identity, reason)
+    if recording.suffix == ".jsonl":
+        return _replay_socket(recording, policy, refusals)
+    request = decode(recording.request)
+    question = read_question(request)
     changed = mend_request(recording.protocol, recording.request, request, policy, refusals)
     answer = Answer(recording.protocol, question, policy, seed=recording.seed)
     out = [sent for piece in (recording.pieces() if pieces is None else pieces) for sent in answer.feed(piece)]
-    if not recording.flow.get("broken"):
+    if recording.complete and not recording.flow.get("broken"):
         out += answer.close()
     calls = store.calls_json(answer.outcomes)
     return Replayed(recording, b"".join(out), calls, answer.failure, changed.body if changed else None)
 
 
+def _replay_socket(recording: Recording, policy: Policy, refusals: Refusals) -> Replayed:
+    """The messages of both sides in their order."""
+    socket = ResponsesSocket(policy, refusals)
+    out: list[Frame] = []
+    for frame in store.read_frames(recording):
+        if not isinstance(frame.content, str):
+            out.append(frame)
+        elif frame.from_client:
+            out.append(Frame(True, socket.client_message(frame.content), frame.when))
+        else:
+            out += [Frame(False, text, frame.when) for text in socket.server_message(frame.content)]
+    return Replayed(recording, frames.lines(out, 0.0), store.calls_json(socket.outcomes), socket.failure)
+
+
 def update(replayed: Replayed) -> list[str]:
     """Write what the client and the upstream get today; gives the files. The hand-written calls.json stays."""
     recording = replayed.recording
+    # What a proxy recorded is masked, and stays so. A scenario written by hand is as its author wants it.
+    masked: Callable[[bytes], bytes] = redact_bytes if "versions" in recording.flow else bytes
     written = []
-    for name, old, new in (
+    for name, old, today in (
         (f"after{recording.suffix}", recording.after, replayed.after),
         (store.REQUEST_AFTER, recording.request_after, replayed.request_after),
     ):
+        new = masked(today) if today is not None else None
         if old == new:
             continue
         written.append(name)
         if new is None:
             (recording.directory / name).unlink()
         else:
-            (recording.directory / name).write_bytes(new)
+            store.replace_file(recording.directory / name, new)
     return written
-
-
-def _diff(old: bytes, new: bytes, name: str) -> list[str]:
-    before = old.decode("utf-8", "replace").splitlines()
-    after = new.decode("utf-8", "replace").splitlines()
-    lines = difflib.unified_diff(before, after, f"recorded {name}", f"today's {name}", lineterm="", n=1)
-    return [line if len(line) <= 400 else f"{line[:400]}… ({len(line):,} characters)" for line in lines]
 
 
 def summary(calls: Sequence[dict[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass
@@ -10,6 +11,11 @@ from typing import Any
 
 from ..calls import Outcome
 from ..request import seed_of
+from . import frames
+from .frames import Frame
+
+SUFFIXES = (".sse", ".json", ".jsonl")
+"""Of the bodies: an event stream, one document, the messages of a WebSocket."""
 
 REQUEST_AFTER = "request-after.json"
 
@@ -44,6 +50,16 @@ class Recording:
         return str(self.flow.get("seed") or seed_of(self.request))
 
     @property
+    def own(self) -> bool:
+        """Is it a directory of ours? A flow file has no place for an `after`."""
+        return self.directory.is_dir()
+
+    @property
+    def complete(self) -> bool:
+        """False where a limit, or the end of the proxy, cut the recording off."""
+        return self.flow.get("complete") is not False
+
+    @property
     def refusals(self) -> dict[str, str]:
         """What was remembered of earlier refusals, as far as it concerned this request."""
         known = self.flow.get("refusals")
@@ -64,8 +80,14 @@ class Recording:
 
     def pieces(self) -> list[bytes]:
         """The upstream body in its original chunks."""
-        ends = [*self.offsets[1:], len(self.before)]
-        return [self.before[start:end] for start, end in zip(self.offsets, ends, strict=True) if end > start]
+        offsets = self.offsets
+        ends = [*offsets[1:], len(self.before)]
+        return [self.before[start:end] for start, end in zip(offsets, ends, strict=True) if end > start]
+
+
+def suffix_of(body: bytes) -> str:
+    """One document, or a stream of events."""
+    return ".json" if body.lstrip()[:1] in (b"{", b"[") else ".sse"
 
 
 def is_recording(path: Path) -> bool:
@@ -82,7 +104,7 @@ def find(path: Path) -> list[Path]:
 def load(directory: Path) -> Recording:
     try:
         flow = json.loads((directory / "flow.json").read_bytes())
-        suffix = next((s for s in (".sse", ".json") if (directory / f"before{s}").is_file()), None)
+        suffix = next((s for s in SUFFIXES if (directory / f"before{s}").is_file()), None)
         if not isinstance(flow, dict) or suffix is None:
             raise NoRecording(f"{directory} has no before.sse or before.json: record it again.")
         request = directory / "request.json"
@@ -103,18 +125,60 @@ def load(directory: Path) -> Recording:
         raise NoRecording(f"{directory} cannot be read ({error}): record it again.") from error
 
 
+def read_frames(recording: Recording) -> list[Frame]:
+    """The messages of a WebSocket recording."""
+    try:
+        return frames.read(recording.before)
+    except (ValueError, TypeError) as error:
+        raise NoRecording(f"{recording.directory} has messages that cannot be read ({error}).") from error
+
+
 def private_file(path: Path, data: bytes) -> None:
     """Write a file that only the user can read, whole or not at all."""
     part = path.with_name(path.name + ".part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    part.replace(path)
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        part.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file of a recording anew, whole or not at all, as private as the recording is."""
+    private_file(path, data)
+    path.chmod(path.with_name("flow.json").stat().st_mode)
+
+
+def remove_others(directory: Path, suffix: str) -> None:
+    """Of a flow that is written again: bodies under the name of what it seemed to be at first."""
+    for other in SUFFIXES:
+        if other != suffix:
+            for side in ("before", "after"):
+                (directory / f"{side}{other}").unlink(missing_ok=True)
+
+
+def size_of(path: Path) -> int:
+    try:
+        return path.lstat().st_size if path.is_file() else 0
+    except OSError:
+        return 0
 
 
 def pretty(value: Any) -> bytes:
     """JSON that diffs well."""
     return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
+
+
+def pretty_flow(flow: dict[str, Any], chunks: list[dict[str, float]]) -> bytes:
+    """The same for flow.json, with a chunk a line: there are thousands of them."""
+    head = json.dumps(flow, ensure_ascii=False, indent=1).removesuffix("\n}")
+    lines = ",\n".join("  " + json.dumps(chunk) for chunk in chunks)
+    text = f'{head},\n "chunks": [\n{lines}\n ]\n}}\n' if chunks else f'{head},\n "chunks": []\n}}\n'
+    return text.encode("utf-8", "backslashreplace")
 
 
 def calls_json(outcomes: list[Outcome]) -> list[dict[str, Any]]:

@@ -1,0 +1,64 @@
+"""mitmproxy's own flow files, and HAR files, as recordings: what the upstream answered, without an `after`.
+
+mitmproxy's reader tells the two apart. It is imported only when there is such a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ..engine import protocol_of
+from . import frames, store
+from .frames import Frame
+from .store import NoRecording, Recording
+
+
+def read(path: Path, at: Callable[[int], None] = lambda _: None) -> Iterator[Recording]:
+    """The flows of a file that speak one of our protocols, numbered from 1; `at` hears how far we have read."""
+    from mitmproxy import exceptions, http
+    from mitmproxy.io import FlowReader
+
+    try:
+        with path.open("rb") as file:
+            # A socket or a body that mitmproxy cannot read is its own exception; a HAR is read as a whole.
+            for number, flow in enumerate(FlowReader(file).stream(), 1):
+                at(file.tell())
+                if isinstance(flow, http.HTTPFlow) and (recording := _recording(path, number, flow)):
+                    yield recording
+    except exceptions.FlowReadException as error:
+        raise NoRecording(f"{path} is neither a flow file nor a HAR file ({error}): name one of those.") from error
+    except OSError as error:
+        raise NoRecording(f"{path} cannot be read ({error.strerror}): name a readable file.") from error
+
+
+def _recording(path: Path, number: int, flow: object) -> Recording | None:
+    from mitmproxy import http
+
+    assert isinstance(flow, http.HTTPFlow)
+    protocol = protocol_of(flow.request.path)
+    if protocol is None or flow.response is None:
+        return None
+    described = {
+        "protocol": protocol,
+        "method": flow.request.method,
+        "host": flow.request.pretty_host,
+        "path": flow.request.path,
+        "status": flow.response.status_code,
+        "content_type": flow.response.headers.get("content-type", ""),
+        "broken": flow.error is not None,
+    }
+    name = path / f"flow {number}"
+    if flow.websocket is not None:
+        kept = [
+            Frame(message.from_client, message.text if message.is_text else message.content, message.timestamp)
+            for message in flow.websocket.messages
+            if not message.dropped
+        ]
+        before = frames.lines(kept, kept[0].when if kept else 0.0)
+        return Recording(name, described, b"", before, None, None, ".jsonl")
+    if flow.request.method != "POST" or not 200 <= flow.response.status_code < 300:
+        return None
+    body = flow.response.get_content(strict=False) or b""
+    suffix = store.suffix_of(body)
+    return Recording(name, described, flow.request.get_content(strict=False) or b"", body, None, None, suffix)

@@ -1,0 +1,180 @@
+"""One self-contained page of recordings: every call, before and after.
+
+The page asks nobody for anything (its content security policy forbids it). What a model or a server wrote goes
+into it as JSON in which no `<` is left, and is shown as text only.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..metrics import reason_class, step_class
+from ..policy import BadOption
+from ..request import decode
+from . import store
+from .replay import replay
+from .store import NoRecording, Recording
+
+MOST_OF_A_BODY = 48 * 1024
+MOST_OF_ARGUMENTS = 32 * 1024
+MOST_OF_ALL_BODIES = 40 * 1024 * 1024
+"""Above these a text is cut, or left out of the page; the recording has it all."""
+
+
+def write_report(directory: Path, target: Path, told: Callable[[str], None] = lambda _: None) -> None:
+    """Write the page. `told` hears a sentence about each recording that cannot be shown."""
+    target.write_text(page(directory, told), encoding="utf-8")
+
+
+def page(directory: Path, told: Callable[[str], None] = lambda _: None) -> str:
+    flows: list[dict[str, Any]] = []
+    bodies: list[str] = []
+    room = MOST_OF_ALL_BODIES
+    for path in store.find(directory):
+        try:
+            recording = store.load(path)
+            flow = described(recording)
+        except (NoRecording, BadOption) as error:
+            told(str(error))
+            continue
+        body = _json({"before": _cut_body(recording.before), "after": _cut_body(recording.after or b"")})
+        room -= len(body)
+        if room > 0:
+            bodies.append(f'<script type="application/json" id="body-{len(flows)}">{body}</script>')
+        flows.append(flow)
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    data = {"directory": str(directory), "made": made, "version": __version__, "flows": flows}
+    style, script = _file("report.css"), _file("report.js")
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+    parts = {
+        "policy": f"{policy}; base-uri 'none'; form-action 'none'",
+        "style": style,
+        "script": script,
+        "data": _json(data),
+        "bodies": "\n".join(bodies),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("report.html"))
+
+
+def described(recording: Recording) -> dict[str, Any]:
+    """What the page shows of a recording."""
+    calls = [_cut_call(call) for call in _calls(recording)]
+    flow = recording.flow
+    request = decode(recording.request)
+    same = recording.after is None or recording.before == recording.after
+    own = flow.get("defect")
+    return {
+        "name": recording.name,
+        "title": str(flow.get("title") or _title(calls)),
+        "state": _state(calls, recording, same),
+        "protocol": recording.protocol,
+        "model": str(request.get("model") or "") if request else "",
+        "tool": sorted({_tool(call) for call in calls} - {""}),
+        "defect": [str(own)] if own else _defects(calls),
+        "step": sorted({step_class(step) for call in calls for step in call.get("steps", ())}) if own else [],
+        "where": f"{flow.get('host', '')}{flow.get('path', '')}",
+        "when": str(flow.get("started", ""))[:19].replace("T", " "),
+        "flags": _flags(recording),
+        "calls": calls,
+        "same": same,
+        "bytes": [len(recording.before), len(recording.after or b"")],
+    }
+
+
+def _calls(recording: Recording) -> list[dict[str, Any]]:
+    """A recorder writes whole outcomes; an expectation written by hand names only what matters."""
+    if "versions" in recording.flow and recording.calls is not None:
+        return recording.calls
+    return replay(recording).calls
+
+
+def _tool(call: dict[str, Any]) -> str:
+    """The tool that was meant: of a refused call the one that the model asked for, not the `invalid` tool."""
+    return str(call.get("received_name") or call["name"] if call["status"] == "refused" else call["name"])
+
+
+_ENDS = re.compile(rb'"(?:finish_reason|stop_reason|status)"\s*:\s*"(\w+)"|\[DONE\]|message_stop|"error"')
+
+
+def _state(calls: list[dict[str, Any]], recording: Recording, same: bool) -> str:
+    """In one word. A valid call is sent whole: its fragments become one; else the stream around it was mended."""
+    statuses = {call["status"] for call in calls}
+    if "refused" in statuses:
+        return "refused"
+    if "repaired" in statuses:
+        return "mended"
+    if same:
+        return "untouched"
+    defect = recording.flow.get("defect")
+    if defect is None and calls:
+        # What ends the answer tells whether more than the fragments changed.
+        ends = ({found[0] for found in _ENDS.finditer(body)} for body in (recording.before, recording.after or b""))
+        return "stream" if next(ends) != next(ends) else "gathered"
+    return "gathered" if defect == "none" and calls else "stream"
+
+
+def _title(calls: list[dict[str, Any]]) -> str:
+    """Of a recording without one: its calls and what was done to them."""
+    if not calls:
+        return "an answer without a tool call"
+    names = [str(call.get("received_name") or call["name"] or "(no name)") for call in calls]
+    done = list(dict.fromkeys(step_class(step) for call in calls for step in call.get("steps", ())))
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return f"{shown}: {', '.join(done)}" if done else shown
+
+
+def _defects(calls: list[dict[str, Any]]) -> list[str]:
+    classes = {step_class(step) for call in calls for step in call.get("steps", ())}
+    refused = {
+        f"refused: {reason_class(str(call.get('reason', '')))}" for call in calls if call["status"] == "refused"
+    }
+    return sorted(classes | refused) or ["none"]
+
+
+def _flags(recording: Recording) -> list[str]:
+    flow = recording.flow
+    told = {
+        "observed only": flow.get("policy", {}).get("toolfix_mode") == "observe",
+        "the connection broke": flow.get("broken") is True,
+        "not complete": not recording.complete,
+        f"HTTP {flow.get('status')}": flow.get("status") not in (200, None),
+    }
+    return [text for text, yes in told.items() if yes]
+
+
+def _cut_call(call: dict[str, Any]) -> dict[str, Any]:
+    return {key: _cut(value) if isinstance(value, str) else value for key, value in call.items()}
+
+
+def _cut(text: str) -> str:
+    more = len(text) - MOST_OF_ARGUMENTS
+    return text if more <= 0 else f"{text[:MOST_OF_ARGUMENTS]}\n… {more:,} more characters"
+
+
+def _cut_body(body: bytes) -> str:
+    more = len(body) - MOST_OF_A_BODY
+    text = body[:MOST_OF_A_BODY].decode("utf-8", "replace")
+    return text if more <= 0 else f"{text}\n… {more:,} more bytes"
+
+
+def _json(value: Any) -> str:
+    """ASCII without any character that means something to HTML."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def _file(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,134 @@
+"""The content view "toolfix": before and after of a flow, in mitmproxy and mitmweb.
+
+mitmproxy 11 and 12 have different classes for content views; both ask the same function for the text. Imported by
+the script only when it is loaded into a mitmproxy that has views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from mitmproxy import contentviews, http
+
+from ..calls import Outcome
+from ..engine import Answer, mend_whole, protocol_of
+from ..policy import Policy
+from ..request import decode, read_question, seed_of
+
+NAME = "toolfix"
+MOST_SHOWN = 256 * 1024
+"""Most bytes of one body in the view."""
+
+
+class Told(NamedTuple):
+    """What is known of an answer: both bodies, decoded, and what became of its calls."""
+
+    protocol: str
+    before: bytes
+    after: bytes
+    outcomes: Sequence[Outcome]
+    note: str = ""
+
+
+Look = Callable[[http.HTTPFlow], Told | None]
+
+
+def text_of(told: Told) -> str:
+    """The view as text."""
+    counts = [f"{sum(o.status == status for o in told.outcomes)} {status}" for status in _STATUSES]
+    lines = [f"{told.protocol}: {len(told.outcomes)} tool calls ({', '.join(counts)})"]
+    lines += [told.note] if told.note else []
+    for number, outcome in enumerate(told.outcomes, 1):
+        done = ", ".join(outcome.steps)
+        lines += ["", f"call {number}: {outcome.name or '(no name)'}, {outcome.status}{f': {done}' if done else ''}"]
+        lines += [f"  because  {outcome.reason}"] if outcome.reason else []
+        if outcome.received_name != outcome.name:
+            lines += [f"  name     {outcome.received_name or '(none)'} → {outcome.name or '(none)'}"]
+        lines += [f"  before   {outcome.received_arguments}"]
+        lines += ["  after    (dropped)" if outcome.dropped else f"  after    {outcome.arguments}"]
+    if told.before == told.after:
+        return "\n".join([*lines, "", f"── as it came: {len(told.before):,} bytes ──", _body(told.before)])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"── before: {len(told.before):,} bytes from the upstream ──",
+            _body(told.before),
+            "",
+            f"── after: {len(told.after):,} bytes for the client ──",
+            _body(told.after),
+        ]
+    )
+
+
+_STATUSES = ("valid", "repaired", "refused")
+
+
+def _body(data: bytes) -> str:
+    text = data[:MOST_SHOWN].decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\n")
+    return text if len(data) <= MOST_SHOWN else f"{text}\n… {len(data) - MOST_SHOWN:,} more bytes"
+
+
+def would_be(flow: http.HTTPFlow, policy: Policy) -> Told | None:
+    """Of a flow that we did not see (from a file): what toolfix would do with it."""
+    protocol = protocol_of(flow.request.path)
+    body = flow.response.get_content(strict=False) if flow.response else None
+    if protocol is None or not body:
+        return None
+    request = flow.request.get_content(strict=False)
+    answer = Answer(protocol, read_question(decode(request)), policy, seed=seed_of(request))
+    after = mend_whole(answer, body)
+    return Told(protocol, body, after, answer.outcomes, "This flow was not seen live: it is what toolfix would do.")
+
+
+def _shown(data: bytes, flow: object, message: object, look: Look) -> str:
+    if isinstance(flow, http.HTTPFlow) and message is flow.response and (told := look(flow)):
+        return text_of(told)
+    return "toolfix has nothing to say about this message.\n\n" + _body(data)
+
+
+def register(look: Look) -> Callable[[], None]:
+    """Add the view to this mitmproxy; gives the function that takes it away."""
+    view: Any = _new_view(look) if hasattr(contentviews, "Contentview") else _old_view(look)
+    views: Any = contentviews
+    if hasattr(views, "Contentview"):
+        # Registering again replaces the view of a script that was reloaded, and cannot be undone.
+        views.registry._by_name.pop(NAME, None)
+        views.add(view)
+        return lambda: None
+    for known in [known for known in views.views if known.name == NAME]:
+        views.remove(known)
+    views.add(view)
+    return lambda: views.remove(view) if view in views.views else None
+
+
+def _old_view(look: Look) -> Any:
+    base: Any = getattr(contentviews, "View")  # noqa: B009
+
+    class Toolfix(base):  # type: ignore[misc]
+        name = NAME
+
+        def __call__(self, data: bytes, **known: Any) -> tuple[str, Iterator[list[tuple[str, str]]]]:
+            text = _shown(data, known.get("flow"), known.get("http_message"), look)
+            return "toolfix", ([("text", line)] for line in text.split("\n"))
+
+        def render_priority(self, data: bytes, **known: Any) -> float:
+            return -1
+
+    return Toolfix()
+
+
+def _new_view(look: Look) -> Any:
+    base: Any = getattr(contentviews, "Contentview")  # noqa: B009
+
+    class Toolfix(base):  # type: ignore[misc]
+        name = NAME
+
+        def prettify(self, data: bytes, metadata: Any) -> str:
+            return _shown(data, metadata.flow, metadata.http_message, look)
+
+        def render_priority(self, data: bytes, metadata: Any) -> float:
+            return -1
+
+    return Toolfix()

@@ -1,0 +1,121 @@
+"""A real mitmweb with the addon: the content view and the command, through its own API."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import version
+
+from toolcalls.cli.proxy_process import SCRIPT, ProxyProcess
+from toolcalls.cli.upstream import Play, Upstream
+
+from .stage import CHAT, EVENT_STREAM, PATIENCE, Clients, Plays, broken_call, free_port
+
+TOKEN = "a-token-for-this-test"
+MITMWEB = "from mitmproxy.tools.main import mitmweb; mitmweb()"
+HAS_PASSWORD = int(version.VERSION.split(".")[0]) >= 12
+
+
+class Web:
+    """mitmweb's API, and enough of a proxy for the clients."""
+
+    def __init__(self, confdir: Path, arguments: tuple[str, ...]) -> None:
+        self.port = free_port()
+        self.web_port = free_port()
+        self.ca = confdir / "mitmproxy-ca-cert.pem"
+        password = ("--set", f"web_password={TOKEN}") if HAS_PASSWORD else ()
+        self._process = subprocess.Popen(
+            [
+                sys.executable, "-c", MITMWEB, "--set", f"confdir={confdir}", "--no-web-open-browser",
+                "--listen-host", "127.0.0.1", "--listen-port", str(self.port),
+                "--set", f"web_port={self.web_port}", *password, "-s", str(SCRIPT), *arguments,
+            ],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        deadline = time.monotonic() + 2 * PATIENCE
+        while True:
+            try:
+                self.get("/flows")
+                return
+            except OSError:
+                if time.monotonic() > deadline or self._process.poll() is not None:
+                    self.close()
+                    raise
+                time.sleep(0.1)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def get(self, path: str, method: str = "GET") -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", self.web_port, timeout=PATIENCE)
+        headers = {"authorization": f"Bearer {TOKEN}", "cookie": "_xsrf=x; _mitmproxy_xsrf=x", "x-xsrftoken": "x"}
+        try:
+            connection.request(method, path, headers=headers)
+            response = connection.getresponse()
+            body = response.read()
+            assert response.status == 200, body
+            return json.loads(body)
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.wait(PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def web(confdir: Path, trusting: tuple[str, ...], proxy: ProxyProcess) -> Iterator[Web]:
+    web = Web(confdir, trusting)
+    yield web
+    web.close()
+
+
+def shown(web: Web, flow: dict[str, Any], message: str = "response") -> str:
+    view = web.get(f"/flows/{flow['id']}/{message}/content/toolfix.json")
+    if "text" in view:  # mitmproxy 12
+        assert view["view_name"] == "toolfix"
+        text: str = view["text"]
+        return text
+    return "\n".join("".join(text for _, text in line) for line in view["lines"])
+
+
+def test_the_content_view_shows_before_and_after(
+    web: Web, plays: Plays, upstream: Upstream, clients: Clients
+) -> None:
+    plays.add("viewed", Play(broken_call(), headers=EVENT_STREAM))
+    process: Any = web
+    for http2 in (False, True):
+        received = clients.fetch(f"{upstream.url}/viewed{CHAT}", process, http2=http2)
+        assert not received.error
+    flows = [flow for flow in web.get("/flows") if "/viewed/" in flow["request"]["path"]]
+    assert len(flows) == 2
+    for flow in flows:
+        text = shown(web, flow)
+        assert text.startswith("chat: 1 tool calls (0 valid, 1 repaired, 0 refused)")
+        assert "call 1: Bash, repaired: single quotes" in text
+        assert "  before   {'command': 'ls', 'background': True,}" in text
+        assert '  after    {"command":"ls","background":true}' in text
+        before, after = text.split("── after: ")
+        assert "{'comma" in before.split("── before: ")[1]
+        assert '{\\"command\\":\\"ls\\",\\"background\\":true}' in after
+        assert "nothing to say about this message" in shown(web, flow, "request")
+
+
+def test_the_view_is_not_chosen_unless_it_is_asked_for(web: Web, plays: Plays) -> None:
+    for flow in web.get("/flows"):
+        view = web.get(f"/flows/{flow['id']}/response/content/auto.json")
+        assert "toolfix" not in str(view.get("view_name", view.get("description"))).lower()
+
+
+def test_the_command_prints_the_numbers(web: Web) -> None:
+    text = web.get("/commands/toolfix.stats", "POST")["value"]
+    assert 'toolfix_calls_total{protocol="chat",status="repaired"} 2' in text

@@ -1,0 +1,130 @@
+"""The numbers: what is counted, that labels are bounded, and that Prometheus can read them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+
+from toolcalls.calls import Outcome, Status
+from toolcalls.metrics import BUCKETS, LONGEST_LABEL, MOST_STEPS, Metrics, reason_class, step_class
+from toolcalls.recording import store
+from toolcalls.recording.replay import replay
+
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def read(text: str) -> Samples:
+    """Every sample by its name and labels, as Prometheus' own parser reads it."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def rendered(metrics: Metrics, **held: int) -> Samples:
+    return read(metrics.render(mode="repair", held_bytes=held, recordings={"written": 3, "lost": 1}))
+
+
+def outcome(status: Status, *steps: str, reason: str = "") -> Outcome:
+    return Outcome(status, "Bash", "{}", "Bash", "{'", steps, reason)
+
+
+def test_the_counts_are_those_of_the_calls() -> None:
+    metrics = Metrics()
+    calls = [
+        outcome("valid"),
+        outcome("repaired", "single quotes", "trailing comma"),
+        outcome(
+            "repaired", "single quotes", "array from a string at `edits[0]`", "array from a string at `edits[1]`"
+        ),
+        outcome("refused", "sent with empty arguments", reason="the arguments were cut off after 7 characters"),
+    ]
+    metrics.called("chat", calls, [0.0002, 0.0002, 0.003, 0.7])
+    metrics.answered("chat")
+    metrics.answered("messages", failed=True, limited=True, long_held=True, broken=True)
+    samples = rendered(metrics, chat=17)
+
+    def of(name: str, **labels: str) -> float:
+        return samples["toolfix_" + name, tuple(sorted(labels.items()))]
+
+    assert of("answers_total", protocol="chat") == 1
+    assert [of("calls_total", protocol="chat", status=s) for s in ("valid", "repaired", "refused")] == [1, 2, 1]
+    assert of("steps_total", protocol="chat", step="single quotes") == 2
+    assert of("steps_total", protocol="chat", step="array from a string") == 1, "calls, not places"
+    assert of("refused_total", protocol="chat", reason="cut off") == 1
+    for event in ("failed_open", "limited", "long_held", "broken"):
+        assert (of(f"{event}_total", protocol="chat"), of(f"{event}_total", protocol="messages")) == (0, 1)
+    assert of("held_bytes", protocol="chat") == 17
+    assert of("mending_seconds_count", protocol="chat") == 4
+    assert of("mending_seconds_sum", protocol="chat") == pytest.approx(0.7034)
+    assert of("mending_seconds_bucket", protocol="chat", le="0.0001") == 0
+    assert of("mending_seconds_bucket", protocol="chat", le="0.00025") == 2
+    assert of("mending_seconds_bucket", protocol="chat", le=str(BUCKETS[-1])) == 3
+    assert of("mending_seconds_bucket", protocol="chat", le="+Inf") == 4
+    assert of("recordings_total", result="lost") == 1
+
+
+def test_an_idle_proxy_has_numbers_too() -> None:
+    assert ("toolfix_info", (("mode", "repair"), ("version", "0.1.0"))) in rendered(Metrics())
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("single quotes", "single quotes"),
+        ("name: case or separators", "name: case or separators"),
+        ("array from a string at `edits[3].old`", "array from a string"),
+        ("optional empty string dropped at `a at `b`", "optional empty string dropped"),
+        ("`cmd` renamed to `command`", "property renamed"),
+        ("`cmd` renamed to `command` at `steps[0]`", "property renamed"),
+        ("enum member `in_progress` by case or separators at `todos[0].status`", "enum member by case or separators"),
+        ("arguments taken out of `input`", "arguments taken out of a wrapper"),
+        ('"} evil{x="1', "other"),
+    ],
+)
+def test_a_step_is_counted_under_its_class(step: str, expected: str) -> None:
+    assert step_class(step) == expected
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_labels_are_bounded_whatever_a_model_writes(step: str, reason: str) -> None:
+    metrics = Metrics()
+    metrics.called("chat", [outcome("refused", step, reason=reason)])
+    for _, labels in rendered(metrics):
+        assert all(len(value) <= LONGEST_LABEL for _, value in labels)
+
+
+def test_no_more_than_so_many_steps_are_told_apart() -> None:
+    metrics = Metrics()
+    for number in range(1000):
+        metrics.called("chat", [outcome("repaired", f"step {number}")])
+    samples = rendered(metrics)
+    steps = [value for (name, _), value in samples.items() if name == "toolfix_steps_total"]
+    assert len(steps) == MOST_STEPS + 1
+    assert sum(steps) == 1000
+
+
+def test_the_steps_and_reasons_of_all_scenarios_have_classes() -> None:
+    for directory in store.find(RECORDINGS):
+        for call in replay(store.load(directory)).calls:
+            for step in call.get("steps", ()):
+                assert step_class(step) != "other", step
+                assert "`" not in step_class(step), step
+
+
+def test_every_refusal_in_the_code_has_a_class_with_a_reader_in_mind() -> None:
+    source = "\n".join(path.read_text() for path in (RECORDINGS.parent / "addon" / "toolcalls" / "mend").glob("*.py"))
+    reasons = re.findall(r'Refusal\(f?"([^"]+)"', source)
+    assert len(reasons) > 30
+    classes = {reason_class(reason) for reason in reasons}
+    assert {"two readings", "several objects", "no object", "too large", "unreadable"} <= classes
+    assert reason_class("the arguments were cut off inside `command` after 12 characters") == "cut off"
+    assert reason_class("Invalid arguments: missing required field(s): file_path") == "missing required fields"
+    assert reason_class("Unknown tool requested by the model: cut off") == "unknown tool"
