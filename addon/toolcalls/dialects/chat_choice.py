@@ -15,9 +15,9 @@ from ..mend.call import Mender
 from ..policy import Policy
 from ..request import Question
 from ..wire.events import PASS, Answer, Event, Hold, Reply
-from .chat_calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, same_call, says_something, true_reason, written_call
+from .chat_calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, says_something, true_reason, written_call
 from .flow import Flow
-from .prose import Prose, Said, searches
+from .prose import Prose, Said, repeated, searches
 from .slots import Fragment, Slot, Slots
 
 Write = Callable[[Json], bytes]
@@ -95,7 +95,7 @@ class Choice:
             return self._hold
         out = [self._speak(chunk, choice, rest)] if spoken else []
         hold = [*self._hold_calls(chunk, choice, delta, fragments), *self._hold_text(chunk, choice, delta, said)]
-        released = (self.keys[1],) if said is not None and said.text else ()
+        released = (self.keys[1],) if said is not None and said.parts else ()
         return Reply((*out, *flowing), release=released, hold=tuple(hold))
 
     def finish(
@@ -189,7 +189,7 @@ class Choice:
 
     def _close_text(self, finish: Finish) -> Said:
         if self.prose is None:
-            return Said("")
+            return Said()
         said = self.prose.close(finished=finish is not Finish.CUT)
         self._found(said)
         return said
@@ -211,10 +211,13 @@ class Choice:
         return rest
 
     def _hold_text(self, chunk: Json, choice: Json, delta: Json, said: Said | None) -> list[tuple[str, bytes]]:
-        if said is None or self.prose is None or not self.prose.holding:
+        """What would still have to go out if we failed: the text of calls that were found, and text that waits."""
+        if said is None or self.prose is None:
             return []
-        held = self.prose.held if said.text or said.calls else delta["content"]
-        return [(self.keys[1], self._speak({**chunk, "usage": None}, choice, {"content": held}))]
+        kept = [(self._hold.key, call.raw) for call in said.calls]
+        kept.append((self.keys[1], self.prose.held if said.parts else delta["content"]))
+        bare = {**chunk, "usage": None}
+        return [(key, self._speak(bare, choice, {"content": text})) for key, text in kept if text]
 
     # Calls
 
@@ -268,12 +271,13 @@ class Choice:
             if flow is not None:
                 delta = flow.end(slot, self._mender, finish, before_error=before_error)
                 out += [self._delta({"tool_calls": [delta]})] if delta else []
+                told.append(Outcome("valid", slot.name, slot.arguments, slot.name, slot.arguments))
                 continue
-            if slot.found and any(same_call(slot, outcome) for outcome in told):
+            if slot.found and repeated(slot.name, slot.arguments, told):
                 continue
-            ending = Finish.COMPLETE if slot.found else finish
-            outcome = mend_slot(slot, self._question.tools, self._mender, ending, before_error=before_error)
-            told.append(outcome)
+            outcome = mend_slot(slot, self._question.tools, self._mender, finish, before_error=before_error)
+            if not slot.found:
+                told.append(outcome)
             if outcome.status == "refused" and refused is not None:
                 refused.append(outcome)
             if outcome.dropped:

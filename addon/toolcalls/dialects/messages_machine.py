@@ -3,19 +3,24 @@
 Text, thinking and the server's own tools pass at once, under the next free index. A tool_use is held; it
 goes out whole when it is closed and strictly valid, or when the stop reason says what became of the
 answer, and never before an earlier call. With aggregation off the first call in line flows instead.
+Text is searched for calls on its way (`messages_prose.py`): one that was found closes the text block and
+goes out as a block of its own, and what is said behind it goes into a new text block.
 """
 
 from __future__ import annotations
 
+from ..calls import Outcome
 from ..mend.arguments import Finish
 from ..mend.call import Mender
 from ..wire.events import Event, Hold
 from . import payload
 from .draft import Draft
-from .messages_blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, write
+from .messages_blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, text_event, write
 from .messages_calls import TOOL_USE, Call, Json, mend_call, named_block
 from .messages_gather import Calls, Flow
+from .messages_prose import STOP_KEY, TEXT_KEY, Search
 from .messages_shape import FragmentShape, TextShape
+from .prose import Said, mend_found
 
 _SPACE = "white space"
 _LATER = "later"
@@ -34,6 +39,8 @@ class Machine:
         "_mender",
         "_others",
         "_run",
+        "_search",
+        "_searching",
         "_space",
         "blocks",
         "calls",
@@ -44,8 +51,11 @@ class Machine:
         "talking",
     )
 
-    def __init__(self, mender: Mender, *, flowing: bool) -> None:
+    def __init__(self, mender: Mender, *, flowing: bool, search: Search | None = None) -> None:
         self._mender = mender
+        self._search = search
+        self._searching = False
+        """The deltas of `shape` are text that is searched."""
         self._flowing = flowing
         self.blocks = Blocks()
         self.calls = Calls()
@@ -77,6 +87,12 @@ class Machine:
         call.add(text)
         return hold
 
+    def passes(self, block: bytes) -> bool:
+        """Are these nothing but deltas like the last one, which concern us as little?"""
+        if self.shape is None or not self.shape.covers(block):
+            return False
+        return not self._searching or (self._search is not None and self._search.quiet(block))
+
     # Events of blocks
 
     def take(self, event: Event, said: Json, draft: Draft) -> None:
@@ -105,6 +121,8 @@ class Machine:
         index = said.get("index")
         place = self._last_place = index if isinstance(index, int) else None
         self._others.discard(place)
+        if self._flow is None:
+            self._end_text(draft, finished=True)
         if kind == TOOL_USE:
             self._start_call(event, said, block, place, draft)
         elif not self._postponed(event, said, draft):
@@ -170,6 +188,8 @@ class Machine:
     def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: Draft) -> None:
         self._run = None
         need = DELTA_NEEDS.get(kind)
+        if kind == "text_delta" and self._search_text(event, said, delta, place, draft):
+            return
         there = self.blocks.open
         if there is not None and there.place == place and there.kind != TOOL_USE and need in (None, there.kind):
             self.talking = True
@@ -178,6 +198,7 @@ class Machine:
             if raw is event.raw and self._lessons:
                 self._lessons -= 1
                 self.shape = TextShape.learn(raw, kind)
+                self._searching = kind == "text_delta" and self._search is not None
             return
         self.shape = None
         if need is None or self._postponed(event, said, draft):
@@ -186,21 +207,17 @@ class Machine:
         if kind in SAYS and not text:
             return
         if kind == "text_delta" and isinstance(text, str):
-            if not text.strip():
-                # SGLang puts a newline between two calls. A block of white space alone is refused by the
-                # API in the next request, so it waits for text that makes it one.
-                self._keep_space(place, text, event, draft)
-                return
-            said = {**said, "delta": {**delta, "text": self._take_space(place, draft) + text}}
-        self._make_room(draft)
-        self.calls.followed()
-        self.talking = True
-        draft.out.append(self.blocks.begin(need, place))
+            self._tell(text, place, said, draft)
+            return
+        self._end_text(draft, finished=True)
+        self._open(need, place, draft)
         draft.out.append(self.blocks.renumbered(Event(write(said), None), said))
 
     def _stop(self, event: Event, said: Json, draft: Draft) -> None:
         place = self._place(said)
         call = self.calls.close(place)
+        if call is None and not self._may_stop(event, said, place, draft):
+            return
         there = self.blocks.open
         if call is not None:
             draft.hold(call.key, event.raw)
@@ -219,14 +236,91 @@ class Machine:
             self.talking = False
         self._send_ready(draft)
 
+    # Text
+
+    def _search_text(self, event: Event, said: Json, delta: Json, place: Place, draft: Draft) -> bool:
+        """Look for calls in a delta. False when it goes on as it is."""
+        search, text = self._search, delta.get("text")
+        if search is None or not isinstance(text, str) or not text:
+            return False
+        if self._flow is not None and self._postponed(event, said, draft):
+            return True
+        if search.active and (search.place != place or search.stop is not None):
+            self._end_text(draft, finished=True)
+        told = search.take(place, text)
+        if told.parts == (text,) and not search.holding and not search.found:
+            return False
+        if told.parts:
+            draft.release(TEXT_KEY)
+            self._tell_parts(told, place, said, draft)
+        if search.holding:
+            draft.hold(TEXT_KEY, text_event(said, search.held) if told.parts else event.raw)
+        return True
+
+    def _tell_parts(self, told: Said, place: Place, said: Json, draft: Draft) -> None:
+        assert self._search is not None
+        for part in told.parts:
+            if isinstance(part, str):
+                self._tell(part, place, said, draft)
+                continue
+            key = self._search.wait(part)
+            self.talking = False
+            if part.raw:
+                draft.hold(key, text_event(said, part.raw))
+
+    def _tell(self, text: str, place: Place, said: Json, draft: Draft) -> None:
+        """Say a text at a place: in the open block, or in one of its own."""
+        there = self.blocks.open
+        if there is None or there.place != place or there.kind != "text" or (self._search and self._search.found):
+            if not text.strip():
+                # SGLang puts a newline between two calls. A block of white space alone is refused by the
+                # API in the next request, so it waits for text that makes it one.
+                self._keep_space(place, text, said, draft)
+                return
+            text = self._take_space(place, draft) + text
+            self._open("text", place, draft)
+        self.talking = True
+        assert self.blocks.open is not None
+        draft.out.append(text_event({**said, "index": self.blocks.open.index}, text))
+
+    def _end_text(self, draft: Draft, *, finished: bool) -> None:
+        """The text that is searched is over: what was held of it is told."""
+        search = self._search
+        if search is None or not search.active:
+            return
+        if search.holding:
+            draft.release(TEXT_KEY)
+        self._tell_parts(search.close(finished=finished), search.place, {"type": "content_block_delta"}, draft)
+        stop, search.stop = search.stop, None
+        if stop is not None:
+            draft.release(STOP_KEY)
+            there = self.blocks.open
+            if there is not None and there.place == search.place and there.kind == "text":
+                draft.out.append(self.blocks.renumbered(*stop))
+                self.blocks.open = None
+                self.talking = False
+
+    def _may_stop(self, event: Event, said: Json, place: Place, draft: Draft) -> bool:
+        """The stop of a block whose last words may be a call waits for what tells whether they were cut off."""
+        search = self._search
+        if search is None or not search.active or search.place != place:
+            return True
+        if not search.holding:
+            self._end_text(draft, finished=True)
+            return True
+        if search.stop is None:
+            search.stop = (event, said)
+            draft.hold(STOP_KEY, event.raw)
+        return False
+
     # White space that has no block of its own
 
-    def _keep_space(self, place: Place, text: str, event: Event, draft: Draft) -> None:
+    def _keep_space(self, place: Place, text: str, said: Json, draft: Draft) -> None:
         if self._space is None or self._space[0] != place:
             self._take_space(place, draft)
             self._space = (place, [])
         self._space[1].append(text)
-        draft.hold(_SPACE, event.raw)
+        draft.hold(_SPACE, text_event(said, text))
 
     def _take_space(self, place: Place, draft: Draft) -> str:
         if self._space is None:
@@ -237,10 +331,41 @@ class Machine:
 
     # Calls going out
 
+    def _open(self, kind: str, place: Place, draft: Draft) -> None:
+        """A block of ours, behind everything that is complete."""
+        self._make_room(draft)
+        self.calls.followed()
+        self.talking = True
+        self.shape = None
+        self._lessons = _LESSONS
+        draft.out.append(self.blocks.begin(kind, place))
+
     def _make_room(self, draft: Draft) -> None:
         if self.blocks.open is not None:
             draft.out.append(self.blocks.stop())
+        self._send_found(draft)
         self._send_ready(draft)
+
+    def _send_found(self, draft: Draft, *, before_error: bool = False) -> bool:
+        """The calls out of the text, but for those that structured calls told. False when one was refused."""
+        search, whole = self._search, True
+        while search is not None and (entry := search.next()):
+            key, call = entry
+            draft.release(key)
+            if call is None:
+                continue
+            outcome = mend_found(call, self._mender, before_error=before_error)
+            whole = whole and outcome.status != "refused"
+            self._write_call({}, self._mender.ids.legal(""), outcome, draft)
+            search.gave(outcome)
+        return whole
+
+    def _write_call(self, block: Json, identity: str, outcome: Outcome, draft: Draft) -> None:
+        if outcome.dropped:
+            self.notes.append(outcome.note)
+        else:
+            draft.out += self.blocks.call(block, identity, outcome)
+            self.sent += 1
 
     def _send_ready(self, draft: Draft) -> None:
         """The calls at the head of the line that need no stop reason."""
@@ -254,12 +379,12 @@ class Machine:
         draft.release(call.key)
         if call.empty and not call.block.get("input"):
             return False
+        if self._search is not None and self._search.gave_already(call.name, call.arguments):
+            return True
         identity, outcome = mend_call(call, self._mender, finish, before_error=before_error)
-        if outcome.dropped:
-            self.notes.append(outcome.note)
-        else:
-            draft.out += self.blocks.call(call.block, identity, outcome)
-            self.sent += 1
+        self._write_call(call.block, identity, outcome, draft)
+        if self._search is not None:
+            self._search.tell(outcome)
         return outcome.status != "refused"
 
     def finish(self, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
@@ -269,11 +394,14 @@ class Machine:
         whole = True
         if self._flow is not None:
             whole = self._settle(draft, finish, before_error=before_error)
+        self._end_text(draft, finished=finish is not Finish.CUT)
         waiting, self.calls.waiting = self.calls.waiting, []
-        if self.blocks.open is not None and (waiting or not before_error):
+        found = self._search is not None and bool(self._search.found)
+        if self.blocks.open is not None and (waiting or found or not before_error):
             draft.out.append(self.blocks.stop())
         for call in waiting:
             whole = self._send(call, draft, finish, before_error=before_error) and whole
+        whole = self._send_found(draft, before_error=before_error) and whole
         if self._space is not None:
             self._take_space(self._space[0], draft)
         return whole
@@ -333,6 +461,8 @@ class Machine:
             call.name, call.arguments, sent, finish, steps=flow.steps, before_error=before_error
         )
         draft.release(call.key)
+        if self._search is not None:
+            self._search.tell(outcome)
         if len(outcome.arguments) > len(sent):
             draft.out.append(self.blocks.call_delta(outcome.arguments[len(sent) :]))
         refused = outcome.status == "refused"

@@ -7,20 +7,34 @@ books can give it back. With no declared tools there is nothing to search for an
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
+from ..calls import Outcome
+from ..mend.arguments import Finish, mend_arguments
+from ..mend.call import Mender
 from ..mend.names import mend_name
 from ..policy import Policy
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
 
+WRITTEN_AS_TEXT = "written as text"
+
 
 @dataclass(slots=True, frozen=True)
 class Said:
-    """What may go out now."""
+    """What may go out now, in the order in which it was said."""
 
-    text: str
-    calls: tuple[FoundCall, ...] = ()
+    parts: tuple[str | FoundCall, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+    @property
+    def calls(self) -> tuple[FoundCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, FoundCall))
 
 
 class Prose:
@@ -28,8 +42,15 @@ class Prose:
 
     __slots__ = ("_held", "_scanner")
 
-    def __init__(self, tools: Tools, policy: Policy) -> None:
-        self._scanner = Scanner(tools, max_held=policy.max_held_bytes, resolve=lambda name: _declared(name, tools))
+    def __init__(self, tools: Tools, policy: Policy, *, begins: bool = True) -> None:
+        """`begins`: nothing was said before, so that this may be a message that is nothing but a call."""
+        ours = _searched(tools, policy)
+        self._scanner = Scanner(
+            ours,
+            max_held=policy.max_held_bytes,
+            resolve=lambda name: _declared(name, tools, ours),
+            begins=begins,
+        )
         self._held: list[str] = []
 
     @property
@@ -52,16 +73,14 @@ class Prose:
         if text:
             self._held.append(text)
         if not parts:
-            return Said("")
-        out = "".join(part for part in parts if isinstance(part, str))
-        calls = tuple(part for part in parts if isinstance(part, FoundCall))
-        size = len(out) + sum(len(call.raw) for call in calls)
+            return Said()
+        size = sum(len(part) if isinstance(part, str) else len(part.raw) for part in parts)
         if len(self._held) == 1 and size == len(text):
             self._held.clear()
         else:
             rest = self.held[size:]
             self._held = [rest] if rest else []
-        return Said(out, calls)
+        return Said(tuple(parts))
 
     def quiet(self, block: bytes, pattern: re.Pattern[bytes]) -> bool:
         """A cheap look at whole events: True only if no text in them can matter. `pattern` finds their texts:
@@ -74,19 +93,41 @@ class Prose:
         return True
 
 
-def _declared(name: str, tools: Tools) -> str | None:
-    """The declared tool that a written name can only mean."""
-    named = mend_name(name, tools)
-    return named.name if named.tool is not None and named.tool.kind == "function" else None
-
-
-def search(text: str, tools: Tools, policy: Policy, *, finished: bool) -> Said:
-    """The same for a text that is here as a whole."""
-    prose = Prose(tools, policy)
-    first, last = prose.take(text), prose.close(finished=finished)
-    return Said(first.text + last.text, first.calls + last.calls)
-
-
 def searches(tools: Tools, policy: Policy) -> bool:
     """Is text searched for calls at all?"""
-    return policy.text_calls and len(tools) > 0
+    return policy.text_calls and len(_searched(tools, policy)) > 0
+
+
+def search(text: str, tools: Tools, policy: Policy, *, finished: bool, begins: bool = True) -> Said:
+    """The same for a text that is here as a whole."""
+    prose = Prose(tools, policy, begins=begins)
+    first, last = prose.take(text), prose.close(finished=finished)
+    return Said(first.parts + last.parts)
+
+
+def mend_found(call: FoundCall, mender: Mender, *, before_error: bool = False) -> Outcome:
+    """A call that was written as text is whole, however the answer ended."""
+    steps = (WRITTEN_AS_TEXT,)
+    return mender.mend(call.name, call.arguments, Finish.COMPLETE, steps=steps, before_error=before_error)
+
+
+def repeated(name: str, arguments: str, told: Iterable[Outcome]) -> bool:
+    """Is a call that was written as text one of the structured calls? Then those win."""
+    outcomes = [outcome for outcome in told if outcome.name == name]
+    return bool(outcomes) and _value(arguments) in [_value(outcome.arguments) for outcome in outcomes]
+
+
+def _value(arguments: str) -> Any:
+    return mend_arguments(arguments, Finish.COMPLETE).value
+
+
+def _searched(tools: Tools, policy: Policy) -> Tools:
+    """The tools whose calls are looked for: functions that the user wants touched."""
+    ours = [tool for tool in tools if tool.kind == "function" and policy.touches(tool.name)]
+    return tools if len(ours) == len(tools) else Tools(ours)
+
+
+def _declared(name: str, tools: Tools, ours: Tools) -> str | None:
+    """The declared tool that a written name can only mean."""
+    named = mend_name(name, tools)
+    return named.name if named.tool is not None and ours.get(named.name) is not None else None

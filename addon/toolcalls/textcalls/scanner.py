@@ -52,8 +52,14 @@ class FoundCall:
 
 class Scanner:
     def __init__(
-        self, tools: Tools, *, max_held: int = MAX_HELD, resolve: Callable[[str], str | None] | None = None
+        self,
+        tools: Tools,
+        *,
+        max_held: int = MAX_HELD,
+        resolve: Callable[[str], str | None] | None = None,
+        begins: bool = True,
     ) -> None:
+        """`begins`: this is the beginning of a message, where the weak forms may stand."""
         self._tools = tools
         self._names = Names(tools, resolve)
         self._max_held = max_held
@@ -66,7 +72,7 @@ class Scanner:
         self._rescue = False
         self._read_over = False
         self._plain = False
-        self._armed = not self._off
+        self._armed = begins and not self._off
         self._arms = 0
         self._think_end = ""
 
@@ -79,11 +85,7 @@ class Scanner:
         """False: this text cannot matter, and the scanner need not see it."""
         if not self._plain:
             return not self._off
-        return (
-            MATTERS.search(text) is not None
-            or text[-1:] in QUOTES
-            or ("=" in text and may_be_recipient(text))
-        )
+        return MATTERS.search(text) is not None or text[-1:] in QUOTES or ("=" in text and may_be_recipient(text))
 
     def feed(self, text: str) -> list[str | FoundCall]:
         if not text:
