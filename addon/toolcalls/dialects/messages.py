@@ -59,7 +59,7 @@ class Messages:
         self._policy = policy
         search = Search(question.tools, policy) if searches(question.tools, policy) else None
         self._machine = Machine(mender, flowing=not policy.aggregate, search=search)
-        self.plain = self._machine.passes
+        self.plain = self._machine.talk.passes
         self._started = False
         self._finished = False
         """A stop reason went out."""
@@ -79,7 +79,7 @@ class Messages:
         held = machine.fragment(data)
         if held is not None:
             return held
-        if machine.passes(event.raw):
+        if self.plain(event.raw):
             return PASS
         said = payload.read_strict(data)
         if isinstance(said, dict):
@@ -148,7 +148,7 @@ class Messages:
         elif kind == "ping":
             draft.out.append(event.raw)
         else:
-            self._machine.shape = None
+            self._machine.talk.shape = None
             self._take_around(kind, event, said, draft)
         return draft.answer()
 
@@ -294,4 +294,4 @@ class Messages:
         just stops may have been cut off.
         """
         whole = self._machine.finish(draft, Finish.CUT, before_error=True)
-        return whole and self._machine.sent > 0 and not self._machine.talking
+        return whole and self._machine.sent > 0 and not self._machine.talk.talking

@@ -3,8 +3,7 @@
 Text, thinking and the server's own tools pass at once, under the next free index. A tool_use is held; it
 goes out whole when it is closed and strictly valid, or when the stop reason says what became of the
 answer, and never before an earlier call. With aggregation off the first call in line flows instead.
-Text is searched for calls on its way (`messages_prose.py`): one that was found closes the text block and
-goes out as a block of its own, and what is said behind it goes into a new text block.
+Text goes its way in `messages_talk.py`; a call that is found in it goes out as a block of its own.
 """
 
 from __future__ import annotations
@@ -15,17 +14,15 @@ from ..mend.call import Mender
 from ..wire.events import Event, Hold
 from . import payload
 from .draft import Draft
-from .messages_blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, text_event, write
+from .messages_blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, write
 from .messages_calls import TOOL_USE, Call, Json, mend_call, named_block
 from .messages_gather import Calls, Flow
-from .messages_prose import STOP_KEY, TEXT_KEY, Search
-from .messages_shape import FragmentShape, TextShape
-from .prose import Said, mend_found
+from .messages_prose import Search
+from .messages_shape import FragmentShape
+from .messages_talk import Talk
+from .prose import mend_found
 
-_SPACE = "white space"
 _LATER = "later"
-_LESSONS = 4
-"""How often the shape of text deltas is learnt in one block: servers that vary it are read in full."""
 
 
 class Machine:
@@ -35,45 +32,34 @@ class Machine:
         "_last_place",
         "_later",
         "_later_places",
-        "_lessons",
         "_mender",
         "_others",
         "_run",
         "_search",
-        "_searching",
-        "_space",
         "blocks",
         "calls",
         "notes",
         "other_tools",
         "sent",
-        "shape",
-        "talking",
+        "talk",
     )
 
     def __init__(self, mender: Mender, *, flowing: bool, search: Search | None = None) -> None:
         self._mender = mender
         self._search = search
-        self._searching = False
-        """The deltas of `shape` are text that is searched."""
         self._flowing = flowing
         self.blocks = Blocks()
+        self.talk = Talk(self.blocks, search, self._make_room)
         self.calls = Calls()
         self.sent = 0
         self.notes: list[str] = []
         self.other_tools = False
-        self.shape: TextShape | None = None
-        """The text deltas that pass unread right now."""
-        self.talking = False
-        """The last thing said was not part of a call, and its block is still open."""
-        self._lessons = _LESSONS
         self._run: tuple[FragmentShape, Call, Hold] | None = None
         self._flow: Flow | None = None
         self._later: list[tuple[Event, Json]] = []
         self._later_places: set[Place] = set()
         self._others: set[Place] = set()
         """Where the server's own tools were started last."""
-        self._space: tuple[Place, list[str]] | None = None
         self._last_place: Place = None
 
     def fragment(self, data: str) -> Hold | None:
@@ -87,12 +73,6 @@ class Machine:
         call.add(text)
         return hold
 
-    def passes(self, block: bytes) -> bool:
-        """Are these nothing but deltas like the last one, which concern us as little?"""
-        if self.shape is None or not self.shape.covers(block):
-            return False
-        return not self._searching or (self._search is not None and self._search.quiet(block))
-
     # Events of blocks
 
     def take(self, event: Event, said: Json, draft: Draft) -> None:
@@ -100,10 +80,9 @@ class Machine:
         if kind == "content_block_delta":
             self._delta(event, said, draft)
             return
-        self.shape = None
+        self.talk.shape = None
         self._run = None
         if kind == "content_block_start":
-            self._lessons = _LESSONS
             self._start(event, said, draft)
         else:
             self._stop(event, said, draft)
@@ -122,14 +101,13 @@ class Machine:
         place = self._last_place = index if isinstance(index, int) else None
         self._others.discard(place)
         if self._flow is None:
-            self._end_text(draft, finished=True)
+            self.talk.end(draft, finished=True)
         if kind == TOOL_USE:
             self._start_call(event, said, block, place, draft)
         elif not self._postponed(event, said, draft):
             self.calls.close(place)
-            self.calls.followed()
             self._make_room(draft)
-            self.talking = True
+            self.talk.begins()
             if kind.endswith(TOOL_USE):
                 self.other_tools = True
                 self._others.add(place)
@@ -144,7 +122,7 @@ class Machine:
             draft.out.append(self.blocks.stop())
             self._send_ready(draft)
         call = self.calls.start(place, block)
-        self.talking = False
+        self.talk.talking = False
         draft.hold(call.key, event.raw)
         if self._flowing and self._flow is None and len(self.calls.waiting) == 1:
             self._let_flow(call, event, said, place, draft)
@@ -163,7 +141,7 @@ class Machine:
             self._say(event, said, delta, kind, place, draft)
 
     def _fragment(self, event: Event, said: Json, delta: Json, place: Place, draft: Draft) -> None:
-        self.shape = None
+        self.talk.shape = None
         there = self.blocks.open
         if there is not None and there.place == place and there.kind not in (TOOL_USE, "text", "thinking"):
             draft.out.append(self.blocks.renumbered(event, said))
@@ -175,7 +153,7 @@ class Machine:
         call = self.calls.fragment_of(place) if place not in self._others else None
         if call is None:
             return
-        self.talking = False
+        self.talk.talking = False
         if self._flow is not None and call is self._flow.call:
             self._flow_on(self._flow, event, said, text, draft)
             return
@@ -188,35 +166,29 @@ class Machine:
     def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: Draft) -> None:
         self._run = None
         need = DELTA_NEEDS.get(kind)
-        if kind == "text_delta" and self._search_text(event, said, delta, place, draft):
+        if kind == "text_delta" and self._flow is None and self.talk.search(event, said, delta, place, draft):
             return
         there = self.blocks.open
         if there is not None and there.place == place and there.kind != TOOL_USE and need in (None, there.kind):
-            self.talking = True
-            raw = self.blocks.renumbered(event, said)
-            draft.out.append(raw)
-            if raw is event.raw and self._lessons:
-                self._lessons -= 1
-                self.shape = TextShape.learn(raw, kind)
-                self._searching = kind == "text_delta" and self._search is not None
+            self.talk.go_on(event, said, kind, draft)
             return
-        self.shape = None
+        self.talk.shape = None
         if need is None or self._postponed(event, said, draft):
             return
         text = delta.get(SAYS[kind]) if kind in SAYS else None
         if kind in SAYS and not text:
             return
         if kind == "text_delta" and isinstance(text, str):
-            self._tell(text, place, said, draft)
+            self.talk.tell(text, place, said, draft)
             return
-        self._end_text(draft, finished=True)
-        self._open(need, place, draft)
+        self.talk.end(draft, finished=True)
+        self.talk.open(need, place, draft)
         draft.out.append(self.blocks.renumbered(Event(write(said), None), said))
 
     def _stop(self, event: Event, said: Json, draft: Draft) -> None:
         place = self._place(said)
         call = self.calls.close(place)
-        if call is None and not self._may_stop(event, said, place, draft):
+        if call is None and not self.talk.may_stop(event, said, place, draft):
             return
         there = self.blocks.open
         if call is not None:
@@ -233,118 +205,18 @@ class Machine:
             raw = self.blocks.renumbered(event, said)
             draft.out.append(self.blocks.stop() if call is not None else raw)
             self.blocks.open = None
-            self.talking = False
+            self.talk.talking = False
         self._send_ready(draft)
-
-    # Text
-
-    def _search_text(self, event: Event, said: Json, delta: Json, place: Place, draft: Draft) -> bool:
-        """Look for calls in a delta. False when it goes on as it is."""
-        search, text = self._search, delta.get("text")
-        if search is None or not isinstance(text, str) or not text:
-            return False
-        if self._flow is not None and self._postponed(event, said, draft):
-            return True
-        if search.active and (search.place != place or search.stop is not None):
-            self._end_text(draft, finished=True)
-        told = search.take(place, text)
-        if told.parts == (text,) and not search.holding and not search.found:
-            return False
-        if told.parts:
-            draft.release(TEXT_KEY)
-            self._tell_parts(told, place, said, draft)
-        if search.holding:
-            draft.hold(TEXT_KEY, text_event(said, search.held) if told.parts else event.raw)
-        return True
-
-    def _tell_parts(self, told: Said, place: Place, said: Json, draft: Draft) -> None:
-        assert self._search is not None
-        for part in told.parts:
-            if isinstance(part, str):
-                self._tell(part, place, said, draft)
-                continue
-            key = self._search.wait(part)
-            self.talking = False
-            if part.raw:
-                draft.hold(key, text_event(said, part.raw))
-
-    def _tell(self, text: str, place: Place, said: Json, draft: Draft) -> None:
-        """Say a text at a place: in the open block, or in one of its own."""
-        there = self.blocks.open
-        if there is None or there.place != place or there.kind != "text" or (self._search and self._search.found):
-            if not text.strip():
-                # SGLang puts a newline between two calls. A block of white space alone is refused by the
-                # API in the next request, so it waits for text that makes it one.
-                self._keep_space(place, text, said, draft)
-                return
-            text = self._take_space(place, draft) + text
-            self._open("text", place, draft)
-        self.talking = True
-        assert self.blocks.open is not None
-        draft.out.append(text_event({**said, "index": self.blocks.open.index}, text))
-
-    def _end_text(self, draft: Draft, *, finished: bool) -> None:
-        """The text that is searched is over: what was held of it is told."""
-        search = self._search
-        if search is None or not search.active:
-            return
-        if search.holding:
-            draft.release(TEXT_KEY)
-        self._tell_parts(search.close(finished=finished), search.place, {"type": "content_block_delta"}, draft)
-        stop, search.stop = search.stop, None
-        if stop is not None:
-            draft.release(STOP_KEY)
-            there = self.blocks.open
-            if there is not None and there.place == search.place and there.kind == "text":
-                draft.out.append(self.blocks.renumbered(*stop))
-                self.blocks.open = None
-                self.talking = False
-
-    def _may_stop(self, event: Event, said: Json, place: Place, draft: Draft) -> bool:
-        """The stop of a block whose last words may be a call waits for what tells whether they were cut off."""
-        search = self._search
-        if search is None or not search.active or search.place != place:
-            return True
-        if not search.holding:
-            self._end_text(draft, finished=True)
-            return True
-        if search.stop is None:
-            search.stop = (event, said)
-            draft.hold(STOP_KEY, event.raw)
-        return False
-
-    # White space that has no block of its own
-
-    def _keep_space(self, place: Place, text: str, said: Json, draft: Draft) -> None:
-        if self._space is None or self._space[0] != place:
-            self._take_space(place, draft)
-            self._space = (place, [])
-        self._space[1].append(text)
-        draft.hold(_SPACE, text_event(said, text))
-
-    def _take_space(self, place: Place, draft: Draft) -> str:
-        if self._space is None:
-            return ""
-        draft.release(_SPACE)
-        (where, texts), self._space = self._space, None
-        return "".join(texts) if where == place else ""
 
     # Calls going out
 
-    def _open(self, kind: str, place: Place, draft: Draft) -> None:
-        """A block of ours, behind everything that is complete."""
-        self._make_room(draft)
-        self.calls.followed()
-        self.talking = True
-        self.shape = None
-        self._lessons = _LESSONS
-        draft.out.append(self.blocks.begin(kind, place))
-
     def _make_room(self, draft: Draft) -> None:
+        """Another block begins: the open one is closed, and what is complete goes out before it."""
         if self.blocks.open is not None:
             draft.out.append(self.blocks.stop())
         self._send_found(draft)
         self._send_ready(draft)
+        self.calls.followed()
 
     def _send_found(self, draft: Draft, *, before_error: bool = False) -> bool:
         """The calls out of the text, but for those that structured calls told. False when one was refused."""
@@ -389,12 +261,12 @@ class Machine:
 
     def finish(self, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False when one was refused."""
-        self.shape = None
+        self.talk.shape = None
         self._run = None
         whole = True
         if self._flow is not None:
             whole = self._settle(draft, finish, before_error=before_error)
-        self._end_text(draft, finished=finish is not Finish.CUT)
+        self.talk.end(draft, finished=finish is not Finish.CUT)
         waiting, self.calls.waiting = self.calls.waiting, []
         found = self._search is not None and bool(self._search.found)
         if self.blocks.open is not None and (waiting or found or not before_error):
@@ -402,8 +274,7 @@ class Machine:
         for call in waiting:
             whole = self._send(call, draft, finish, before_error=before_error) and whole
         whole = self._send_found(draft, before_error=before_error) and whole
-        if self._space is not None:
-            self._take_space(self._space[0], draft)
+        self.talk.drop_space(draft)
         return whole
 
     # Aggregation off
@@ -478,7 +349,7 @@ class Machine:
             for event, said in later:
                 self.take(event, said, draft)
             # Learnt on the way; whoever asked for room opens another block now.
-            self.shape = None
+            self.talk.shape = None
             self._run = None
         self._send_ready(draft)
         return not refused
