@@ -62,6 +62,10 @@ class Search:
         return self._prose is not None and self._prose.holding
 
     @property
+    def undecided(self) -> bool:
+        return self._prose is not None and self._prose.undecided
+
+    @property
     def held(self) -> str:
         return self._prose.held if self._prose is not None else ""
 

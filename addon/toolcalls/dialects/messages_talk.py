@@ -130,7 +130,7 @@ class Talk:
         search = self._search
         if search is None or not search.active or search.place != place:
             return True
-        if not search.holding:
+        if not search.undecided:
             self.end(draft, finished=True)
             return True
         if search.stop is None:

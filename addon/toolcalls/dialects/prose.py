@@ -58,6 +58,11 @@ class Prose:
         return bool(self._held)
 
     @property
+    def undecided(self) -> bool:
+        """Does it depend on how the text ends whether what is held is a call?"""
+        return self._scanner.undecided and bool(self._held)
+
+    @property
     def held(self) -> str:
         """The text that is held back right now."""
         return "".join(self._held)

@@ -14,6 +14,7 @@ from ..wire import sse
 from . import payload
 from .responses_events import Came, Json, Writer
 from .responses_items import Item, Items, Part, with_needed
+from .responses_prose import DELTA, Search, quiet, without_calls
 
 _TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
 
@@ -122,9 +123,12 @@ class Transcript:
 
 
 class Speech:
-    __slots__ = ("_items", "_transcript", "_unread", "_writer", "steady")
+    __slots__ = ("_items", "_search", "_searching", "_transcript", "_unread", "_writer", "steady")
 
-    def __init__(self, items: Items, writer: Writer, limit: int) -> None:
+    def __init__(self, items: Items, writer: Writer, limit: int, search: Search) -> None:
+        self._search = search
+        self._searching: Part | None = None
+        """The part whose deltas pass unread, where its text is searched."""
         self._items = items
         self._writer = writer
         self._transcript = Transcript(limit)
@@ -137,6 +141,8 @@ class Speech:
         if steady is None or not block.startswith(steady.head) or steady.item not in block:
             return False
         if block.count(b"\n") != steady.lines and not steady.covers(block):
+            return False
+        if self._searching is not None and not quiet(self._searching, block):
             return False
         self._unread.append(block)
         self._writer.unread = block
@@ -153,6 +159,8 @@ class Speech:
         """One event of a text family: what the client gets for it."""
         stem, _, verb = came.type.rpartition(".")
         family = _family(stem, came)
+        if family.part == _TEXT and verb == "done" and self._ends_undecided(came, family):
+            return []
         item, out = self._item(family, came)
         place = came.number(family.place) or 0
         part = item.parts.setdefault((family.part, place), Part())
@@ -161,18 +169,103 @@ class Speech:
             out.append(self._open_part(item, family.part, place))
         part.opened = True
         fields: Json = {"item_id": item.id, "output_index": item.index, family.place: place}
+        searched = self._search.on and family.part == _TEXT
+        if searched and verb == "done":
+            out += self._end_text(item, place, part, finished=True)
         if stem in _PART_EVENTS.values():
             fields["part"] = _whole_part(came.message.get("part"), family.part)
+            if verb == "done" and part.calls:
+                fields["part"] = {**fields["part"], "text": self._told(item, place, part)}
             part.closed = part.closed or verb == "done"
         elif verb == "done":
             said = came.message.get("refusal" if family.part == _REFUSAL else "text")
             part.text = said if isinstance(said, str) else None
+            if part.calls:
+                part.text = fields["text"] = self._told(item, place, part)
+        elif came.type == DELTA and searched and not self._takes(came, item, place, part, fields):
+            return out
         sent = self._writer.forward(came, **fields)
         out.append(sent)
         if verb == "delta":
             self._remember()
             self._transcript.add(sent)
             self.steady = Steady(came) if sent is came.raw else None
+            self._searching = part if searched else None
+        elif searched:
+            self.steady = None
+        return out
+
+    # The search for calls
+
+    def _takes(self, came: Came, item: Item, place: int, part: Part, fields: Json) -> bool:
+        """Search a delta, and set what is told of it. False when nothing of it goes out now."""
+        text = came.message.get("delta")
+        if not isinstance(text, str) or not text or part.searched:
+            return True
+        said = self._search.take(item, place, part, text)
+        if not said.parts:
+            self._search.keep(item, place, came.raw)
+            return False
+        told = said.text
+        if told != text:
+            fields["delta"] = told
+        return bool(told)
+
+    def _ends_undecided(self, came: Came, family: Family) -> bool:
+        """The end of a text whose last words may be a call waits."""
+        item = self._items.find(family.item, came.text("item_id"), came.number("output_index"))
+        if item is None or not self.undecided(item):
+            return False
+        self._search.wait(came)
+        return True
+
+    @staticmethod
+    def undecided(item: Item) -> bool:
+        return any(
+            part.prose is not None and not part.searched and part.prose.undecided for part in item.parts.values()
+        )
+
+    def end_texts(self, *, finished: bool) -> list[bytes]:
+        """All texts are over."""
+        out: list[bytes] = []
+        for item in self._items.all:
+            for (kind, place), part in item.parts.items():
+                if kind == _TEXT:
+                    out += self._end_text(item, place, part, finished=finished)
+        return out
+
+    def _end_text(self, item: Item, place: int, part: Part, *, finished: bool) -> list[bytes]:
+        """The text of a part is over: what was held of it is told."""
+        text = self._search.close(item, place, part, finished=finished).text
+        if not text:
+            return []
+        where = {"item_id": item.id, "output_index": item.index, "content_index": place}
+        sent = self._writer.write(DELTA, {**where, "delta": text})
+        self._remember()
+        self._transcript.add(sent)
+        return [sent]
+
+    def _told(self, item: Item, place: int, part: Part) -> str:
+        """The text that the client got of a part with calls in it."""
+        self._remember()
+        said = self._transcript.text(item, _TEXT, place)
+        return without_calls(part.text or "", part) if said is None else said
+
+    def _search_content(self, item: Item, content: list[Any], *, finished: bool) -> list[bytes]:
+        """Put into the content what was told of it, and search what was never told."""
+        out: list[bytes] = []
+        for place, entry in enumerate(content):
+            text = entry.get("text") if isinstance(entry, dict) and entry.get("type") == _TEXT else None
+            if not isinstance(text, str) or not text:
+                continue
+            part = item.parts.setdefault((_TEXT, place), Part())
+            out += self._end_text(item, place, part, finished=finished)
+            if part.prose is None:
+                said = self._search.whole(item, place, part, text, finished=finished)
+                if part.calls:
+                    content[place] = {**entry, "text": said.text}
+            elif part.calls:
+                content[place] = {**entry, "text": self._told(item, place, part)}
         return out
 
     def _item(self, family: Family, came: Came) -> tuple[Item, list[bytes]]:
@@ -210,7 +303,7 @@ class Speech:
         item.done = body
         return [*out, *events, self._writer.write("response.output_item.done", {"output_index": index, "item": body})]
 
-    def finish(self, item: Item, body: Json) -> tuple[Json, list[bytes]]:
+    def finish(self, item: Item, body: Json, *, finished: bool = True) -> tuple[Json, list[bytes]]:
         """The whole item for its end, and the ends of parts that have to come before it."""
         self._remember()
         body = with_needed(body, item.type, item.id)
@@ -222,6 +315,8 @@ class Speech:
         for (part, place), state in sorted(item.parts.items(), key=lambda entry: entry[0][1]):
             if part in _PART_EVENTS and _belongs(part, key):
                 self._settle_part(item, part, place, state, content)
+        if self._search.on and item.type == "message":
+            out += self._search_content(item, content, finished=finished)
         for place, entry in enumerate(content):
             out += self._tell(item, key, place, entry)
         if not any(other.open and other.parts for other in self._items.all if other is not item):

@@ -81,6 +81,11 @@ class Scanner:
         """Is anything held back right now?"""
         return self._region is not None or bool(self._text)
 
+    @property
+    def undecided(self) -> bool:
+        """Is a region open, which the end of the text decides?"""
+        return self._region is not None
+
     def needs(self, text: str) -> bool:
         """False: this text cannot matter, and the scanner need not see it."""
         if not self._plain:
