@@ -77,8 +77,8 @@ def test_text_is_never_late_and_what_was_untouched_keeps_its_bytes() -> None:
         assert run.feed(said) == said
     assert run.feed(say(0, "<tool")) == b""
     assert run.answer.holding
-    out = run.feed(say(0, "box> it")) + run.feed(stop(0)) + run.feed(end("end_turn"))
-    assert b'"<toolbox> it"' in out and not run.answer.holding
+    assert run.feed(say(0, "box> it")) == say(0, "<tool") + say(0, "box> it")
+    assert run.feed(stop(0) + end("end_turn")) == stop(0) + end("end_turn") and not run.answer.holding
 
 
 def test_every_character_but_a_possible_opener_is_out_at_once() -> None:

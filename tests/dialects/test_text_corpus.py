@@ -35,9 +35,12 @@ def streamed(protocol: Protocol, case: dict[str, Any], size: int) -> Client:
 
 @every_protocol
 @pytest.mark.parametrize("case", NEGATIVE, ids=lambda case: case["name"])
-def test_text_that_is_no_call_comes_out_as_it_is(protocol: Protocol, case: dict[str, Any]) -> None:
+def test_an_answer_without_a_call_comes_out_as_it_is(protocol: Protocol, case: dict[str, Any]) -> None:
     for size in SIZES:
         assert streamed(protocol, case, size) == Client(case["text"], [], protocol.finishes[0])
+    # No event has to be cut in two: each comes out as the bytes that it came in.
+    events = protocol.stream(deltas(case["text"], 1), False)
+    assert feed(Answer(protocol.name, question(case)), [events]) == events
     body = protocol.document(case["text"], False)
     assert mend_whole(Answer(protocol.name, question(case)), body) == body
 

@@ -83,7 +83,7 @@ class Choice:
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
     ) -> Answer:
         """An event of this choice without a finish reason."""
-        said = self._say(delta)
+        said = self._say(event, chunk, choice, delta)
         if not fragments and said is None and not self._silenced(delta):
             return PASS
         self._remember(chunk)
@@ -94,6 +94,7 @@ class Choice:
             self._role = self._role or str(rest.get("role") or "")
             return self._hold
         out = [self._speak(chunk, choice, rest)] if spoken else []
+        out += self._spoken(chunk, choice, said)
         hold = [*self._hold_calls(chunk, choice, delta, fragments), *self._hold_text(chunk, choice, delta, said)]
         released = (self.keys[1],) if said is not None and said.parts else ()
         return Reply((*out, *flowing), release=released, hold=tuple(hold))
@@ -103,18 +104,16 @@ class Choice:
     ) -> Answer:
         """An event with a finish reason: the calls come out, the event itself waits for the end of the stream."""
         reason = str(choice["finish_reason"])
-        said = self._say(delta)
+        said = self._say(event, chunk, choice, delta)
         if not fragments and not self.engaged and said is None:
             return self._finish_without_calls(chunk, choice, delta, reason)
         self._remember(chunk)
         flowing = self._gather(fragments, legacy)
         last = self._close_text(Finish.of(reason))
         rest = self._rest(delta, said)
-        text = rest.get("content") or "" if isinstance(rest.get("content"), str | None) else ""
-        spoken: list[bytes] = []
-        if says_something(rest) or last.text:
-            rest = {**rest, "content": text + last.text} if last.text else rest
-            spoken.append(self._speak({**chunk, "usage": None}, {**choice, "finish_reason": None}, rest))
+        bare, unfinished = {**chunk, "usage": None}, {**choice, "finish_reason": None}
+        spoken = [self._speak(bare, unfinished, rest)] if says_something(rest) else []
+        spoken += self._spoken(bare, unfinished, said) + self._spoken(bare, unfinished, last)
         calls = self.emit(Finish.of(reason), before_error=reason == "error")
         self._reasons.append(reason)
         untouched = not spoken and not fragments and choice.get("index") == self.index and self.reason == reason
@@ -133,8 +132,7 @@ class Choice:
 
     def end(self, finish: Finish) -> tuple[list[bytes], bool]:
         """`[DONE]` or the end of the stream: what is still to come out, and whether the answer is complete."""
-        last = self._close_text(finish)
-        out = [self._speak(self._envelope, {"index": self.index}, {"content": last.text})] if last.text else []
+        out = self._spoken(self._envelope, {"index": self.index}, self._close_text(finish))
         refused: list[Outcome] = []
         out += self.emit(finish, refused=refused)
         self._cut = self._cut or (finish is Finish.CUT and bool(refused))
@@ -149,8 +147,7 @@ class Choice:
 
     def fail(self) -> list[bytes]:
         """Before an error: held text and complete calls come out, unfinished calls are dropped."""
-        last = self._close_text(Finish.CUT)
-        out = [self._speak(self._envelope, {"index": self.index}, {"content": last.text})] if last.text else []
+        out = self._spoken(self._envelope, {"index": self.index}, self._close_text(Finish.CUT))
         return [*out, *self.emit(Finish.CUT, before_error=True), *self.take_end()]
 
     def take_end(self) -> list[bytes]:
@@ -178,14 +175,23 @@ class Choice:
 
     # Text
 
-    def _say(self, delta: Json) -> Said | None:
+    def _say(self, event: Event, chunk: Json, choice: Json, delta: Json) -> Said | None:
         """The text of the delta after the search; None when it goes on as it is."""
         content = delta.get("content")
         if self.prose is None or not isinstance(content, str) or not content:
             return None
-        said = self.prose.take(content)
+        alone = not (chunk.get("usage") or choice.get("logprobs") or choice.get("finish_reason"))
+        alone = alone and not says_something({**delta, "content": None}) and choice.get("index") == self.index
+        said = self.prose.take(content, event.raw if alone else None)
         self._found(said)
-        return None if said.text == content and not said.calls and not self.prose.holding else said
+        return None if len(said.parts) == 1 and said.text == content and not self.prose.holding else said
+
+    def _spoken(self, chunk: Json, choice: Json, said: Said | None) -> list[bytes]:
+        """Text that was searched: the events that it came in, where they say nothing else."""
+        if said is None or (self._policy.null_content and self.engaged):
+            return []
+        bare = {**chunk, "usage": None} if chunk.get("usage") else chunk
+        return [piece.source or self._speak(bare, choice, {"content": piece.text}) for piece in said.pieces]
 
     def _close_text(self, finish: Finish) -> Said:
         if self.prose is None:
@@ -205,7 +211,7 @@ class Choice:
         """What a delta says besides its calls."""
         rest = {key: value for key, value in delta.items() if key not in ("tool_calls", "function_call")}
         if said is not None:
-            rest["content"] = said.text
+            rest.pop("content")
         if self._silenced(rest):
             rest["content"] = None
         return rest

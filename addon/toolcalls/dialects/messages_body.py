@@ -11,7 +11,7 @@ from ..policy import Policy
 from ..request import Question
 from . import payload
 from .messages_calls import NO_USAGE, TOOL_USE, Call, Json, mend_call, named_block, true_reason
-from .prose import Said, mend_found, repeated, search, searches
+from .prose import Piece, Said, mend_found, repeated, search, searches
 
 
 def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -> bytes:
@@ -67,8 +67,8 @@ def _mended(answer: Json, found: dict[int, Said], mender: Mender) -> Json:
     for number, said in found.items():
         mended[number] = []
         for part in said.parts:
-            if isinstance(part, str):
-                mended[number] += [{**blocks[number], "text": part}] if part.strip() else []
+            if isinstance(part, Piece):
+                mended[number] += [{**blocks[number], "text": part.text}] if part.text.strip() else []
             elif not repeated(part.name, part.arguments, told):
                 outcome = mend_found(part, mender)
                 if outcome.dropped:

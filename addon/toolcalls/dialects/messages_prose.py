@@ -72,12 +72,12 @@ class Search:
     def quiet(self, block: bytes) -> bool:
         return self._prose is not None and not self.found and self._prose.quiet(block, _TEXT)
 
-    def take(self, place: Place, text: str) -> Said:
+    def take(self, place: Place, text: str, source: tuple[Event, Json]) -> Said:
         if self._prose is None:
             self._prose = Prose(self._tools, self._policy, begins=not self._spoken)
             self.place = place
         self._spoken = self._spoken or not text.isspace()
-        return self._prose.take(text)
+        return self._prose.take(text, source)
 
     def close(self, *, finished: bool) -> Said:
         prose, self._prose = self._prose, None

@@ -14,7 +14,7 @@ from .messages_blocks import Blocks, Place, text_event
 from .messages_calls import Json
 from .messages_prose import STOP_KEY, TEXT_KEY, Search
 from .messages_shape import TextShape
-from .prose import Said
+from .prose import Piece, Said
 
 _SPACE = "white space"
 _LESSONS = 4
@@ -72,8 +72,8 @@ class Talk:
             return False
         if search.active and (search.place != place or search.stop is not None):
             self.end(draft, finished=True)
-        told = search.take(place, text)
-        if told.parts == (text,) and not search.holding and not search.found:
+        told = search.take(place, text, (event, said))
+        if told.parts == ((text, (event, said)),) and not search.found:
             return False
         if told.parts:
             draft.release(TEXT_KEY)
@@ -85,16 +85,18 @@ class Talk:
     def _tell_parts(self, told: Said, place: Place, said: Json, draft: Draft) -> None:
         assert self._search is not None
         for part in told.parts:
-            if isinstance(part, str):
-                self.tell(part, place, said, draft)
+            if isinstance(part, Piece):
+                self.tell(part.text, place, said, draft, part.source)
                 continue
             key = self._search.wait(part)
             self.talking = False
             if part.raw:
                 draft.hold(key, text_event(said, part.raw))
 
-    def tell(self, text: str, place: Place, said: Json, draft: Draft) -> None:
-        """Say a text at a place: in the open block, or in one of its own."""
+    def tell(
+        self, text: str, place: Place, said: Json, draft: Draft, source: tuple[Event, Json] | None = None
+    ) -> None:
+        """Say a text at a place: in the open block, there by the event that it came in, or in one of its own."""
         there = self._blocks.open
         if there is None or there.place != place or there.kind != "text" or (self._search and self._search.found):
             if not text.strip():
@@ -104,9 +106,11 @@ class Talk:
                 return
             text = self._take_space(place, draft) + text
             self.open("text", place, draft)
+            source = None
         self.talking = True
         assert self._blocks.open is not None
-        draft.out.append(text_event({**said, "index": self._blocks.open.index}, text))
+        index = self._blocks.open.index
+        draft.out.append(self._blocks.renumbered(*source) if source else text_event({**said, "index": index}, text))
 
     def end(self, draft: Draft, *, finished: bool) -> None:
         """The text that is searched is over: what was held of it is told."""

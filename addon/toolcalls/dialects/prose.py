@@ -7,9 +7,10 @@ books can give it back. With no declared tools there is nothing to search for an
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..calls import Outcome
 from ..mend.arguments import Finish, mend_arguments
@@ -22,15 +23,26 @@ from ..tools import Tools
 WRITTEN_AS_TEXT = "written as text"
 
 
+class Piece(NamedTuple):
+    """Text of one event. `source` is the event, if this is all that it says: then it can go out as it came."""
+
+    text: str
+    source: Any = None
+
+
 @dataclass(slots=True, frozen=True)
 class Said:
     """What may go out now, in the order in which it was said."""
 
-    parts: tuple[str | FoundCall, ...] = ()
+    parts: tuple[Piece | FoundCall, ...] = ()
+
+    @property
+    def pieces(self) -> list[Piece]:
+        return [part for part in self.parts if isinstance(part, Piece)]
 
     @property
     def text(self) -> str:
-        return "".join(part for part in self.parts if isinstance(part, str))
+        return "".join(piece.text for piece in self.pieces)
 
     @property
     def calls(self) -> tuple[FoundCall, ...]:
@@ -51,7 +63,7 @@ class Prose:
             resolve=lambda name: _declared(name, tools, ours),
             begins=begins,
         )
-        self._held: list[str] = []
+        self._held: deque[Piece] = deque()
 
     @property
     def holding(self) -> bool:
@@ -65,27 +77,38 @@ class Prose:
     @property
     def held(self) -> str:
         """The text that is held back right now."""
-        return "".join(self._held)
+        return "".join(piece.text for piece in self._held)
 
-    def take(self, text: str) -> Said:
-        return self._account(text, self._scanner.feed(text))
+    def take(self, text: str, source: Any = None) -> Said:
+        found = self._scanner.feed(text)
+        if not self._held and found == [text]:
+            return Said((Piece(text, source),))
+        if text:
+            self._held.append(Piece(text, source))
+        return self._released(found)
 
     def close(self, *, finished: bool) -> Said:
         """The text is over; `finished` is False when the answer was cut off."""
-        return self._account("", self._scanner.close(finished))
+        return self._released(self._scanner.close(finished))
 
-    def _account(self, text: str, parts: list[str | FoundCall]) -> Said:
-        if text:
-            self._held.append(text)
-        if not parts:
-            return Said()
-        size = sum(len(part) if isinstance(part, str) else len(part.raw) for part in parts)
-        if len(self._held) == 1 and size == len(text):
-            self._held.clear()
-        else:
-            rest = self.held[size:]
-            self._held = [rest] if rest else []
+    def _released(self, found: list[str | FoundCall]) -> Said:
+        parts: list[Piece | FoundCall] = []
+        for part in found:
+            pieces = self._taken(len(part) if isinstance(part, str) else len(part.raw))
+            parts += pieces if isinstance(part, str) else [part]
         return Said(tuple(parts))
+
+    def _taken(self, size: int) -> list[Piece]:
+        """So many characters of what is held: whole events as they came, parts of events as text."""
+        out: list[Piece] = []
+        while size:
+            piece = self._held.popleft()
+            if len(piece.text) > size:
+                self._held.appendleft(Piece(piece.text[size:]))
+                piece = Piece(piece.text[:size])
+            out.append(piece)
+            size -= len(piece.text)
+        return out
 
     def quiet(self, block: bytes, pattern: re.Pattern[bytes]) -> bool:
         """A cheap look at whole events: True only if no text in them can matter. `pattern` finds their texts:

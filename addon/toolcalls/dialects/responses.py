@@ -22,7 +22,7 @@ from .responses_events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in,
 from .responses_held import Held
 from .responses_items import CALL, FREEFORM, Item, Items, with_needed
 from .responses_prose import Search
-from .responses_text import Speech, Steady, is_text
+from .responses_text import Speech, is_text
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
@@ -218,7 +218,7 @@ class Responses:
                 fields["item_id"] = item.id
         sent = self._writer.forward(came, **fields)
         if came.type.endswith(".delta") and came.text("item_id") and sent is came.raw:
-            self._speech.steady = Steady(came)
+            self._speech.learn(came)
         return sent
 
     # Text that is searched for calls

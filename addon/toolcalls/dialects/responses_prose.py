@@ -43,11 +43,11 @@ class Search:
         self.release: list[str] = []
         """What the answer to this event has to tell the books."""
 
-    def take(self, item: Item, place: int, part: Part, text: str) -> Said:
+    def take(self, item: Item, place: int, part: Part, text: str, source: Came | None = None) -> Said:
         if part.prose is None:
             part.prose = Prose(self._tools, self._policy, begins=not self._spoken)
         self._spoken = self._spoken or not text.isspace()
-        return self._account(item, place, part, part.prose.take(text))
+        return self._account(item, place, part, part.prose.take(text, source))
 
     def close(self, item: Item, place: int, part: Part, *, finished: bool) -> Said:
         """The text of a part is over."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..wire import sse
 from . import payload
+from .prose import Said
 from .responses_events import Came, Json, Writer
 from .responses_items import Item, Items, Part, with_needed
 from .responses_prose import DELTA, Search, quiet, without_calls
@@ -150,6 +151,11 @@ class Speech:
             self._remember()
         return True
 
+    def learn(self, came: Came | None, searching: Part | None = None) -> None:
+        """Deltas like this one may pass unread from now on."""
+        self.steady = Steady(came) if came is not None else None
+        self._searching = searching
+
     def _remember(self) -> None:
         for block in self._unread:
             self._transcript.add(block)
@@ -182,34 +188,45 @@ class Speech:
             part.text = said if isinstance(said, str) else None
             if part.calls:
                 part.text = fields["text"] = self._told(item, place, part)
-        elif came.type == DELTA and searched and not self._takes(came, item, place, part, fields):
+        elif came.type == DELTA and searched and not self._passes(came, item, place, part, out):
             return out
         sent = self._writer.forward(came, **fields)
         out.append(sent)
         if verb == "delta":
             self._remember()
             self._transcript.add(sent)
-            self.steady = Steady(came) if sent is came.raw else None
-            self._searching = part if searched else None
+            self.learn(came if sent is came.raw else None, part if searched else None)
         elif searched:
             self.steady = None
         return out
 
     # The search for calls
 
-    def _takes(self, came: Came, item: Item, place: int, part: Part, fields: Json) -> bool:
-        """Search a delta, and set what is told of it. False when nothing of it goes out now."""
+    def _passes(self, came: Came, item: Item, place: int, part: Part, out: list[bytes]) -> bool:
+        """Search a delta. False when it does not simply go on; what may go out of the text is told."""
         text = came.message.get("delta")
         if not isinstance(text, str) or not text or part.searched:
             return True
-        said = self._search.take(item, place, part, text)
+        said = self._search.take(item, place, part, text, came)
+        if said.parts == ((text, came),):
+            return True
         if not said.parts:
             self._search.keep(item, place, came.raw)
-            return False
-        told = said.text
-        if told != text:
-            fields["delta"] = told
-        return bool(told)
+        out += self._tell_text(item, place, said)
+        return False
+
+    def _tell_text(self, item: Item, place: int, said: Said) -> list[bytes]:
+        where: Json = {"item_id": item.id, "output_index": item.index, "content_index": place}
+        out = [
+            self._writer.write(DELTA, {**where, "delta": piece.text})
+            if piece.source is None
+            else self._writer.forward(piece.source, **where)
+            for piece in said.pieces
+        ]
+        self._remember()
+        for sent in out:
+            self._transcript.add(sent)
+        return out
 
     def _ends_undecided(self, came: Came, family: Family) -> bool:
         """The end of a text whose last words may be a call waits."""
@@ -236,14 +253,7 @@ class Speech:
 
     def _end_text(self, item: Item, place: int, part: Part, *, finished: bool) -> list[bytes]:
         """The text of a part is over: what was held of it is told."""
-        text = self._search.close(item, place, part, finished=finished).text
-        if not text:
-            return []
-        where = {"item_id": item.id, "output_index": item.index, "content_index": place}
-        sent = self._writer.write(DELTA, {**where, "delta": text})
-        self._remember()
-        self._transcript.add(sent)
-        return [sent]
+        return self._tell_text(item, place, self._search.close(item, place, part, finished=finished))
 
     def _told(self, item: Item, place: int, part: Part) -> str:
         """The text that the client got of a part with calls in it."""
