@@ -113,10 +113,11 @@ class Choice:
         rest = self._rest(delta, said)
         bare, unfinished = {**chunk, "usage": None}, {**choice, "finish_reason": None}
         spoken = [self._speak(bare, unfinished, rest)] if says_something(rest) else []
+        silent = not spoken and said is None and not fragments
         spoken += self._spoken(bare, unfinished, said) + self._spoken(bare, unfinished, last)
         calls = self.emit(Finish.of(reason), before_error=reason == "error")
         self._reasons.append(reason)
-        untouched = not spoken and not fragments and choice.get("index") == self.index and self.reason == reason
+        untouched = silent and choice.get("index") == self.index and self.reason == reason
         if self._end is None or chunk.get("usage"):
             ended = {**choice, "index": self.index}
             self._end = event.raw if untouched else {**chunk, "choices": [{**ended, "delta": {}}]}
