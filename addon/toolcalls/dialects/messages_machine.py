@@ -100,11 +100,10 @@ class Machine:
         index = said.get("index")
         place = self._last_place = index if isinstance(index, int) else None
         self._others.discard(place)
-        if self._flow is None:
-            self.talk.end(draft, finished=True)
         if kind == TOOL_USE:
             self._start_call(event, said, block, place, draft)
         elif not self._postponed(event, said, draft):
+            self.talk.end(draft, finished=True)
             self.calls.close(place)
             self._make_room(draft)
             self.talk.begins()
@@ -117,7 +116,9 @@ class Machine:
         flow = self._flow
         if flow is not None and flow.prefix.complete:
             self._settle(draft, Finish.COMPLETE)
-        elif self.blocks.open is not None and self.blocks.open.place == place and flow is None:
+        if self._flow is None:
+            self.talk.end(draft, finished=True)
+        if flow is None and self.blocks.open is not None and self.blocks.open.place == place:
             # The index is given away: the stop of the block that had it is missing.
             draft.out.append(self.blocks.stop())
             self._send_ready(draft)
@@ -166,7 +167,8 @@ class Machine:
     def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: Draft) -> None:
         self._run = None
         need = DELTA_NEEDS.get(kind)
-        if kind == "text_delta" and self._flow is None and self.talk.search(event, said, delta, place, draft):
+        spoken = kind == "text_delta" and bool(delta.get("text"))
+        if spoken and (self._postponed(event, said, draft) or self.talk.search(event, said, delta, place, draft)):
             return
         there = self.blocks.open
         if there is not None and there.place == place and there.kind != TOOL_USE and need in (None, there.kind):
