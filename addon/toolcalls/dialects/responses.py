@@ -144,8 +144,10 @@ class Responses:
 
     def _answer(self, came: Came) -> Answer:
         """Only what goes out otherwise than it came is a reply."""
-        # Where another item begins, the text before it was not cut off.
-        texts = self._end_texts(finished=True) if self._search.ends and came.type == ADDED else []
+        texts: list[bytes] = []
+        if self._search.ends and (came.type == ADDED or came.item.get("status") == "incomplete"):
+            # Where another item begins, the text before it was not cut off.
+            texts = self._end_texts(finished=came.type == ADDED)
         answer = self._told(texts, self._dispatch(came), came)
         if isinstance(answer, Reply) and answer.out:
             if answer.out == (came.raw,) and not answer.release and not answer.hold:

@@ -248,7 +248,7 @@ class Held:
                 self.notes.append((call.index, outcome.note))
             return []
         self._search.tell(outcome)
-        return self._write_whole(call, form, outcome, cut=finish is Finish.CUT)
+        return self._write_whole(call, form, outcome, call.wanted_id(), cut=finish is Finish.CUT)
 
     def flush_found(self, *, before_error: bool = False) -> list[bytes]:
         """The calls that were written as text and that no structured call repeats, behind all others."""
@@ -261,11 +261,11 @@ class Held:
                 self.notes += [(call.index, outcome.note)] if outcome.note else []
                 continue
             call.namespace = outcome.namespace or ""
-            out += self._write_whole(call, FUNCTION, outcome, cut=False)
+            out += self._write_whole(call, FUNCTION, outcome, "", cut=False)
         return out
 
-    def _write_whole(self, call: Call, form: Form, outcome: Outcome, *, cut: bool) -> list[bytes]:
-        call.call_id = self._mender.ids.unique(call.wanted_id())
+    def _write_whole(self, call: Call, form: Form, outcome: Outcome, wanted: str, *, cut: bool) -> list[bytes]:
+        call.call_id = self._mender.ids.unique(wanted)
         text = outcome.arguments
         item = finished_item(call, form, outcome.name, text, cut=cut)
         call.type = form.type
