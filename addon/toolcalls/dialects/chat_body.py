@@ -20,6 +20,7 @@ from .chat_calls import (
     true_reason,
     written_call,
 )
+from .chat_think import split_message
 from .prose import repeated, search, searches
 from .slots import Slot
 
@@ -59,6 +60,8 @@ def _merge_choices(choices: list[Any]) -> bool:
 
 def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy, mender: Mender) -> None:
     fragments, legacy = fragments_of(message)
+    if policy.think:
+        split_message(message)
     reason = choice.get("finish_reason")
     if isinstance(reason, str) and reason in FOREIGN_REASONS:
         reason = choice["finish_reason"] = FOREIGN_REASONS[reason]

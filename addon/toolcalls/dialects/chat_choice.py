@@ -16,11 +16,19 @@ from ..policy import Policy
 from ..request import Question
 from ..wire.events import PASS, Answer, Event, Hold, Reply
 from .chat_calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, says_something, true_reason, written_call
+from .chat_think import Thinking
 from .flow import Flow
 from .prose import Prose, Said, repeated, searches
 from .slots import Fragment, Slot, Slots
 
 Write = Callable[[Json], bytes]
+
+
+def replied(answer: Answer, event: Event) -> Reply:
+    """The answer to an event of ours, which must not pass as the one that came."""
+    if isinstance(answer, Hold):
+        return Reply(hold=((answer.key, event.raw),))
+    return answer if isinstance(answer, Reply) else Reply((event.raw,))
 
 
 class Choice:
@@ -38,6 +46,7 @@ class Choice:
         "_role",
         "_sent",
         "_slots",
+        "_think",
         "_write",
         "index",
         "last",
@@ -47,6 +56,7 @@ class Choice:
     def __init__(self, index: int, question: Question, policy: Policy, mender: Mender, write: Write) -> None:
         self.index = index
         self.prose = Prose(question.tools, policy) if searches(question.tools, policy) else None
+        self._think = Thinking() if policy.think else None
         self._question = question
         self._policy = policy
         self._mender = mender
@@ -68,14 +78,19 @@ class Choice:
         """The call that a lone fragment without a name went to: an event of the same form goes there too."""
 
     @property
+    def thinking(self) -> bool:
+        """May the text still be reasoning?"""
+        return self._think is not None and not self._think.over
+
+    @property
     def engaged(self) -> bool:
         """Does this choice have to see every event?"""
         return bool(self._sent or self._slots.slots or self._reasons or (self.prose and self.prose.holding))
 
     @property
-    def keys(self) -> tuple[str, str, str]:
-        """The keys under which its events are held: calls, text, end."""
-        return self._hold.key, f"text {self.index}", f"end {self.index}"
+    def keys(self) -> tuple[str, str, str, str]:
+        """The keys under which its events are held: calls, text, end, text that may be reasoning."""
+        return self._hold.key, f"text {self.index}", f"end {self.index}", f"think {self.index}"
 
     # What an event says
 
@@ -83,6 +98,26 @@ class Choice:
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
     ) -> Answer:
         """An event of this choice without a finish reason."""
+        if not self.thinking:
+            return self._take(event, chunk, choice, delta, fragments, legacy)
+        moved = self._move(delta)
+        if moved is None:
+            return self._take(event, chunk, choice, delta, fragments, legacy)
+        self._remember(chunk)
+        told = Event(self._speak(chunk, choice, moved), None)
+        answer = self._take(told, chunk, choice, moved, fragments, legacy)
+        if says_something(moved) or fragments or chunk.get("usage"):
+            answer = replied(answer, told)
+        else:
+            self._role = self._role or str(moved.get("role") or "")
+            answer = Reply()
+        held = self._think.held if self._think is not None else ""
+        kept = ((self.keys[3], self._speak({**chunk, "usage": None}, choice, {"content": held})),) if held else ()
+        return Reply(answer.out, (*answer.release, self.keys[3]), (*answer.hold, *kept))
+
+    def _take(
+        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
+    ) -> Answer:
         said = self._say(event, chunk, choice, delta)
         if not fragments and said is None and not self._silenced(delta):
             return PASS
@@ -103,6 +138,17 @@ class Choice:
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
     ) -> Answer:
         """An event with a finish reason: the calls come out, the event itself waits for the end of the stream."""
+        moved = self._move(delta, last=True) if self.thinking else None
+        if moved is None:
+            return self._finish(event, chunk, choice, delta, fragments, legacy)
+        self._remember(chunk)
+        told = Event(self._speak(chunk, choice, moved), None)
+        answer = replied(self._finish(told, chunk, choice, moved, fragments, legacy), told)
+        return Reply(answer.out, (*answer.release, self.keys[3]), answer.hold)
+
+    def _finish(
+        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
+    ) -> Answer:
         reason = str(choice["finish_reason"])
         said = self._say(event, chunk, choice, delta)
         if not fragments and not self.engaged and said is None:
@@ -133,7 +179,7 @@ class Choice:
 
     def end(self, finish: Finish) -> tuple[list[bytes], bool]:
         """`[DONE]` or the end of the stream: what is still to come out, and whether the answer is complete."""
-        out = self._spoken(self._envelope, {"index": self.index}, self._close_text(finish))
+        out = self._end_text(finish)
         refused: list[Outcome] = []
         out += self.emit(finish, refused=refused)
         self._cut = self._cut or (finish is Finish.CUT and bool(refused))
@@ -148,7 +194,7 @@ class Choice:
 
     def fail(self) -> list[bytes]:
         """Before an error: held text and complete calls come out, unfinished calls are dropped."""
-        out = self._spoken(self._envelope, {"index": self.index}, self._close_text(Finish.CUT))
+        out = self._end_text(Finish.CUT)
         return [*out, *self.emit(Finish.CUT, before_error=True), *self.take_end()]
 
     def take_end(self) -> list[bytes]:
@@ -193,6 +239,21 @@ class Choice:
             return []
         bare = {**chunk, "usage": None} if chunk.get("usage") else chunk
         return [piece.source or self._speak(bare, choice, {"content": piece.text}) for piece in said.pieces]
+
+    def _move(self, delta: Json, *, last: bool = False) -> Json | None:
+        """The delta with its reasoning where it belongs; None where nothing changes."""
+        return self._think.split(delta, last=last) if self._think is not None else None
+
+    def _end_text(self, finish: Finish) -> list[bytes]:
+        """The answer is over without a finish reason: what is held of the text."""
+        out: list[bytes] = []
+        moved = self._move({}, last=True) if self.thinking else None
+        if moved is not None:
+            said = self._say(Event(b"", None), {}, {}, moved)
+            rest = self._rest(moved, said)
+            out += [self._speak(self._envelope, {"index": self.index}, rest)] if says_something(rest) else []
+            out += self._spoken(self._envelope, {"index": self.index}, said)
+        return out + self._spoken(self._envelope, {"index": self.index}, self._close_text(finish))
 
     def _close_text(self, finish: Finish) -> Said:
         if self.prose is None:
