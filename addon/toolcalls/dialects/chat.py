@@ -30,6 +30,7 @@ _NO_CALL = (b's":null', b's": null', b'":null', b'": null', b's":[]', b's": []')
 """How `tool_calls` or `function_call` go on when there is none."""
 _ENDS = (b'finish_reason":"', b'finish_reason": "')
 _ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in (*FOREIGN_REASONS, *FAILURES))
+_DELTA = re.compile(rb'"delta": ?\{(?:"role": ?"assistant", ?)?"content": ?"')
 _CONTENT = re.compile(rb'"content": ?"([^"\\]*)(["\\])')
 
 
@@ -85,7 +86,10 @@ class Chat:
         state = self._choices.get(0)
         if state is None:
             state = self._choice({"index": 0}, has_calls=False)
-        return not state.thinking and (state.prose is None or state.prose.quiet(block, _CONTENT))
+        if state.thinking or state.prose is None or state.prose.quiet(block, _CONTENT):
+            return not state.thinking
+        text = _DELTA.search(block) if block.count(b"data:") == 1 and block.count(b'"content"') == 1 else None
+        return text is not None and b'"index":0' in block.replace(b" ", b"") and state.prose.passes(block, text.end())
 
     def read(self, event: Event) -> Answer:
         answer = self._read(event)

@@ -72,6 +72,9 @@ class Search:
     def quiet(self, block: bytes) -> bool:
         return self._prose is not None and not self.found and self._prose.quiet(block, _TEXT)
 
+    def passes(self, event: bytes, start: int) -> bool:
+        return self._prose is not None and not self.found and self._prose.passes(event, start)
+
     def take(self, place: Place, text: str, source: tuple[Event, Json]) -> Said:
         if self._prose is None:
             self._prose = Prose(self._tools, self._policy, begins=not self._spoken)

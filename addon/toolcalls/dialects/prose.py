@@ -10,6 +10,7 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from json import decoder
 from typing import Any, NamedTuple
 
 from ..calls import Outcome
@@ -21,6 +22,8 @@ from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
 
 WRITTEN_AS_TEXT = "written as text"
+
+_read_string = decoder.scanstring  # type: ignore[attr-defined]  # what `json.loads` itself reads a string with
 
 
 class Piece(NamedTuple):
@@ -52,7 +55,7 @@ class Said:
 class Prose:
     """One stream of text: the content of a choice, a text block, a text part."""
 
-    __slots__ = ("_held", "_scanner")
+    __slots__ = ("_ahead", "_held", "_scanner")
 
     def __init__(self, tools: Tools, policy: Policy, *, begins: bool = True) -> None:
         """`begins`: nothing was said before, so that this may be a message that is nothing but a call."""
@@ -64,6 +67,8 @@ class Prose:
             begins=begins,
         )
         self._held: deque[Piece] = deque()
+        self._ahead: tuple[str, list[str | FoundCall]] | None = None
+        """A text that was searched before its event is read."""
 
     @property
     def holding(self) -> bool:
@@ -80,7 +85,12 @@ class Prose:
         return "".join(piece.text for piece in self._held)
 
     def take(self, text: str, source: Any = None) -> Said:
-        found = self._scanner.feed(text)
+        if self._ahead is None:
+            found = self._scanner.feed(text)
+        else:
+            (known, found), self._ahead = self._ahead, None
+            if known != text:
+                raise RuntimeError("another text was searched than the one that is told")
         if not self._held and found == [text]:
             return Said((Piece(text, source),))
         if text:
@@ -110,10 +120,27 @@ class Prose:
             size -= len(piece.text)
         return out
 
+    def passes(self, event: bytes, start: int) -> bool:
+        """The text of one event, which begins behind the quote before `start`: does it go on as it is? If not, its
+        event has to be read, and the next text that is taken is this one."""
+        if self._held or self._ahead is not None:
+            return False
+        try:
+            text, _ = _read_string(event[start:].decode("utf-8", "replace"), 0)
+        except ValueError:
+            return False
+        if not text or not self._scanner.needs(text):
+            return True
+        found = self._scanner.feed(text)
+        if found == [text]:
+            return True
+        self._ahead = (text, found)
+        return False
+
     def quiet(self, block: bytes, pattern: re.Pattern[bytes]) -> bool:
         """A cheap look at whole events: True only if no text in them can matter. `pattern` finds their texts:
         the first group is the text up to its end or its first backslash, the second that character."""
-        if self._held:
+        if self._held or self._ahead is not None:
             return False
         for text, end in pattern.findall(block):
             if end != b'"' or self._scanner.needs(text.decode("utf-8", "replace")):

@@ -120,8 +120,14 @@ class Search:
         return [call for _, call in found if not repeated(call.name, call.arguments, self._told)]
 
 
-def quiet(part: Part, block: bytes) -> bool:
-    return part.prose is not None and part.prose.quiet(block, _TEXT)
+def quiet(part: Part, block: bytes, *, single: bool) -> bool:
+    """Can the search skip these deltas of a part, or does it pass the only one?"""
+    if part.prose is None or part.searched:
+        return part.searched
+    if part.prose.quiet(block, _TEXT):
+        return True
+    text = _TEXT.search(block) if single and block.count(b'"delta"') == 1 else None
+    return text is not None and part.prose.passes(block, text.start(1))
 
 
 def without_calls(text: str, part: Part) -> str:
