@@ -173,8 +173,8 @@ OPTIONS: tuple[Option, ...] = (
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",
            _choice("cut", "forward_all")),
-    Option("think", "false", "Move a leading <think> block or a stray </think> out of the text.", _switch,
-           later="moving <think> blocks"),
+    Option("think", "false", "Chat only (others sign reasoning): a leading <think> block goes to reasoning_content.",
+           _switch),
     Option("record", "off", "A directory to record before/after flows into; off: do not record.", _directory),
     Option("max_held_bytes", "16 MiB", "Most bytes held for one response; past it the rest passes untouched.", _size),
 )  # fmt: skip
