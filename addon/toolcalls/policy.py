@@ -149,7 +149,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("mode", "repair", "repair; observe: pass bytes unchanged, log and record what would be done; off.",
            _choice("repair", "observe", "off")),
     Option("aggregate", "true", "Hold a tool call and send it complete. false: stream fragments while valid.",
-           _switch, later="streaming fragments as they come"),
+           _switch),
     Option("hosts", "", "Hosts whose TLS is opened, comma-separated; +host adds to the built-in list of LLM hosts.",
            _hosts),
     Option("tools", "", "Regular expressions of the tool names to touch, comma-separated; empty: all.", _patterns),
