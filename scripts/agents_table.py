@@ -202,7 +202,7 @@ def judge(model: Model, status: int | None, output: str) -> tuple[bool, str]:
         allowed = 2 if model.scenario.cut else 1
         return tries <= allowed, "well" if tries <= allowed else f"after {tries} tries"
     if model.scenario.finish and status and "max_output_tokens" in output:
-        return True, "stops and says why"
+        return False, "stops and says why"
     if not model.finished:
         return False, "silent end" if status == 0 else f"exit {status}"
     if GIVES_UP in output or not model.done():
@@ -259,7 +259,8 @@ def main() -> None:
     parser.add_argument("--install", action="store_true", help="install the agents and stop")
     options = parser.parse_args()
     if options.known:
-        return show([Ended(**row) for row in json.loads(options.known.read_text())], options)
+        show([Ended(**row) for row in json.loads(options.known.read_text())], options)
+        return
     wanted = [known for known in CANDIDATES if not options.agent or known.agent.binary in options.agent]
     if not os.environ.get("TOOLFIX_AGENTS_APART"):
         install(wanted)
