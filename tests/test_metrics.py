@@ -128,3 +128,14 @@ def test_every_refusal_in_the_code_has_a_class_with_a_reader_in_mind() -> None:
     assert reason_class("the arguments were cut off inside `command` after 12 characters") == "cut off"
     assert reason_class("Invalid arguments: missing required field(s): file_path") == "missing required fields"
     assert reason_class("Unknown tool requested by the model: cut off") == "unknown tool"
+
+
+def test_the_docs_name_every_metric_and_no_other() -> None:
+    metrics = Metrics()
+    metrics.called("chat", [outcome("refused", "x", reason="cut off")], [0.1])
+    metrics.answered("chat")
+    text = metrics.render(mode="repair", held_bytes={}, recordings={"written": 1})
+    families = {family.name for family in text_string_to_metric_families(text)}
+    docs = (RECORDINGS.parent / "docs" / "recordings.md").read_text()
+    named = re.findall(r"^\| `(toolfix_\w+)` \|", docs, re.MULTILINE)
+    assert {name.removesuffix("_total") for name in named} == families

@@ -107,7 +107,7 @@ def test_json_stays_json_of_the_same_length_at_every_depth_of_escaping(value: ob
 
 def test_a_secret_across_two_windows_of_the_search_is_masked() -> None:
     secret = SECRETS[0].encode()
-    for place in range(8 * 1024 - len(secret) - 2, 8 * 1024 + 2):
+    for place in range(4 * 1024 - len(secret) - 2, 4 * 1024 + 2):
         assert secret not in redact_bytes(b" " * place + secret)
 
 

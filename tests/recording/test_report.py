@@ -66,7 +66,7 @@ def test_every_committed_scenario_is_in_the_report_with_all_its_calls(committed:
             assert call["status"] == wanted["status"]
         assert flows[path.name]["defect"] and flows[path.name]["title"]
     states = {flow["state"] for flow in flows.values()}
-    assert states == {"mended", "refused", "stream", "gathered", "untouched"}
+    assert states == {"mended", "refused", "stream", "request", "gathered", "untouched"}
 
 
 def test_a_refused_call_has_its_reason_and_a_mended_one_its_steps(committed: str) -> None:

@@ -147,12 +147,11 @@ class Recorder:
     def _write(self, exchange: Exchange) -> None:
         try:
             if not self._has_room(exchange.size):
-                return self._lose(
-                    f"it holds {MAX_DIRECTORY // 2**30} GiB of recordings: move or delete some to go on recording"
-                )
+                full = f"it holds {MAX_DIRECTORY // 2**30} GiB of recordings: move or delete some to go on recording"
+                return self._lose(full, exchange.over)
             used = write_recording(self.directory / directory_name(exchange), exchange, self._writer.step_back)
         except OSError as error:
-            return self._lose(error.strerror or str(error))
+            return self._lose(error.strerror or str(error), exchange.over)
         self._used = (self._used or 0) + used
         if exchange.over:
             self.written += 1
@@ -168,8 +167,8 @@ class Recorder:
             self._used = sum(store.size_of(path) for path in self.directory.rglob("*"))
         return self._used + size <= MAX_DIRECTORY
 
-    def _lose(self, why: str) -> None:
-        """One line for each kind of trouble, however many recordings it costs."""
+    def _lose(self, why: str, for_good: bool = True) -> None:
+        """One line for each kind of trouble, however many recordings it costs. A part may be written later."""
         if why != self._trouble:
             if not self._trouble:
                 self._lost_before = self.lost
@@ -177,7 +176,7 @@ class Recorder:
             logger.error(
                 f"toolfix cannot write recordings to {self.directory} now ({why}); answers are mended as before."
             )
-        self.lost += 1
+        self.lost += for_good
 
 
 def directory_name(exchange: Exchange) -> str:

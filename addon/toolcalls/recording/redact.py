@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_WINDOW = 8 * 1024
+_WINDOW = 4 * 1024
 """Bytes that are searched at a time: a search holds the interpreter, and streams wait for it."""
-_LONGEST_HINT = 32
+_LONGEST_HINT = 40
 
 
 def _pattern(source: str) -> re.Pattern[bytes]:
@@ -23,22 +23,24 @@ def _any_case(source: str) -> re.Pattern[bytes]:
     return re.compile(source.encode(), re.VERBOSE | re.IGNORECASE)
 
 
-_KEY = _pattern(
+# By its shape: a run of at least 14 such characters is looked at where it, or a part of it, begins.
+_BEGINNING = _pattern(r"\b[sprgAxhnftdea0-9](?=[A-Za-z0-9_-]{13})")
+_SHAPED = _pattern(
     r"""
-    (?<![A-Za-z0-9_])(?P<secret>
+    (?:
       (?:sk|pk|rk)-[A-Za-z0-9_-]{16,}                    # OpenAI, Anthropic, OpenRouter, Stripe and their kin
     | (?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}
     | (?:gh[pousr]_|github_pat_|glpat-)[A-Za-z0-9_-]{16,}
     | (?:AKIA|ASIA)[A-Z0-9]{16}\b
     | AIza[A-Za-z0-9_-]{30,}
-    | ya29\.[A-Za-z0-9_-]{16,}
     | xox[abeoprs]-[A-Za-z0-9-]{10,}
     | (?:gsk|hf|nvapi|xai|fw|tgp|r8|npm|pypi|dop_v1|shpat)[_-][A-Za-z0-9_-]{20,}
-    | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}       # JSON web tokens
+    | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}      # JSON web tokens
+    | [0-9a-f]{32}\.[A-Za-z0-9]{16}\b                                 # Z.AI and BigModel
     )
     """
 )
-_ZAI_KEY = _pattern(r"(?<=[0-9a-f]{32})(?P<secret>\.[A-Za-z0-9]{16})\b")
+_GOOGLE = _pattern(r"\bya29\.(?P<secret>[A-Za-z0-9_-]{16,})")
 _PEM = _any_case(r"private\ key-----(?P<secret>(?:[A-Za-z0-9+/=\ ]|\\{1,4}[nr]|[\r\n]){16,})")
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LINE_END = re.compile(rb"(\\{1,4}[nr]|[\r\n ])")
@@ -68,49 +70,48 @@ _TOKEN = _any_case(
 )
 _COOKIES = _any_case(r"""cookies?\s{0,4}:\s{0,4}(?P<secret>[^\r\n"'\\{}\[\]\x80-\xff]{6,})""")
 _AUTHORITY = _any_case(r"""(?:bearer|basic)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})""")
-_QUERY = _any_case(r"""(?<=[?&])[a-z]{2,24}=(?P<secret>[^&\s"'\\<>\#]{4,})""")
+_QUERY = _any_case(
+    r"""[?&](?:key|sig|signature|code|auth|pass|passwd|password|pwd|jwt|sid|secret|token)=
+        (?P<secret>[^&\s"'\\<>\#]{4,})"""
+)
 _USERINFO = _any_case(r"""://[^\s/:@"'\\]{0,64}:(?P<secret>[^\s/@"'\\]{1,256})@""")
 
-_CLOSER: dict[re.Pattern[bytes], str] = {
-    _KEY: "sk- pk- rk- sk_ pk_ rk_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- akia asia aiza ya29. xox gsk_ hf_ "
-    "nvapi- xai- fw_ tgp_ r8_ npm_ pypi- dop_v1_ shpat_ eyj",
-    _ZAI_KEY: ".",
-    _PEM: "private_key-----",
-    _QUERY: "key= sig= signature= code= auth= pass= passwd= password= pwd= jwt= sid= secret= token=",
-    _USERINFO: "://",
-    _AUTHORITY: "bearer_ basic_",
-    _COOKIES: "cookie",
-    _NAMED: "key secret passw authorization session cookie credential csrf xsrf",
-    _TOKEN: "token",
+# By its name: where one of these words stands (in lower case), the pattern is tried.
+_WORDS: dict[re.Pattern[bytes], tuple[bytes, ...]] = {
+    _GOOGLE: (b"ya29.",),
+    _PEM: (b"private key-----",),
+    _QUERY: (b"?", b"&"),
+    _USERINFO: (b"://",),
+    _AUTHORITY: (b"bearer ", b"basic "),
+    _COOKIES: (b"cookie",),
+    _NAMED: (b"key", b"secret", b"passw", b"authorization", b"session", b"cookie", b"credential", b"csrf", b"xsrf"),
+    _TOKEN: (b"token",),
 }
-_HINTS = [
-    (word.replace("_", " ").encode() if pattern in (_PEM, _AUTHORITY) else word.encode(), pattern)
-    for pattern, words in _CLOSER.items()
-    for word in words.split()
-]
+_HINTS = [(word, pattern) for pattern, words in _WORDS.items() for word in words]
 _GROUPS = {
-    pattern: [name for name in ("secret", "a", "b", "c", "bare") if name in pattern.groupindex] for pattern in _CLOSER
+    pattern: [name for name in ("secret", "a", "b", "c", "bare") if name in pattern.groupindex] for pattern in _WORDS
 }
 
 
 def redact_bytes(data: bytes, between: Callable[[], None] = lambda: None) -> bytes:
     """The bytes with what looks like a credential masked; `between` is called now and then."""
-    out: bytearray | None = None
+    out = bytearray(data)
     lower = data.lower()
     for start in range(0, len(data), _WINDOW):
         end = min(start + _WINDOW + _LONGEST_HINT, len(data))
+        for beginning in _BEGINNING.finditer(data, start, end):
+            if shaped := _SHAPED.match(data, beginning.start()):
+                out[shaped.start() : shaped.end()] = b"*" * len(shaped[0])
         for hint, pattern in _HINTS:
             at = lower.find(hint, start, end)
             while at >= 0:
-                found = pattern.match(data, at)
-                if found:
-                    first, last = found.span(next(name for name in _GROUPS[pattern] if found[name] is not None))
-                    first -= 32 if pattern is _ZAI_KEY else 0
-                    out = bytearray(data) if out is None else out
+                named = pattern.match(data, at)
+                if named:
+                    first, last = named.span(next(name for name in _GROUPS[pattern] if named[name] is not None))
                     out[first:last] = _masked(data[first:last], pattern)
                 at = lower.find(hint, at + 1, end)
         between()
-    return data if out is None else bytes(out)
+    return bytes(out)
 
 
 def _masked(secret: bytes, pattern: re.Pattern[bytes]) -> bytes:

@@ -2,7 +2,8 @@
 // Everything that a model or a server wrote enters the page as text, never as markup.
 (() => {
   const STATES = {
-    mended: "mended", refused: "refused", stream: "stream mended", gathered: "sent whole", untouched: "untouched",
+    mended: "mended", refused: "refused", stream: "stream mended", request: "request mended", gathered: "sent whole",
+    untouched: "untouched",
   };
   const FACETS = [["state", "What happened"], ["defect", "Defect"], ["protocol", "Protocol"], ["tool", "Tool"],
     ["model", "Model"], ["step", "Step"]];
@@ -138,6 +139,10 @@
     const box = make("div", "detail", make("p", "facts", visible(facts.filter(Boolean).join(" · "))));
     flow.calls.forEach((call, at) => box.append(callBox(call, at, flow.calls.length)));
     if (!flow.calls.length) box.append(make("p", "facts", "There is no tool call in this answer."));
+    if (flow.request_mended) {
+      box.append(bodyBox("The request, as it came and as it went up", index, (bodies) => (
+        ["sides", lines("before", bodies.request, bodies.request_after, "gone"), lines("after", bodies.request_after, bodies.request, "new")])));
+    }
     box.append(streamBox(flow, index));
     return box;
   }
@@ -175,14 +180,17 @@
     const [before, after] = flow.bytes;
     const what = flow.same ? `The answer passed as it came: ${number(before)} bytes`
       : `The answer itself: ${number(before)} bytes before, ${number(after)} after`;
+    return bodyBox(what, index, (bodies) => flow.same ? ["sides one", lines("as it came", bodies.before, null, "")]
+      : ["sides", lines("before", bodies.before, bodies.after, "gone"), lines("after", bodies.after, bodies.before, "new")]);
+  }
+
+  function bodyBox(what, index, sides) {
     const box = make("details", "stream", make("summary", "", what));
     box.addEventListener("toggle", () => {
       if (!box.open || box.childElementCount > 1) return;
       const held = document.getElementById(`body-${index}`);
-      if (!held) { box.append(make("p", "facts", "Too large for this page: see the recording.")); return; }
-      const bodies = JSON.parse(held.textContent);
-      if (flow.same) { box.append(make("div", "sides one", lines("as it came", bodies.before, null, ""))); return; }
-      box.append(make("div", "sides", lines("before", bodies.before, bodies.after, "gone"), lines("after", bodies.after, bodies.before, "new")));
+      if (held) box.append(make("div", ...sides(JSON.parse(held.textContent))));
+      else box.append(make("p", "facts", "Too large for this page: see the recording."));
     });
     return box;
   }
@@ -251,7 +259,7 @@
   // The head of the page
 
   function summary() {
-    const count = { mended: 0, refused: 0, stream: 0, gathered: 0, untouched: 0 };
+    const count = { mended: 0, refused: 0, stream: 0, request: 0, gathered: 0, untouched: 0 };
     const calls = { repaired: 0, refused: 0, valid: 0 };
     for (const flow of flows) {
       count[flow.state] += 1;

@@ -46,7 +46,7 @@ def page(directory: Path, told: Callable[[str], None] = lambda _: None) -> str:
         except (NoRecording, BadOption) as error:
             told(str(error))
             continue
-        body = _json({"before": _cut_body(recording.before), "after": _cut_body(recording.after or b"")})
+        body = _json(_bodies(recording))
         room -= len(body)
         if room > 0:
             bodies.append(f'<script type="application/json" id="body-{len(flows)}">{body}</script>')
@@ -63,6 +63,20 @@ def page(directory: Path, told: Callable[[str], None] = lambda _: None) -> str:
         "bodies": "\n".join(bodies),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("report.html"))
+
+
+def _bodies(recording: Recording) -> dict[str, str]:
+    bodies = {"before": _cut_body(recording.before), "after": _cut_body(recording.after or b"")}
+    if recording.request_after is not None:
+        bodies["request"] = _cut_body(_lines(recording.request))
+        bodies["request_after"] = _cut_body(_lines(recording.request_after))
+    return bodies
+
+
+def _lines(request: bytes) -> bytes:
+    """A request is one long line: a value a line can be compared."""
+    read = decode(request)
+    return request if read is None else store.pretty(read)
 
 
 def described(recording: Recording) -> dict[str, Any]:
@@ -86,6 +100,7 @@ def described(recording: Recording) -> dict[str, Any]:
         "flags": _flags(recording),
         "calls": calls,
         "same": same,
+        "request_mended": recording.request_after is not None,
         "bytes": [len(recording.before), len(recording.after or b"")],
     }
 
@@ -113,7 +128,7 @@ def _state(calls: list[dict[str, Any]], recording: Recording, same: bool) -> str
     if "repaired" in statuses:
         return "mended"
     if same:
-        return "untouched"
+        return "untouched" if recording.request_after is None else "request"
     defect = recording.flow.get("defect")
     if defect is None and calls:
         # What ends the answer tells whether more than the fragments changed.
