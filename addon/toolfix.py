@@ -117,9 +117,6 @@ class Toolfix:
                 logger.error(str(bad))
                 return
             raise exceptions.OptionsError(str(bad)) from None
-        for option in policy.OPTIONS:
-            if option.later and getattr(ctx.options, option.full_name) != option.default:
-                logger.warning(f"{option.full_name} has no effect yet: {option.later} is still to come.")
         self.mode = values["toolfix_mode"]
         self.policy = policy.make_policy(values)
         wanted = (

@@ -265,7 +265,7 @@ def main() -> None:
     if not os.environ.get("TOOLFIX_AGENTS_APART"):
         install(wanted)
     if options.install:
-        return None
+        return
     without_network()
     ended: list[Ended] = []
     for candidate in wanted:

@@ -57,8 +57,6 @@ class Option:
     default: str
     help: str
     read: Callable[[str], Any] = field(repr=False)
-    later: str = ""
-    """Which capability is still to come: a value other than the default then has no effect yet."""
 
     @property
     def full_name(self) -> str:

@@ -6,8 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from toolcalls.engine import Answer, mend_whole
-from toolcalls.policy import Policy
 
 from tests.chat_client import Held, read
 from tests.dialects.test_chat import DONE, chunk
@@ -15,6 +13,8 @@ from tests.dialects.test_chat_text import ASKED, HERMES, stream
 from tests.dialects.text_protocols import MESSAGES, RESPONSES, deltas
 from tests.splits import mend
 from tests.validators.chat import validate
+from toolcalls.engine import Answer, mend_whole
+from toolcalls.policy import Policy
 
 THINK = Policy(think=True)
 

@@ -7,9 +7,6 @@ import re
 from typing import Any
 
 import pytest
-from toolcalls.engine import Answer, mend_whole
-from toolcalls.policy import Policy
-from toolcalls.request import read_question
 
 from tests.dialects.messages_wire import (
     ERROR,
@@ -32,6 +29,9 @@ from tests.dialects.messages_wire import (
 from tests.dialects.text_protocols import deltas
 from tests.splits import mend as mend_all
 from tests.validators.messages import Message, read
+from toolcalls.engine import Answer, mend_whole
+from toolcalls.policy import Policy
+from toolcalls.request import read_question
 
 CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
 OTHER = '<tool_call>{"name": "TaskList", "arguments": {}}</tool_call>'
