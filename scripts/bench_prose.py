@@ -10,7 +10,7 @@ SEARCH_GOAL = 1.0
 _PROSE = (
     "The parser reads one event at a time and keeps what it hasn't understood yet. Most of an answer is plain prose "
     "like this, so the common case has to be cheap.\n\nCode such as `value = table.get(key, 0)` appears now and "
-    'then, and so do commas, "quotes" and lists:\n- one entry that is a bit longer\n- another one that says little\n\n'
+    'then, and so do commas, "quotes" and lists:\n- one entry that is a bit longer\n- another one, short\n\n'
     "A last paragraph talks about something else for a while, and then the answer goes on in the same way. "
 )
 _WORDS = _PROSE.split(" ")
