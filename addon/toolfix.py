@@ -16,11 +16,11 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from mitmproxy import command, ctx, exceptions, http
+from mitmproxy import command, connection, ctx, exceptions, http, tls
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import mode_specs
 
-from toolcalls import history, hosts, metrics, policy, request
+from toolcalls import clients, history, hosts, metrics, policy, request, tally
 from toolcalls.calls import Outcome
 from toolcalls.dialects.responses_ws import ResponsesSocket
 from toolcalls.engine import Answer, protocol_of
@@ -37,6 +37,9 @@ logger = logging.getLogger("toolfix")
 
 SAMPLE = 200
 """Most characters of an upstream's text in one log line."""
+
+MAX_ADVISED = 100
+"""Most pieces of advice that are remembered, so that each is given once."""
 
 
 class Ours:
@@ -74,6 +77,9 @@ class Toolfix:
         self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
         self.socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary()
         self.recorder: Recorder | None = None
+        self.tally = tally.Tally(os.environ.get(tally.VARIABLE, ""))
+        self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
+        self.advised: set[str] = set()
         self.metrics = metrics.Metrics()
         self.closed: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
         self.remove_view: Callable[[], None] | None = None
@@ -111,9 +117,6 @@ class Toolfix:
                 logger.error(str(bad))
                 return
             raise exceptions.OptionsError(str(bad)) from None
-        for option in policy.OPTIONS:
-            if option.later and getattr(ctx.options, option.full_name) != option.default:
-                logger.warning(f"{option.full_name} has no effect yet: {option.later} is still to come.")
         self.mode = values["toolfix_mode"]
         self.policy = policy.make_policy(values)
         wanted = (
@@ -145,6 +148,22 @@ class Toolfix:
             self.recorder.close()
         if self.remove_view:
             self.remove_view()
+
+    # Clients
+
+    def http_connect(self, flow: http.HTTPFlow) -> None:
+        self.user_agents[flow.client_conn] = flow.request.headers.get("user-agent", "")
+
+    def tls_failed_client(self, data: tls.TlsData) -> None:
+        """A client that does not know our CA tells nobody what it needs."""
+        host = data.conn.sni or (data.context.server.address or ("the host",))[0]
+        ca = Path(ctx.options.confdir).expanduser() / "mitmproxy-ca-cert.pem"
+        agent = self.user_agents.get(data.context.client, "")
+        sentence = clients.advice(data.conn.error or "", agent, host, str(ca))
+        if sentence and sentence not in self.advised:
+            self.advised = {*self.advised, sentence} if len(self.advised) < MAX_ADVISED else {sentence}
+            logger.warning(sentence)
+            self.tally.trouble(sentence)
 
     # Flows
 
@@ -256,6 +275,7 @@ class Toolfix:
                 exchange = live.socket_exchange_of(flow, socket.outcomes, self._options())
                 self.socket_exchanges[flow] = exchange
                 self.recorder.begin(exchange)
+            self.tally.answer([])
 
     def websocket_message(self, flow: http.HTTPFlow) -> None:
         socket = self.sockets.get(flow)
@@ -281,6 +301,7 @@ class Toolfix:
             books.after.add(False, frame)
         for outcome in socket.outcomes[told:]:
             self._log(flow, outcome)
+            self.tally.answer([outcome])
         self.metrics.called("responses", socket.outcomes[told:], socket.seconds[timed:])
         if self.mode == "observe" or frames == [message.text]:
             return
@@ -347,6 +368,7 @@ class Toolfix:
             logger.info(f"{_place(flow)}: a tool call was held for {guard.longest_hold:.0f} s until it was complete.")
         for outcome in answer.outcomes:
             self._log(flow, outcome)
+        self.tally.answer(answer.outcomes)
         self.metrics.called(ours.protocol, answer.outcomes, answer.seconds)
         self.metrics.answered(
             ours.protocol,
@@ -382,8 +404,7 @@ class Toolfix:
         name = outcome.received_name or "(no name)"
         sizes = f"{len(outcome.received_arguments):,} → {len(outcome.arguments):,} characters"
         if outcome.status == "refused":
-            sample = outcome.received_arguments[:SAMPLE]
-            logger.warning(f"{_place(flow)}: {would}refused {name}: {outcome.reason}. It came as {sample!r}")
+            logger.warning(f"{_place(flow)}: {would}refused {name}: {outcome.reason} ({sizes})")
         else:
             logger.info(f"{_place(flow)}: {would}mended {name}: {', '.join(outcome.steps)} ({sizes})")
         logger.debug(f"{_place(flow)}: {name} before {outcome.received_arguments[:SAMPLE]!r}")

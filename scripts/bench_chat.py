@@ -10,11 +10,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from bench_prose import SEARCH_GOAL
+from bench_prose import deltas as prose_deltas
+from bench_prose import request as prose_request
 from measure import Row, Work, best_ratio, growth, in_turns
 
 from toolcalls.engine import Answer
 from toolcalls.guard import Guard
-from toolcalls.request import Question
+from toolcalls.request import Question, read_question
 
 TEXT_GOAL = 0.6
 NULL_GOAL = 1.0
@@ -24,6 +27,7 @@ GROWTH_GOAL = 1.1
 COMPACT = (",", ":")
 SPACED = (", ", ": ")
 QUESTION = Question(choices=1, stream=True)
+TWENTY = read_question({**prose_request(), "n": 1})
 
 PROSE = (
     "The parser reads one event at a time and keeps what it hasn't understood yet. Most of an answer is plain "
@@ -92,12 +96,12 @@ def cut_inside(events: list[str]) -> list[bytes]:
     return [body[at : at + size] for at in range(0, len(body), size)]
 
 
-def answer_feed() -> Callable[[bytes], list[bytes]]:
-    return Answer("chat", QUESTION).feed
+def answer_feed(question: Question = QUESTION) -> Callable[[bytes], list[bytes]]:
+    return Answer("chat", question).feed
 
 
-def guard_feed() -> Callable[[bytes], list[bytes]]:
-    return Guard(Answer("chat", QUESTION)).feed
+def guard_feed(question: Question = QUESTION) -> Callable[[bytes], list[bytes]]:
+    return Guard(Answer("chat", question)).feed
 
 
 def pass_all(make: Callable[[], Callable[[bytes], list[bytes]]], chunks: list[bytes]) -> None:
@@ -113,8 +117,10 @@ def load_all(events: list[str]) -> None:
 
 def compare(name: str, goal: float, events: list[str], cut: Callable[[list[str]], list[bytes]], rounds: int) -> Row:
     chunks = cut(events)
+    question = TWENTY if goal == SEARCH_GOAL and "20 tools" in name else QUESTION
+    answers, guards = partial(answer_feed, question), partial(guard_feed, question)
     seconds, guarded, loads = in_turns(
-        [partial(pass_all, answer_feed, chunks), partial(pass_all, guard_feed, chunks), partial(load_all, events)],
+        [partial(pass_all, answers, chunks), partial(pass_all, guards, chunks), partial(load_all, events)],
         rounds,
     )
     return {
@@ -154,7 +160,11 @@ def run(quick: bool = False) -> list[Row]:
     count, rounds = (40, 1) if quick else (400, 60)
     text = text_events(count)
     deltas = delta_events(count // 4)
+    prose = [event({"content": delta}) for delta in prose_deltas(count)]
     rows = [
+        compare("text, 20 tools, one event a chunk", SEARCH_GOAL, prose, one_a_chunk, rounds),
+        compare("text, 20 tools, 20 events a chunk", SEARCH_GOAL, prose, many_a_chunk, rounds),
+        compare("text, 20 tools, cuts inside events", SEARCH_GOAL, prose, cut_inside, rounds),
         compare("text, one event a chunk", TEXT_GOAL, text, one_a_chunk, rounds),
         compare("text, 20 events a chunk", TEXT_GOAL, text, many_a_chunk, rounds),
         compare("text, cuts inside events", TEXT_GOAL, text, cut_inside, rounds),

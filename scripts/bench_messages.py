@@ -10,9 +10,13 @@ import random
 from functools import partial
 from typing import Any
 
+from bench_prose import SEARCH_GOAL
+from bench_prose import deltas as prose_deltas
+from bench_prose import request as prose_request
 from measure import Row, Work, growth, in_turns, ratio
 
 from toolcalls.engine import Answer
+from toolcalls.request import Question, read_question
 
 TEXT_GOAL = 0.6
 DELTA_GOAL = 2.0
@@ -50,6 +54,8 @@ def fragments(count: int) -> list[bytes]:
     return deltas("input_json_delta", "partial_json", [arguments[at : at + 10] for at in range(0, count * 10, 10)])
 
 
+NO_TOOLS = Question(stream=True)
+TWENTY = read_question(prose_request())
 TEXT_HEAD = opening({"type": "text", "text": ""})
 CALL_HEAD = opening({"type": "tool_use", "id": "toolu_01", "name": "Write", "input": {}})
 
@@ -72,8 +78,8 @@ def cut_each(events: list[bytes]) -> list[bytes]:
     return cut_inside(events, len(events[0]) + 7)
 
 
-def pass_all(head: bytes, chunks: list[bytes]) -> None:
-    answer = Answer("messages")
+def pass_all(head: bytes, chunks: list[bytes], question: Question = NO_TOOLS) -> None:
+    answer = Answer("messages", question)
     answer.feed(head)
     for chunk in chunks:
         answer.feed(chunk)
@@ -86,7 +92,8 @@ def load_all(payloads: list[bytes]) -> None:
 
 def compare(name: str, goal: float | None, head: bytes, events: list[bytes], chunks: list[bytes], rounds: int) -> Row:
     payloads = [raw.split(b"data: ", 1)[1] for raw in events]
-    seconds, loads = in_turns([partial(pass_all, head, chunks), partial(load_all, payloads)], rounds)
+    question = TWENTY if goal == SEARCH_GOAL else NO_TOOLS
+    seconds, loads = in_turns([partial(pass_all, head, chunks, question), partial(load_all, payloads)], rounds)
     return {
         "name": name,
         "figure": min(seconds) / len(events) * 1e6,
@@ -109,6 +116,7 @@ def run(quick: bool = False) -> list[Row]:
     for name, goal, head, events in (
         ("text, 20-byte deltas", TEXT_GOAL, TEXT_HEAD, text_events(20, count)),
         ("text, 3 KB deltas", TEXT_GOAL, TEXT_HEAD, text_events(3000, count // 4)),
+        ("text, 20 tools", SEARCH_GOAL, TEXT_HEAD, deltas("text_delta", "text", prose_deltas(count))),
         ("10-byte argument deltas", DELTA_GOAL, CALL_HEAD, fragments(count)),
     ):
         for form, cut in (
@@ -118,6 +126,8 @@ def run(quick: bool = False) -> list[Row]:
             ("each event cut", cut_each),
         ):
             limit = goal if cut is not cut_each else None
+            if cut is cut_each and goal == SEARCH_GOAL:
+                continue
             rows.append(compare(f"{name}, {form}", limit, head, events, cut(events), rounds))
     sizes = [2_000, 4_000] if quick else [20_000, 200_000, 2_000_000]
     exponent, seconds = growth(finished_call, sizes, 1 if quick else 3)

@@ -14,10 +14,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "addon"))
 
+from bench_prose import SEARCH_GOAL
+from bench_prose import deltas as prose_deltas
+from bench_prose import request as prose_request
 from measure import Row, in_turns, ratio
 
 from toolcalls.engine import Answer
-from toolcalls.request import read_question
+from toolcalls.request import Question, read_question
 
 TEXT_GOAL = 0.6
 DELTA_GOAL = 2.0
@@ -29,6 +32,8 @@ TOOLS: list[Json] = [
     for number in range(13)
 ]
 QUESTION = read_question({"model": "a-model-of-today", "stream": True, "tools": TOOLS})
+NO_TOOLS = read_question({"model": "a-model-of-today", "stream": True})
+TWENTY = read_question(prose_request())
 ITEM_ID = "msg_68a1f2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f607"
 LINE = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can't be a call, \"tool\" or not\n"
 WORDS = ("The", "parser", "reads", "one", "event", "at", "a", "time", "and", "keeps", "what", "it", "hasn't", "yet")
@@ -100,8 +105,8 @@ def cut_inside(events: list[str]) -> list[bytes]:
     return [body[at : at + size] for at in range(0, len(body), size)]
 
 
-def pass_all(chunks: list[bytes]) -> None:
-    feed = Answer("responses", QUESTION).feed
+def pass_all(question: Question, chunks: list[bytes]) -> None:
+    feed = Answer("responses", question).feed
     for chunk in chunks:
         feed(chunk)
 
@@ -111,8 +116,17 @@ def load_all(events: list[str]) -> None:
         json.loads(data)
 
 
-def compare(name: str, goal: float, events: list[str], cut: Callable[[list[str]], list[bytes]], rounds: int) -> Row:
-    seconds, loads = in_turns([partial(pass_all, cut(events)), partial(load_all, events)], rounds)
+def compare(
+    name: str,
+    goal: float,
+    events: list[str],
+    cut: Callable[[list[str]], list[bytes]],
+    rounds: int,
+    question: Question = QUESTION,
+) -> Row:
+    # Text that is searched has rows of its own.
+    question = NO_TOOLS if goal == TEXT_GOAL else question
+    seconds, loads = in_turns([partial(pass_all, question, cut(events)), partial(load_all, events)], rounds)
     figure = min(seconds) / len(events) * 1e6
     return {"name": name, "figure": figure, "unit": "µs/event", "ratio": ratio(seconds, loads), "goal": goal}
 
@@ -127,7 +141,11 @@ def run(quick: bool = False) -> list[Row]:
     answer = Script(echo=True).message(words, end=True)
     paragraphs = Script(echo=True).message([(LINE * 40)[at : at + 3000] for at in range(40)], end=True)
     call = Script(echo=True).call(pieces, end=True)
+    prose = Script(echo=False).message(prose_deltas(count), end=False)
     return [
+        compare("text, 20 tools, one event a chunk", SEARCH_GOAL, prose, framed, rounds, TWENTY),
+        compare("text, 20 tools, 20 events a chunk", SEARCH_GOAL, prose, many_a_chunk, rounds, TWENTY),
+        compare("text, 20 tools, cuts inside events", SEARCH_GOAL, prose, cut_inside, rounds, TWENTY),
         compare("text, one event a chunk", TEXT_GOAL, text, framed, rounds),
         compare("text, 20 events a chunk", TEXT_GOAL, text, many_a_chunk, rounds),
         compare("text, all in one chunk", TEXT_GOAL, text, all_in_one, rounds),

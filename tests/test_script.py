@@ -125,16 +125,6 @@ def test_a_bad_value_at_the_start_is_logged_and_nothing_is_opened(
         assert addon.mode == "off"
 
 
-def test_options_whose_capability_is_still_to_come_say_so(
-    addon: Toolfix, context: taddons.context, caplog: pytest.LogCaptureFixture
-) -> None:
-    for option in policy.OPTIONS:
-        if option.later:
-            other = {"true": "false", "false": "true", "auto": "on", "cut": "forward_all"}[option.default]
-            context.configure(addon, **{option.full_name: other})
-            assert f"{option.full_name} has no effect yet: {option.later} is still to come." in caplog.text
-
-
 def test_the_environment_gives_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLFIX_MODE", "observe")
     monkeypatch.setenv("RCC_SSE_TOOL_AGGREGATE", "0")

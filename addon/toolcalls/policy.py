@@ -57,8 +57,6 @@ class Option:
     default: str
     help: str
     read: Callable[[str], Any] = field(repr=False)
-    later: str = ""
-    """Which capability is still to come: a value other than the default then has no effect yet."""
 
     @property
     def full_name(self) -> str:
@@ -149,7 +147,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("mode", "repair", "repair; observe: pass bytes unchanged, log and record what would be done; off.",
            _choice("repair", "observe", "off")),
     Option("aggregate", "true", "Hold a tool call and send it complete. false: stream fragments while valid.",
-           _switch, later="streaming fragments as they come"),
+           _switch),
     Option("hosts", "", "Hosts whose TLS is opened, comma-separated; +host adds to the built-in list of LLM hosts.",
            _hosts),
     Option("tools", "", "Regular expressions of the tool names to touch, comma-separated; empty: all.", _patterns),
@@ -173,8 +171,8 @@ OPTIONS: tuple[Option, ...] = (
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",
            _choice("cut", "forward_all")),
-    Option("think", "false", "Move a leading <think> block or a stray </think> out of the text.", _switch,
-           later="moving <think> blocks"),
+    Option("think", "false", "Chat only (others sign reasoning): a leading <think> block goes to reasoning_content.",
+           _switch),
     Option("record", "off", "A directory to record before/after flows into; off: do not record.", _directory),
     Option("max_held_bytes", "16 MiB", "Most bytes held for one response; past it the rest passes untouched.", _size),
 )  # fmt: skip

@@ -132,6 +132,20 @@ TEXT = {
     "the input of the freeform tool was cut off or has no one reading.",
     "zai-null-patch-ends-the-turn": "Let me look.",
 }
+# What is left of the text when the calls that were written in it are gone; the same on each protocol.
+_LEFT = {
+    "invoke": "I'll look at the failing test first.\n\n",
+    "qwen3-coder": "Let me change the rounding.\n",
+    "dsml": "Two things to check.\n\n",
+    "glm": "I need to see the file.",
+    "hermes": "Searching for the callers.\n\nThen I will adapt them.",
+    "json": "",
+    "kimi": "Running the tests now. ",
+    "minimax": "The test reads the fixture, so I read it too.\n\n",
+}
+TEXT |= {
+    f"{protocol}-text-{name}": text for protocol in ("chat", "messages", "responses") for name, text in _LEFT.items()
+}
 
 # The session's proxy has the default options.
 _ALL = [store.load(path) for path in store.find(recordings_directory())]

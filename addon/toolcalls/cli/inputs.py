@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..policy import BadOption, Policy, make_policy, read_options
+from .trust import DEFAULT_CONFDIR
 
 
 def read_file(path: str, what: str) -> bytes:
@@ -33,6 +34,28 @@ def policy_from(settings: Sequence[str]) -> Policy:
             raise click.UsageError(f"--set {setting!r} has no '=': write --set toolfix_fallback=empty.")
         texts[name] = value
     return policy_of(texts)
+
+
+def values_of(name: str, settings: Sequence[str]) -> list[str]:
+    """What `--set NAME=…` says, each time it is given."""
+    return [value for known, _, value in (setting.partition("=") for setting in settings) if known == name]
+
+
+def settings(ours: Mapping[str, str], theirs: Sequence[str]) -> list[str]:
+    """mitmproxy's arguments for options of ours and of the user; it refuses one that is given twice, his wins.
+
+    `confdir` is given to every proxy on its own; the hosts of `ours` have those of the user in them.
+    """
+    named = {setting.partition("=")[0] for setting in theirs} - {"toolfix_hosts"}
+    kept = [f"{name}={value}" for name, value in ours.items() if name not in named]
+    left_out = {"confdir", *(ours.keys() & {"toolfix_hosts"})}
+    kept += [setting for setting in theirs if setting.partition("=")[0] not in left_out]
+    return [word for setting in kept for word in ("--set", setting)]
+
+
+def confdir_of(settings: Sequence[str]) -> Path:
+    """Where mitmproxy keeps its CA."""
+    return Path((values_of("confdir", settings) or [DEFAULT_CONFDIR])[-1]).expanduser()
 
 
 def policy_of(texts: dict[str, str]) -> Policy:

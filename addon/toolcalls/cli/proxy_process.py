@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
+
+from .mitmdump_child import PRIVATE
 
 SCRIPT = Path(__file__).resolve().parents[2] / "toolfix.py"
 """The addon beside the engine: in a clone `addon/toolfix.py`, in an installation the module `toolfix`."""
 
+CHILD = Path(__file__).with_name("mitmdump_child.py")
+
 _LISTENING = re.compile(r"listening at \S*?:(\d+)")
 _STARTUP_ERROR = re.compile(r"error in script|Errors? logged during startup|: say |cannot be written")
+_STAMP = re.compile(r"^(\[[\d:.]+\]\s*|\S*mitmdump_child\.py: )")
+_CHATTER = re.compile(r"^(Loading script|Errors? logged during startup|.*proxy.* listening at )")
+_TELLING = re.compile(r"is not allowed|address already in use|cannot be written|[Uu]nknown option|[Ee]rror")
 _GRACE = 0.2
-_MITMDUMP = "from mitmproxy.tools.main import mitmdump; mitmdump()"
+_LAST_LINES = 200
 
 
 class ProxyFailed(Exception):
     """mitmdump did not start; the message holds what it said."""
 
+    @property
+    def sentence(self) -> str:
+        """The line of it that tells why."""
+        lines = [_STAMP.sub("", line).strip() for line in str(self).splitlines()]
+        lines = [line for line in lines if line and not _CHATTER.search(line)]
+        telling = next((line for line in lines if _TELLING.search(line)), lines[-1] if lines else "it said nothing")
+        return telling.rstrip(".") + "."
+
 
 class ProxyProcess:
-    """`with ProxyProcess(...) as proxy:` is listening at `proxy.port`."""
+    """`with ProxyProcess(...) as proxy:` is listening at `proxy.port`.
+
+    `private` are arguments that other users of the machine must not see in the list of processes. With a `sink`
+    each line of the log goes there, and only the last ones are kept. `apart`: the terminal's Ctrl-C is not for it.
+    """
 
     def __init__(
         self,
@@ -38,21 +59,28 @@ class ProxyProcess:
         python: str = sys.executable,
         listen: Sequence[str] = ("--listen-host", "127.0.0.1", "--listen-port", "0"),
         environment: dict[str, str] | None = None,
+        private: Sequence[str] = (),
+        sink: Callable[[str], None] | None = None,
+        apart: bool = False,
     ) -> None:
         scripts = ("-s", str(script)) if script else ()
         self._command = [
-            python, "-c", _MITMDUMP, "--set", f"confdir={confdir}", *listen, *scripts, *arguments,
+            python, "-P", str(CHILD), "--set", f"confdir={confdir}", *listen, *scripts, *arguments,
         ]  # fmt: skip
         self._environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
+        if private:
+            self._environment[PRIVATE] = json.dumps(list(private))
+        self._sink = sink
+        self._apart = apart
         self._process: subprocess.Popen[str] | None = None
-        self._lines: list[str] = []
+        self._lines: deque[str] = deque(maxlen=_LAST_LINES if sink else None)
         self._reader: threading.Thread | None = None
         self.ca = confdir / "mitmproxy-ca-cert.pem"
         self.port = 0
 
     @property
     def output(self) -> str:
-        return "".join(self._lines)
+        return "".join(self._lines.copy())
 
     @property
     def url(self) -> str:
@@ -74,12 +102,13 @@ class ProxyProcess:
     def start(self, timeout: float = 30.0) -> None:
         self._process = subprocess.Popen(
             self._command,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
             env=self._environment,
+            start_new_session=self._apart,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -100,15 +129,22 @@ class ProxyProcess:
         if self._process and self._process.stdout:
             for line in self._process.stdout:
                 self._lines.append(line)
+                if self._sink:
+                    self._sink(line)
 
-    def wait(self, timeout: float) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         """Wait until mitmdump ends by itself; its exit status."""
         if self._process is None:
             return 0
         status = self._process.wait(timeout)
+        self._let_go()
+        return status
+
+    def _let_go(self) -> None:
         if self._reader:
             self._reader.join(5)
-        return status
+        if self._process and self._process.stdin:
+            self._process.stdin.close()
 
     def stop(self) -> None:
         if self._process and self._process.poll() is None:
@@ -118,5 +154,4 @@ class ProxyProcess:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait(10)
-        if self._reader:
-            self._reader.join(5)
+        self._let_go()

@@ -30,6 +30,7 @@ _NO_CALL = (b's":null', b's": null', b'":null', b'": null', b's":[]', b's": []')
 """How `tool_calls` or `function_call` go on when there is none."""
 _ENDS = (b'finish_reason":"', b'finish_reason": "')
 _ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in (*FOREIGN_REASONS, *FAILURES))
+_DELTA = re.compile(rb'"delta": ?\{(?:"role": ?"assistant", ?)?"content": ?"')
 _CONTENT = re.compile(rb'"content": ?"([^"\\]*)(["\\])')
 
 
@@ -61,7 +62,7 @@ class Chat:
         """Where the fragment of the last event went, if the next one may repeat its form."""
         # With several choices each has its own text to search: then every event is read.
         self._searching = searches(question.tools, policy)
-        self.engaged = self._searching and (question.choices or 1) > 1
+        self.engaged = (self._searching or policy.think) and (question.choices or 1) > 1
 
     # The stream
 
@@ -78,14 +79,17 @@ class Chat:
             return False
         if (block.rfind(_ENDS[0]) >= 0 or block.rfind(_ENDS[1]) >= 0) and any(end in block for end in _ODD_ENDS):
             return False
-        return not self._searching or self._quiet(block)
+        return not (self._searching or self._policy.think) or self._quiet(block)
 
     def _quiet(self, block: bytes) -> bool:
-        """Can the search for calls in the text skip these events?"""
+        """Can the search for calls and for reasoning in the text skip these events?"""
         state = self._choices.get(0)
         if state is None:
             state = self._choice({"index": 0}, has_calls=False)
-        return state.prose is not None and state.prose.quiet(block, _CONTENT)
+        if state.thinking or state.prose is None or state.prose.quiet(block, _CONTENT):
+            return not state.thinking
+        text = _DELTA.search(block) if block.count(b"data:") == 1 and block.count(b'"content"') == 1 else None
+        return text is not None and b'"index":0' in block.replace(b" ", b"") and state.prose.passes(block, text.end())
 
     def read(self, event: Event) -> Answer:
         answer = self._read(event)

@@ -16,12 +16,12 @@ from .chat_calls import (
     Json,
     fragments_of,
     mend_slot,
-    same_call,
     says_something,
     true_reason,
     written_call,
 )
-from .prose import search, searches
+from .chat_think import split_message
+from .prose import repeated, search, searches
 from .slots import Slot
 
 
@@ -60,6 +60,8 @@ def _merge_choices(choices: list[Any]) -> bool:
 
 def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy, mender: Mender) -> None:
     fragments, legacy = fragments_of(message)
+    if policy.think:
+        split_message(message)
     reason = choice.get("finish_reason")
     if isinstance(reason, str) and reason in FOREIGN_REASONS:
         reason = choice["finish_reason"] = FOREIGN_REASONS[reason]
@@ -103,11 +105,11 @@ def _mend_slots(
     notes: list[str] = []
     told: list[Outcome] = []
     for slot in slots:
-        if slot.found and any(same_call(slot, outcome) for outcome in told):
+        if slot.found and repeated(slot.name, slot.arguments, told):
             continue
-        ending = Finish.COMPLETE if slot.found else finish
-        outcome = mend_slot(slot, question.tools, mender, ending)
-        told.append(outcome)
+        outcome = mend_slot(slot, question.tools, mender, finish)
+        if not slot.found:
+            told.append(outcome)
         if outcome.dropped:
             notes.append(outcome.note)
         else:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..calls import Outcome
-from ..mend.arguments import Finish, mend_arguments
+from ..mend.arguments import Finish
 from ..mend.call import Mender
 from ..tools import Tools
 from . import payload
+from .prose import WRITTEN_AS_TEXT
 from .slots import Fragment, Slot, full_arguments, full_name
 
 Json = dict[str, Any]
@@ -37,6 +38,9 @@ def mend_slot(
 ) -> Outcome:
     name = full_name(slot.names, tools)
     arguments, steps = full_arguments(slot.fragments)
+    if slot.found:
+        steps = (WRITTEN_AS_TEXT, *steps)
+        finish = Finish.COMPLETE
     identity = None if legacy else slot.id
     return mender.mend(name, arguments, finish, steps=steps, before_error=before_error, id=identity)
 
@@ -85,12 +89,3 @@ def written_call(slot: Slot, outcome: Outcome) -> Json:
 
 def says_something(delta: Json) -> bool:
     return any(value for key, value in delta.items() if key not in ("role", "index", "type"))
-
-
-def same_call(found: Slot, outcome: Outcome) -> bool:
-    """A structured call that repeats the one in the text wins."""
-    return found.name == outcome.name and _value(found.arguments) == _value(outcome.arguments)
-
-
-def _value(arguments: str) -> Any:
-    return mend_arguments(arguments, Finish.COMPLETE).value

@@ -15,12 +15,20 @@ from ..mend.call import Mender
 from ..policy import Policy
 from ..request import Question
 from ..wire.events import PASS, Answer, Event, Hold, Reply
-from .chat_calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, same_call, says_something, true_reason, written_call
+from .chat_calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, says_something, true_reason, written_call
+from .chat_think import Thinking
 from .flow import Flow
-from .prose import Prose, Said, searches
+from .prose import Prose, Said, repeated, searches
 from .slots import Fragment, Slot, Slots
 
 Write = Callable[[Json], bytes]
+
+
+def replied(answer: Answer, event: Event) -> Reply:
+    """The answer to an event of ours, which must not pass as the one that came."""
+    if isinstance(answer, Hold):
+        return Reply(hold=((answer.key, event.raw),))
+    return answer if isinstance(answer, Reply) else Reply((event.raw,))
 
 
 class Choice:
@@ -38,6 +46,7 @@ class Choice:
         "_role",
         "_sent",
         "_slots",
+        "_think",
         "_write",
         "index",
         "last",
@@ -47,6 +56,7 @@ class Choice:
     def __init__(self, index: int, question: Question, policy: Policy, mender: Mender, write: Write) -> None:
         self.index = index
         self.prose = Prose(question.tools, policy) if searches(question.tools, policy) else None
+        self._think = Thinking() if policy.think else None
         self._question = question
         self._policy = policy
         self._mender = mender
@@ -68,14 +78,19 @@ class Choice:
         """The call that a lone fragment without a name went to: an event of the same form goes there too."""
 
     @property
+    def thinking(self) -> bool:
+        """May the text still be reasoning?"""
+        return self._think is not None and not self._think.over
+
+    @property
     def engaged(self) -> bool:
         """Does this choice have to see every event?"""
         return bool(self._sent or self._slots.slots or self._reasons or (self.prose and self.prose.holding))
 
     @property
-    def keys(self) -> tuple[str, str, str]:
-        """The keys under which its events are held: calls, text, end."""
-        return self._hold.key, f"text {self.index}", f"end {self.index}"
+    def keys(self) -> tuple[str, str, str, str]:
+        """The keys under which its events are held: calls, text, end, text that may be reasoning."""
+        return self._hold.key, f"text {self.index}", f"end {self.index}", f"think {self.index}"
 
     # What an event says
 
@@ -83,7 +98,27 @@ class Choice:
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
     ) -> Answer:
         """An event of this choice without a finish reason."""
-        said = self._say(delta)
+        if not self.thinking:
+            return self._take(event, chunk, choice, delta, fragments, legacy)
+        moved = self._move(delta)
+        if moved is None:
+            return self._take(event, chunk, choice, delta, fragments, legacy)
+        self._remember(chunk)
+        told = Event(self._speak(chunk, choice, moved), None)
+        answer = self._take(told, chunk, choice, moved, fragments, legacy)
+        if says_something(moved) or fragments or chunk.get("usage"):
+            answer = replied(answer, told)
+        else:
+            self._role = self._role or str(moved.get("role") or "")
+            answer = Reply()
+        held = self._think.held if self._think is not None else ""
+        kept = ((self.keys[3], self._speak({**chunk, "usage": None}, choice, {"content": held})),) if held else ()
+        return Reply(answer.out, (*answer.release, self.keys[3]), (*answer.hold, *kept))
+
+    def _take(
+        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
+    ) -> Answer:
+        said = self._say(event, chunk, choice, delta)
         if not fragments and said is None and not self._silenced(delta):
             return PASS
         self._remember(chunk)
@@ -94,30 +129,41 @@ class Choice:
             self._role = self._role or str(rest.get("role") or "")
             return self._hold
         out = [self._speak(chunk, choice, rest)] if spoken else []
+        out += self._spoken(chunk, choice, said)
         hold = [*self._hold_calls(chunk, choice, delta, fragments), *self._hold_text(chunk, choice, delta, said)]
-        released = (self.keys[1],) if said is not None and said.text else ()
+        released = (self.keys[1],) if said is not None and said.parts else ()
         return Reply((*out, *flowing), release=released, hold=tuple(hold))
 
     def finish(
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
     ) -> Answer:
         """An event with a finish reason: the calls come out, the event itself waits for the end of the stream."""
+        moved = self._move(delta, last=True) if self.thinking else None
+        if moved is None:
+            return self._finish(event, chunk, choice, delta, fragments, legacy)
+        self._remember(chunk)
+        told = Event(self._speak(chunk, choice, moved), None)
+        answer = replied(self._finish(told, chunk, choice, moved, fragments, legacy), told)
+        return Reply(answer.out, (*answer.release, self.keys[3]), answer.hold)
+
+    def _finish(
+        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
+    ) -> Answer:
         reason = str(choice["finish_reason"])
-        said = self._say(delta)
+        said = self._say(event, chunk, choice, delta)
         if not fragments and not self.engaged and said is None:
             return self._finish_without_calls(chunk, choice, delta, reason)
         self._remember(chunk)
         flowing = self._gather(fragments, legacy)
         last = self._close_text(Finish.of(reason))
         rest = self._rest(delta, said)
-        text = rest.get("content") or "" if isinstance(rest.get("content"), str | None) else ""
-        spoken: list[bytes] = []
-        if says_something(rest) or last.text:
-            rest = {**rest, "content": text + last.text} if last.text else rest
-            spoken.append(self._speak({**chunk, "usage": None}, {**choice, "finish_reason": None}, rest))
+        bare, unfinished = {**chunk, "usage": None}, {**choice, "finish_reason": None}
+        spoken = [self._speak(bare, unfinished, rest)] if says_something(rest) else []
+        silent = not spoken and said is None and not fragments
+        spoken += self._spoken(bare, unfinished, said) + self._spoken(bare, unfinished, last)
         calls = self.emit(Finish.of(reason), before_error=reason == "error")
         self._reasons.append(reason)
-        untouched = not spoken and not fragments and choice.get("index") == self.index and self.reason == reason
+        untouched = silent and choice.get("index") == self.index and self.reason == reason
         if self._end is None or chunk.get("usage"):
             ended = {**choice, "index": self.index}
             self._end = event.raw if untouched else {**chunk, "choices": [{**ended, "delta": {}}]}
@@ -133,8 +179,7 @@ class Choice:
 
     def end(self, finish: Finish) -> tuple[list[bytes], bool]:
         """`[DONE]` or the end of the stream: what is still to come out, and whether the answer is complete."""
-        last = self._close_text(finish)
-        out = [self._speak(self._envelope, {"index": self.index}, {"content": last.text})] if last.text else []
+        out = self._end_text(finish)
         refused: list[Outcome] = []
         out += self.emit(finish, refused=refused)
         self._cut = self._cut or (finish is Finish.CUT and bool(refused))
@@ -149,8 +194,7 @@ class Choice:
 
     def fail(self) -> list[bytes]:
         """Before an error: held text and complete calls come out, unfinished calls are dropped."""
-        last = self._close_text(Finish.CUT)
-        out = [self._speak(self._envelope, {"index": self.index}, {"content": last.text})] if last.text else []
+        out = self._end_text(Finish.CUT)
         return [*out, *self.emit(Finish.CUT, before_error=True), *self.take_end()]
 
     def take_end(self) -> list[bytes]:
@@ -178,18 +222,42 @@ class Choice:
 
     # Text
 
-    def _say(self, delta: Json) -> Said | None:
+    def _say(self, event: Event, chunk: Json, choice: Json, delta: Json) -> Said | None:
         """The text of the delta after the search; None when it goes on as it is."""
         content = delta.get("content")
         if self.prose is None or not isinstance(content, str) or not content:
             return None
-        said = self.prose.take(content)
+        alone = not (chunk.get("usage") or choice.get("logprobs") or choice.get("finish_reason"))
+        alone = alone and not says_something({**delta, "content": None}) and choice.get("index") == self.index
+        said = self.prose.take(content, event.raw if alone else None)
         self._found(said)
-        return None if said.text == content and not said.calls and not self.prose.holding else said
+        return None if len(said.parts) == 1 and said.text == content and not self.prose.holding else said
+
+    def _spoken(self, chunk: Json, choice: Json, said: Said | None) -> list[bytes]:
+        """Text that was searched: the events that it came in, where they say nothing else."""
+        if said is None or (self._policy.null_content and self.engaged):
+            return []
+        bare = {**chunk, "usage": None} if chunk.get("usage") else chunk
+        return [piece.source or self._speak(bare, choice, {"content": piece.text}) for piece in said.pieces]
+
+    def _move(self, delta: Json, *, last: bool = False) -> Json | None:
+        """The delta with its reasoning where it belongs; None where nothing changes."""
+        return self._think.split(delta, last=last) if self._think is not None else None
+
+    def _end_text(self, finish: Finish) -> list[bytes]:
+        """The answer is over without a finish reason: what is held of the text."""
+        out: list[bytes] = []
+        moved = self._move({}, last=True) if self.thinking else None
+        if moved is not None:
+            said = self._say(Event(b"", None), {}, {}, moved)
+            rest = self._rest(moved, said)
+            out += [self._speak(self._envelope, {"index": self.index}, rest)] if says_something(rest) else []
+            out += self._spoken(self._envelope, {"index": self.index}, said)
+        return out + self._spoken(self._envelope, {"index": self.index}, self._close_text(finish))
 
     def _close_text(self, finish: Finish) -> Said:
         if self.prose is None:
-            return Said("")
+            return Said()
         said = self.prose.close(finished=finish is not Finish.CUT)
         self._found(said)
         return said
@@ -205,16 +273,19 @@ class Choice:
         """What a delta says besides its calls."""
         rest = {key: value for key, value in delta.items() if key not in ("tool_calls", "function_call")}
         if said is not None:
-            rest["content"] = said.text
+            rest.pop("content")
         if self._silenced(rest):
             rest["content"] = None
         return rest
 
     def _hold_text(self, chunk: Json, choice: Json, delta: Json, said: Said | None) -> list[tuple[str, bytes]]:
-        if said is None or self.prose is None or not self.prose.holding:
+        """What would still have to go out if we failed: the text of calls that were found, and text that waits."""
+        if said is None or self.prose is None:
             return []
-        held = self.prose.held if said.text or said.calls else delta["content"]
-        return [(self.keys[1], self._speak({**chunk, "usage": None}, choice, {"content": held}))]
+        kept = [(self._hold.key, call.raw) for call in said.calls]
+        kept.append((self.keys[1], self.prose.held if said.parts else delta["content"]))
+        bare = {**chunk, "usage": None}
+        return [(key, self._speak(bare, choice, {"content": text})) for key, text in kept if text]
 
     # Calls
 
@@ -268,15 +339,20 @@ class Choice:
             if flow is not None:
                 delta = flow.end(slot, self._mender, finish, before_error=before_error)
                 out += [self._delta({"tool_calls": [delta]})] if delta else []
+                told.append(Outcome("valid", slot.name, slot.arguments, slot.name, slot.arguments))
                 continue
-            if slot.found and any(same_call(slot, outcome) for outcome in told):
+            if slot.found and repeated(slot.name, slot.arguments, told):
                 continue
-            ending = Finish.COMPLETE if slot.found else finish
-            legacy = self._speaks_legacy
             outcome = mend_slot(
-                slot, self._question.tools, self._mender, ending, before_error=before_error, legacy=legacy
+                slot,
+                self._question.tools,
+                self._mender,
+                finish,
+                before_error=before_error,
+                legacy=self._speaks_legacy,
             )
-            told.append(outcome)
+            if not slot.found:
+                told.append(outcome)
             if outcome.status == "refused" and refused is not None:
                 refused.append(outcome)
             if outcome.dropped:

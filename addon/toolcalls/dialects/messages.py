@@ -22,6 +22,8 @@ from .messages_blocks import write
 from .messages_body import mend_body
 from .messages_calls import NO_USAGE, Json, true_reason
 from .messages_machine import Machine
+from .messages_prose import Search
+from .prose import searches
 
 _BLOCK_EVENTS = frozenset({"content_block_start", "content_block_delta", "content_block_stop"})
 _EVENTS = _BLOCK_EVENTS | {"message_start", "message_delta", "message_stop", "ping", "error"}
@@ -41,18 +43,23 @@ class Messages:
         "_finished",
         "_machine",
         "_mender",
+        "_policy",
         "_postponed",
         "_question",
         "_reason",
         "_started",
         "_tokens",
         "engaged",
+        "plain",
     )
 
     def __init__(self, question: Question, policy: Policy, mender: Mender) -> None:
         self._question = question
         self._mender = mender
-        self._machine = Machine(mender, flowing=not policy.aggregate)
+        self._policy = policy
+        search = Search(question.tools, policy) if searches(question.tools, policy) else None
+        self._machine = Machine(mender, flowing=not policy.aggregate, search=search)
+        self.plain = self._machine.talk.passes
         self._started = False
         self._finished = False
         """A stop reason went out."""
@@ -66,17 +73,13 @@ class Messages:
 
     # The stream
 
-    def plain(self, block: bytes) -> bool:
-        shape = self._machine.shape
-        return shape is not None and shape.covers(block)
-
     def read(self, event: Event) -> Answer:
         machine = self._machine
         data = event.data or ""
         held = machine.fragment(data)
         if held is not None:
             return held
-        if machine.shape is not None and machine.shape.covers(event.raw):
+        if self.plain(event.raw):
             return PASS
         said = payload.read_strict(data)
         if isinstance(said, dict):
@@ -91,7 +94,7 @@ class Messages:
         return draft.reply()
 
     def body(self, body: bytes) -> bytes:
-        return mend_body(body, self._mender)
+        return mend_body(body, self._question, self._policy, self._mender)
 
     def _take_odd(self, event: Event, data: str, said: Any) -> Answer:
         """Data that is no JSON object."""
@@ -145,7 +148,7 @@ class Messages:
         elif kind == "ping":
             draft.out.append(event.raw)
         else:
-            self._machine.shape = None
+            self._machine.talk.shape = None
             self._take_around(kind, event, said, draft)
         return draft.answer()
 
@@ -290,6 +293,5 @@ class Messages:
         It is when it ends with calls that are whole: what the client needs to go on is there. Text that
         just stops may have been cut off.
         """
-        talking = self._machine.talking
         whole = self._machine.finish(draft, Finish.CUT, before_error=True)
-        return whole and self._machine.sent > 0 and not talking
+        return whole and self._machine.sent > 0 and not self._machine.talk.talking

@@ -114,6 +114,13 @@ def write(said: Json) -> bytes:
     return sse.write(payload.write(said), said["type"])
 
 
+def text_event(said: Json, text: str) -> bytes:
+    """The event of a text delta, saying another text."""
+    delta = said.get("delta")
+    told = {**delta, "text": text} if isinstance(delta, dict) else {"type": "text_delta", "text": text}
+    return write({**said, "delta": told})
+
+
 def place_of(said: Json) -> Place:
     index = said.get("index")
     return index if isinstance(index, int) else None

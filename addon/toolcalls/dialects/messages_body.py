@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..calls import Outcome
 from ..mend.arguments import Finish
 from ..mend.call import Mender
+from ..policy import Policy
+from ..request import Question
 from . import payload
 from .messages_calls import NO_USAGE, TOOL_USE, Call, Json, mend_call, named_block, true_reason
+from .prose import Piece, Said, mend_found, repeated, search, searches
 
 
-def mend_body(body: bytes, mender: Mender) -> bytes:
+def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -> bytes:
     """Mend the calls, the stop reason and missing usage; the same bytes when nothing changes."""
     answer = payload.read_strict(body)
     if not isinstance(answer, dict) or not isinstance(answer.get("content"), list) or answer.get("error"):
@@ -18,28 +22,62 @@ def mend_body(body: bytes, mender: Mender) -> bytes:
     if answer.get("type") != "message" and "stop_reason" not in answer:
         # Other protocols have messages with content too.
         return body
-    changes = _mended(answer, mender)
+    changes = _mended(answer, _search(answer, question, policy), mender)
     if not changes:
         return body
     return payload.write({**answer, **changes}).encode("utf-8", "backslashreplace")
 
 
-def _mended(answer: Json, mender: Mender) -> Json:
-    """What has to be said differently."""
-    reason = answer.get("stop_reason")
-    content, sent, other_tools, notes = [], 0, False, []
+def _search(answer: Json, question: Question, policy: Policy) -> dict[int, Said]:
+    """The text blocks with calls in them, by their places."""
+    found: dict[int, Said] = {}
+    if not searches(question.tools, policy):
+        return found
+    reason, spoken = answer.get("stop_reason"), False
+    cut = Finish.of(reason if isinstance(reason, str) else None) is Finish.CUT
     for number, block in enumerate(answer["content"]):
+        text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
+        if isinstance(text, str) and text:
+            finished = not cut or number < len(answer["content"]) - 1
+            said = search(text, question.tools, policy, finished=finished, begins=not spoken)
+            spoken = spoken or not text.isspace()
+            if said.calls:
+                found[number] = said
+    return found
+
+
+def _mended(answer: Json, found: dict[int, Said], mender: Mender) -> Json:
+    """What has to be said differently. Structured calls first: one that repeats a text wins."""
+    reason = answer.get("stop_reason")
+    mended: dict[int, list[Any]] = {}
+    told: list[Outcome] = []
+    notes: list[str] = []
+    other_tools = False
+    blocks = answer["content"]
+    for number, block in enumerate(blocks):
         kind = block.get("type") if isinstance(block, dict) else None
         other_tools = other_tools or (isinstance(kind, str) and kind != TOOL_USE and kind.endswith(TOOL_USE))
-        if kind != TOOL_USE:
-            content.append(block)
-            continue
-        mended, note = _mend_block(block, mender, reason, last=number == len(answer["content"]) - 1)
-        if mended is None:
-            notes.append(note)
-        else:
-            content.append(mended)
-            sent += 1
+        if kind == TOOL_USE:
+            written, outcome = _mend_block(block, mender, reason, last=number == len(blocks) - 1)
+            mended[number] = [] if written is None else [written]
+            if outcome is not None:
+                told.append(outcome)
+                notes += [outcome.note] if outcome.dropped else []
+    sent = sum(map(len, mended.values()))
+    for number, said in found.items():
+        mended[number] = []
+        for part in said.parts:
+            if isinstance(part, Piece):
+                mended[number] += [{**blocks[number], "text": part.text}] if part.text.strip() else []
+            elif not repeated(part.name, part.arguments, told):
+                outcome = mend_found(part, mender, legal=True)
+                if outcome.dropped:
+                    notes.append(outcome.note)
+                    continue
+                value = payload.read_strict(outcome.arguments)
+                mended[number].append(named_block({}, outcome.id, outcome.name, value))
+                sent += 1
+    content = [new for number, block in enumerate(blocks) for new in mended.get(number, [block])]
     if not sent:
         content += [{"type": "text", "text": note} for note in notes if note]
     changes: Json = {}
@@ -55,8 +93,8 @@ def _mended(answer: Json, mender: Mender) -> Json:
     return changes
 
 
-def _mend_block(block: Json, mender: Mender, reason: Any, *, last: bool) -> tuple[Json | None, str]:
-    """The block as it goes out, the very same one when it needs no change; None and a note when it is dropped."""
+def _mend_block(block: Json, mender: Mender, reason: Any, *, last: bool) -> tuple[Json | None, Outcome | None]:
+    """The block as it goes out, the very same one when it needs no change; None when it is dropped."""
     call = Call(id=_text(block.get("id")), block=block, closed=True, followed=not last)
     if _text(block.get("name")):
         call.names.append(block["name"])
@@ -67,18 +105,18 @@ def _mend_block(block: Json, mender: Mender, reason: Any, *, last: bool) -> tupl
     elif given is not None and given != {}:
         call.add(payload.write(given))
     if call.empty and given is None:
-        return None, ""
+        return None, None
     steps = ("input as a string",) if isinstance(given, str) else ()
     outcome = mend_call(call, mender, Finish.of(reason if isinstance(reason, str) else None), steps=steps)
     if outcome.dropped:
-        return None, outcome.note
+        return None, outcome
     value = payload.read_strict(outcome.arguments)
     if not isinstance(value, dict):
         value = given
     same = outcome.id == block.get("id") and outcome.name == block.get("name")
     if same and "input" in block and value == given and payload.write(value) == payload.write(given):
-        return block, ""
-    return named_block(block, outcome.id, outcome.name, value), ""
+        return block, outcome
+    return named_block(block, outcome.id, outcome.name, value), outcome
 
 
 def _text(value: object) -> str:

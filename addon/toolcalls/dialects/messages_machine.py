@@ -3,10 +3,12 @@
 Text, thinking and the server's own tools pass at once, under the next free index. A tool_use is held; it
 goes out whole when it is closed and strictly valid, or when the stop reason says what became of the
 answer, and never before an earlier call. With aggregation off the first call in line flows instead.
+Text goes its way in `messages_talk.py`; a call that is found in it goes out as a block of its own.
 """
 
 from __future__ import annotations
 
+from ..calls import Outcome
 from ..mend.arguments import Finish
 from ..mend.call import Mender
 from ..wire.events import Event, Hold
@@ -15,15 +17,15 @@ from .draft import Draft
 from .messages_blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, write
 from .messages_calls import TOOL_USE, Call, Json, mend_call, named_block
 from .messages_gather import Calls, Flow
-from .messages_shape import FragmentShape, TextShape
+from .messages_prose import Search
+from .messages_shape import FragmentShape
+from .messages_talk import Talk
+from .prose import mend_found
 
-_SPACE = "white space"
 _LATER = "later"
 _SPOILER = ",\x1a"
 """No JSON at any place of an open object. The Python SDK reads what is there of an object as the object (and nothing
 at all as `{}`), so that a prefix left open would be run; on this it raises."""
-_LESSONS = 4
-"""How often the shape of text deltas is learnt in one block: servers that vary it are read in full."""
 
 
 class Machine:
@@ -33,40 +35,34 @@ class Machine:
         "_last_place",
         "_later",
         "_later_places",
-        "_lessons",
         "_mender",
         "_others",
         "_run",
-        "_space",
+        "_search",
         "blocks",
         "calls",
         "notes",
         "other_tools",
         "sent",
-        "shape",
-        "talking",
+        "talk",
     )
 
-    def __init__(self, mender: Mender, *, flowing: bool) -> None:
+    def __init__(self, mender: Mender, *, flowing: bool, search: Search | None = None) -> None:
         self._mender = mender
+        self._search = search
         self._flowing = flowing
         self.blocks = Blocks()
+        self.talk = Talk(self.blocks, search, self._make_room)
         self.calls = Calls()
         self.sent = 0
         self.notes: list[str] = []
         self.other_tools = False
-        self.shape: TextShape | None = None
-        """The text deltas that pass unread right now."""
-        self.talking = False
-        """The last thing said was not part of a call, and its block is still open."""
-        self._lessons = _LESSONS
         self._run: tuple[FragmentShape, Call, Hold] | None = None
         self._flow: Flow | None = None
         self._later: list[tuple[Event, Json]] = []
         self._later_places: set[Place] = set()
         self._others: set[Place] = set()
         """Where the server's own tools were started last."""
-        self._space: tuple[Place, list[str]] | None = None
         self._last_place: Place = None
 
     def fragment(self, data: str) -> Hold | None:
@@ -87,10 +83,9 @@ class Machine:
         if kind == "content_block_delta":
             self._delta(event, said, draft)
             return
-        self.shape = None
+        self.talk.shape = None
         self._run = None
         if kind == "content_block_start":
-            self._lessons = _LESSONS
             self._start(event, said, draft)
         else:
             self._stop(event, said, draft)
@@ -111,10 +106,10 @@ class Machine:
         if kind == TOOL_USE:
             self._start_call(event, said, block, place, draft)
         elif not self._postponed(event, said, draft):
+            self.talk.end(draft, finished=True)
             self.calls.close(place)
-            self.calls.followed()
             self._make_room(draft)
-            self.talking = True
+            self.talk.begins()
             if kind.endswith(TOOL_USE):
                 self.other_tools = True
                 self._others.add(place)
@@ -124,12 +119,14 @@ class Machine:
         flow = self._flow
         if flow is not None and flow.prefix.complete:
             self._settle(draft, Finish.COMPLETE)
-        elif self.blocks.open is not None and self.blocks.open.place == place and flow is None:
+        if self._flow is None:
+            self.talk.end(draft, finished=True)
+        if flow is None and self.blocks.open is not None and self.blocks.open.place == place:
             # The index is given away: the stop of the block that had it is missing.
             draft.out.append(self.blocks.stop())
             self._send_ready(draft)
         call = self.calls.start(place, block)
-        self.talking = False
+        self.talk.talking = False
         draft.hold(call.key, event.raw)
         if self._flowing and self._flow is None and len(self.calls.waiting) == 1:
             self._let_flow(call, event, said, place, draft)
@@ -148,7 +145,7 @@ class Machine:
             self._say(event, said, delta, kind, place, draft)
 
     def _fragment(self, event: Event, said: Json, delta: Json, place: Place, draft: Draft) -> None:
-        self.shape = None
+        self.talk.shape = None
         there = self.blocks.open
         if there is not None and there.place == place and there.kind not in (TOOL_USE, "text", "thinking"):
             draft.out.append(self.blocks.renumbered(event, said))
@@ -160,7 +157,7 @@ class Machine:
         call = self.calls.fragment_of(place) if place not in self._others else None
         if call is None:
             return
-        self.talking = False
+        self.talk.talking = False
         if self._flow is not None and call is self._flow.call:
             self._flow_on(self._flow, event, said, text, draft)
             return
@@ -173,37 +170,31 @@ class Machine:
     def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: Draft) -> None:
         self._run = None
         need = DELTA_NEEDS.get(kind)
+        spoken = kind == "text_delta" and bool(delta.get("text"))
+        if spoken and (self._postponed(event, said, draft) or self.talk.search(event, said, delta, place, draft)):
+            return
         there = self.blocks.open
         if there is not None and there.place == place and there.kind != TOOL_USE and need in (None, there.kind):
-            self.talking = True
-            raw = self.blocks.renumbered(event, said)
-            draft.out.append(raw)
-            if raw is event.raw and self._lessons:
-                self._lessons -= 1
-                self.shape = TextShape.learn(raw, kind)
+            self.talk.go_on(event, said, kind, draft)
             return
-        self.shape = None
+        self.talk.shape = None
         if need is None or self._postponed(event, said, draft):
             return
         text = delta.get(SAYS[kind]) if kind in SAYS else None
         if kind in SAYS and not text:
             return
         if kind == "text_delta" and isinstance(text, str):
-            if not text.strip():
-                # SGLang puts a newline between two calls. A block of white space alone is refused by the
-                # API in the next request, so it waits for text that makes it one.
-                self._keep_space(place, text, event, draft)
-                return
-            said = {**said, "delta": {**delta, "text": self._take_space(place, draft) + text}}
-        self._make_room(draft)
-        self.calls.followed()
-        self.talking = True
-        draft.out.append(self.blocks.begin(need, place))
+            self.talk.tell(text, place, said, draft)
+            return
+        self.talk.end(draft, finished=True)
+        self.talk.open(need, place, draft)
         draft.out.append(self.blocks.renumbered(Event(write(said), None), said))
 
     def _stop(self, event: Event, said: Json, draft: Draft) -> None:
         place = self._place(said)
         call = self.calls.close(place)
+        if call is None and not self.talk.may_stop(event, said, place, draft):
+            return
         there = self.blocks.open
         if call is not None:
             draft.hold(call.key, event.raw)
@@ -219,31 +210,39 @@ class Machine:
             raw = self.blocks.renumbered(event, said)
             draft.out.append(self.blocks.stop() if call is not None else raw)
             self.blocks.open = None
-            self.talking = False
+            self.talk.talking = False
         self._send_ready(draft)
-
-    # White space that has no block of its own
-
-    def _keep_space(self, place: Place, text: str, event: Event, draft: Draft) -> None:
-        if self._space is None or self._space[0] != place:
-            self._take_space(place, draft)
-            self._space = (place, [])
-        self._space[1].append(text)
-        draft.hold(_SPACE, event.raw)
-
-    def _take_space(self, place: Place, draft: Draft) -> str:
-        if self._space is None:
-            return ""
-        draft.release(_SPACE)
-        (where, texts), self._space = self._space, None
-        return "".join(texts) if where == place else ""
 
     # Calls going out
 
     def _make_room(self, draft: Draft) -> None:
+        """Another block begins: the open one is closed, and what is complete goes out before it."""
         if self.blocks.open is not None:
             draft.out.append(self.blocks.stop())
+        self._send_found(draft)
         self._send_ready(draft)
+        self.calls.followed()
+
+    def _send_found(self, draft: Draft, *, before_error: bool = False) -> bool:
+        """The calls out of the text, but for those that structured calls told. False when one was refused."""
+        search, whole = self._search, True
+        while search is not None and (entry := search.next()):
+            key, call = entry
+            draft.release(key)
+            if call is None:
+                continue
+            outcome = mend_found(call, self._mender, before_error=before_error, legal=True)
+            whole = whole and outcome.status != "refused"
+            self._write_call({}, outcome, draft)
+            search.gave(outcome)
+        return whole
+
+    def _write_call(self, block: Json, outcome: Outcome, draft: Draft) -> None:
+        if outcome.dropped:
+            self.notes.append(outcome.note)
+        else:
+            draft.out += self.blocks.call(block, outcome.id, outcome)
+            self.sent += 1
 
     def _send_ready(self, draft: Draft) -> None:
         """The calls at the head of the line that need no stop reason."""
@@ -257,28 +256,30 @@ class Machine:
         draft.release(call.key)
         if call.empty and not call.block.get("input"):
             return False
+        if self._search is not None and self._search.gave_already(call.name, call.arguments):
+            return True
         outcome = mend_call(call, self._mender, finish, before_error=before_error)
-        if outcome.dropped:
-            self.notes.append(outcome.note)
-        else:
-            draft.out += self.blocks.call(call.block, outcome.id, outcome)
-            self.sent += 1
+        self._write_call(call.block, outcome, draft)
+        if self._search is not None:
+            self._search.tell(outcome)
         return outcome.status != "refused"
 
     def finish(self, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False when one was refused."""
-        self.shape = None
+        self.talk.shape = None
         self._run = None
         whole = True
         if self._flow is not None:
             whole = self._settle(draft, finish, before_error=before_error)
+        self.talk.end(draft, finished=finish is not Finish.CUT)
         waiting, self.calls.waiting = self.calls.waiting, []
-        if self.blocks.open is not None and (waiting or not before_error):
+        found = self._search is not None and bool(self._search.found)
+        if self.blocks.open is not None and (waiting or found or not before_error):
             draft.out.append(self.blocks.stop())
         for call in waiting:
             whole = self._send(call, draft, finish, before_error=before_error) and whole
-        if self._space is not None:
-            self._take_space(self._space[0], draft)
+        whole = self._send_found(draft, before_error=before_error) and whole
+        self.talk.drop_space(draft)
         return whole
 
     # Aggregation off
@@ -336,6 +337,8 @@ class Machine:
             call.name, call.arguments, sent, finish, steps=flow.steps, before_error=before_error, spoiler=_SPOILER
         )
         draft.release(call.key)
+        if self._search is not None:
+            self._search.tell(outcome)
         if len(outcome.arguments) > len(sent):
             draft.out.append(self.blocks.call_delta(outcome.arguments[len(sent) :]))
         refused = outcome.status == "refused"
@@ -351,7 +354,7 @@ class Machine:
             for event, said in later:
                 self.take(event, said, draft)
             # Learnt on the way; whoever asked for room opens another block now.
-            self.shape = None
+            self.talk.shape = None
             self._run = None
         self._send_ready(draft)
         return not refused

@@ -7,66 +7,140 @@ books can give it back. With no declared tools there is nothing to search for an
 from __future__ import annotations
 
 import re
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
+from json import decoder
+from typing import Any, NamedTuple
 
+from ..calls import Outcome
+from ..mend.arguments import Finish, mend_arguments
+from ..mend.call import Mender
 from ..mend.names import mend_name
 from ..policy import Policy
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
 
+WRITTEN_AS_TEXT = "written as text"
+
+_read_string = decoder.scanstring  # type: ignore[attr-defined]  # what `json.loads` itself reads a string with
+
+
+class Piece(NamedTuple):
+    """Text of one event. `source` is the event, if this is all that it says: then it can go out as it came."""
+
+    text: str
+    source: Any = None
+
 
 @dataclass(slots=True, frozen=True)
 class Said:
-    """What may go out now."""
+    """What may go out now, in the order in which it was said."""
 
-    text: str
-    calls: tuple[FoundCall, ...] = ()
+    parts: tuple[Piece | FoundCall, ...] = ()
+
+    @property
+    def pieces(self) -> list[Piece]:
+        return [part for part in self.parts if isinstance(part, Piece)]
+
+    @property
+    def text(self) -> str:
+        return "".join(piece.text for piece in self.pieces)
+
+    @property
+    def calls(self) -> tuple[FoundCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, FoundCall))
 
 
 class Prose:
     """One stream of text: the content of a choice, a text block, a text part."""
 
-    __slots__ = ("_held", "_scanner")
+    __slots__ = ("_ahead", "_held", "_scanner")
 
-    def __init__(self, tools: Tools, policy: Policy) -> None:
-        self._scanner = Scanner(tools, max_held=policy.max_held_bytes, resolve=lambda name: _declared(name, tools))
-        self._held: list[str] = []
+    def __init__(self, tools: Tools, policy: Policy, *, begins: bool = True) -> None:
+        """`begins`: nothing was said before, so that this may be a message that is nothing but a call."""
+        ours = _searched(tools, policy)
+        self._scanner = Scanner(
+            ours,
+            max_held=policy.max_held_bytes,
+            resolve=lambda name: _declared(name, tools, ours),
+            begins=begins,
+        )
+        self._held: deque[Piece] = deque()
+        self._ahead: tuple[str, list[str | FoundCall]] | None = None
+        """A text that was searched before its event is read."""
 
     @property
     def holding(self) -> bool:
         return bool(self._held)
 
     @property
+    def undecided(self) -> bool:
+        """Does it depend on how the text ends whether what is held is a call?"""
+        return self._scanner.undecided and bool(self._held)
+
+    @property
     def held(self) -> str:
         """The text that is held back right now."""
-        return "".join(self._held)
+        return "".join(piece.text for piece in self._held)
 
-    def take(self, text: str) -> Said:
-        return self._account(text, self._scanner.feed(text))
+    def take(self, text: str, source: Any = None) -> Said:
+        if self._ahead is None:
+            found = self._scanner.feed(text)
+        else:
+            (known, found), self._ahead = self._ahead, None
+            if known != text:
+                raise RuntimeError("another text was searched than the one that is told")
+        if not self._held and found == [text]:
+            return Said((Piece(text, source),))
+        if text:
+            self._held.append(Piece(text, source))
+        return self._released(found)
 
     def close(self, *, finished: bool) -> Said:
         """The text is over; `finished` is False when the answer was cut off."""
-        return self._account("", self._scanner.close(finished))
+        return self._released(self._scanner.close(finished))
 
-    def _account(self, text: str, parts: list[str | FoundCall]) -> Said:
-        if text:
-            self._held.append(text)
-        if not parts:
-            return Said("")
-        out = "".join(part for part in parts if isinstance(part, str))
-        calls = tuple(part for part in parts if isinstance(part, FoundCall))
-        size = len(out) + sum(len(call.raw) for call in calls)
-        if len(self._held) == 1 and size == len(text):
-            self._held.clear()
-        else:
-            rest = self.held[size:]
-            self._held = [rest] if rest else []
-        return Said(out, calls)
+    def _released(self, found: list[str | FoundCall]) -> Said:
+        parts: list[Piece | FoundCall] = []
+        for part in found:
+            pieces = self._taken(len(part) if isinstance(part, str) else len(part.raw))
+            parts += pieces if isinstance(part, str) else [part]
+        return Said(tuple(parts))
+
+    def _taken(self, size: int) -> list[Piece]:
+        """So many characters of what is held: whole events as they came, parts of events as text."""
+        out: list[Piece] = []
+        while size:
+            piece = self._held.popleft()
+            if len(piece.text) > size:
+                self._held.appendleft(Piece(piece.text[size:]))
+                piece = Piece(piece.text[:size])
+            out.append(piece)
+            size -= len(piece.text)
+        return out
+
+    def passes(self, event: bytes, start: int) -> bool:
+        """The text of one event, which begins behind the quote before `start`: does it go on as it is? If not, its
+        event has to be read, and the next text that is taken is this one."""
+        if self._held or self._ahead is not None:
+            return False
+        try:
+            text, _ = _read_string(event[start:].decode("utf-8", "replace"), 0)
+        except ValueError:
+            return False
+        if not text or not self._scanner.needs(text):
+            return True
+        found = self._scanner.feed(text)
+        if found == [text]:
+            return True
+        self._ahead = (text, found)
+        return False
 
     def quiet(self, block: bytes, pattern: re.Pattern[bytes]) -> bool:
         """A cheap look at whole events: True only if no text in them can matter. `pattern` finds their texts:
         the first group is the text up to its end or its first backslash, the second that character."""
-        if self._held:
+        if self._held or self._ahead is not None:
             return False
         for text, end in pattern.findall(block):
             if end != b'"' or self._scanner.needs(text.decode("utf-8", "replace")):
@@ -74,19 +148,43 @@ class Prose:
         return True
 
 
-def _declared(name: str, tools: Tools) -> str | None:
-    """The declared tool that a written name can only mean."""
-    named = mend_name(name, tools)
-    return named.name if named.tool is not None and named.tool.kind == "function" else None
-
-
-def search(text: str, tools: Tools, policy: Policy, *, finished: bool) -> Said:
-    """The same for a text that is here as a whole."""
-    prose = Prose(tools, policy)
-    first, last = prose.take(text), prose.close(finished=finished)
-    return Said(first.text + last.text, first.calls + last.calls)
-
-
 def searches(tools: Tools, policy: Policy) -> bool:
     """Is text searched for calls at all?"""
-    return policy.text_calls and len(tools) > 0
+    return policy.text_calls and len(_searched(tools, policy)) > 0
+
+
+def search(text: str, tools: Tools, policy: Policy, *, finished: bool, begins: bool = True) -> Said:
+    """The same for a text that is here as a whole."""
+    prose = Prose(tools, policy, begins=begins)
+    first, last = prose.take(text), prose.close(finished=finished)
+    return Said(first.parts + last.parts)
+
+
+def mend_found(call: FoundCall, mender: Mender, *, before_error: bool = False, legal: bool = False) -> Outcome:
+    """A call that was written as text is whole, however the answer ended. It gets an id of ours."""
+    steps = (WRITTEN_AS_TEXT,)
+    return mender.mend(
+        call.name, call.arguments, Finish.COMPLETE, steps=steps, before_error=before_error, id="", legal=legal
+    )
+
+
+def repeated(name: str, arguments: str, told: Iterable[Outcome]) -> bool:
+    """Is a call that was written as text one of the structured calls? Then those win."""
+    outcomes = [outcome for outcome in told if outcome.name == name]
+    return bool(outcomes) and _value(arguments) in [_value(outcome.arguments) for outcome in outcomes]
+
+
+def _value(arguments: str) -> Any:
+    return mend_arguments(arguments, Finish.COMPLETE).value
+
+
+def _searched(tools: Tools, policy: Policy) -> Tools:
+    """The tools whose calls are looked for: functions that the user wants touched."""
+    ours = [tool for tool in tools if tool.kind == "function" and policy.touches(tool.name)]
+    return tools if len(ours) == len(tools) else Tools(ours)
+
+
+def _declared(name: str, tools: Tools, ours: Tools) -> str | None:
+    """The declared tool that a written name can only mean."""
+    named = mend_name(name, tools)
+    return named.name if named.tool is not None and ours.get(named.name) is not None else None

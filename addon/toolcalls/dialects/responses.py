@@ -17,11 +17,12 @@ from ..wire import sse
 from ..wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from . import payload
 from .responses_body import mend_body
-from .responses_end import TERMINAL, Ending
+from .responses_end import TERMINAL, Ending, finish_of, status_of
 from .responses_events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
 from .responses_held import Held
 from .responses_items import CALL, FREEFORM, Item, Items, with_needed
-from .responses_text import Speech, Steady, is_text
+from .responses_prose import Search
+from .responses_text import Speech, is_text
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
@@ -41,6 +42,7 @@ class Responses:
         "_over",
         "_policy",
         "_question",
+        "_search",
         "_speech",
         "_started",
         "_writer",
@@ -54,9 +56,10 @@ class Responses:
         self._mender = mender
         self._items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
         self._writer = Writer()
-        self._speech = Speech(self._items, self._writer, policy.max_held_bytes)
-        self._held = Held(self._items, self._writer, mender, question.tools, flows=not policy.aggregate)
-        self._ending = Ending(self._items, self._held, self._speech, self._writer, question.model)
+        self._search = search = Search(question.tools, policy)
+        self._speech = Speech(self._items, self._writer, policy.max_held_bytes, search)
+        self._held = Held(self._items, self._writer, mender, question.tools, search, flows=not policy.aggregate)
+        self._ending = Ending(self._items, self._held, self._speech, self._writer, search, question.model)
         self._started = False
         self._over = False
         self.plain = self._speech.passes_unread
@@ -91,8 +94,7 @@ class Responses:
         if self._over or not self._started:
             return None
         self._over = True
-        out, keys = self._ending.stop(Finish.CUT)
-        return Reply(tuple(out), tuple(keys))
+        return self._stop(Finish.CUT)
 
     def body(self, body: bytes) -> bytes:
         return mend_body(body, self._question, self._policy, self._mender)
@@ -127,8 +129,7 @@ class Responses:
             if not self._started:
                 return PASS
             self._over = True
-            out, keys = self._ending.stop(Finish.UNKNOWN)
-            return Reply((*out, event.raw), tuple(keys))
+            return self._stop(Finish.UNKNOWN, event.raw)
         if "\n" in data:
             return LINES_ALONE
         if not data.lstrip().startswith("{"):
@@ -143,7 +144,11 @@ class Responses:
 
     def _answer(self, came: Came) -> Answer:
         """Only what goes out otherwise than it came is a reply."""
-        answer = self._dispatch(came)
+        texts: list[bytes] = []
+        if self._search.ends and (came.type == ADDED or came.item.get("status") == "incomplete"):
+            # Where another item begins, the text before it was not cut off.
+            texts = self._end_texts(finished=came.type == ADDED)
+        answer = self._told(texts, self._dispatch(came), came)
         if isinstance(answer, Reply) and answer.out:
             if answer.out == (came.raw,) and not answer.release and not answer.hold:
                 return PASS
@@ -165,8 +170,11 @@ class Responses:
             return Reply(tuple(self._speech.read(came)))
         if kind in TERMINAL:
             self._over = True
+            texts = self._end_texts(
+                finished=finish_of(status_of(kind, came.message.get("response"))) is not Finish.CUT
+            )
             out, keys = self._ending.read(came)
-            return Reply(tuple(out), tuple(keys))
+            return Reply((*texts, *out), tuple(keys))
         if kind == "error" or (came.message.get("error") and not kind.startswith("response.")):
             return self._read_error(came)
         if kind in _ECHOES:
@@ -179,8 +187,18 @@ class Responses:
             self._over = True
         else:
             self._ending.error = came.message["error"]
+        texts = self._end_texts(finished=False)
         out, keys = self._ending.fail()
-        return Reply((*out, came.raw), tuple(keys))
+        return Reply((*texts, *out, came.raw), tuple(keys))
+
+    def _stop(self, finish: Finish, last: bytes = b"") -> Reply:
+        """No terminal event came."""
+        # An item that the upstream itself ended was not cut off, whatever became of the stream.
+        ended = any(came.type in ITEM_EVENTS for came in self._search.ends)
+        texts = self._end_texts(finished=ended or finish is not Finish.CUT)
+        out, keys = self._ending.stop(finish)
+        released, _ = self._search.drain()
+        return Reply((*texts, *out, *((last,) if last else ())), (*keys, *released))
 
     def _read_echo(self, came: Came) -> list[bytes]:
         out: list[bytes] = []
@@ -202,8 +220,31 @@ class Responses:
                 fields["item_id"] = item.id
         sent = self._writer.forward(came, **fields)
         if came.type.endswith(".delta") and came.text("item_id") and sent is came.raw:
-            self._speech.steady = Steady(came)
+            self._speech.learn(came)
         return sent
+
+    # Text that is searched for calls
+
+    def _told(self, texts: list[bytes], answer: Answer, came: Came) -> Answer:
+        """The answer behind texts that go out before it, and with what the search has to tell the books."""
+        release, hold = self._search.drain()
+        if not release and not hold and not texts:
+            return answer
+        if isinstance(answer, Hold):
+            return Reply(tuple(texts), release, (*hold, (answer.key, came.raw)))
+        if not isinstance(answer, Reply):
+            return Reply((*texts, came.raw), release, hold)
+        return Reply((*texts, *answer.out), (*release, *answer.release), (*hold, *answer.hold))
+
+    def _end_texts(self, *, finished: bool) -> list[bytes]:
+        """What is held of texts is decided, and the events that waited for that go on."""
+        if not self._search.on:
+            return []
+        ends = self._search.take_ends()
+        out = self._speech.end_texts(finished=finished)
+        for came in ends:
+            out += self._read_ended(came, "message") if came.type in ITEM_EVENTS else self._speech.read(came)
+        return out
 
     # Items
 
@@ -237,7 +278,10 @@ class Responses:
                 item, out = self._speech.open(kind, came_id, came_index, came.item)
             else:
                 item = self._add(came, kind)
-        body, events = self._speech.finish(item, came.item)
+        elif came.item.get("status") != "incomplete" and self._speech.undecided(item):
+            self._search.wait(came)
+            return []
+        body, events = self._speech.finish(item, came.item, finished=came.item.get("status") != "incomplete")
         item.done = body
         self._speech.steady = None
         self._held.sent += kind == FREEFORM

@@ -10,6 +10,7 @@ from .responses_end import Ending
 from .responses_events import Writer
 from .responses_held import Held
 from .responses_items import Items
+from .responses_prose import Search
 from .responses_text import Speech
 
 _TERMINAL = {"completed": "response.completed", "incomplete": "response.incomplete", "failed": "response.failed"}
@@ -30,9 +31,10 @@ def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -
     kind = "response.failed" if response.get("error") else _TERMINAL.get(status, "response.done")
     writer = Writer()
     items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
-    held = Held(items, writer, mender, question.tools, streamed=False)
-    speech = Speech(items, writer, policy.max_held_bytes)
-    ending = Ending(items, held, speech, writer, question.model)
+    search = Search(question.tools, policy)
+    held = Held(items, writer, mender, question.tools, search, streamed=False)
+    speech = Speech(items, writer, policy.max_held_bytes, search)
+    ending = Ending(items, held, speech, writer, search, question.model)
     output = ending.mended_output(kind, response)
     if output == response["output"]:
         return body

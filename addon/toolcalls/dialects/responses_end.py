@@ -14,6 +14,7 @@ from .responses_calls import Call
 from .responses_events import Came, Json, Writer
 from .responses_held import Held
 from .responses_items import CALL, FREEFORM, Item, Items, with_needed
+from .responses_prose import Search
 from .responses_text import Speech
 
 COMPLETED: Final = "response.completed"
@@ -26,6 +27,14 @@ def finish_of(status: str) -> Finish:
     if status in ("incomplete", *_FAILED):
         return Finish.CUT
     return Finish.COMPLETE if status == "completed" else Finish.UNKNOWN
+
+
+def status_of(kind: str, response: Any) -> str:
+    """How a response ended, by its terminal event."""
+    status = kind.removeprefix("response.")
+    if status in ("completed", "done") and isinstance(response, dict):
+        return str(response.get("status") or status)
+    return status
 
 
 def text_of_content(item: Json) -> list[str]:
@@ -44,9 +53,21 @@ def _output_in(data: str) -> int:
 
 
 class Ending:
-    __slots__ = ("_held", "_items", "_matched", "_model", "_speech", "_unseen", "_writer", "created", "error")
+    __slots__ = (
+        "_held",
+        "_items",
+        "_matched",
+        "_model",
+        "_search",
+        "_speech",
+        "_unseen",
+        "_writer",
+        "created",
+        "error",
+    )
 
-    def __init__(self, items: Items, held: Held, speech: Speech, writer: Writer, model: str) -> None:
+    def __init__(self, items: Items, held: Held, speech: Speech, writer: Writer, search: Search, model: str) -> None:
+        self._search = search
         self._items = items
         self._held = held
         self._speech = speech
@@ -61,7 +82,7 @@ class Ending:
 
     def agrees(self, data: str) -> bool:
         """Is the output in an unread terminal event, word for word, what the client got?"""
-        if self._held.waiting or self._held.notes or self._held.dropped:
+        if self._held.waiting or self._held.notes or self._held.dropped or self._search.found or self._search.ends:
             return False
         at = _output_in(data)
         if at < 0:
@@ -91,16 +112,16 @@ class Ending:
         return self._settle(kind, response)[2]
 
     def _settle(self, kind: str, response: Json) -> tuple[list[bytes], list[str], Any]:
-        status = kind.removeprefix("response.")
-        if status in ("completed", "done"):
-            status = str(response.get("status") or status)
+        status = status_of(kind, response)
         failed = status in _FAILED
         output = response.get("output")
         self._learn(output if isinstance(output, list) else [])
         out, keys = self._held.flush(finish_of(status), before_error=failed)
         if failed:
+            out += self._held.flush_found(before_error=True)
             return out, keys, self._failed_output(output)
         out += self._close_items("incomplete" if status == "incomplete" else "completed")
+        out += self._held.flush_found()
         out += self._tell_notes()
         return out, keys, self._output(output)
 
@@ -111,6 +132,7 @@ class Ending:
         items = [item for item in self._items.all if not item.dropped]
         if items and all(item.finished for item in items) and not self._held.dropped and not self.error:
             out += self._close_items("completed")
+            out += self._held.flush_found()
             fields = {**response, "status": "completed", "output": self._output(None)}
             out.append(self._writer.write(COMPLETED, {"response": fields}))
             return out, keys
@@ -119,13 +141,15 @@ class Ending:
             "code": str(error.get("code") or error.get("type") or "server_error"),
             "message": str(error.get("message") or "The answer of the server ended before it was complete."),
         }
+        out += self._held.flush_found(before_error=True)
         fields = {**response, "status": "failed", "error": reason, "output": self._output(None)}
         out.append(self._writer.write("response.failed", {"response": fields}))
         return out, keys
 
     def fail(self) -> tuple[list[bytes], list[str]]:
         """An error is about to go on: complete calls come out, unfinished ones are dropped."""
-        return self._held.flush(Finish.CUT, before_error=True)
+        out, keys = self._held.flush(Finish.CUT, before_error=True)
+        return [*out, *self._held.flush_found(before_error=True)], keys
 
     def _response(self) -> Json:
         message = payload.read_strict(self.created)
@@ -175,7 +199,7 @@ class Ending:
             entry = self._matched.get(item.index)
             if item.type in ("message", "reasoning"):
                 body = entry or {"type": item.type, **item.body, "status": status}
-                out += self._end_item(item, body)
+                out += self._end_item(item, body, finished=status == "completed")
             elif entry is not None:
                 out += self._end_item(item, entry)
         for place, entry in self._unseen:
@@ -191,11 +215,11 @@ class Ending:
                 out.append(self._writer.write("response.output_item.added", fields))
                 self._held.sent += kind == FREEFORM
             self._matched[item.index] = entry
-            out += self._end_item(item, entry)
+            out += self._end_item(item, entry, finished=status == "completed")
         return out
 
-    def _end_item(self, item: Item, body: Json) -> list[bytes]:
-        body, out = self._speech.finish(item, body)
+    def _end_item(self, item: Item, body: Json, *, finished: bool = True) -> list[bytes]:
+        body, out = self._speech.finish(item, body, finished=finished)
         item.done = body
         fields = {"output_index": item.index, "item": body}
         return [*out, self._writer.write("response.output_item.done", fields)]

@@ -15,6 +15,7 @@ from ..tools import Tools
 from ..wire import sse
 from ..wire.events import Answer, Hold, Reply
 from . import payload
+from .prose import mend_found
 from .responses_calls import (
     CUSTOM,
     FUNCTION,
@@ -28,6 +29,7 @@ from .responses_calls import (
 )
 from .responses_events import Came, Json, Writer
 from .responses_items import CALL, Items
+from .responses_prose import Search
 from .responses_text import Steady
 
 RETYPED = "retyped as a freeform call"
@@ -41,6 +43,7 @@ class Held:
         "_last",
         "_mender",
         "_queue",
+        "_search",
         "_streamed",
         "_tools",
         "_writer",
@@ -55,6 +58,7 @@ class Held:
         writer: Writer,
         mender: Mender,
         tools: Tools,
+        search: Search,
         *,
         flows: bool = False,
         streamed: bool = True,
@@ -63,6 +67,7 @@ class Held:
         self._writer = writer
         self._mender = mender
         self._tools = tools
+        self._search = search
         self._flows = flows
         self._streamed = streamed
         self._queue: list[Call] = []
@@ -205,6 +210,7 @@ class Held:
         text, steps = call.settle()
         sent = flow.sent
         outcome = self._mender.mend_rest(call.name, text, sent, finish, steps=steps, before_error=before_error)
+        self._search.tell(outcome)
         if outcome.dropped:
             call.dropped = True
             self.dropped += 1
@@ -241,9 +247,27 @@ class Held:
             if outcome is not None and outcome.note:
                 self.notes.append((call.index, outcome.note))
             return []
+        self._search.tell(outcome)
+        return self._write_whole(call, form, outcome, cut=finish is Finish.CUT)
+
+    def flush_found(self, *, before_error: bool = False) -> list[bytes]:
+        """The calls that were written as text and that no structured call repeats, behind all others."""
+        out: list[bytes] = []
+        for found in self._search.take_found():
+            outcome = mend_found(found, self._mender, before_error=before_error)
+            call = self.open("", None)
+            if outcome.dropped:
+                call.dropped = True
+                self.notes += [(call.index, outcome.note)] if outcome.note else []
+                continue
+            call.namespace = outcome.namespace or ""
+            out += self._write_whole(call, FUNCTION, outcome, cut=False)
+        return out
+
+    def _write_whole(self, call: Call, form: Form, outcome: Outcome, *, cut: bool) -> list[bytes]:
         call.call_id = outcome.id
         text = outcome.arguments
-        item = finished_item(call, form, outcome.name, text, cut=finish is Finish.CUT)
+        item = finished_item(call, form, outcome.name, text, cut=cut)
         call.type = form.type
         call.done = item
         self.sent += 1

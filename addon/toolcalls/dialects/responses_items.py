@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from .prose import Prose
 from .responses_events import Json
 
 CALL = "function_call"
@@ -30,6 +31,12 @@ class Part:
     text: str | None = None
     """The whole text, once the upstream said it."""
     closed: bool = False
+    prose: Prose | None = None
+    """Its text on its way through the search for calls."""
+    searched: bool = False
+    """The search is over."""
+    calls: list[str] = field(default_factory=list)
+    """The texts of the calls that were found in it."""
 
 
 @dataclass(slots=True)

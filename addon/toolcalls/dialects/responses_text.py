@@ -12,8 +12,10 @@ from typing import Any
 
 from ..wire import sse
 from . import payload
+from .prose import Said
 from .responses_events import Came, Json, Writer
 from .responses_items import Item, Items, Part, with_needed
+from .responses_prose import DELTA, Search, quiet, without_calls
 
 _TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
 
@@ -122,9 +124,12 @@ class Transcript:
 
 
 class Speech:
-    __slots__ = ("_items", "_transcript", "_unread", "_writer", "steady")
+    __slots__ = ("_items", "_search", "_searching", "_transcript", "_unread", "_writer", "steady")
 
-    def __init__(self, items: Items, writer: Writer, limit: int) -> None:
+    def __init__(self, items: Items, writer: Writer, limit: int, search: Search) -> None:
+        self._search = search
+        self._searching: Part | None = None
+        """The part whose deltas pass unread, where its text is searched."""
         self._items = items
         self._writer = writer
         self._transcript = Transcript(limit)
@@ -136,13 +141,21 @@ class Speech:
         steady = self.steady
         if steady is None or not block.startswith(steady.head) or steady.item not in block:
             return False
-        if block.count(b"\n") != steady.lines and not steady.covers(block):
+        single = block.count(b"\n") == steady.lines
+        if not single and not steady.covers(block):
+            return False
+        if self._searching is not None and not quiet(self._searching, block, single=single):
             return False
         self._unread.append(block)
         self._writer.unread = block
         if len(self._unread) == _MANY:
             self._remember()
         return True
+
+    def learn(self, came: Came | None, searching: Part | None = None) -> None:
+        """Deltas like this one may pass unread from now on."""
+        self.steady = Steady(came) if came is not None else None
+        self._searching = searching
 
     def _remember(self) -> None:
         for block in self._unread:
@@ -153,6 +166,8 @@ class Speech:
         """One event of a text family: what the client gets for it."""
         stem, _, verb = came.type.rpartition(".")
         family = _family(stem, came)
+        if family.part == _TEXT and verb == "done" and self._ends_undecided(came, family):
+            return []
         item, out = self._item(family, came)
         place = came.number(family.place) or 0
         part = item.parts.setdefault((family.part, place), Part())
@@ -161,18 +176,107 @@ class Speech:
             out.append(self._open_part(item, family.part, place))
         part.opened = True
         fields: Json = {"item_id": item.id, "output_index": item.index, family.place: place}
+        searched = self._search.on and family.part == _TEXT
+        if searched and verb == "done":
+            out += self._end_text(item, place, part, finished=True)
         if stem in _PART_EVENTS.values():
             fields["part"] = _whole_part(came.message.get("part"), family.part)
+            if verb == "done" and part.calls:
+                fields["part"] = {**fields["part"], "text": self._told(item, place, part)}
             part.closed = part.closed or verb == "done"
         elif verb == "done":
             said = came.message.get("refusal" if family.part == _REFUSAL else "text")
             part.text = said if isinstance(said, str) else None
+            if part.calls:
+                part.text = fields["text"] = self._told(item, place, part)
+        elif came.type == DELTA and searched and not self._passes(came, item, place, part, out):
+            return out
         sent = self._writer.forward(came, **fields)
         out.append(sent)
         if verb == "delta":
             self._remember()
             self._transcript.add(sent)
-            self.steady = Steady(came) if sent is came.raw else None
+            self.learn(came if sent is came.raw else None, part if searched else None)
+        elif searched:
+            self.steady = None
+        return out
+
+    # The search for calls
+
+    def _passes(self, came: Came, item: Item, place: int, part: Part, out: list[bytes]) -> bool:
+        """Search a delta. False when it does not simply go on; what may go out of the text is told."""
+        text = came.message.get("delta")
+        if not isinstance(text, str) or not text or part.searched:
+            return True
+        said = self._search.take(item, place, part, text, came)
+        if said.parts == ((text, came),):
+            return True
+        if not said.parts:
+            self._search.keep(item, place, came.raw)
+        out += self._tell_text(item, place, said)
+        return False
+
+    def _tell_text(self, item: Item, place: int, said: Said) -> list[bytes]:
+        where: Json = {"item_id": item.id, "output_index": item.index, "content_index": place}
+        out = [
+            self._writer.write(DELTA, {**where, "delta": piece.text})
+            if piece.source is None
+            else self._writer.forward(piece.source, **where)
+            for piece in said.pieces
+        ]
+        self._remember()
+        for sent in out:
+            self._transcript.add(sent)
+        return out
+
+    def _ends_undecided(self, came: Came, family: Family) -> bool:
+        """The end of a text whose last words may be a call waits."""
+        item = self._items.find(family.item, came.text("item_id"), came.number("output_index"))
+        if item is None or not self.undecided(item):
+            return False
+        self._search.wait(came)
+        return True
+
+    @staticmethod
+    def undecided(item: Item) -> bool:
+        return any(
+            part.prose is not None and not part.searched and part.prose.undecided for part in item.parts.values()
+        )
+
+    def end_texts(self, *, finished: bool) -> list[bytes]:
+        """All texts are over."""
+        out: list[bytes] = []
+        for item in self._items.all:
+            for (kind, place), part in item.parts.items():
+                if kind == _TEXT:
+                    out += self._end_text(item, place, part, finished=finished)
+        return out
+
+    def _end_text(self, item: Item, place: int, part: Part, *, finished: bool) -> list[bytes]:
+        """The text of a part is over: what was held of it is told."""
+        return self._tell_text(item, place, self._search.close(item, place, part, finished=finished))
+
+    def _told(self, item: Item, place: int, part: Part) -> str:
+        """The text that the client got of a part with calls in it."""
+        self._remember()
+        said = self._transcript.text(item, _TEXT, place)
+        return without_calls(part.text or "", part) if said is None else said
+
+    def _search_content(self, item: Item, content: list[Any], *, finished: bool) -> list[bytes]:
+        """Put into the content what was told of it, and search what was never told."""
+        out: list[bytes] = []
+        for place, entry in enumerate(content):
+            text = entry.get("text") if isinstance(entry, dict) and entry.get("type") == _TEXT else None
+            if not isinstance(text, str) or not text:
+                continue
+            part = item.parts.setdefault((_TEXT, place), Part())
+            out += self._end_text(item, place, part, finished=finished)
+            if part.prose is None:
+                said = self._search.whole(item, place, part, text, finished=finished)
+                if part.calls:
+                    content[place] = {**entry, "text": said.text}
+            elif part.calls:
+                content[place] = {**entry, "text": self._told(item, place, part)}
         return out
 
     def _item(self, family: Family, came: Came) -> tuple[Item, list[bytes]]:
@@ -210,7 +314,7 @@ class Speech:
         item.done = body
         return [*out, *events, self._writer.write("response.output_item.done", {"output_index": index, "item": body})]
 
-    def finish(self, item: Item, body: Json) -> tuple[Json, list[bytes]]:
+    def finish(self, item: Item, body: Json, *, finished: bool = True) -> tuple[Json, list[bytes]]:
         """The whole item for its end, and the ends of parts that have to come before it."""
         self._remember()
         body = with_needed(body, item.type, item.id)
@@ -222,6 +326,8 @@ class Speech:
         for (part, place), state in sorted(item.parts.items(), key=lambda entry: entry[0][1]):
             if part in _PART_EVENTS and _belongs(part, key):
                 self._settle_part(item, part, place, state, content)
+        if self._search.on and item.type == "message":
+            out += self._search_content(item, content, finished=finished)
         for place, entry in enumerate(content):
             out += self._tell(item, key, place, entry)
         if not any(other.open and other.parts for other in self._items.all if other is not item):

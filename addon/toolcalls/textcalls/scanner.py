@@ -52,8 +52,14 @@ class FoundCall:
 
 class Scanner:
     def __init__(
-        self, tools: Tools, *, max_held: int = MAX_HELD, resolve: Callable[[str], str | None] | None = None
+        self,
+        tools: Tools,
+        *,
+        max_held: int = MAX_HELD,
+        resolve: Callable[[str], str | None] | None = None,
+        begins: bool = True,
     ) -> None:
+        """`begins`: this is the beginning of a message, where the weak forms may stand."""
         self._tools = tools
         self._names = Names(tools, resolve)
         self._max_held = max_held
@@ -66,7 +72,7 @@ class Scanner:
         self._rescue = False
         self._read_over = False
         self._plain = False
-        self._armed = not self._off
+        self._armed = begins and not self._off
         self._arms = 0
         self._think_end = ""
 
@@ -74,6 +80,11 @@ class Scanner:
     def held(self) -> bool:
         """Is anything held back right now?"""
         return self._region is not None or bool(self._text)
+
+    @property
+    def undecided(self) -> bool:
+        """Is a region open, which the end of the text decides?"""
+        return self._region is not None
 
     def needs(self, text: str) -> bool:
         """False: this text cannot matter, and the scanner need not see it."""

@@ -31,6 +31,11 @@ class ThinkSplitter:
     def held(self) -> bool:
         return bool(self._held)
 
+    @property
+    def text_held(self) -> str:
+        """What is held back right now."""
+        return self._held
+
     def feed(self, text: str) -> list[tuple[Kind, str]]:
         if self._state == "text":
             return [("text", text)] if text else []

@@ -1,0 +1,70 @@
+"""`toolfix doctor`: is everything there, and does every agent of this machine get through?"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from . import agents, doctor_checks, doctor_probe, trust
+from .doctor_checks import Finding
+
+_COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
+
+
+@click.command()
+@click.argument("agent", required=False)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    default=8080,
+    show_default=True,
+    help="The port of toolfix proxy.",
+)
+@click.option("--confdir", metavar="DIR", help=f"Where mitmproxy keeps its CA; {trust.DEFAULT_CONFDIR} by default.")
+@click.option("--no-probe", is_flag=True, help="Look only; start no agent.")
+@click.option("--patience", default=30, show_default=True, metavar="SECONDS", help="How long an agent may take.")
+def doctor(agent: str | None, port: int, confdir: str | None, no_probe: bool, patience: int) -> None:
+    """Find out what is wrong, and say the line that fixes it.
+
+    Looks at Python, mitmproxy, its CA, the roots, the port, NO_PROXY, Node and the proxy of this shell. Then starts
+    each agent that is on the PATH (or AGENT alone: claude, codex, opencode, qwen, gemini, pi, aider) in an empty home
+    with a made-up key against a server on this machine, and sees whether its request comes through the proxy. No
+    account is used and nothing leaves the machine. Exits 1 when something is wrong.
+    """
+    wanted = agents.named(agent) if agent else None
+    if agent and wanted is None:
+        known = ", ".join(known.binary for known in agents.AGENTS)
+        raise click.UsageError(f"there is no agent {agent!r}: say one of {known}.")
+    folder = Path(confdir or trust.DEFAULT_CONFDIR).expanduser().absolute()
+    wrong = 0
+    for finding in _findings(wanted, folder, port, patience=0 if no_probe else patience):
+        wrong += finding.status == "wrong"
+        _show(finding)
+    if wrong:
+        click.echo(f"{wrong} wrong" if wrong > 1 else "1 thing is wrong")
+        sys.exit(1)
+    click.echo("all is well")
+
+
+def _findings(wanted: agents.Agent | None, confdir: Path, port: int, *, patience: float) -> Iterator[Finding]:
+    environ = dict(os.environ)
+    yield from doctor_checks.everything(environ, confdir, port)
+    if not patience:
+        return
+    found = [agent for agent in agents.AGENTS if shutil.which(agent.binary, path=environ.get("PATH"))]
+    if not found and not wanted:
+        yield Finding("note", f"none of {', '.join(agent.binary for agent in agents.AGENTS)} is on the PATH")
+    yield from doctor_probe.probe_all([wanted] if wanted else found, environ, confdir, patience)
+
+
+def _show(finding: Finding) -> None:
+    mark = click.style(f"{finding.status:5}", fg=_COLOURS[finding.status])
+    click.echo(f"{mark}  {finding.what}")
+    if finding.fix:
+        click.echo(f"       fix: {finding.fix}")

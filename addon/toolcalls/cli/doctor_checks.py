@@ -1,0 +1,211 @@
+"""What `toolfix doctor` finds by looking. Each finding that is not well has the exact line that fixes it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from .. import hosts
+from . import surroundings, trust
+
+REAL_ROOTS = 20
+"""A bundle with fewer certificates is no set of roots."""
+SOON = 30
+"""Days."""
+
+Status = Literal["ok", "note", "wrong"]
+
+
+@dataclass(slots=True, frozen=True)
+class Finding:
+    status: Status
+    what: str
+    fix: str = ""
+
+
+Found = Iterator[Finding]
+
+
+def everything(environ: Mapping[str, str], confdir: Path, port: int) -> Found:
+    yield python(sys.version_info[:2])
+    yield mitmproxy(importlib.metadata.version("mitmproxy"))
+    yield ca(confdir)
+    yield roots(len(trust.system_roots()))
+    yield from ca_files(environ, confdir)
+    yield port_of_the_proxy(port, environ)
+    yield from no_proxy(environ)
+    yield from existing_proxy(environ, reachable)
+    yield from node(node_version(environ), environ)
+
+
+def python(version: tuple[int, ...]) -> Finding:
+    if version < (3, 11):
+        return Finding("wrong", f"Python {version[0]}.{version[1]} is too old", "install Python 3.11 or newer")
+    return Finding("ok", f"Python {platform.python_version()}")
+
+
+def mitmproxy(version: str) -> Finding:
+    if int(version.partition(".")[0]) < 11:
+        fix = f"{shlex.quote(sys.executable)} -m pip install --upgrade 'mitmproxy>=11'"
+        return Finding("wrong", f"mitmproxy {version} is too old: 11 or newer is needed", fix)
+    return Finding("ok", f"mitmproxy {version}")
+
+
+# Certificates
+
+
+def ca(confdir: Path) -> Finding:
+    file = confdir / trust.CA_FILE
+    if not file.is_file():
+        return Finding("note", f"there is no CA in {confdir} yet: it is made on first use", "toolfix env > /dev/null")
+    again = f"rm {shlex.quote(str(confdir))}/mitmproxy-ca* && toolfix env > /dev/null"
+    try:
+        days = trust.days_left(file)
+    except ValueError:
+        return Finding("wrong", f"{file} is no certificate", again)
+    if days < 0:
+        return Finding("wrong", f"mitmproxy's CA in {confdir} has expired", again)
+    if days < SOON:
+        return Finding("note", f"mitmproxy's CA in {confdir} expires in {days} days", again)
+    return Finding("ok", f"CA {file}, valid until {trust.expiry(file):%Y-%m-%d}")
+
+
+def roots(number: int) -> Finding:
+    if number < REAL_ROOTS:
+        fix = "apt-get install ca-certificates   (or your system's package of that name)"
+        return Finding("wrong", f"this system has {number} root certificates: other hosts cannot be trusted", fix)
+    return Finding("ok", f"{number} system roots go into the bundle beside mitmproxy's CA")
+
+
+def ca_files(environ: Mapping[str, str], confdir: Path) -> Found:
+    for name, path in trust.missing_files(environ):
+        yield Finding("wrong", f"{name} names {path}, which cannot be read", f"unset {name}")
+    for name in trust.BUNDLE_VARIABLES:
+        path = environ.get(name, "")
+        try:
+            number = len(trust.certificates(Path(path).read_bytes())) if path else REAL_ROOTS
+        except OSError:
+            continue
+        if number < REAL_ROOTS and _has_our_ca(path, confdir):
+            what = f"{name} names {path} with {number} certificates: it replaces the roots, and other hosts fail"
+            yield Finding("wrong", what, 'eval "$(toolfix env)"')
+
+
+def _has_our_ca(path: str, confdir: Path) -> bool:
+    file = confdir / trust.CA_FILE
+    ours = trust.certificates(file.read_bytes()) if file.is_file() else []
+    return bool(ours) and ours[0] in trust.certificates(Path(path).read_bytes())
+
+
+# The proxy
+
+
+def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Finding:
+    ours = f"http://127.0.0.1:{port}"
+    taken = reachable("127.0.0.1", port)
+    if environ.get("HTTPS_PROXY", "").rstrip("/") == ours:
+        if taken:
+            return Finding("ok", f"this shell uses the proxy on port {port}, and something listens there")
+        start = f"toolfix proxy{'' if port == 8080 else f' -p {port}'}   (in another terminal)"
+        return Finding("wrong", f"this shell uses the proxy on port {port}, but nothing listens there", start)
+    if taken:
+        what = f"port {port} is taken; toolfix run finds a free one by itself, toolfix proxy needs another"
+        return Finding("note", what, f'toolfix proxy -p {port + 1}   and   eval "$(toolfix env --port {port + 1})"')
+    return Finding("ok", f"port {port} is free for toolfix proxy")
+
+
+def no_proxy(environ: Mapping[str, str]) -> Found:
+    for name in surroundings.NO_PROXY:
+        text = environ.get(name, "")
+        entries = [entry.strip() for entry in text.split(",") if entry.strip()]
+        local = [entry for entry in entries if surroundings.is_loopback(entry)]
+        llm = [entry for entry in entries if entry not in local and _covers_llm_hosts(entry)]
+        left = ",".join(entry for entry in entries if entry not in (*local, *llm))
+        fix = f"export {name}={shlex.quote(left)}" if left else f"unset {name}"
+        if local:
+            status: Status = "wrong" if _uses_loopback_proxy(environ) else "note"
+            what = f"{name} has {', '.join(local)}: clients bypass the proxy for servers on this machine, silently"
+            yield Finding(status, what + ("" if status == "wrong" else " (toolfix run takes it out)"), fix)
+        if llm:
+            yield Finding("wrong", f"{name} has {', '.join(llm)}: calls of LLM hosts bypass the proxy", fix)
+
+
+def _uses_loopback_proxy(environ: Mapping[str, str]) -> bool:
+    return surroundings.BEFORE in environ or "//127.0.0.1:" in environ.get("HTTPS_PROXY", "")
+
+
+def _covers_llm_hosts(entry: str) -> bool:
+    name = entry.lower().lstrip("*.").partition(":")[0]
+    known = (host.lstrip("*.") for host in hosts.LLM_HOSTS)
+    return any(host == name or host.endswith(f".{name}") for host in known)
+
+
+def existing_proxy(environ: Mapping[str, str], reach: Callable[[str, int], bool]) -> Found:
+    before = surroundings.original(environ)
+    try:
+        upstream = surroundings.upstream_proxy(before)
+    except surroundings.BadProxy as bad:
+        yield Finding("wrong", str(bad), "unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy")
+        return
+    plain = before.get("HTTP_PROXY") or before.get("http_proxy")
+    if upstream is None and plain:
+        what = "HTTP_PROXY is set and HTTPS_PROXY is not: Codex, opencode and Python clients go past it"
+        yield Finding("note", what, f"export HTTPS_PROXY={shlex.quote(plain)}")
+    if upstream is None:
+        return
+    host, _, port = upstream.url.rpartition("://")[2].rpartition(":")
+    if reach(host.strip("[]"), int(port)):
+        yield Finding("ok", f"the proxy {upstream.url} of this shell answers; toolfix run goes through it")
+    else:
+        what = f"the proxy {upstream.url} of this shell does not answer, and toolfix run goes through it"
+        yield Finding("wrong", what, "unset HTTPS_PROXY https_proxy")
+
+
+def reachable(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), 3):
+            return True
+    except OSError:
+        return False
+
+
+# Node
+
+
+def node_version(environ: Mapping[str, str]) -> tuple[int, int] | None:
+    program = shutil.which("node", path=environ.get("PATH"))
+    if program is None:
+        return None
+    try:
+        text = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.match(r"v(\d+)\.(\d+)", text)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def node(version: tuple[int, int] | None, environ: Mapping[str, str]) -> Found:
+    if version is None:
+        yield Finding("ok", "no Node: nothing to look at there")
+        return
+    shown = f"Node {version[0]}.{version[1]}"
+    if version >= (24, 0) or (22, 21) <= version < (23, 0):
+        yield Finding("ok", f"{shown} hears of the proxy (NODE_USE_ENV_PROXY)")
+    else:
+        what = f"{shown} ignores proxy variables: agents bring their own proxy code, programs with a Node SDK do not"
+        yield Finding("note", what, "toolfix run --reverse https://YOUR.LLM.HOST -- node program.js   (or Node 24)")
+    if version < (22, 0) and shutil.which("qwen", path=environ.get("PATH")):
+        yield Finding("wrong", f"qwen-code needs Node 22 or newer, and this is {shown}", "npm install -g n && n 24")
+    if environ.get("NODE_TLS_REJECT_UNAUTHORIZED") == "0":
+        what = "NODE_TLS_REJECT_UNAUTHORIZED=0 makes Node trust everybody"
+        yield Finding("note", what, "unset NODE_TLS_REJECT_UNAUTHORIZED")

@@ -1,0 +1,146 @@
+"""What `toolfix doctor` finds by trying: each agent of this machine, started for real, must come through the proxy.
+
+The agent gets an empty home, a made-up key and the environment of `toolfix run`, and asks a server on this machine
+whose own certificate it does not know: what arrives has come through the proxy, with mitmproxy's CA trusted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import shutil
+import signal
+import ssl
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from . import surroundings, trust
+from .agents import Agent
+from .certificate import write_certificate
+from .doctor_checks import Finding
+from .proxy_process import ProxyFailed, ProxyProcess
+from .upstream import Play, Seen, Upstream
+
+_ANSWER = b'{"error":{"type":"invalid_request_error","message":"this was a probe of toolfix doctor"}}'
+
+
+def probe_all(
+    wanted: Sequence[Agent], environ: Mapping[str, str], confdir: Path, patience: float
+) -> Iterator[Finding]:
+    before = surroundings.original(environ)
+    with tempfile.TemporaryDirectory(prefix="toolfix-doctor-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        certificate = write_certificate(folder / "upstream.pem", ["localhost"])
+        trusted = trust.prepare(folder, trust.ensure_ca(confdir), before)
+        arguments = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
+        try:
+            with Upstream(_refuse, certificate) as upstream, ProxyProcess(confdir, arguments) as proxy:
+                yield _probe_ourselves(proxy, upstream, trusted)
+                clean = surroundings.applied(before, surroundings.for_proxy(before, proxy.url, trusted))
+                for agent in wanted:
+                    yield _probe(agent, proxy, upstream, clean, folder, patience)
+        except ProxyFailed as failed:
+            yield Finding("wrong", f"the proxy does not start: {failed.sentence}", "mitmdump --version")
+
+
+def _refuse(_seen: Seen) -> Play:
+    """An answer that no agent asks for twice."""
+    return Play([_ANSWER], 400, {"content-type": "application/json"})
+
+
+def _probe_ourselves(proxy: ProxyProcess, upstream: Upstream, trusted: trust.Trust) -> Finding:
+    connection = http.client.HTTPSConnection(
+        "127.0.0.1", proxy.port, context=ssl.create_default_context(cafile=str(trusted.bundle)), timeout=30
+    )
+    connection.set_tunnel("localhost", upstream.port)
+    try:
+        connection.request("POST", "/v1/chat/completions", b"{}", {"content-type": "application/json"})
+        connection.getresponse().read()
+    except (OSError, http.client.HTTPException) as error:
+        return Finding("wrong", f"a request through the proxy fails ({error})", "toolfix demo")
+    finally:
+        connection.close()
+    return Finding("ok", "a request of our own over TLS came through the proxy, with the bundle that clients get")
+
+
+def _probe(
+    agent: Agent, proxy: ProxyProcess, upstream: Upstream, environ: Mapping[str, str], folder: Path, patience: float
+) -> Finding:
+    program = shutil.which(agent.binary, path=environ.get("PATH"))
+    if program is None:
+        return Finding("wrong", f"{agent.name}: {agent.binary} is not on the PATH", agent.install)
+    home = folder / agent.binary
+    session = agent.session(upstream.url, "Say hello.")
+    session.prepare(home)
+    seen, logged = len(upstream.requests), len(proxy.output)
+    with _started(
+        (program, *session.command[1:]), {**_homeless(environ), **session.environ, "HOME": str(home)}, home
+    ):
+        arrived = _wait(upstream, seen, patience)
+    if arrived is None:
+        what = f"{agent.name}: started with a made-up key, and no request of it came through the proxy"
+        return Finding("wrong", what, _fix(agent, proxy.output[logged:]))
+    note = f"; {agent.note}" if agent.note else ""
+    return Finding("ok", f"{agent.name}: started with a made-up key, its {arrived} came through the proxy{note}")
+
+
+def _homeless(environ: Mapping[str, str]) -> dict[str, str]:
+    """Nothing that leads an agent to the user's own files or accounts."""
+    private = (
+        "XDG_",
+        "CLAUDE_",
+        "CODEX_HOME",
+        "OPENCODE_",
+        "QWEN_",
+        "GEMINI_",
+        "PI_",
+        "ANTHROPIC_",
+        "OPENAI_",
+        "GOOGLE_",
+    )
+    return {name: value for name, value in environ.items() if not name.startswith(private)}
+
+
+@contextlib.contextmanager
+def _started(command: Sequence[str], environ: Mapping[str, str], home: Path) -> Iterator[None]:
+    """A process group of its own, which ends with the probe."""
+    work = home / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    process = subprocess.Popen(
+        command,
+        cwd=work,
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
+
+
+def _wait(upstream: Upstream, seen: int, patience: float) -> str | None:
+    """The first request that arrives, as it is called."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        for request in upstream.requests[seen:]:
+            if request.method == "POST":
+                return f"POST {request.path.partition('?')[0]}"
+        time.sleep(0.05)
+    return None
+
+
+def _fix(agent: Agent, log: str) -> str:
+    """What the proxy's log says of a certificate that was rejected; else how to see more."""
+    rejected = [line for line in log.splitlines() if "does not trust mitmproxy's CA" in line]
+    if rejected:
+        return rejected[-1].partition(": it needs ")[2] or rejected[-1]
+    return f"toolfix run --verbose -- {agent.binary}   (shows what reaches the proxy)"

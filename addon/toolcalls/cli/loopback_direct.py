@@ -1,0 +1,23 @@
+"""A mitmproxy script for `upstream:` mode: servers on this machine are reached directly.
+
+The proxy that was there before us cannot reach them, and clients have lost the NO_PROXY that kept them from asking.
+"""
+
+from __future__ import annotations
+
+from mitmproxy import connection, http, tls
+from mitmproxy.proxy import mode_specs
+
+from toolcalls.cli.surroundings import is_loopback
+
+
+def tls_clienthello(data: tls.ClientHelloData) -> None:
+    """Do not look at the server's certificate first: that would ask the proxy for it."""
+    address = data.context.server.address
+    if address and is_loopback(address[0]) and isinstance(data.context.client.proxy_mode, mode_specs.UpstreamMode):
+        data.establish_server_tls_first = False
+
+
+def request(flow: http.HTTPFlow) -> None:
+    if isinstance(flow.client_conn.proxy_mode, mode_specs.UpstreamMode) and is_loopback(flow.request.host):
+        flow.server_conn = connection.Server(address=(flow.request.host, flow.request.port))

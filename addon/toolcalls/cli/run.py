@@ -1,0 +1,244 @@
+"""`toolfix run`: one command in front of any agent."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from .. import tally
+from ..tally import Session
+from . import inputs, surroundings, trust
+from .child import NOT_FOUND, CannotStart, Child
+from .keeper import Keeper
+from .proxy_process import ProxyFailed, ProxyProcess
+
+OUR_OWN_FAULT = 125
+"""The exit status when the proxy, not the command, is at fault; as `timeout` and `env` have it."""
+
+LOOPBACK_DIRECT = Path(__file__).with_name("loopback_direct.py")
+SHOWN_TROUBLES = 5
+
+
+@dataclass(slots=True, frozen=True)
+class Wishes:
+    """What the user asked for."""
+
+    record: str | None
+    report: str | None
+    observe: bool
+    hosts: tuple[str, ...]
+    reverse: str | None
+    port: int
+    settings: tuple[str, ...]
+    verbose: bool
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("--record", metavar="DIR", help="Record every answer, before and after, into this directory.")
+@click.option("--report", metavar="FILE.html", help="Write one page about every call when the command ends.")
+@click.option("--observe", is_flag=True, help="Change nothing, and say what would have been mended.")
+@click.option("--host", "hosts", multiple=True, metavar="HOST", help="Another LLM host whose TLS is opened.")
+@click.option("--reverse", metavar="URL", help="For clients that ignore proxies: base URLs that lead to URL.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The proxy's port; a free one by default."
+)
+@click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, as mitmproxy spells it.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the proxy's log on stderr.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD…")
+def run(command: tuple[str, ...], **options: object) -> None:
+    """Run a command behind the proxy, and say at the end what was mended.
+
+    Finds a free port, sets the proxy and CA variables for Node, Python, Rust, Go, curl, git and pip clients, and
+    passes signals and the exit status of the command on. A proxy that HTTPS_PROXY names is used for the way out.
+    """
+    wishes = Wishes(**options)  # type: ignore[arg-type]
+    if not command:
+        raise click.UsageError("name the command to run: toolfix run -- claude")
+    environ = surroundings.original(os.environ)
+    if shutil.which(command[0], path=environ.get("PATH")) is None and not Path(command[0]).exists():
+        say(f"there is no command {command[0]!r}: is it installed and on the PATH?")
+        sys.exit(NOT_FOUND)
+    with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
+        sys.exit(_run(command, wishes, environ, Path(folder)))
+
+
+def say(sentence: str) -> None:
+    click.echo(f"toolfix: {sentence}", err=True)
+
+
+def _run(command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], folder: Path) -> int:
+    confdir = inputs.confdir_of(wishes.settings)
+    recorded = Path(wishes.record).absolute() if wishes.record else folder / "recorded" if wishes.report else None
+    trusted = _trust(confdir, environ, folder)
+    arguments, private = _arguments(wishes, environ, trusted, recorded)
+    summary = folder / "summary"
+    with _log(folder / "proxy.log", wishes.verbose) as sink, Child() as child:
+
+        def make(port: int) -> ProxyProcess:
+            return ProxyProcess(
+                confdir,
+                arguments,
+                listen=("--listen-host", "127.0.0.1", "--listen-port", str(port)),
+                environment={tally.VARIABLE: str(summary)},
+                private=private,
+                sink=sink,
+                apart=True,
+            )
+
+        keeper = Keeper(make, say)
+        try:
+            proxy = keeper.start(wishes.port)
+        except ProxyFailed as failed:
+            return _did_not_start(failed, wishes.port)
+        try:
+            status = child.run(command, surroundings.applied(environ, _changes(wishes, environ, proxy.url, trusted)))
+        except CannotStart as problem:
+            say(str(problem))
+            return problem.status
+        finally:
+            keeper.stop()
+        _tell(tally.read(summary), wishes, _report(wishes, recorded))
+    return status
+
+
+def _trust(confdir: Path, environ: dict[str, str], folder: Path) -> trust.Trust:
+    try:
+        return trust.prepare(folder, trust.ensure_ca(confdir), environ)
+    except OSError as error:
+        raise click.ClickException(
+            f"mitmproxy's CA in {confdir} cannot be read or made ({error.strerror}): name another place with "
+            "--set confdir=DIR."
+        ) from None
+
+
+# The proxy's command line
+
+
+def _arguments(
+    wishes: Wishes, environ: dict[str, str], trusted: trust.Trust, recorded: Path | None
+) -> tuple[list[str], list[str]]:
+    """mitmdump's arguments, and those that nobody else may see."""
+    ours = {"ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
+    if recorded:
+        ours["toolfix_record"] = str(recorded)
+    if wishes.observe:
+        ours["toolfix_mode"] = "observe"
+    theirs = _checked(wishes.settings)
+    if wishes.hosts:
+        ours["toolfix_hosts"] = ",".join([*inputs.values_of("toolfix_hosts", theirs), *_added(wishes.hosts)])
+    arguments = inputs.settings(ours, theirs)
+    try:
+        upstream = surroundings.upstream_proxy(environ)
+    except surroundings.BadProxy as bad:
+        raise click.UsageError(f"{bad} Unset it, or start toolfix where it is not set.") from None
+    if wishes.reverse:
+        if upstream:
+            raise click.UsageError(
+                f"--reverse cannot go through the proxy {upstream.url} of the environment: unset HTTPS_PROXY first."
+            )
+        return [*arguments, "--mode", f"reverse:{_reverse(wishes.reverse)[0]}"], []
+    if upstream:
+        arguments += ["--mode", f"upstream:{upstream.url}", "-s", str(LOOPBACK_DIRECT)]
+        if upstream.credentials:
+            return arguments, ["--set", f"upstream_auth={upstream.credentials}"]
+    return arguments, []
+
+
+def _checked(settings: tuple[str, ...]) -> tuple[str, ...]:
+    """Our own options are checked here, with a sentence; mitmproxy checks its own."""
+    unequal = [setting for setting in settings if "=" not in setting]
+    inputs.policy_from([setting for setting in settings if setting.startswith("toolfix_") or setting in unequal])
+    return settings
+
+
+def _added(hosts: tuple[str, ...]) -> list[str]:
+    return [f"+{host.lstrip('+')}" for host in hosts]
+
+
+def _reverse(url: str) -> tuple[str, str]:
+    """Where a reverse proxy leads, and the path of its base URL."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise click.UsageError(f"--reverse {url!r} is no URL: write --reverse https://api.openai.com/v1")
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/")
+
+
+def _changes(wishes: Wishes, environ: dict[str, str], url: str, trusted: trust.Trust) -> surroundings.Changes:
+    if not wishes.reverse:
+        return surroundings.for_proxy(environ, url, trusted)
+    changes = surroundings.for_reverse(environ, url, _reverse(wishes.reverse)[1])
+    say(f"{changes['OPENAI_BASE_URL']} leads to {wishes.reverse}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL say so.")
+    return changes
+
+
+# What the user hears
+
+
+@contextlib.contextmanager
+def _log(path: Path, verbose: bool) -> Iterator[Callable[[str], None]]:
+    """The proxy's log goes to a private file, never onto the screen of the agent."""
+    lock = threading.Lock()
+    with path.open("w", encoding="utf-8") as file:
+        path.chmod(0o600)
+
+        def sink(line: str) -> None:
+            with lock:
+                if verbose:
+                    sys.stderr.write(line)
+                if not file.closed:
+                    file.write(line)
+                    file.flush()
+
+        yield sink
+
+
+def _did_not_start(failed: ProxyFailed, port: int) -> int:
+    if "address already in use" in str(failed):
+        say(f"port {port} is taken: leave --port out for a free one, or name another.")
+    else:
+        say(f"the proxy did not start: {failed.sentence}")
+    return OUR_OWN_FAULT
+
+
+def _report(wishes: Wishes, recorded: Path | None) -> str:
+    """Write the page, and say where things are."""
+    places = []
+    if wishes.report and recorded:
+        target = Path(wishes.report).absolute()
+        try:
+            write_report = importlib.import_module("toolcalls.recording.report").write_report
+        except (ImportError, AttributeError):
+            say("--report is still to come; --record DIR keeps what it will be made from.")
+        else:
+            try:
+                write_report(recorded, target)
+                places.append(f"report at {target}")
+            except Exception as error:
+                say(f"the report {target} could not be written ({error}).")
+    if wishes.record:
+        places.append(f"recorded in {recorded}")
+    return ", ".join(places)
+
+
+def _tell(session: Session, wishes: Wishes, where: str) -> None:
+    for trouble in session.troubles[:SHOWN_TROUBLES]:
+        say(trouble)
+    if not session.answers:
+        told = "no answer of a model went through the proxy"
+        where = where or "toolfix doctor finds out why"
+    else:
+        verb = "would have been mended" if wishes.observe else "mended"
+        calls = "1 call" if session.calls == 1 else f"{session.calls} calls"
+        told = f"{calls}, {session.mended} {verb}, {session.refused} refused"
+    say(f"{told}: {where}" if where else told)

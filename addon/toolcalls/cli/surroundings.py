@@ -1,0 +1,125 @@
+"""The one environment that works for every agent, measured: proxy variables, CA files, no loopback in NO_PROXY.
+
+Pure functions on mappings; who runs a command or prints `export` lines is somebody else.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from .trust import BUNDLE_VARIABLES, NODE_VARIABLE, Trust
+
+PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+ALL_PROXY = ("ALL_PROXY", "all_proxy")
+NO_PROXY = ("NO_PROXY", "no_proxy")
+BASE_URLS = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "TOOLFIX_URL")
+BEFORE = "TOOLFIX_ENV_BEFORE"
+"""What `toolfix env` found, as JSON, so that it can be put back and does not count as the user's own."""
+
+VARIABLES = (*PROXY_VARIABLES, *ALL_PROXY, *NO_PROXY, NODE_VARIABLE, *BUNDLE_VARIABLES, "NODE_USE_ENV_PROXY")
+
+Changes = dict[str, str | None]
+"""The value of each variable; None where it is to be unset."""
+
+
+@dataclass(slots=True, frozen=True)
+class UpstreamProxy:
+    """A proxy that was there before us."""
+
+    url: str
+    """Without credentials."""
+    credentials: str = ""
+
+
+class BadProxy(ValueError):
+    """The proxy that the environment names cannot be chained; the message says why."""
+
+
+def original(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment as it was before `eval "$(toolfix env)"`."""
+    before = _saved(environ)
+    known = {name: value for name, value in environ.items() if name != BEFORE}
+    for name, value in before.items():
+        known.pop(name, None)
+        if value is not None:
+            known[name] = value
+    return known
+
+
+def _saved(environ: Mapping[str, str]) -> Changes:
+    try:
+        saved = json.loads(environ.get(BEFORE, "{}"))
+    except ValueError:
+        return {}
+    return saved if isinstance(saved, dict) else {}
+
+
+def for_proxy(environ: Mapping[str, str], proxy_url: str, trust: Trust) -> Changes:
+    """Everything that a client needs to find the proxy and to believe it."""
+    changes: Changes = dict.fromkeys(PROXY_VARIABLES, proxy_url)
+    changes.update(dict.fromkeys(ALL_PROXY))
+    changes.update({name: without_loopback(environ.get(name, "")) or None for name in NO_PROXY})
+    changes[NODE_VARIABLE] = str(trust.node)
+    changes.update(dict.fromkeys(BUNDLE_VARIABLES, str(trust.bundle)))
+    changes["NODE_USE_ENV_PROXY"] = "1"
+    return changes
+
+
+def for_reverse(environ: Mapping[str, str], proxy_url: str, path: str) -> Changes:
+    """Base URLs that lead to the proxy, as the SDKs spell them: OpenAI's ends in /v1, Anthropic's does not."""
+    openai = proxy_url + (path or "/v1")
+    anthropic = proxy_url + path.removesuffix("/v1")
+    changes: Changes = dict(zip(BASE_URLS, (openai, openai, anthropic, proxy_url), strict=True))
+    for name in NO_PROXY:
+        changes[name] = ",".join(filter(None, (environ.get(name, ""), "127.0.0.1")))
+    return changes
+
+
+def applied(environ: Mapping[str, str], changes: Changes) -> dict[str, str]:
+    merged = {**environ, **changes}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def without_loopback(no_proxy: str) -> str:
+    """The list without what makes clients bypass the proxy for a server on this machine."""
+    entries = (entry.strip() for entry in no_proxy.split(","))
+    return ",".join(entry for entry in entries if entry and not is_loopback(entry))
+
+
+def is_loopback(entry: str) -> bool:
+    """Is this entry of NO_PROXY, or this host, the machine itself? `*` is everything, this machine included."""
+    name = entry.lower().strip().lstrip("*.") if entry.strip() != "*" else "localhost"
+    if name.startswith("["):
+        name = name[1:].partition("]")[0]
+    elif name.count(":") == 1:
+        name = name.partition(":")[0]
+    if name == "localhost" or name.endswith(".localhost") or name in {"localhost.localdomain", "127", "0.0.0.0"}:
+        return True
+    if name.startswith("127.") and name.endswith("*"):
+        return True
+    try:
+        return ipaddress.ip_network(name, strict=False).is_loopback
+    except ValueError:
+        return False
+
+
+def upstream_proxy(environ: Mapping[str, str]) -> UpstreamProxy | None:
+    """The proxy that HTTPS traffic went through so far."""
+    text = next((environ[name] for name in ("HTTPS_PROXY", "https_proxy", *ALL_PROXY) if environ.get(name)), "")
+    if not text:
+        return None
+    parts = urlsplit(text if "://" in text else f"http://{text}")
+    try:
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        port = None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or not port:
+        shown = f"{parts.scheme}://{parts.hostname or ''}"
+        raise BadProxy(f"the proxy {shown} of the environment cannot be chained: only http:// and https:// can.")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""
+    return UpstreamProxy(f"{parts.scheme}://{host}:{port}", credentials)

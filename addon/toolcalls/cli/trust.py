@@ -1,0 +1,158 @@
+"""Which certificates a client behind the proxy must trust: the system's roots, the user's own CAs and mitmproxy's CA.
+
+Hosts that toolfix does not open show their real certificates, so mitmproxy's CA alone is not enough; and a CA
+that the user already had in one of these variables, a company's for instance, is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import platform
+import re
+import ssl
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import certifi
+from cryptography import x509
+from mitmproxy.certs import CertStore
+
+_LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
+
+BUNDLE_VARIABLES = (
+    "SSL_CERT_FILE",
+    "CODEX_CA_CERTIFICATE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "PIP_CERT",
+    "CARGO_HTTP_CAINFO",
+    "AWS_CA_BUNDLE",
+    "DENO_CERT",
+)
+"""Each replaces the roots that its clients know: they get all of them."""
+
+NODE_VARIABLE = "NODE_EXTRA_CA_CERTS"
+"""Is added to the roots that Node and bun carry."""
+
+DEFAULT_CONFDIR = "~/.mitmproxy"
+CA_FILE = "mitmproxy-ca-cert.pem"
+BUNDLE_FILE = "toolfix-bundle.pem"
+NODE_FILE = "toolfix-node.pem"
+
+_SYSTEM_BUNDLES = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch, Alpine
+    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora, RHEL
+    "/etc/ssl/ca-bundle.pem",  # openSUSE
+    "/etc/ssl/cert.pem",  # macOS, Alpine, the BSDs
+    "/opt/homebrew/etc/openssl@3/cert.pem",
+    "/usr/local/etc/openssl@3/cert.pem",
+)
+_KEYCHAINS = ("/System/Library/Keychains/SystemRootCertificates.keychain", "/Library/Keychains/System.keychain")
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
+
+
+@dataclass(slots=True, frozen=True)
+class Trust:
+    """The files that the variables name."""
+
+    ca: Path
+    bundle: Path
+    node: Path
+
+
+def certificates(pem: bytes) -> list[bytes]:
+    return _CERTIFICATE.findall(pem.replace(b"\r\n", b"\n"))
+
+
+def ensure_ca(confdir: Path) -> Path:
+    """mitmproxy's CA certificate; made, as mitmproxy would, where there is none yet."""
+    ca = confdir / CA_FILE
+    if not ca.is_file():
+        confdir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _alone(confdir):
+            CertStore.from_store(confdir, "mitmproxy", 2048)
+    return ca
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Two first sessions at the same moment must not make a CA each, with one key and the other's certificate."""
+    if _LOCKS is None:
+        yield
+        return
+    with (folder / ".toolfix-lock").open("w") as lock:
+        _LOCKS.flock(lock, _LOCKS.LOCK_EX)
+        yield
+
+
+def expiry(ca: Path) -> datetime:
+    return x509.load_pem_x509_certificate(ca.read_bytes()).not_valid_after_utc
+
+
+def days_left(ca: Path) -> int:
+    return (expiry(ca) - datetime.now(UTC)).days
+
+
+def system_roots() -> list[bytes]:
+    """The roots of this machine; those that mitmproxy brings where the system has none in a file."""
+    paths = ssl.get_default_verify_paths()
+    for candidate in (paths.openssl_cafile, *_SYSTEM_BUNDLES):
+        found = _read(candidate)
+        if found:
+            return found + _keychain_roots()
+    return _keychain_roots() + _read(certifi.where())
+
+
+def _keychain_roots() -> list[bytes]:
+    """macOS keeps a company's CA in the keychain alone."""
+    if platform.system() != "Darwin":
+        return []
+    command = ["security", "find-certificate", "-a", "-p", *_KEYCHAINS]
+    return certificates(subprocess.run(command, capture_output=True, check=False).stdout)
+
+
+def own_cas(environ: Mapping[str, str]) -> list[bytes]:
+    """The CAs that the user has in the variables already."""
+    return [pem for name in (*BUNDLE_VARIABLES, NODE_VARIABLE) for pem in _read(environ.get(name, ""))]
+
+
+def _read(path: str) -> list[bytes]:
+    try:
+        return certificates(Path(path).read_bytes()) if path else []
+    except OSError:
+        return []
+
+
+def prepare(folder: Path, ca: Path, environ: Mapping[str, str]) -> Trust:
+    """Write the two files into the folder."""
+    ours = certificates(ca.read_bytes())
+    trust = Trust(ca, folder / BUNDLE_FILE, folder / NODE_FILE)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write(trust.bundle, _joined([*system_roots(), *own_cas(environ), *ours]))
+    _write(trust.node, _joined([*_read(environ.get(NODE_VARIABLE, "")), *ours]))
+    return trust
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Whole or not at all, however many sessions start at once."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+        file.write(data)
+    Path(file.name).replace(path)
+
+
+def _joined(pems: Iterable[bytes]) -> bytes:
+    return b"\n".join([*dict.fromkeys(pems), b""])
+
+
+def missing_files(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Variables that name a file which cannot be read."""
+    named = [(name, environ[name]) for name in (*BUNDLE_VARIABLES, NODE_VARIABLE) if environ.get(name)]
+    return [(name, path) for name, path in named if not os.access(path, os.R_OK)]

@@ -1,0 +1,44 @@
+"""docs/commands.md from the commands themselves. A test fails when it drifts; `scripts/docs` writes it anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from toolcalls.cli import main
+
+TARGET = Path(__file__).resolve().parents[1] / "docs/commands.md"
+WIDTH = 100
+
+HEAD = """# The commands
+
+What `--help` says of every command. Written by `scripts/docs`; do not edit by hand.
+From a clone each is `scripts/toolfix COMMAND`, after an installation `toolfix COMMAND`.
+"""
+
+
+def help_of(command: click.Command, name: str, parent: click.Context | None = None) -> str:
+    context = click.Context(
+        command,
+        info_name=name,
+        parent=parent,
+        terminal_width=WIDTH,
+        max_content_width=WIDTH,
+        help_option_names=["-h", "--help"],
+    )
+    lines = (line.rstrip() for line in command.get_help(context).splitlines())
+    return "\n".join(lines)
+
+
+def page() -> str:
+    root = click.Context(main, info_name="toolfix", terminal_width=WIDTH)
+    parts = [HEAD, f"```text\n{help_of(main, 'toolfix')}\n```\n"]
+    for name, command in main.commands.items():
+        parts.append(f"## toolfix {name}\n\n```text\n{help_of(command, name, root)}\n```\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    TARGET.write_text(page())
+    print(f"wrote {TARGET}")

@@ -1,0 +1,136 @@
+"""`toolfix doctor`: every finding has the line that fixes it; agents are really started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolcalls.cli import doctor_checks, trust
+from toolcalls.cli.certificate import write_certificate
+from toolcalls.cli.doctor_checks import Finding
+
+from .commands import ROOT
+
+
+def statuses(findings: list[Finding]) -> list[str]:
+    assert all(finding.fix for finding in findings if finding.status == "wrong")
+    return [finding.status for finding in findings]
+
+
+def test_versions() -> None:
+    assert doctor_checks.python((3, 10)).status == "wrong"
+    assert doctor_checks.python((3, 11)).status == "ok"
+    assert doctor_checks.mitmproxy("10.4.2").status == "wrong"
+    assert doctor_checks.mitmproxy("12.2.3").status == "ok"
+
+
+def test_the_ca(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert doctor_checks.ca(tmp_path).status == "note"
+    trust.ensure_ca(tmp_path)
+    assert doctor_checks.ca(tmp_path).status == "ok"
+    monkeypatch.setattr(trust, "days_left", lambda _ca: 12)
+    assert "expires in 12 days" in doctor_checks.ca(tmp_path).what
+    monkeypatch.setattr(trust, "days_left", lambda _ca: -1)
+    assert doctor_checks.ca(tmp_path).status == "wrong"
+    monkeypatch.undo()
+    (tmp_path / trust.CA_FILE).write_text("nonsense")
+    assert doctor_checks.ca(tmp_path).status == "wrong"
+
+
+def test_roots_and_files(tmp_path: Path) -> None:
+    assert doctor_checks.roots(0).status == "wrong"
+    assert doctor_checks.roots(140).status == "ok"
+    ca = trust.ensure_ca(tmp_path)
+    found = list(doctor_checks.ca_files({"SSL_CERT_FILE": str(ca), "PIP_CERT": "/no/such"}, tmp_path))
+    assert statuses(found) == ["wrong", "wrong"]
+    assert found[0].fix == "unset PIP_CERT"
+    assert found[1].fix == 'eval "$(toolfix env)"'
+    company = write_certificate(tmp_path / "company.pem", ["company"])
+    assert not list(doctor_checks.ca_files({"SSL_CERT_FILE": str(company)}, tmp_path))
+
+
+def test_no_proxy() -> None:
+    environ = {"NO_PROXY": "localhost,.corp,.openai.com", "HTTPS_PROXY": "http://127.0.0.1:8080"}
+    found = list(doctor_checks.no_proxy(environ))
+    assert statuses(found) == ["wrong", "wrong"]
+    assert {finding.fix for finding in found} == {"export NO_PROXY=.corp"}
+    assert statuses(list(doctor_checks.no_proxy({"no_proxy": "localhost"}))) == ["note"]
+    assert not list(doctor_checks.no_proxy({"NO_PROXY": ".corp"}))
+
+
+def test_an_existing_proxy() -> None:
+    environ = {"HTTPS_PROXY": "http://proxy.corp:3128"}
+    assert statuses(list(doctor_checks.existing_proxy(environ, lambda _host, _port: True))) == ["ok"]
+    assert statuses(list(doctor_checks.existing_proxy(environ, lambda _host, _port: False))) == ["wrong"]
+    assert statuses(list(doctor_checks.existing_proxy({"ALL_PROXY": "socks5://x:1"}, lambda *_: True))) == ["wrong"]
+    assert statuses(list(doctor_checks.existing_proxy({"HTTP_PROXY": "http://x:1"}, lambda *_: True))) == ["note"]
+
+
+def test_node(tmp_path: Path) -> None:
+    qwen = tmp_path / "qwen"
+    qwen.write_text("#!/bin/sh\n")
+    qwen.chmod(0o755)
+    assert statuses(list(doctor_checks.node(None, {}))) == ["ok"]
+    assert statuses(list(doctor_checks.node((24, 1), {"PATH": str(tmp_path)}))) == ["ok"]
+    assert statuses(list(doctor_checks.node((22, 21), {"PATH": ""}))) == ["ok"]
+    assert statuses(list(doctor_checks.node((20, 20), {"PATH": str(tmp_path)}))) == ["note", "wrong"]
+
+
+def doctor(path: Path, confdir: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    kept = {
+        name: value for name, value in os.environ.items() if "proxy" not in name.lower() and "TOOLFIX" not in name
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "toolcalls.cli", "doctor", "--confdir", str(confdir), "--port", "1", *words],
+        env={**kept, "PYTHONPATH": str(ROOT / "addon"), "PATH": f"{path}:/usr/bin:/bin", **environ},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def agent(path: Path, name: str, script: str) -> None:
+    program = path / name
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+
+
+def test_an_agent_that_comes_through_and_one_that_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "bin"
+    path.mkdir()
+    agent(path, "claude", 'curl -s -d "{}" "$ANTHROPIC_BASE_URL/v1/messages?beta=true"; sleep 60')
+    result = doctor(path, tmp_path / "conf")
+    assert result.returncode == 0, result.stdout
+    assert (
+        "ok     Claude Code: started with a made-up key, its POST /v1/messages came through the proxy"
+        in result.stdout
+    )
+    assert result.stdout.endswith("all is well\n")
+
+    trusting = 'curl -s --cacert /etc/ssl/certs/ca-certificates.crt -A codex_exec -d "{}"'
+    base = """$(sed -n 's/^base_url = "\\(.*\\)"/\\1/p' "$HOME/.codex/config.toml")"""
+    agent(path, "codex", f'{trusting} "{base}/responses"')
+    result = doctor(path, tmp_path / "conf", "codex", "--patience", "6")
+    assert result.returncode == 1
+    assert "wrong  Codex: started with a made-up key, and no request of it came through the proxy" in result.stdout
+    assert "fix: CODEX_CA_CERTIFICATE" in result.stdout
+    assert "Claude" not in result.stdout
+
+
+def test_an_agent_that_is_unknown_or_not_there(tmp_path: Path) -> None:
+    result = doctor(tmp_path, tmp_path / "conf", "emacs")
+    assert result.returncode == 2
+    assert "there is no agent 'emacs': say one of claude, codex" in result.stderr
+    result = doctor(tmp_path, tmp_path / "conf", "pi")
+    assert result.returncode == 1
+    assert "fix: npm install -g @mariozechner/pi-coding-agent" in result.stdout
+
+
+def test_looking_alone_starts_nothing(tmp_path: Path) -> None:
+    agent(tmp_path, "claude", "touch started")
+    result = doctor(tmp_path, tmp_path / "conf", "--no-probe", NO_PROXY="api.openai.com")
+    assert result.returncode == 1
+    assert "fix: unset NO_PROXY" in result.stdout
+    assert "Claude" not in result.stdout

@@ -1,0 +1,181 @@
+"""Responses: tool calls written as text become function_call items, on the wire and in whole bodies."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.dialects.responses_wire import REQUEST, Upstream, answer, written
+from tests.dialects.text_protocols import deltas
+from tests.splits import mend
+from tests.validators.responses import Final, validate
+from toolcalls.engine import mend_whole
+from toolcalls.request import read_question
+
+CALL = '<tool_call>{"name": "shell", "arguments": {"command": "ls"}}</tool_call>'
+OTHER = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
+QUESTION = read_question(REQUEST)
+LS = ("function_call", "shell", {"command": "ls"})
+
+
+def client(body: bytes) -> Final:
+    return validate(mend(body, protocol="responses", question=QUESTION)[0])
+
+
+def calls(final: Final) -> list[tuple[str, str, Any]]:
+    return [(kind, name, json.loads(arguments)) for kind, name, arguments in final.calls()]
+
+
+def stated(final: Final) -> list[str]:
+    """The text of each message in the output of the terminal event."""
+    messages = [item for item in final.response["output"] if item["type"] == "message"]
+    return ["".join(part["text"] for part in item["content"]) for item in messages]
+
+
+def test_the_message_ends_without_the_text_of_the_call_which_is_an_item_of_its_own() -> None:
+    final = client(Upstream().message(*deltas(f"Look: {CALL}\nAnd on it goes.", 6)).end().bytes())
+    assert calls(final) == [LS]
+    assert final.texts() == stated(final) == ["Look: \nAnd on it goes."]
+    assert [item["type"] for item in final.response["output"]] == ["message", "function_call"]
+    assert [item["status"] for item in final.response["output"]] == ["completed", "completed"]
+
+
+def test_several_calls() -> None:
+    final = client(Upstream().message(f"{CALL}\n{OTHER}\n").end().bytes())
+    assert calls(final) == [LS, ("function_call", "now", {})]
+
+
+def test_text_is_never_late_and_what_was_untouched_keeps_its_bytes() -> None:
+    upstream = Upstream().message("Let me look. ", "a\nb", "c", "<tool", "box> it").end()
+    subject = answer()
+    events = [written([event]) for event in upstream.events]
+    held = next(number for number, event in enumerate(events) if b'"<tool"' in event)
+    for event in events[:held]:
+        assert subject.feed(event) == [event]
+    assert subject.feed(events[held]) == [] and subject.holding
+    assert subject.feed(events[held + 1]) == events[held : held + 2]
+    for event in events[held + 2 :]:
+        assert subject.feed(event) == [event]
+    assert subject.close() == []
+
+
+def test_the_end_of_a_text_that_is_not_decided_waits_and_keeps_its_bytes() -> None:
+    body = Upstream().message(*deltas('Look: <tool_call>{"name": "sh', 1)).end().bytes()
+    assert mend(body, protocol="responses", question=QUESTION)[0] == body
+
+
+def test_text_before_another_item_is_decided_when_that_begins() -> None:
+    bare = '{"name": "shell", "arguments": {"command": "ls"}}'
+    final = client(Upstream().message(bare).call("now", "{}").end().bytes())
+    assert sorted(calls(final)) == sorted([LS, ("function_call", "now", {})])
+    subject, upstream = answer(), Upstream().message(bare).call("now", "{}")
+    added = next(number for number, event in enumerate(upstream.events) if "call_1" in json.dumps(event))
+    subject.feed(written(upstream.events[:added]))
+    assert b"response.output_item.done" in b"".join(subject.feed(written(upstream.events[added : added + 1])))
+
+
+def test_a_structured_call_that_repeats_the_text_wins() -> None:
+    final = client(Upstream().message(f"Look:\n{CALL}\nSo.").call("shell", '{"command":"ls"}').end().bytes())
+    assert calls(final) == [LS] and final.texts() == ["Look:\n\nSo."]
+    assert final.response["output"][1]["call_id"] == "call_1"
+
+
+def test_reasoning_is_never_searched() -> None:
+    body = Upstream().reasoning(CALL).message("Done.").end().bytes()
+    assert mend(body, protocol="responses", question=QUESTION)[0] == body
+
+
+def test_without_declared_tools_nothing_is_searched() -> None:
+    body = Upstream().message(*deltas(CALL, 5)).end().bytes()
+    assert mend(body, protocol="responses")[0] == body
+
+
+def test_a_freeform_tool_is_not_looked_for() -> None:
+    text = '<tool_call>{"name": "apply_patch", "arguments": {"input": "x"}}</tool_call>'
+    body = Upstream().message(*deltas(text, 1)).end().bytes()
+    assert mend(body, protocol="responses", question=QUESTION)[0] == body
+
+
+def test_a_tool_of_a_namespace_keeps_it() -> None:
+    text = '<tool_call>{"name": "js", "arguments": {"code": "1"}}</tool_call>'
+    final = client(Upstream().message(text).end().bytes())
+    assert final.response["output"][1]["namespace"] == "mcp__node_repl"
+
+
+@pytest.mark.parametrize("status", ["completed", "incomplete"])
+def test_a_text_that_is_cut_in_a_value_stays_text(status: str) -> None:
+    text = 'Look: <tool_call>{"name": "shell", "arguments": {"command": "rm -rf /tm'
+    upstream = Upstream().message(*deltas(text, 9))
+    upstream.events[-1]["item"]["status"] = status
+    final = client(upstream.end("incomplete").bytes())
+    assert final.texts() == [text] and not final.calls() and final.terminal == "response.incomplete"
+
+
+def test_an_answer_that_was_cut_off_is_not_taken_for_a_whole_message() -> None:
+    bare = '{"name": "shell", "arguments": {"command": "ls"}}'
+    final = client(Upstream().message(bare).end("incomplete").bytes())
+    assert final.texts() == [bare] and not final.calls()
+
+
+def test_an_error_gives_held_text_back_before_it() -> None:
+    upstream = Upstream().message("a ", "<tool_ca")
+    body = written(upstream.events[:6]) + b'event: error\ndata: {"type":"error","message":"x"}\n\n'
+    out, _ = mend(body, protocol="responses", question=QUESTION)
+    assert out == body
+
+
+def test_a_complete_call_comes_out_before_an_error() -> None:
+    upstream = Upstream().message(f"a\n{CALL}\n")
+    body = written(upstream.events[:5]) + b'event: error\ndata: {"type":"error","message":"x"}\n\n'
+    assert calls(client(body)) == [LS]
+
+
+def test_a_stream_that_breaks_off_in_a_region_gives_it_back() -> None:
+    upstream = Upstream().message("a ", '<tool_call>{"na')
+    out, _ = mend(written(upstream.events[:6]), protocol="responses", question=QUESTION)
+    assert out.startswith(written(upstream.events[:6])) and b"response.failed" in out
+
+
+def test_text_that_came_only_in_the_ends_is_searched() -> None:
+    upstream = Upstream().message(f"Look:\n{CALL}").end()
+    events = [event for event in upstream.events if "output_text" not in event["type"]]
+    events = [event for event in events if "content_part" not in event["type"]]
+    final = client(written(events))
+    assert calls(final) == [LS] and final.texts() == stated(final) == ["Look:\n"]
+    only_terminal = [upstream.events[0], upstream.events[-1]]
+    assert calls(client(written(only_terminal))) == [LS]
+
+
+def test_two_parts_are_searched_apart() -> None:
+    upstream = Upstream()
+    item = {"id": "msg_0", "type": "message", "status": "in_progress", "role": "assistant", "content": []}
+    upstream.say("response.output_item.added", output_index=0, item=item)
+    parts = []
+    for place, text in enumerate((f"One:\n{CALL}", "Two.")):
+        where = {"item_id": "msg_0", "output_index": 0, "content_index": place}
+        part = {"type": "output_text", "text": "", "annotations": []}
+        upstream.say("response.content_part.added", **where, part=part)
+        for delta in deltas(text, 4):
+            upstream.say("response.output_text.delta", **where, delta=delta)
+        upstream.say("response.output_text.done", **where, text=text)
+        parts.append({**part, "text": text})
+        upstream.say("response.content_part.done", **where, part=parts[-1])
+    upstream.finish(0, {**item, "status": "completed", "content": parts})
+    final = client(upstream.end().bytes())
+    assert calls(final) == [LS] and stated(final) == ["One:\nTwo."]
+
+
+def test_a_body_gets_the_call_as_an_item() -> None:
+    response = Upstream().message(f"Look: {CALL}\nOn.").end().events[-1]["response"]
+    out = json.loads(mend_whole(answer(), json.dumps(response).encode()))
+    message, call = out["output"]
+    assert message["content"][0]["text"] == "Look: \nOn."
+    assert (call["type"], call["name"], json.loads(call["arguments"])) == LS and call["status"] == "completed"
+
+
+def test_in_a_body_too_a_structured_call_wins() -> None:
+    made = Upstream().message(f"Look:\n{CALL}").call("shell", '{"command":"ls"}').end()
+    out = json.loads(mend_whole(answer(), json.dumps(made.events[-1]["response"]).encode()))
+    assert [item.get("call_id") for item in out["output"]] == [None, "call_1"]

@@ -1,0 +1,90 @@
+"""Whatever fails while text is searched, the client gets every character of it, once."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.dialects.text_protocols import PROTOCOLS, Protocol, deltas
+from tests.splits import feed
+from toolcalls.dialects import prose
+from toolcalls.engine import Answer
+from toolcalls.mend.call import Mender
+from toolcalls.request import read_question
+
+CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
+TEXT = f"One.\n{CALL}\n{CALL.replace('/a', '/b')}\nTwo <tool\nThree <tool_cal"
+QUESTION = read_question({"tools": [{"name": "Read", "input_schema": {"type": "object"}}], "stream": True})
+
+every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+
+
+def said(body: bytes) -> str:
+    """What all text deltas say, legal or not, and a mark for each call."""
+    out = []
+    for line in re.findall(rb"^data: (\{.*)$", body, re.MULTILINE):
+        message: dict[str, Any] = json.loads(line)
+        delta = message.get("delta") or {}
+        if message.get("type") == "response.output_text.delta":
+            out.append(message["delta"])
+        elif message.get("type") == "content_block_delta":
+            out.append(delta.get("text") or ("CALL" if "partial_json" in delta else ""))
+        elif message.get("type") == "response.function_call_arguments.done":
+            out.append("CALL")
+        spoken = [choice["delta"] for choice in message.get("choices") or []]
+        out += [delta.get("content") or "CALL" * len(delta.get("tool_calls") or []) for delta in spoken]
+    return "".join(out)
+
+
+class Boom(Exception):
+    pass
+
+
+@every_protocol
+@pytest.mark.parametrize("size", [4, 1000])
+def test_an_exception_in_the_search_loses_nothing(
+    protocol: Protocol, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = protocol.stream(deltas(TEXT, size), False)
+    real = prose.Scanner.feed
+    for fatal in range(0, len(TEXT) // size + 1, 3):
+        count = 0
+
+        def feed_scanner(self: Any, text: str, fatal: int = fatal) -> Any:
+            nonlocal count
+            count += 1
+            if count > fatal:
+                raise Boom
+            return real(self, text)
+
+        monkeypatch.setattr(prose.Scanner, "feed", feed_scanner)
+        answer = Answer(protocol.name, QUESTION)
+        out = said(feed(answer, [body]))
+        monkeypatch.setattr(prose.Scanner, "feed", real)
+        assert isinstance(answer.failure, Boom) or count <= fatal
+        # White space between calls may have changed its place, nothing else.
+        assert "".join(with_calls_put_back(out).split()) == "".join(TEXT.split()) or protocol.name != "messages"
+        assert sorted(with_calls_put_back(out)) == sorted(TEXT), "every character once"
+
+
+def with_calls_put_back(out: str) -> str:
+    """The text with the calls that went out put back."""
+    for path in ("/a", "/b"):
+        out = out.replace("CALL", CALL.replace("/a", path), 1)
+    return out
+
+
+@every_protocol
+def test_an_exception_in_the_mending_loses_nothing(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mend(*_: Any, **__: Any) -> None:
+        raise Boom
+
+    monkeypatch.setattr(Mender, "mend", mend)
+    for size in (1, 5, 1000):
+        answer = Answer(protocol.name, QUESTION)
+        out = said(feed(answer, [protocol.stream(deltas(TEXT, size), False)]))
+        assert isinstance(answer.failure, Boom)
+        assert sorted(out) == sorted(TEXT), "every character once"

@@ -1,0 +1,80 @@
+"""The corpus of calls written as text, as answers of every protocol: streamed at several delta sizes, and whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol, deltas
+from tests.splits import feed, mend
+from toolcalls.engine import Answer, mend_whole
+from toolcalls.request import Question, read_question
+
+CORPUS = Path(__file__).parents[1] / "textcalls" / "corpus" / "text-calls.jsonl"
+CASES = [json.loads(line) for line in CORPUS.read_text("utf-8").splitlines()]
+NEGATIVE = [case for case in CASES if case["kind"] == "negative"]
+OTHERS = [case for case in CASES if case["kind"] != "negative"]
+SIZES = (1, 2, 3, 7, 100_000)
+
+every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+
+
+def question(case: dict[str, Any]) -> Question:
+    return read_question({"tools": case["tools"], "stream": True})
+
+
+def streamed(protocol: Protocol, case: dict[str, Any], size: int) -> Client:
+    answer = Answer(protocol.name, question(case))
+    client = protocol.read(feed(answer, [protocol.stream(deltas(case["text"], size), False)]))
+    assert answer.failure is None
+    return client
+
+
+@every_protocol
+@pytest.mark.parametrize("case", NEGATIVE, ids=lambda case: case["name"])
+def test_an_answer_without_a_call_comes_out_as_it_is(protocol: Protocol, case: dict[str, Any]) -> None:
+    for size in SIZES:
+        assert streamed(protocol, case, size) == Client(case["text"], [], protocol.finishes[0])
+    # No event has to be cut in two: each comes out as the bytes that it came in.
+    events = protocol.stream(deltas(case["text"], 1), False)
+    assert feed(Answer(protocol.name, question(case)), [events]) == events
+    body = protocol.document(case["text"], False)
+    assert mend_whole(Answer(protocol.name, question(case)), body) == body
+
+
+def is_right(client: Client, case: dict[str, Any], protocol: Protocol) -> bool:
+    texts = [text.split() for text in (case["content"], *case.get("content_alt", ()))]
+    if client.calls != case["expected"] or client.text.split() not in texts:
+        return False
+    return client.finish == protocol.finishes[bool(case["expected"])]
+
+
+@every_protocol
+def test_at_least_97_percent_of_the_calls_reach_the_client(protocol: Protocol) -> None:
+    wrong, table = [], dict[str, list[int]]()
+    for case in OTHERS:
+        body = protocol.document(case["text"], False)
+        whole = protocol.read_document(mend_whole(Answer(protocol.name, question(case)), body))
+        clients = {0: whole, **{size: streamed(protocol, case, size) for size in SIZES}}
+        row = table.setdefault(case["format"], [0, 0])
+        for size, client in clients.items():
+            right = is_right(client, case, protocol)
+            row[0] += right
+            row[1] += 1
+            if not right:
+                wrong.append((case["format"], case["name"], size, client))
+    for name, (right, count) in sorted(table.items()):
+        print(f"{protocol.name:10} {name:32} {right:4} of {count}")
+    assert len(wrong) <= 0.03 * len(OTHERS) * (len(SIZES) + 1), wrong
+
+
+@every_protocol
+@pytest.mark.parametrize("case", CASES[:: len(CASES) // 24], ids=lambda case: case["name"])
+def test_the_same_for_every_split(protocol: Protocol, case: dict[str, Any]) -> None:
+    for cut in (False, True):
+        body = protocol.stream(deltas(case["text"], 11), cut)
+        out, _ = mend(body, protocol=protocol.name, question=question(case))
+        protocol.read(out)

@@ -1,0 +1,102 @@
+"""`toolfix proxy`: in the foreground, on loopback, one readable line for every mended call."""
+
+from __future__ import annotations
+
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from toolcalls.cli.upstream import Play, Upstream
+
+from .running import PATIENCE, surroundings
+from .stage import CHAT, EVENT_STREAM, Plays, broken_call, request_body
+
+
+class Foreground:
+    """The command in a terminal of its own; what it says, line by line."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.said: list[str] = []
+        self._lines: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        if self.process.stdout:
+            for line in self.process.stdout:
+                self._lines.put(line.rstrip("\n"))
+
+    def hear(self, words: str) -> str:
+        while True:
+            line = self._lines.get(timeout=PATIENCE)
+            self.said.append(line)
+            if words in line:
+                return line
+
+
+@contextmanager
+def toolfix_proxy(confdir: Path, ca: Path, *options: str) -> Iterator[Foreground]:
+    words = [sys.executable, "-u", "-m", "toolcalls.cli", "proxy", "-p", "0", "--set", f"confdir={confdir}", *options]
+    process = subprocess.Popen(
+        words,
+        env=surroundings(ca),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield Foreground(process)
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
+def ask(port: str, url: str, confdir: Path) -> bytes:
+    ca = confdir / "mitmproxy-ca-cert.pem"
+    command = [
+        "curl",
+        "-sS",
+        "--max-time",
+        "30",
+        "--noproxy",
+        "",
+        "-x",
+        f"http://127.0.0.1:{port}",
+        "--cacert",
+        str(ca),
+    ]
+    return subprocess.run([*command, "-d", "@-", url], input=request_body(), capture_output=True, check=True).stdout
+
+
+def test_a_mended_call_is_one_line(confdir: Path, certificate: Path, plays: Plays, upstream: Upstream) -> None:
+    plays.add("command", Play(broken_call(), headers=EVENT_STREAM))
+    with toolfix_proxy(confdir, certificate) as proxy:
+        address = proxy.hear("listening at").split()[-1].rstrip(".")
+        assert address.startswith("127.0.0.1:")
+        ask(address.rpartition(":")[2], f"{upstream.url}/command{CHAT}", confdir)
+        line = proxy.hear("mended")
+        assert re.fullmatch(
+            r"\[[\d:.]+\] localhost/command/v1/chat/completions: mended Bash: .+ \(38 → 34 characters\)", line
+        )
+        assert len(proxy.said) == 3, proxy.said
+
+
+def test_observing_says_would_and_samples_are_for_debugging(
+    confdir: Path, certificate: Path, plays: Plays, upstream: Upstream
+) -> None:
+    plays.add("command", Play(broken_call(), headers=EVENT_STREAM))
+    options = ("--set", "toolfix_mode=observe", "--set", "termlog_verbosity=debug")
+    with toolfix_proxy(confdir, certificate, *options) as proxy:
+        port = proxy.hear("listening at").rstrip(".").rpartition(":")[2]
+        body = ask(port, f"{upstream.url}/command{CHAT}", confdir)
+        assert body == b"".join(broken_call())
+        assert "would have mended Bash" in proxy.hear("mended")
+        assert "Bash before \"{'command'" in proxy.hear("before")
+        assert "Bash after" in proxy.hear("after")

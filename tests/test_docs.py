@@ -1,0 +1,38 @@
+"""The documentation is true: what is generated has not drifted, what is linked exists, what is told works."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from toolcalls.cli import main
+from toolcalls.cli.agents import AGENTS
+
+ROOT = Path(__file__).parents[1]
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+
+
+def test_the_help_of_every_command_is_in_the_docs() -> None:
+    spec = importlib.util.spec_from_file_location("toolfix_docs", ROOT / "scripts/docs.py")
+    assert spec and spec.loader
+    docs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(docs)
+    written = (ROOT / "docs/commands.md").read_text()
+    assert written == docs.page(), "docs/commands.md has drifted: run scripts/docs"
+    assert all(f"\n## toolfix {name}\n" in written for name in main.commands)
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_what_a_page_links_to_exists(path: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text()):
+        assert (path.parent / target).exists(), target
+
+
+def test_every_agent_has_its_section() -> None:
+    text = (ROOT / "docs/agents.md").read_text()
+    for agent in AGENTS:
+        assert f"\n### {agent.name}\n" in text, agent.name
+        assert f"toolfix run -- {agent.binary}" in text
