@@ -100,9 +100,7 @@ def run() -> list[dict[str, Any]]:
             before = 0.0
             for size in (20_000, 200_000, 2_000_000):
                 text = (unit * (size // len(unit) + 1))[:size]
-                took = best(
-                    lambda text=text, piece=piece: stream(declared, text, piece), 1 if size > 200_000 else 3
-                )
+                took = best(lambda text=text, piece=piece: stream(declared, text, piece), 1 if size > 200_000 else 3)
                 rows.append(
                     {
                         "what": f"{name}, {'whole' if not piece else f'{piece} at a time'}",
