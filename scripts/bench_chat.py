@@ -117,7 +117,7 @@ def load_all(events: list[str]) -> None:
 
 def compare(name: str, goal: float, events: list[str], cut: Callable[[list[str]], list[bytes]], rounds: int) -> Row:
     chunks = cut(events)
-    question = TWENTY if goal == SEARCH_GOAL and "20 tools" in name else QUESTION
+    question = TWENTY if "20 tools" in name else QUESTION
     answers, guards = partial(answer_feed, question), partial(guard_feed, question)
     seconds, guarded, loads = in_turns(
         [partial(pass_all, answers, chunks), partial(pass_all, guards, chunks), partial(load_all, events)],
@@ -161,10 +161,12 @@ def run(quick: bool = False) -> list[Row]:
     text = text_events(count)
     deltas = delta_events(count // 4)
     prose = [event({"content": delta}) for delta in prose_deltas(count)]
+    markdown = [event({"content": delta}) for delta in prose_deltas(count, markdown=True)]
     rows = [
         compare("text, 20 tools, one event a chunk", SEARCH_GOAL, prose, one_a_chunk, rounds),
         compare("text, 20 tools, 20 events a chunk", SEARCH_GOAL, prose, many_a_chunk, rounds),
         compare("text, 20 tools, cuts inside events", SEARCH_GOAL, prose, cut_inside, rounds),
+        {**compare("Markdown, 20 tools, one event a chunk", 0, markdown, one_a_chunk, rounds), "goal": None},
         compare("text, one event a chunk", TEXT_GOAL, text, one_a_chunk, rounds),
         compare("text, 20 events a chunk", TEXT_GOAL, text, many_a_chunk, rounds),
         compare("text, cuts inside events", TEXT_GOAL, text, cut_inside, rounds),

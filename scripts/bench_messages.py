@@ -92,7 +92,7 @@ def load_all(payloads: list[bytes]) -> None:
 
 def compare(name: str, goal: float | None, head: bytes, events: list[bytes], chunks: list[bytes], rounds: int) -> Row:
     payloads = [raw.split(b"data: ", 1)[1] for raw in events]
-    question = TWENTY if goal == SEARCH_GOAL else NO_TOOLS
+    question = TWENTY if "20 tools" in name else NO_TOOLS
     seconds, loads = in_turns([partial(pass_all, head, chunks, question), partial(load_all, payloads)], rounds)
     return {
         "name": name,
@@ -117,6 +117,7 @@ def run(quick: bool = False) -> list[Row]:
         ("text, 20-byte deltas", TEXT_GOAL, TEXT_HEAD, text_events(20, count)),
         ("text, 3 KB deltas", TEXT_GOAL, TEXT_HEAD, text_events(3000, count // 4)),
         ("text, 20 tools", SEARCH_GOAL, TEXT_HEAD, deltas("text_delta", "text", prose_deltas(count))),
+        ("Markdown, 20 tools", -1, TEXT_HEAD, deltas("text_delta", "text", prose_deltas(count, markdown=True))),
         ("10-byte argument deltas", DELTA_GOAL, CALL_HEAD, fragments(count)),
     ):
         for form, cut in (
@@ -125,8 +126,8 @@ def run(quick: bool = False) -> list[Row]:
             ("cuts inside events", cut_inside),
             ("each event cut", cut_each),
         ):
-            limit = goal if cut is not cut_each else None
-            if cut is cut_each and goal == SEARCH_GOAL:
+            limit = goal if cut is not cut_each and goal > 0 else None
+            if "20 tools" in name and cut is cut_each:
                 continue
             rows.append(compare(f"{name}, {form}", limit, head, events, cut(events), rounds))
     sizes = [2_000, 4_000] if quick else [20_000, 200_000, 2_000_000]

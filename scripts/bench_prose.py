@@ -8,18 +8,24 @@ SEARCH_GOAL = 1.0
 """Text with 20 declared tools, against `json.loads` of the same events."""
 
 _PROSE = (
+    "The parser reads one event at a time and keeps what it has not understood yet. Most of an answer is plain prose "
+    "like this, so the common case has to be cheap. Code such as value = table.get(key, 0) appears now and then, and "
+    "so do commas.\nA second paragraph begins here and talks about something else for a while. "
+)
+"""As in bench_text.py."""
+_MARKDOWN = (
     "The parser reads one event at a time and keeps what it hasn't understood yet. Most of an answer is plain prose "
-    "like this, so the common case has to be cheap.\n\nCode such as `value = table.get(key, 0)` appears now and "
-    'then, and so do commas, "quotes" and lists:\n- one entry that is a bit longer\n- another one, short\n\n'
+    "like this, so the common case has to be cheap.\n\nCode such as `value = table.get(key, 0)` comes now and then, "
+    'and so do commas, "quotes" and lists:\n- one entry that is a bit longer\n- another one that says little\n\n'
     "A last paragraph talks about something else for a while, and then the answer goes on in the same way. "
 )
-_WORDS = _PROSE.split(" ")
 _SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 
 
-def deltas(count: int) -> list[str]:
-    """An answer, five words at a time."""
-    return [" ".join(_WORDS[(number * 5 + at) % len(_WORDS)] for at in range(5)) + " " for number in range(count)]
+def deltas(count: int, *, markdown: bool = False) -> list[str]:
+    """An answer, five words at a time. In Markdown every third delta has something that quoting depends on."""
+    words = (_MARKDOWN if markdown else _PROSE).split(" ")
+    return [" ".join(words[(number * 5 + at) % len(words)] for at in range(5)) + " " for number in range(count)]
 
 
 def request() -> dict[str, Any]:

@@ -142,10 +142,12 @@ def run(quick: bool = False) -> list[Row]:
     paragraphs = Script(echo=True).message([(LINE * 40)[at : at + 3000] for at in range(40)], end=True)
     call = Script(echo=True).call(pieces, end=True)
     prose = Script(echo=False).message(prose_deltas(count), end=False)
+    markdown = Script(echo=False).message(prose_deltas(count, markdown=True), end=False)
     return [
         compare("text, 20 tools, one event a chunk", SEARCH_GOAL, prose, framed, rounds, TWENTY),
         compare("text, 20 tools, 20 events a chunk", SEARCH_GOAL, prose, many_a_chunk, rounds, TWENTY),
         compare("text, 20 tools, cuts inside events", SEARCH_GOAL, prose, cut_inside, rounds, TWENTY),
+        {**compare("Markdown, 20 tools, one event a chunk", 0, markdown, framed, rounds, TWENTY), "goal": None},
         compare("text, one event a chunk", TEXT_GOAL, text, framed, rounds),
         compare("text, 20 events a chunk", TEXT_GOAL, text, many_a_chunk, rounds),
         compare("text, all in one chunk", TEXT_GOAL, text, all_in_one, rounds),

@@ -22,7 +22,7 @@ from .chat_body import mend_body
 from .chat_calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
 from .chat_choice import Choice
 from .echo import Echo
-from .prose import searches
+from .prose import Field, searches
 from .slots import Slot
 
 DONE = b"data: [DONE]\n\n"
@@ -31,7 +31,7 @@ _NO_CALL = (b's":null', b's": null', b'":null', b'": null', b's":[]', b's": []')
 _ENDS = (b'finish_reason":"', b'finish_reason": "')
 _ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in (*FOREIGN_REASONS, *FAILURES))
 _DELTA = re.compile(rb'"delta": ?\{(?:"role": ?"assistant", ?)?"content": ?"')
-_CONTENT = re.compile(rb'"content": ?"([^"\\]*)(["\\])')
+_CONTENT = Field("content")
 
 
 class Chat:
@@ -86,10 +86,10 @@ class Chat:
         state = self._choices.get(0)
         if state is None:
             state = self._choice({"index": 0}, has_calls=False)
-        if state.thinking or state.prose is None or state.prose.quiet(block, _CONTENT):
+        if state.thinking or state.prose is None:
             return not state.thinking
-        text = _DELTA.search(block) if block.count(b"data:") == 1 and block.count(b'"content"') == 1 else None
-        return text is not None and b'"index":0' in block.replace(b" ", b"") and state.prose.passes(block, text.end())
+        prose = state.prose
+        return prose.calm(block, _CONTENT) or prose.passes(block, _CONTENT, exact=_one_text_each(block))
 
     def read(self, event: Event) -> Answer:
         answer = self._read(event)
@@ -255,6 +255,14 @@ class Chat:
 
     def _keys(self) -> tuple[str, ...]:
         return tuple(key for choice in self._choices.values() for key in choice.keys)
+
+
+def _one_text_each(block: bytes) -> bool:
+    """Has each of these events the text of the first choice, and nothing else that looks like it?"""
+    count = block.count(b"data:")
+    if block.count(_CONTENT.key) != count or len(_DELTA.findall(block)) != count:
+        return False
+    return block.count(b'"index":0') + block.count(b'"index": 0') == count
 
 
 def _has_choices(block: bytes) -> bool:

@@ -6,8 +6,6 @@ it wins. Where it went out already, the structured one is the copy and is left o
 
 from __future__ import annotations
 
-import re
-
 from ..calls import Outcome
 from ..policy import Policy
 from ..textcalls.scanner import FoundCall
@@ -15,11 +13,11 @@ from ..tools import Tools
 from ..wire.events import Event
 from .messages_blocks import Place
 from .messages_calls import Json
-from .prose import Prose, Said, repeated
+from .prose import Field, Prose, Said, repeated
 
 TEXT_KEY = "text"
 STOP_KEY = "stop"
-_TEXT = re.compile(rb'"text"\s*:\s*"([^"\\]*)(["\\])')
+_TEXT = Field("text")
 
 
 class Search:
@@ -69,11 +67,12 @@ class Search:
     def held(self) -> str:
         return self._prose.held if self._prose is not None else ""
 
-    def quiet(self, block: bytes) -> bool:
-        return self._prose is not None and not self.found and self._prose.quiet(block, _TEXT)
-
-    def passes(self, event: bytes, start: int) -> bool:
-        return self._prose is not None and not self.found and self._prose.passes(event, start)
+    def passes(self, block: bytes) -> bool:
+        """Deltas of one shape: does their text go on as it is?"""
+        prose = self._prose
+        if prose is None or self.found:
+            return False
+        return prose.calm(block, _TEXT) or prose.passes(block, _TEXT, exact=True)
 
     def take(self, place: Place, text: str, source: tuple[Event, Json]) -> Said:
         if self._prose is None:

@@ -59,10 +59,6 @@ class TextShape:
                 return False
             at = end + tail + size
 
-    def text_of(self, block: bytes) -> int:
-        """Where the text of a block that is covered begins, if it is one event; else -1."""
-        return self._size if block.find(b"\n", self._size) == len(block) - self._tail else -1
-
 
 class FragmentShape:
     """The shape of the deltas that bring one call's arguments."""

@@ -41,11 +41,7 @@ class Talk:
         """Are these nothing but deltas like the last one, which concern us as little?"""
         if self.shape is None or not self.shape.covers(block):
             return False
-        search = self._search
-        if not self._searching or search is None or search.quiet(block):
-            return True
-        start = self.shape.text_of(block)
-        return start >= 0 and search.passes(block, start)
+        return not self._searching or (self._search is not None and self._search.passes(block))
 
     def begins(self) -> None:
         """A block begins that is no call."""

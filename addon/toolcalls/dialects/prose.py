@@ -18,6 +18,7 @@ from ..mend.arguments import Finish, mend_arguments
 from ..mend.call import Mender
 from ..mend.names import mend_name
 from ..policy import Policy
+from ..textcalls.quoting import QUOTES
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
 
@@ -67,8 +68,8 @@ class Prose:
             begins=begins,
         )
         self._held: deque[Piece] = deque()
-        self._ahead: tuple[str, list[str | FoundCall]] | None = None
-        """A text that was searched before its event is read."""
+        self._ahead: deque[tuple[str, list[str | FoundCall]]] = deque()
+        """Texts that were searched before their events are read."""
 
     @property
     def holding(self) -> bool:
@@ -85,10 +86,10 @@ class Prose:
         return "".join(piece.text for piece in self._held)
 
     def take(self, text: str, source: Any = None) -> Said:
-        if self._ahead is None:
+        if not self._ahead:
             found = self._scanner.feed(text)
         else:
-            (known, found), self._ahead = self._ahead, None
+            known, found = self._ahead.popleft()
             if known != text:
                 raise RuntimeError("another text was searched than the one that is told")
         if not self._held and found == [text]:
@@ -120,32 +121,61 @@ class Prose:
             size -= len(piece.text)
         return out
 
-    def passes(self, event: bytes, start: int) -> bool:
-        """The text of one event, which begins behind the quote before `start`: does it go on as it is? If not, its
-        event has to be read, and the next text that is taken is this one."""
-        if self._held or self._ahead is not None:
+    def calm(self, block: bytes, field: Field) -> bool:
+        """A cheap look at whole events: is there nothing in their texts that could matter?"""
+        if self._held or self._ahead or not self._scanner.calm:
             return False
-        try:
-            text, _ = _read_string(event[start:].decode("utf-8", "replace"), 0)
-        except ValueError:
-            return False
-        if not text or not self._scanner.needs(text):
-            return True
-        found = self._scanner.feed(text)
-        if found == [text]:
-            return True
-        self._ahead = (text, found)
-        return False
+        return len(field.calm.findall(block)) == block.count(field.key)
 
-    def quiet(self, block: bytes, pattern: re.Pattern[bytes]) -> bool:
-        """A cheap look at whole events: True only if no text in them can matter. `pattern` finds their texts:
-        the first group is the text up to its end or its first backslash, the second that character."""
-        if self._held or self._ahead is not None:
+    def passes(self, block: bytes, field: Field, *, exact: bool) -> bool:
+        """A closer look: do their texts go on as they are? `exact`: the texts that are found are those that
+        will be taken, one after the other, where the events have to be read after all."""
+        if self._held:
             return False
-        for text, end in pattern.findall(block):
-            if end != b'"' or self._scanner.needs(text.decode("utf-8", "replace")):
+        texts: list[str] = []
+        for match in field.text.finditer(block):
+            text, end = match.groups()
+            if end == b'"':
+                texts.append(text.decode("utf-8", "replace"))
+            elif not exact:
                 return False
+            else:
+                texts.append(_read_string(block[match.start(1) :].decode("utf-8", "replace"), 0)[0])
+        return self._search_ahead(texts) if exact else not self._ahead and not any(map(self._scanner.needs, texts))
+
+    def _search_ahead(self, texts: list[str]) -> bool:
+        """Search the texts of events that are not read yet. What was found waits for those that have to be."""
+        ahead = self._ahead
+        if ahead:
+            # Asked before, for the whole block: now for its events, one by one.
+            text, found = ahead[0]
+            if texts and (texts != [text] or found != [text]):
+                return False
+            if texts:
+                ahead.popleft()
+            return True
+        for text in filter(None, texts):
+            found = self._scanner.feed(text)
+            ahead.append((text, found))
+            if found != [text]:
+                return False
+        ahead.clear()
         return True
+
+
+class Field:
+    """Where the text of an event stands: its key, and how its values are found without reading the event."""
+
+    __slots__ = ("calm", "key", "text")
+
+    def __init__(self, name: str) -> None:
+        self.key = f'"{name}"'.encode()
+        value = self.key + rb'\s*:\s*"'
+        # Nothing of what `Scanner.needs` looks for, nor an escape that could hide it.
+        calm = rb"[^\"\\<\[\]`=']*"
+        unquoted = b"".join(b"(?<!%b)" % re.escape(quote.encode()) for quote in sorted(QUOTES))
+        self.calm = re.compile(value + calm + rb"(?:'[a-z]" + calm + rb")*" + unquoted + rb'"')
+        self.text = re.compile(value + rb'([^"\\]*)(["\\])')
 
 
 def searches(tools: Tools, policy: Policy) -> bool:

@@ -7,21 +7,19 @@ events that end it and its item wait for what tells whether they were cut off.
 
 from __future__ import annotations
 
-import re
-
 from ..calls import Outcome
 from ..policy import Policy
 from ..textcalls.scanner import FoundCall
 from ..tools import Tools
 from ..wire import sse
 from . import payload
-from .prose import Prose, Said, repeated, searches
+from .prose import Field, Prose, Said, repeated, searches
 from .responses_events import Came, Json
 from .responses_items import Item, Part
 
 DELTA = "response.output_text.delta"
 _ENDS = "ends of text"
-_TEXT = re.compile(rb'"delta"\s*:\s*"([^"\\]*)(["\\])')
+_TEXT = Field("delta")
 
 
 class Search:
@@ -120,14 +118,12 @@ class Search:
         return [call for _, call in found if not repeated(call.name, call.arguments, self._told)]
 
 
-def quiet(part: Part, block: bytes, *, single: bool) -> bool:
-    """Can the search skip these deltas of a part, or does it pass the only one?"""
+def quiet(part: Part, block: bytes, count: int) -> bool:
+    """Do so many deltas of a part go on as they are?"""
     if part.prose is None or part.searched:
         return part.searched
-    if part.prose.quiet(block, _TEXT):
-        return True
-    text = _TEXT.search(block) if single and block.count(b'"delta"') == 1 else None
-    return text is not None and part.prose.passes(block, text.start(1))
+    prose = part.prose
+    return prose.calm(block, _TEXT) or prose.passes(block, _TEXT, exact=block.count(_TEXT.key) == count)
 
 
 def without_calls(text: str, part: Part) -> str:

@@ -141,10 +141,10 @@ class Speech:
         steady = self.steady
         if steady is None or not block.startswith(steady.head) or steady.item not in block:
             return False
-        single = block.count(b"\n") == steady.lines
-        if not single and not steady.covers(block):
+        lines = block.count(b"\n")
+        if lines != steady.lines and not steady.covers(block):
             return False
-        if self._searching is not None and not quiet(self._searching, block, single=single):
+        if self._searching is not None and not quiet(self._searching, block, lines // steady.lines):
             return False
         self._unread.append(block)
         self._writer.unread = block

@@ -82,6 +82,11 @@ class Scanner:
         return self._region is not None or bool(self._text)
 
     @property
+    def calm(self) -> bool:
+        """In the middle of an ordinary line, or off: text without the characters that matter passes."""
+        return self._plain or self._off
+
+    @property
     def undecided(self) -> bool:
         """Is a region open, which the end of the text decides?"""
         return self._region is not None
