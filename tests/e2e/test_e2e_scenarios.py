@@ -180,6 +180,16 @@ def read(arguments: str) -> Any:
         return arguments
 
 
+def by_version(recordings: list[Recording]) -> list[Any]:
+    """Chat over both HTTP versions, the others over one each in turn: what differs by version differs for all alike."""
+    versions = ("http1", "http2")
+    return [
+        pytest.param(recording, version, id=f"{recording.name}-{version}")
+        for number, recording in enumerate(recordings)
+        for version in (versions if recording.protocol == "chat" else (versions[number % 2],))
+    ]
+
+
 def question(recording: Recording, way: Way) -> dict[str, Any]:
     """The recorded request, for the SDK of its protocol."""
     protocol = PROTOCOLS[recording.protocol]
@@ -194,7 +204,7 @@ def question(recording: Recording, way: Way) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("recording", TOUCHED, ids=lambda recording: recording.name)
+@pytest.mark.parametrize(("recording", "way"), by_version(TOUCHED), indirect=["way"])
 def test_an_sdk_ends_with_the_right_calls(
     recording: Recording, way: Way, plays: Plays, proxy: ProxyProcess, clients: Clients
 ) -> None:
@@ -218,7 +228,7 @@ def test_an_sdk_ends_with_the_right_calls(
     assert plays.seen[recording.name].http_version == way.upstream_version
 
 
-@pytest.mark.parametrize("recording", UNTOUCHED, ids=lambda recording: recording.name)
+@pytest.mark.parametrize(("recording", "way"), by_version(UNTOUCHED), indirect=["way"])
 def test_an_sdk_reads_an_untouched_answer_as_without_the_proxy(
     recording: Recording, way: Way, plays: Plays, proxy: ProxyProcess, clients: Clients, certificate: Path
 ) -> None:
