@@ -166,7 +166,7 @@ def run(quick: bool = False) -> list[Row]:
 
 def main() -> None:
     for row in run("--quick" in sys.argv[1:]):
-        over = "" if row["ratio"] <= row["goal"] else "  over"
+        over = "" if row["goal"] is None or row["ratio"] <= row["goal"] else "  over"
         print(f"{row['name']:50} {row['figure']:8.2f} {row['unit']}  {row['ratio']:6.2f}  goal {row['goal']}{over}")
 
 

@@ -125,23 +125,24 @@ class Prose:
         """A cheap look at whole events: is there nothing in their texts that could matter?"""
         if self._held or self._ahead or not self._scanner.calm:
             return False
-        return len(field.calm.findall(block)) == block.count(field.key)
+        count = block.count(field.key)
+        return field.calm.search(block) is not None if count == 1 else len(field.calm.findall(block)) == count
 
     def passes(self, block: bytes, field: Field, *, exact: bool) -> bool:
         """A closer look: do their texts go on as they are? `exact`: the texts that are found are those that
         will be taken, one after the other, where the events have to be read after all."""
         if self._held:
             return False
-        texts: list[str] = []
-        for match in field.text.finditer(block):
-            text, end = match.groups()
-            if end == b'"':
-                texts.append(text.decode("utf-8", "replace"))
-            elif not exact:
-                return False
-            else:
-                texts.append(_read_string(block[match.start(1) :].decode("utf-8", "replace"), 0)[0])
-        return self._search_ahead(texts) if exact else not self._ahead and not any(map(self._scanner.needs, texts))
+        texts = field.text.findall(block)
+        if not exact:
+            needs = self._scanner.needs
+            return not self._ahead and not any(
+                b"\\" in text or needs(text.decode("utf-8", "replace")) for text in texts
+            )
+        try:
+            return self._search_ahead([_read(text) for text in texts])
+        except ValueError:  # no JSON: whoever reads the event will see
+            return False
 
     def _search_ahead(self, texts: list[str]) -> bool:
         """Search the texts of events that are not read yet. What was found waits for those that have to be."""
@@ -173,9 +174,18 @@ class Field:
         value = self.key + rb'\s*:\s*"'
         # Nothing of what `Scanner.needs` looks for, nor an escape that could hide it.
         calm = rb"[^\"\\<\[\]`=']*"
-        unquoted = b"".join(b"(?<!%b)" % re.escape(quote.encode()) for quote in sorted(QUOTES))
-        self.calm = re.compile(value + calm + rb"(?:'[a-z]" + calm + rb")*" + unquoted + rb'"')
-        self.text = re.compile(value + rb'([^"\\]*)(["\\])')
+        widths: dict[int, list[bytes]] = {}
+        for quote in sorted(QUOTES):
+            widths.setdefault(len(quote.encode()), []).append(re.escape(quote.encode()))
+        unquoted = b"".join(b"(?<!%b)" % b"|".join(same) for same in widths.values())
+        self.calm = re.compile(value + calm + rb"(?:(?:'[a-z]|=(?=[^f\"\\]))" + calm + rb")*" + unquoted + rb'"')
+        self.text = re.compile(value + rb'([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
+
+
+def _read(text: bytes) -> str:
+    """The value of a JSON string without its quotes."""
+    plain = text.decode("utf-8", "replace")
+    return _read_string(f'{plain}"', 0)[0] if "\\" in plain else plain
 
 
 def searches(tools: Tools, policy: Policy) -> bool:

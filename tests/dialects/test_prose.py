@@ -1,0 +1,75 @@
+"""The cheap looks at events that are not read: they let nothing pass that the scanner would have to see."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toolcalls.dialects.prose import Field, Prose
+from toolcalls.policy import Policy
+
+from tests.textcalls.declared import TWENTY
+
+CONTENT = Field("content")
+PIECES = [
+    "a",
+    " b",
+    "\n",
+    "<",
+    "=",
+    "=f",
+    "=functions.",
+    "'",
+    "''",
+    '"',
+    '"""',
+    "`",
+    "[",
+    "]",
+    "”",
+    "「",
+    "é",
+    "漢",
+    "\\",
+    "c's",
+]
+TEXTS = st.lists(st.sampled_from([*PIECES, "<tool_call>", "x = 1", "Read"]), max_size=6).map("".join)
+
+
+def events(texts: list[str]) -> bytes:
+    return b"".join(
+        b"data: " + json.dumps({"content": text}, ensure_ascii=False).encode() + b"\n\n" for text in texts
+    )
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=5))
+def test_what_passes_unread_is_what_passes_when_it_is_taken(texts: list[str]) -> None:
+    prose, plain = Prose(TWENTY, Policy()), Prose(TWENTY, Policy())
+    for each in (prose, plain):
+        each.take("Some words to begin with. ")
+    told: list[Any] = []
+    if not (prose.calm(events(texts), CONTENT) or prose.passes(events(texts), CONTENT, exact=True)):
+        for text in texts:
+            event = events([text])
+            if not (prose.calm(event, CONTENT) or prose.passes(event, CONTENT, exact=True)):
+                told += prose.take(text).parts if text else ()
+            elif text:
+                told.append((text, None))
+    else:
+        told = [(text, None) for text in texts if text]
+    expected = [part for text in texts if text for part in plain.take(text).parts]
+    assert told == expected
+    assert prose.held == plain.held
+    assert prose.close(finished=True) == plain.close(finished=True)
+
+
+def test_another_text_than_the_one_that_was_searched_is_an_error() -> None:
+    prose = Prose(TWENTY, Policy())
+    prose.take("Words. ")
+    assert not prose.passes(events(["a <tool_"]), CONTENT, exact=True)
+    with pytest.raises(RuntimeError):
+        prose.take("b")
