@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toolcalls.dialects.prose import Field, Prose
-from toolcalls.policy import Policy
 
 from tests.textcalls.declared import TWENTY
+from toolcalls.dialects.prose import Field, Prose
+from toolcalls.policy import Policy
 
 CONTENT = Field("content")
 PIECES = [
