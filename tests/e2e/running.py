@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -28,12 +29,24 @@ def command(confdir: Path, *options: str, cmd: tuple[str, ...] = ()) -> list[str
     return [sys.executable, "-m", "toolcalls.cli", "run", "--set", f"confdir={confdir}", *options, "--", *cmd]
 
 
+def _hear_signals() -> None:
+    """Tests that run in the background inherit ignored signals, which a command under nohup rightly keeps."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Running:
     """A session under way. Its stderr is read line by line."""
 
     def __init__(self, words: list[str], environ: dict[str, str]) -> None:
         self.process = subprocess.Popen(
-            words, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            words,
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=_hear_signals,
         )
         self.said: list[str] = []
         self._lines: queue.Queue[str] = queue.Queue()
