@@ -96,6 +96,7 @@ def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
     if not bare:
         return
     if not first:
+        _check_closed(s, bare)
         bare = bare[chars.loose_ends.match(bare).end() :] if chars.loose_ends.match(bare) else bare  # type: ignore[union-attr]
     if first and _ONLY_BRACES.fullmatch(before):
         s.step("extra opening bracket")
@@ -111,6 +112,12 @@ def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
         raise Refusal("the arguments are a quoted text with quotes that are not escaped")
     if bare:
         _tell_around(s, bare)
+
+
+def _check_closed(s: Source, behind: str) -> None:
+    """Where a bracket was missing the object may have closed too early: what follows would belong inside."""
+    if "missing closing bracket" in s.steps and chars.marker.sub("", behind).strip("]}` \t\r\n"):
+        raise Refusal("text follows the object, and a bracket inside it is missing")
 
 
 def _tell_around(s: Source, around: str) -> None:
@@ -133,6 +140,7 @@ def _check_behind(s: Source, value: dict[str, Any]) -> None:
     if chars.blanks.fullmatch(bare):
         s.step("invisible characters")
         return
+    _check_closed(s, bare)
     if s.guessed:
         if chars.marker.sub("", bare).strip():
             raise Refusal("text follows the object, and quotes inside it are not escaped")
