@@ -249,9 +249,9 @@ HOSTILE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("schema", "value"), [(s, v) for _, s, v in HOSTILE], ids=[name for name, _, _ in HOSTILE])
 def test_a_hostile_schema_neither_stalls_nor_raises(schema: dict[str, Any], value: dict[str, Any]) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     mend_shape(value, Tool("t", schema), drop_empty=frozenset({"pages"}))
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_a_deep_value_neither_stalls_nor_raises() -> None:

@@ -210,7 +210,7 @@ def test_a_full_queue_loses_the_recording_with_one_line_and_nobody_waits(
     started = time.monotonic()
     for number in range(50):
         recorder.write(exchange(EVENT * 4, id=f"{number:08}"))
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 5
     go_on.set()
     assert wait_for(lambda: recorder.written + recorder.lost == 50)
     assert recorder.lost > 40
