@@ -102,8 +102,9 @@ class Stream:
                     block = ledger.arrived(chunk)
             if not block:
                 return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
-            if not dialect.engaged and len(block) <= self._limit and dialect.plain(block):
-                ledger.done = len(block)
+            size = len(block)
+            if not dialect.engaged and size <= self._limit and dialect.plain(block):
+                ledger.done = size
                 ledger.passed_last = True
                 if not ledger.rest or ledger.held_bytes + len(ledger.rest) <= self._limit:
                     return [block]
@@ -208,20 +209,25 @@ class Stream:
     def _read_events(self, block: bytes, out: list[bytes]) -> None:
         ledger = self._ledger
         dialect = self._dialect
-        if self._gathers is not None and ledger.held_bytes + len(block) <= self._limit:
-            hold = self._gathers(block)
+        gathers = self._gathers
+        limit = self._limit
+        if gathers is not None and ledger.held_bytes + len(block) <= limit:
+            hold = gathers(block)
             if hold is not None:
                 ledger.held(hold.key, len(block))
                 return
         for raw in sse.split(block):
-            # Both are asked for each event, so that the answer is the same however the stream was cut: whether the
-            # limit is reached, and whether the event passes unread, as it would have done in a chunk of its own.
-            if ledger.held_bytes + len(raw) > self._limit:
+            # All is asked for each event, so that the answer is the same however the stream was cut: whether the
+            # limit is reached, and whether the event passes or is held unread, as it would in a chunk of its own.
+            size = len(raw)
+            if ledger.held_bytes + size > limit:
                 out += self._stop_holding()
                 return
             if not dialect.engaged and dialect.plain(raw):
                 out.append(raw)
-                ledger.passed(len(raw))
+                ledger.passed(size)
+            elif gathers is not None and (hold := gathers(raw)) is not None:
+                ledger.held(hold.key, size)
             else:
                 self._take(sse.read_event(raw), out)
 

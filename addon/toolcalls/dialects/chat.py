@@ -82,6 +82,18 @@ class Chat:
         prose = state.prose
         return prose.calm(block, _CONTENT) or prose.passes(block, _CONTENT, exact=_one_text_each(block))
 
+    def gathers(self, block: bytes) -> Hold | None:
+        """A block that is a fragment like the last one belongs where that went; None to have it read."""
+        if self._last is None:
+            return None
+        arguments = self._echo.match(block)
+        if arguments is None:
+            return None
+        slot, hold = self._last
+        if arguments:
+            slot.fragments.append(arguments)
+        return hold
+
     def read(self, event: Event) -> Answer:
         answer = self._read(event)
         if not self.engaged:
@@ -89,14 +101,7 @@ class Chat:
         return answer
 
     def _read(self, event: Event) -> Answer:
-        if self._last is not None:
-            arguments = self._echo.match(event.raw)
-            if arguments is not None:
-                slot, hold = self._last
-                if arguments:
-                    slot.fragments.append(arguments)
-                return hold
-            self._last = None
+        self._last = None
         data = event.data or ""
         chunk = payload.read_strict(data)
         if isinstance(chunk, dict):
