@@ -45,7 +45,7 @@ class Ledger:
         if _LF not in data or type(rest) is not bytes:
             return b""
         events, end, behind = data.rpartition(_END)
-        if not end or _CR in behind or (_LF in behind and behind.find(b"\n\n") >= 0):
+        if not end or _CR in behind or (_LF in behind and behind.rfind(b"\n\n") >= 0):
             return b""
         block = self.block = rest + events + end
         self.done = 0
