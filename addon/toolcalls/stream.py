@@ -225,7 +225,8 @@ class Stream:
                 return
             if not dialect.engaged and dialect.plain(raw):
                 out.append(raw)
-                ledger.passed(size)
+                ledger.done += size
+                ledger.passed_last = True
             elif gathers is not None and (hold := gathers(raw)) is not None:
                 ledger.held(hold.key, size)
             else:

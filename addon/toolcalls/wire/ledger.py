@@ -13,8 +13,6 @@ _SHORT = 8192
 """Below this many bytes of rest, joining makes new bytes: cheaper than an array that grows in place."""
 
 _LF, _CR = b"\n\r"
-_END = b"}\n\n"
-"""How nearly every event ends. No line end precedes this blank line, so it is one wherever it stands."""
 
 
 class Ledger:
@@ -38,14 +36,14 @@ class Ledger:
     def arrived_as_usual(self, data: bytes) -> bytes:
         """What `arrived` does, where the end of the last event is plain to see; else nothing, and b"" is given.
 
-        It is where `data` has JSON and a blank line, and no line end but single line feeds behind them: then the end
-        is known before anything is joined, and nothing is copied twice.
+        It is where `data` has two line feeds behind something else, and no line end but single line feeds follows:
+        then the end is known before anything is joined, and nothing is copied twice.
         """
         rest = self.rest
         if _LF not in data or type(rest) is not bytes:
             return b""
-        events, end, behind = data.rpartition(_END)
-        if not end or _CR in behind or (_LF in behind and behind.rfind(b"\n\n") >= 0):
+        events, end, behind = data.rpartition(b"\n\n")
+        if not events or events[-1] <= _CR or _CR in behind:
             return b""
         block = self.block = rest + events + end
         self.done = 0
