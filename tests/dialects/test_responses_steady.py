@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolcalls.calls import Ids
+from toolcalls.dialects.responses import Responses
 from toolcalls.dialects.responses_events import Came
 from toolcalls.dialects.responses_text import Steady
+from toolcalls.mend.call import Mender
+from toolcalls.policy import Policy
+from toolcalls.request import Question
 
 KIND = "response.output_text.delta"
 
@@ -44,8 +49,10 @@ _EVENT = st.builds(
 @given(_EVENT, st.lists(st.lists(_EVENT, min_size=1, max_size=3).map(b"".join), min_size=1, max_size=5))
 def test_what_is_covered_is_what_counting_says(first: bytes, blocks: list[bytes]) -> None:
     look = steady(first)
+    dialect = Responses(Question(), Policy(), Mender(Question().tools, Policy(), Ids(""), lambda _: None))
+    dialect._speech.steady = look
     for block in blocks:
-        assert look.covers(block) == counted(look, block)
+        assert look.covers(block) == dialect.plain(block) == counted(look, block)
 
 
 @pytest.mark.parametrize("number", [9, 10, 99, 100, 1000])
