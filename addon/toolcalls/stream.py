@@ -19,6 +19,7 @@ from .wire import sse
 from .wire.encoding import Corrupt, Decoder
 from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, LimitReached, Reply
 from .wire.ledger import Ledger
+from .wire.sse import WHOLE
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
@@ -84,29 +85,42 @@ class Stream:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
-        if not self._calm or chunk.endswith(b"\r"):
-            return self._feed(chunk)
         # Nearly every chunk of nearly every answer comes here, so this is `_feed` in one piece.
+        if not self._calm:
+            return self._feed(chunk)
         ledger = self._ledger
         dialect = self._dialect
-        out: list[bytes] = []
-        told = len(self._outcomes)
         try:
-            if not ledger.rest and chunk.endswith(sse.WHOLE):
+            if not ledger.rest and chunk.endswith(WHOLE):
                 block = ledger.block = chunk
                 ledger.done = 0
             else:
-                block = ledger.arrived(chunk)
-            if block and not dialect.engaged and len(block) <= self._limit and dialect.plain(block):
-                out.append(block)
-                ledger.done = len(block)
+                block = ledger.arrived_as_usual(chunk)
+                if not block:
+                    if chunk.endswith(b"\r"):
+                        return self._feed(chunk)
+                    block = ledger.arrived(chunk)
+            if not block:
+                return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
+            size = len(block)
+            if not dialect.engaged and size <= self._limit and dialect.plain(block):
+                ledger.done = size
                 ledger.passed_last = True
-            elif block:
-                self._read_events(block, out)
-            if ledger.held_bytes + len(ledger.rest) > self._limit:
+                if not ledger.rest or ledger.held_bytes + len(ledger.rest) <= self._limit:
+                    return [block]
+                return [block, *self._stop_holding()]
+        except Exception as error:
+            return self._fail(error, len(self._outcomes))
+        return self._read_block(block)
+
+    def _read_block(self, block: bytes) -> list[bytes]:
+        """The rest of `feed`, for events that do not pass unread."""
+        out: list[bytes] = []
+        told = len(self._outcomes)
+        try:
+            self._read_events(block, out)
+            if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
-        except LimitReached:
-            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -195,20 +209,26 @@ class Stream:
     def _read_events(self, block: bytes, out: list[bytes]) -> None:
         ledger = self._ledger
         dialect = self._dialect
-        if self._gathers is not None and ledger.held_bytes + len(block) <= self._limit:
-            hold = self._gathers(block)
+        gathers = self._gathers
+        limit = self._limit
+        if gathers is not None and ledger.held_bytes + len(block) <= limit:
+            hold = gathers(block)
             if hold is not None:
                 ledger.held(hold.key, len(block))
                 return
         for raw in sse.split(block):
-            # Both are asked for each event, so that the answer is the same however the stream was cut: whether the
-            # limit is reached, and whether the event passes unread, as it would have done in a chunk of its own.
-            if ledger.held_bytes + len(raw) > self._limit:
+            # All is asked for each event, so that the answer is the same however the stream was cut: whether the
+            # limit is reached, and whether the event passes or is held unread, as it would in a chunk of its own.
+            size = len(raw)
+            if ledger.held_bytes + size > limit:
                 out += self._stop_holding()
                 return
             if not dialect.engaged and dialect.plain(raw):
                 out.append(raw)
-                ledger.passed(len(raw))
+                ledger.done += size
+                ledger.passed_last = True
+            elif gathers is not None and (hold := gathers(raw)) is not None:
+                ledger.held(hold.key, size)
             else:
                 self._take(sse.read_event(raw), out)
 

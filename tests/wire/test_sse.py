@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -84,3 +85,11 @@ def test_a_lone_surrogate_is_written_as_its_escape() -> None:
 
 def test_invalid_utf8_is_replaced_and_not_raised() -> None:
     assert sse.read_event(b"data: \xff\xfe\n\n").data == "\ufffd\ufffd"
+
+
+@given(st.lists(st.sampled_from([b"data: x", b"\n", b"event: e\n", b"y" * 500]), max_size=12))
+def test_a_block_is_split_at_its_blank_lines_and_nowhere_else(parts: list[bytes]) -> None:
+    block = b"".join(parts) + b"\n\n"
+    events = sse.split(block)
+    assert b"".join(events) == block
+    assert events == [match[0] for match in re.finditer(rb"(?s).*?(?:\n\n|\Z)", block) if match[0]]

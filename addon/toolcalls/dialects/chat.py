@@ -9,6 +9,7 @@ delta, and the finish reason follows the calls that really went out.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from ..mend.arguments import Finish
@@ -21,15 +22,12 @@ from . import payload
 from .chat_body import mend_body
 from .chat_calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
 from .chat_choice import Choice
+from .chat_plain import Plain
 from .echo import Echo
 from .prose import Field, searches
 from .slots import Slot
 
 DONE = b"data: [DONE]\n\n"
-_NO_CALL = (b's":null', b's": null', b'":null', b'": null', b's":[]', b's": []')
-"""How `tool_calls` or `function_call` go on when there is none."""
-_ENDS = (b'finish_reason":"', b'finish_reason": "')
-_ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in (*FOREIGN_REASONS, *FAILURES))
 _DELTA = re.compile(rb'"delta": ?\{(?:"role": ?"assistant", ?)?"content": ?"')
 _CONTENT = Field("content")
 
@@ -47,7 +45,9 @@ class Chat:
         "_policy",
         "_question",
         "_searching",
+        "_unmarked",
         "engaged",
+        "plain",
     )
 
     def __init__(self, question: Question, policy: Policy, mender: Mender) -> None:
@@ -62,24 +62,15 @@ class Chat:
         """Where the fragment of the last event went, if the next one may repeat its form."""
         # With several choices each has its own text to search: then every event is read.
         self._searching = searches(question.tools, policy)
-        self.engaged = (self._searching or policy.think) and (question.choices or 1) > 1
+        self._unmarked = Plain().passes
+        watching = self._searching or policy.think
+        self.plain: Callable[[bytes], bool] = self._plain if watching else self._unmarked
+        self.engaged = watching and (question.choices or 1) > 1
 
     # The stream
 
-    def plain(self, block: bytes) -> bool:
-        # From the end on: CPython searches backwards in half the time.
-        mention = block.rfind(b"_call")
-        while mention >= 0:
-            if not block.startswith(_NO_CALL, mention + 5):
-                return False
-            mention = block.rfind(b"_call", 0, mention)
-        if block.find(b"'") >= 0 and block.rfind(b"{'") >= 0:
-            return False
-        if block.rfind(b'"usage"') >= 0 and not _has_choices(block):
-            return False
-        if (block.rfind(_ENDS[0]) >= 0 or block.rfind(_ENDS[1]) >= 0) and any(end in block for end in _ODD_ENDS):
-            return False
-        return not (self._searching or self._policy.think) or self._quiet(block)
+    def _plain(self, block: bytes) -> bool:
+        return self._unmarked(block) and self._quiet(block)
 
     def _quiet(self, block: bytes) -> bool:
         """Can the search for calls and for reasoning in the text skip these events?"""
@@ -91,6 +82,18 @@ class Chat:
         prose = state.prose
         return prose.calm(block, _CONTENT) or prose.passes(block, _CONTENT, exact=_one_text_each(block))
 
+    def gathers(self, block: bytes) -> Hold | None:
+        """A block that is a fragment like the last one belongs where that went; None to have it read."""
+        if self._last is None:
+            return None
+        arguments = self._echo.match(block)
+        if arguments is None:
+            return None
+        slot, hold = self._last
+        if arguments:
+            slot.fragments.append(arguments)
+        return hold
+
     def read(self, event: Event) -> Answer:
         answer = self._read(event)
         if not self.engaged:
@@ -98,14 +101,7 @@ class Chat:
         return answer
 
     def _read(self, event: Event) -> Answer:
-        if self._last is not None:
-            arguments = self._echo.match(event.raw)
-            if arguments is not None:
-                slot, hold = self._last
-                if arguments:
-                    slot.fragments.append(arguments)
-                return hold
-            self._last = None
+        self._last = None
         data = event.data or ""
         chunk = payload.read_strict(data)
         if isinstance(chunk, dict):
@@ -263,13 +259,6 @@ def _one_text_each(block: bytes) -> bool:
     if block.count(_CONTENT.key) != count or len(_DELTA.findall(block)) != count:
         return False
     return block.count(b'"index":0') + block.count(b'"index": 0') == count
-
-
-def _has_choices(block: bytes) -> bool:
-    """Usage in an event without choices crashes clients. Inside a JSON string these quotes would be escaped."""
-    if block.rfind(b"data:") == 0:
-        return block.find(b'"choices"') >= 0
-    return block.count(b'"choices"') + block.count(b"data: [DONE]") >= block.count(b"data:")
 
 
 def write(chunk: Json) -> bytes:

@@ -24,8 +24,13 @@ class Draft:
         self._release.append(key)
         self._hold = [entry for entry in self._hold if entry[0] != key]
 
+    @property
+    def came(self) -> bytes:
+        """The event as it came."""
+        return self._event.raw if self._event else b""
+
     def answer(self) -> Answer:
-        raw = self._event.raw if self._event else b""
+        raw = self.came
         if not self._release:
             if not self._hold and len(self.out) == 1 and self.out[0] == raw:
                 return PASS

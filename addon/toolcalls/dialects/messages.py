@@ -50,6 +50,7 @@ class Messages:
         "_started",
         "_tokens",
         "engaged",
+        "gathers",
         "plain",
     )
 
@@ -59,6 +60,7 @@ class Messages:
         self._policy = policy
         search = Search(question.tools, policy) if searches(question.tools, policy) else None
         self._machine = Machine(mender, flowing=not policy.aggregate, search=search)
+        self.gathers = self._machine.gathers
         self.plain = self._machine.talk.passes
         self._started = False
         self._finished = False
@@ -74,11 +76,7 @@ class Messages:
     # The stream
 
     def read(self, event: Event) -> Answer:
-        machine = self._machine
         data = event.data or ""
-        held = machine.fragment(data)
-        if held is not None:
-            return held
         if self.plain(event.raw):
             return PASS
         said = payload.read_strict(data)

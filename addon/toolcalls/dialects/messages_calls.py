@@ -10,7 +10,7 @@ from ..calls import Gathering, Outcome
 from ..mend.arguments import Finish
 from ..mend.call import Mender
 from . import payload
-from .messages_shape import FragmentShape
+from .echo import Echo
 
 Json = dict[str, Any]
 
@@ -35,7 +35,7 @@ class Call(Gathering):
     done: bool = False
     earlier: Call | None = None
     """The call that was started at the same index before, and has no fragment yet."""
-    shape: FragmentShape | None = None
+    echo: Echo = field(default_factory=lambda: Echo("partial_json"))
     whole: bool | None = None
     """Are the arguments so far strictly valid? None when nobody has looked since the last fragment."""
 

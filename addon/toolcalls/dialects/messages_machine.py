@@ -14,11 +14,11 @@ from ..mend.call import Mender
 from ..wire.events import Event, Hold
 from . import payload
 from .draft import Draft
+from .echo import Echo
 from .messages_blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, write
 from .messages_calls import TOOL_USE, Call, Json, mend_call, named_block
 from .messages_gather import Calls, Flow
 from .messages_prose import Search
-from .messages_shape import FragmentShape
 from .messages_talk import Talk
 from .prose import mend_found
 
@@ -57,7 +57,7 @@ class Machine:
         self.sent = 0
         self.notes: list[str] = []
         self.other_tools = False
-        self._run: tuple[FragmentShape, Call, Hold] | None = None
+        self._run: tuple[Echo, Call, Hold] | None = None
         self._flow: Flow | None = None
         self._later: list[tuple[Event, Json]] = []
         self._later_places: set[Place] = set()
@@ -65,12 +65,12 @@ class Machine:
         """Where the server's own tools were started last."""
         self._last_place: Place = None
 
-    def fragment(self, data: str) -> Hold | None:
-        """The quick way for the next fragment of the call that the last one belonged to."""
+    def gathers(self, block: bytes) -> Hold | None:
+        """The quick way for a block that is the next fragment of the call that the last one belonged to."""
         if self._run is None:
             return None
-        shape, call, hold = self._run
-        text = shape.fragment(data)
+        echo, call, hold = self._run
+        text = echo.match(block)
         if text is None:
             return None
         call.add(text)
@@ -163,9 +163,7 @@ class Machine:
             return
         call.add(text)
         draft.hold(call.key, event.raw)
-        if call.shape is None and event.data:
-            call.shape = FragmentShape.learn(event.data)
-        self._run = (call.shape, call, Hold(call.key)) if call.shape else None
+        self._run = (call.echo, call, Hold(call.key)) if call.echo.learn(draft.came, text) else None
 
     def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: Draft) -> None:
         self._run = None

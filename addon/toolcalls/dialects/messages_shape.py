@@ -6,17 +6,13 @@ decides about a delta (its type, its index, its event name) stands in the shape,
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Final
 
 _VALUE_OF = {
     "text_delta": re.compile(rb'"text"\s*:\s*"'),
     "thinking_delta": re.compile(rb'"thinking"\s*:\s*"'),
 }
 _STRING_END = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_FRAGMENT = re.compile(r'"partial_json"\s*:\s*"')
-_DECODER: Final = json.JSONDecoder()
 
 
 class TextShape:
@@ -58,35 +54,3 @@ class TextShape:
             if not block.startswith(self._joint, end - lead):
                 return False
             at = end + tail + size
-
-
-class FragmentShape:
-    """The shape of the deltas that bring one call's arguments."""
-
-    __slots__ = ("_after", "_before", "_quote")
-
-    def __init__(self, before: str, after: str) -> None:
-        self._before = before
-        self._after = after
-        self._quote = len(before) - 1
-
-    @classmethod
-    def learn(cls, data: str) -> FragmentShape | None:
-        value = _FRAGMENT.search(data)
-        if value is None:
-            return None
-        try:
-            _, end = _DECODER.raw_decode(data, value.end() - 1)
-        except ValueError:
-            return None
-        return cls(data[: value.end()], data[end:])
-
-    def fragment(self, data: str) -> str | None:
-        """The arguments text of a delta of this shape; None when it is of another."""
-        if not data.startswith(self._before):
-            return None
-        try:
-            text, end = _DECODER.raw_decode(data, self._quote)
-        except ValueError:
-            return None
-        return text if data[end:] == self._after else None

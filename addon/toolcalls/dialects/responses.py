@@ -21,6 +21,7 @@ from .responses_end import TERMINAL, Ending, finish_of, status_of
 from .responses_events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
 from .responses_held import Held
 from .responses_items import CALL, FREEFORM, Item, Items, with_needed
+from .responses_long import LongText
 from .responses_prose import Search
 from .responses_text import Speech, is_text
 
@@ -38,6 +39,7 @@ class Responses:
         "_ending",
         "_held",
         "_items",
+        "_long",
         "_mender",
         "_over",
         "_policy",
@@ -60,6 +62,7 @@ class Responses:
         self._speech = Speech(self._items, self._writer, policy.max_held_bytes, search)
         self._held = Held(self._items, self._writer, mender, question.tools, search, flows=not policy.aggregate)
         self._ending = Ending(self._items, self._held, self._speech, self._writer, search, question.model)
+        self._long = LongText()
         self._started = False
         self._over = False
         self.plain = self._speech.passes_unread
@@ -68,7 +71,7 @@ class Responses:
 
     def gathers(self, block: bytes) -> Hold | None:
         """Under which key the stream holds a block of nothing but fragments of one call; None to have it read."""
-        return self._held.gathers(block)
+        return None if self._over else self._held.gathers(block)
 
     def read(self, event: Event) -> Answer:
         if self._over:
@@ -85,7 +88,7 @@ class Responses:
         if event.type in TERMINAL and self._ending.agrees(data) and self._passes_unread(event, data):
             self._over = True
             return PASS
-        came = read_came(event.raw, event.type, data)
+        came = read_came(event.raw, event.type, data, self._long)
         if came is not None:
             return self._answer(came)
         return self._read_odd(event, data)
@@ -110,7 +113,7 @@ class Responses:
     def _read_tail(self, event: Event, data: str) -> Answer:
         """The last event of a stream that ends without a blank line: whole, or broken off in the middle."""
         raw = sse.write(data.replace("\n", " "), event.type)
-        came = read_came(raw, event.type, data)
+        came = read_came(raw, event.type, data, self._long)
         if came is not None:
             answer = self._answer(came)
             return Reply((raw,)) if answer is PASS and self._started else answer

@@ -77,6 +77,12 @@ class Dialect(Protocol):
     def body(self, body: bytes) -> bytes:
         """Mend an answer that came as one JSON document; the same bytes when nothing changes."""
 
+    # A dialect may know by its bytes where a fragment belongs:
+    #
+    # def gathers(self, block: bytes) -> Hold | None
+    #     A block of nothing but fragments of a call, which it takes without reading them as events; None to have
+    #     them read.
+    #
     # A dialect that converts one protocol into another has three members more, all optional:
     #
     # converting: bool

@@ -44,9 +44,9 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
 def split(block: bytes) -> list[bytes]:
     """Cut a block that ends with a blank line into the bytes of its events."""
     if block.find(b"\r") < 0:
-        lines = block.count(b"\n")
-        if lines <= 3 and block.endswith(b"\n\n") and not block.endswith(b"\n\n\n"):
+        if _is_one(block):
             return [block]
+        lines = block.count(b"\n")
         if len(block) > _LONG_LINE * lines:
             return _split_long(block)
         pieces = block.split(b"\n\n")
@@ -64,6 +64,15 @@ def split(block: bytes) -> list[bytes]:
     if start < len(block):
         events.append(block[start:])
     return events
+
+
+def _is_one(block: bytes) -> bool:
+    """One event, of its data or of its name and its data? Finding a byte takes a tenth of the time of counting it."""
+    last = len(block) - 2
+    line = block.find(b"\n")
+    if line < last - 1:
+        line = block.find(b"\n", line + 1)
+    return line == last and block.endswith(b"\n\n")
 
 
 def _split_long(block: bytes) -> list[bytes]:

@@ -1,0 +1,62 @@
+"""Deltas like the last one are told by a few bytes, the same ones however many of them come together."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolcalls.calls import Ids
+from toolcalls.dialects.responses import Responses
+from toolcalls.dialects.responses_events import Came
+from toolcalls.dialects.responses_text import Steady
+from toolcalls.mend.call import Mender
+from toolcalls.policy import Policy
+from toolcalls.request import Question
+
+KIND = "response.output_text.delta"
+
+
+def delta(number: int, text: str = "a", item: str = "msg_1", kind: str = KIND, end: str = "\n\n") -> bytes:
+    data = json.dumps({"type": kind, "sequence_number": number, "item_id": item, "delta": text})
+    return f"event: {kind}\ndata: {data}{end}".encode()
+
+
+def steady(raw: bytes) -> Steady:
+    return Steady(Came(raw, KIND, "", {"item_id": "msg_1"}))
+
+
+def counted(look: Steady, block: bytes) -> bool:
+    """The rule itself: as many heads and items as there are events, by the lines that one has."""
+    lines = block.count(b"\n")
+    if not block.startswith(look.head) or look.item not in block:
+        return False
+    return lines == look.lines or lines == look.lines * block.count(look.head) == look.lines * block.count(look.item)
+
+
+_EVENT = st.builds(
+    delta,
+    st.sampled_from([5, 99, 100, 12345]),
+    st.sampled_from(["a", '"item_id": "msg_1"', "\n"]),
+    st.sampled_from(["msg_1", "msg_2"]),
+    st.sampled_from([KIND, "response.output_text.done"]),
+    st.sampled_from(["\n\n", "\r\n\r\n", "\r\r", "\n\r", "\r\r\n", "\n: x\n\n"]),
+)
+
+
+@given(_EVENT, st.lists(st.lists(_EVENT, min_size=1, max_size=3).map(b"".join), min_size=1, max_size=5))
+def test_what_is_covered_is_what_counting_says(first: bytes, blocks: list[bytes]) -> None:
+    look = steady(first)
+    dialect = Responses(Question(), Policy(), Mender(Question().tools, Policy(), Ids(""), lambda _: None))
+    dialect._speech.steady = look
+    for block in blocks:
+        assert look.covers(block) == dialect.plain(block) == counted(look, block)
+
+
+@pytest.mark.parametrize("number", [9, 10, 99, 100, 1000])
+def test_a_longer_number_moves_the_item_and_nothing_else(number: int) -> None:
+    look = steady(delta(8))
+    assert look.covers(delta(9)) and look.covers(delta(number)) and look.covers(delta(9) + delta(number))
+    assert not look.covers(delta(number, item="msg_2"))
