@@ -13,7 +13,7 @@ from typing import Any
 from bench_prose import SEARCH_GOAL
 from bench_prose import deltas as prose_deltas
 from bench_prose import request as prose_request
-from measure import Row, Work, growth, in_turns, ratio
+from measure import Row, Work, best_ratio, growth, in_turns
 
 from toolcalls.engine import Answer
 from toolcalls.request import Question, read_question
@@ -98,7 +98,7 @@ def compare(name: str, goal: float | None, head: bytes, events: list[bytes], chu
         "name": name,
         "figure": min(seconds) / len(events) * 1e6,
         "unit": "µs/event",
-        "ratio": ratio(seconds, loads),
+        "ratio": best_ratio(seconds, loads),
         "goal": goal,
     }
 

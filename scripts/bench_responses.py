@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "addon"))
 from bench_prose import SEARCH_GOAL
 from bench_prose import deltas as prose_deltas
 from bench_prose import request as prose_request
-from measure import Row, in_turns, ratio
+from measure import Row, best_ratio, in_turns
 
 from toolcalls.engine import Answer
 from toolcalls.request import Question, read_question
@@ -128,7 +128,7 @@ def compare(
     question = NO_TOOLS if goal == TEXT_GOAL else question
     seconds, loads = in_turns([partial(pass_all, question, cut(events)), partial(load_all, events)], rounds)
     figure = min(seconds) / len(events) * 1e6
-    return {"name": name, "figure": figure, "unit": "µs/event", "ratio": ratio(seconds, loads), "goal": goal}
+    return {"name": name, "figure": figure, "unit": "µs/event", "ratio": best_ratio(seconds, loads), "goal": goal}
 
 
 def run(quick: bool = False) -> list[Row]:

@@ -20,9 +20,9 @@ from ..wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from . import payload
 from .chat_body import mend_body
 from .chat_calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
-from .chat_choice import Choice
+from .chat_choice import CONTENT, Choice
 from .echo import Echo
-from .prose import Field, searches
+from .prose import Prose, searches
 from .slots import Slot
 
 DONE = b"data: [DONE]\n\n"
@@ -30,8 +30,7 @@ _NO_CALL = (b's":null', b's": null', b'":null', b'": null', b's":[]', b's": []')
 """How `tool_calls` or `function_call` go on when there is none."""
 _ENDS = (b'finish_reason":"', b'finish_reason": "')
 _ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in (*FOREIGN_REASONS, *FAILURES))
-_DELTA = re.compile(rb'"delta": ?\{(?:"role": ?"assistant", ?)?"content": ?"')
-_CONTENT = Field("content")
+_DELTA = re.compile(rb'"delta": ?\{(?:"\w+": ?(?:null|"assistant"), ?)*"content": ?"')
 
 
 class Chat:
@@ -45,6 +44,7 @@ class Chat:
         "_last",
         "_mender",
         "_policy",
+        "_prose",
         "_question",
         "_searching",
         "engaged",
@@ -62,11 +62,15 @@ class Chat:
         """Where the fragment of the last event went, if the next one may repeat its form."""
         # With several choices each has its own text to search: then every event is read.
         self._searching = searches(question.tools, policy)
+        self._prose: Prose | None = None
+        """The text of the first choice, once that is all that is searched for."""
         self.engaged = (self._searching or policy.think) and (question.choices or 1) > 1
 
     # The stream
 
     def plain(self, block: bytes) -> bool:
+        if self._prose is not None and self._prose.repeats(block):
+            return True
         # From the end on: CPython searches backwards in half the time.
         mention = block.rfind(b"_call")
         while mention >= 0:
@@ -88,8 +92,8 @@ class Chat:
             state = self._choice({"index": 0}, has_calls=False)
         if state.thinking or state.prose is None:
             return not state.thinking
-        prose = state.prose
-        return prose.calm(block, _CONTENT) or prose.passes(block, _CONTENT, exact=_one_text_each(block))
+        self._prose = state.prose
+        return state.prose.passes(block, state.prose.alike(block) or _one_text_each(block))
 
     def read(self, event: Event) -> Answer:
         answer = self._read(event)
@@ -257,12 +261,12 @@ class Chat:
         return tuple(key for choice in self._choices.values() for key in choice.keys)
 
 
-def _one_text_each(block: bytes) -> bool:
-    """Has each of these events the text of the first choice, and nothing else that looks like it?"""
+def _one_text_each(block: bytes) -> int:
+    """How many events these are, if each has the text of the first choice and nothing else that looks like it."""
     count = block.count(b"data:")
-    if block.count(_CONTENT.key) != count or len(_DELTA.findall(block)) != count:
-        return False
-    return block.count(b'"index":0') + block.count(b'"index": 0') == count
+    if block.count(CONTENT.key) != count or len(_DELTA.findall(block)) != count:
+        return 0
+    return count if block.count(b'"index":0') + block.count(b'"index": 0') == count else 0
 
 
 def _has_choices(block: bytes) -> bool:
