@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-SEARCH_GOAL = 1.0
+SEARCH_GOAL = 0.8
 """Text with 20 declared tools, against `json.loads` of the same events."""
 
 _PROSE = (

@@ -60,7 +60,7 @@ def scan_pieces(
     scanner = Scanner(tools, max_held=max_held)
     out: list[str | FoundCall] = []
     for piece in pieces:
-        out += scanner.feed(piece) if scanner.needs(piece) else [piece]
+        out += scanner.feed(piece)
     out += scanner.close(finished)
     joined: list[str | FoundCall] = []
     for item in out:

@@ -111,15 +111,17 @@ def test_with_no_declared_tools_nothing_is_scanned_and_nothing_is_held() -> None
     assert scanner.close() == []
 
 
-def test_plain_text_in_the_middle_of_a_line_does_not_need_the_scanner() -> None:
+def test_text_without_an_opener_does_not_need_the_scanner() -> None:
     scanner = Scanner(TWENTY)
     assert scanner.needs("The ")
     scanner.feed("The first words")
     assert not scanner.needs(" and five more words, then")
     assert scanner.needs(" a <")
-    assert scanner.needs(" line\n")
+    assert not scanner.needs(" a <table> `line`\n")
     assert not scanner.needs(" x = 1 and a comment")
     assert scanner.needs(" to=func")  # may become `to=functions.N`
+    assert scanner.needs(" line\nAct")
+    assert not scanner.needs(" Act")
 
 
 def test_at_the_limit_of_held_text_everything_goes_out_as_it_came_and_nothing_is_searched_any_more() -> None:

@@ -21,15 +21,14 @@ from ..wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from . import payload
 from .chat_body import mend_body
 from .chat_calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
-from .chat_choice import Choice
+from .chat_choice import CONTENT, Choice
 from .chat_plain import Plain
 from .echo import Echo
-from .prose import Field, searches
+from .prose import Prose, searches
 from .slots import Slot
 
 DONE = b"data: [DONE]\n\n"
-_DELTA = re.compile(rb'"delta": ?\{(?:"role": ?"assistant", ?)?"content": ?"')
-_CONTENT = Field("content")
+_DELTA = re.compile(rb'"delta": ?\{(?:"\w+": ?(?:null|"assistant"), ?)*"content": ?"')
 
 
 class Chat:
@@ -43,6 +42,7 @@ class Chat:
         "_last",
         "_mender",
         "_policy",
+        "_prose",
         "_question",
         "_searching",
         "_unmarked",
@@ -63,6 +63,8 @@ class Chat:
         # With several choices each has its own text to search: then every event is read.
         self._searching = searches(question.tools, policy)
         self._unmarked = Plain().passes
+        self._prose: Prose | None = None
+        """The text of the first choice, once that is all that is searched for."""
         watching = self._searching or policy.think
         self.plain: Callable[[bytes], bool] = self._plain if watching else self._unmarked
         self.engaged = watching and (question.choices or 1) > 1
@@ -70,6 +72,8 @@ class Chat:
     # The stream
 
     def _plain(self, block: bytes) -> bool:
+        if self._prose is not None and self._prose.repeats(block):
+            return True
         return self._unmarked(block) and self._quiet(block)
 
     def _quiet(self, block: bytes) -> bool:
@@ -79,8 +83,8 @@ class Chat:
             state = self._choice({"index": 0}, has_calls=False)
         if state.thinking or state.prose is None:
             return not state.thinking
-        prose = state.prose
-        return prose.calm(block, _CONTENT) or prose.passes(block, _CONTENT, exact=_one_text_each(block))
+        self._prose = state.prose
+        return state.prose.passes(block, state.prose.alike(block) or _one_text_each(block))
 
     def gathers(self, block: bytes) -> Hold | None:
         """A block that is a fragment like the last one belongs where that went; None to have it read."""
@@ -253,12 +257,12 @@ class Chat:
         return tuple(key for choice in self._choices.values() for key in choice.keys)
 
 
-def _one_text_each(block: bytes) -> bool:
-    """Has each of these events the text of the first choice, and nothing else that looks like it?"""
+def _one_text_each(block: bytes) -> int:
+    """How many events these are, if each has the text of the first choice and nothing else that looks like it."""
     count = block.count(b"data:")
-    if block.count(_CONTENT.key) != count or len(_DELTA.findall(block)) != count:
-        return False
-    return block.count(b'"index":0') + block.count(b'"index": 0') == count
+    if block.count(CONTENT.key) != count or len(_DELTA.findall(block)) != count:
+        return 0
+    return count if block.count(b'"index":0') + block.count(b'"index": 0') == count else 0
 
 
 def write(chunk: Json) -> bytes:

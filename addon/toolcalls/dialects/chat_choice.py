@@ -20,8 +20,10 @@ from .chat_think import Thinking
 from .flow import Flow
 from .prose import Prose, Said, repeated, searches
 from .slots import Fragment, Slot, Slots
+from .unread import Field
 
 Write = Callable[[Json], bytes]
+CONTENT = Field("content")
 
 
 def replied(answer: Answer, event: Event) -> Reply:
@@ -55,7 +57,7 @@ class Choice:
 
     def __init__(self, index: int, question: Question, policy: Policy, mender: Mender, write: Write) -> None:
         self.index = index
-        self.prose = Prose(question.tools, policy) if searches(question.tools, policy) else None
+        self.prose = Prose(question.tools, policy, CONTENT) if searches(question.tools, policy) else None
         self._think = Thinking() if policy.think else None
         self._question = question
         self._policy = policy

@@ -13,11 +13,10 @@ from ..tools import Tools
 from ..wire.events import Event
 from .messages_blocks import Place
 from .messages_calls import Json
-from .prose import Field, Prose, Said, repeated
+from .prose import TEXT, Prose, Said, repeated
 
 TEXT_KEY = "text"
 STOP_KEY = "stop"
-_TEXT = Field("text")
 
 
 class Search:
@@ -72,7 +71,11 @@ class Search:
         prose = self._prose
         if prose is None or self.found:
             return False
-        return prose.calm(block, _TEXT) or prose.passes(block, _TEXT, exact=True)
+        return prose.passes(block, block.count(TEXT.key))
+
+    def repeats(self, block: bytes) -> bool:
+        """One delta like one that passed, but for its text: does that go on too?"""
+        return self._prose is not None and not self.found and self._prose.repeats(block)
 
     def take(self, place: Place, text: str, source: tuple[Event, Json]) -> Said:
         if self._prose is None:

@@ -39,7 +39,11 @@ class Talk:
 
     def passes(self, block: bytes) -> bool:
         """Are these nothing but deltas like the last one, which concern us as little?"""
-        if self.shape is None or not self.shape.covers(block):
+        if self.shape is None:
+            return False
+        if self._searching and self._search is not None and self._search.repeats(block):
+            return True
+        if not self.shape.covers(block):
             return False
         return not self._searching or (self._search is not None and self._search.passes(block))
 

@@ -6,11 +6,9 @@ books can give it back. With no declared tools there is nothing to search for an
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from json import decoder
 from typing import Any, NamedTuple
 
 from ..calls import Outcome
@@ -18,13 +16,16 @@ from ..mend.arguments import Finish, mend_arguments
 from ..mend.call import Mender
 from ..mend.names import mend_name
 from ..policy import Policy
-from ..textcalls.quoting import QUOTES
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
+from .unread import Field, Form
 
 WRITTEN_AS_TEXT = "written as text"
-
-_read_string = decoder.scanstring  # type: ignore[attr-defined]  # what `json.loads` itself reads a string with
+TEXT = Field("text")
+_LESSONS = 8
+"""After so many forms that no event repeated, no more are learned: this server varies its events."""
+_MOST_UNREAD = 1024 * 1024
+"""Nearly every answer is shorter, and without an opener in it nobody asks how its text is quoted."""
 
 
 class Piece(NamedTuple):
@@ -56,10 +57,11 @@ class Said:
 class Prose:
     """One stream of text: the content of a choice, a text block, a text part."""
 
-    __slots__ = ("_ahead", "_held", "_scanner")
+    __slots__ = ("_ahead", "_field", "_form", "_held", "_lessons", "_resting", "_scanner", "_unread", "_unread_size")
 
-    def __init__(self, tools: Tools, policy: Policy, *, begins: bool = True) -> None:
-        """`begins`: nothing was said before, so that this may be a message that is nothing but a call."""
+    def __init__(self, tools: Tools, policy: Policy, field: Field = TEXT, *, begins: bool = True) -> None:
+        """`field`: where events have the text. `begins`: nothing was said before, so that this may be a message
+        that is nothing but a call."""
         ours = _searched(tools, policy)
         self._scanner = Scanner(
             ours,
@@ -67,9 +69,17 @@ class Prose:
             resolve=lambda name: _declared(name, tools, ours),
             begins=begins,
         )
+        self._field = field
         self._held: deque[Piece] = deque()
         self._ahead: deque[tuple[str, list[str | FoundCall]]] = deque()
         """Texts that were searched before their events are read."""
+        self._resting = False
+        """Nothing is held, searched ahead or expected: harmless events pass."""
+        self._form: Form | None = None
+        self._lessons = _LESSONS
+        self._unread: list[bytes] = []
+        """Events that passed, and whose texts the scanner does not know of yet."""
+        self._unread_size = 0
 
     @property
     def holding(self) -> bool:
@@ -86,7 +96,13 @@ class Prose:
         return "".join(piece.text for piece in self._held)
 
     def take(self, text: str, source: Any = None) -> Said:
+        said = self._take(text, source)
+        self._settle()
+        return said
+
+    def _take(self, text: str, source: Any) -> Said:
         if not self._ahead:
+            self._catch_up()
             found = self._scanner.feed(text)
         else:
             known, found = self._ahead.popleft()
@@ -100,6 +116,8 @@ class Prose:
 
     def close(self, *, finished: bool) -> Said:
         """The text is over; `finished` is False when the answer was cut off."""
+        self._resting = False
+        self._unread.clear()
         return self._released(self._scanner.close(finished))
 
     def _released(self, found: list[str | FoundCall]) -> Said:
@@ -121,28 +139,47 @@ class Prose:
             size -= len(piece.text)
         return out
 
-    def calm(self, block: bytes, field: Field) -> bool:
-        """A cheap look at whole events: is there nothing in their texts that could matter?"""
-        if self._held or self._ahead or not self._scanner.calm:
-            return False
-        count = block.count(field.key)
-        return field.calm.search(block) is not None if count == 1 else len(field.calm.findall(block)) == count
+    # Events that are not read
 
-    def passes(self, block: bytes, field: Field, *, exact: bool) -> bool:
-        """A closer look: do their texts go on as they are? `exact`: the texts that are found are those that
-        will be taken, one after the other, where the events have to be read after all."""
+    def repeats(self, block: bytes) -> bool:
+        """One event like one that passed, but for its text, and that goes on too: the cheapest look there is."""
+        if not self._resting or self._form is None or not self._form.harmless(block):
+            return False
+        self._lessons = _LESSONS
+        self._skip(block)
+        return True
+
+    def alike(self, block: bytes) -> int:
+        """How many texts these events have, if they begin like one that passed; 0 where that does not tell."""
+        return self._form.count(block) if self._form is not None else 0
+
+    def passes(self, block: bytes, count: int) -> bool:
+        """Do whole events go on as they are? `count`: so many texts stand in them, and those are the ones that
+        would be taken, one after the other; 0 where that is not certain."""
+        if self._resting and count and self._field.harmless(block, count):
+            if count == 1 and self._lessons:
+                self._lessons -= 1
+                self._form = self._field.form(block)
+            self._skip(block)
+            return True
+        return self._passes(block, count)
+
+    def _passes(self, block: bytes, count: int) -> bool:
+        """A closer look."""
         if self._held:
             return False
-        texts = field.text.findall(block)
-        if not exact:
-            needs = self._scanner.needs
-            return not self._ahead and not any(
-                b"\\" in text or needs(text.decode("utf-8", "replace")) for text in texts
-            )
+        if not count or self._scanner.off:
+            return not self._ahead and (self._scanner.off or self._field.says_nothing(block))
         try:
-            return self._search_ahead([_read(text) for text in texts])
+            texts = self._field.texts(block)
         except ValueError:  # no JSON: whoever reads the event will see
             return False
+        if self._resting and not any(map(self._scanner.needs, texts)):
+            self._skip(block)
+            return True
+        passes = self._search_ahead(texts)
+        self._settle()
+        return passes
 
     def _search_ahead(self, texts: list[str]) -> bool:
         """Search the texts of events that are not read yet. What was found waits for those that have to be."""
@@ -155,6 +192,7 @@ class Prose:
             if texts:
                 ahead.popleft()
             return True
+        self._catch_up()
         for text in filter(None, texts):
             found = self._scanner.feed(text)
             ahead.append((text, found))
@@ -163,29 +201,23 @@ class Prose:
         ahead.clear()
         return True
 
+    def _settle(self) -> None:
+        self._resting = self._scanner.resting and not (self._held or self._ahead)
 
-class Field:
-    """Where the text of an event stands: its key, and how its values are found without reading the event."""
+    def _skip(self, block: bytes) -> None:
+        self._unread.append(block)
+        self._unread_size += len(block)
+        if self._unread_size > _MOST_UNREAD:
+            self._catch_up()
 
-    __slots__ = ("calm", "key", "text")
-
-    def __init__(self, name: str) -> None:
-        self.key = f'"{name}"'.encode()
-        value = self.key + rb'\s*:\s*"'
-        # Nothing of what `Scanner.needs` looks for, nor an escape that could hide it.
-        calm = rb"[^\"\\<\[\]`=']*"
-        widths: dict[int, list[bytes]] = {}
-        for quote in sorted(QUOTES):
-            widths.setdefault(len(quote.encode()), []).append(re.escape(quote.encode()))
-        unquoted = b"".join(b"(?<!%b)" % b"|".join(same) for same in widths.values())
-        self.calm = re.compile(value + calm + rb"(?:(?:'[a-z]|=(?=[^f\"\\]))" + calm + rb")*" + unquoted + rb'"')
-        self.text = re.compile(value + rb'([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
-
-
-def _read(text: bytes) -> str:
-    """The value of a JSON string without its quotes."""
-    plain = text.decode("utf-8", "replace")
-    return _read_string(f'{plain}"', 0)[0] if "\\" in plain else plain
+    def _catch_up(self) -> None:
+        """Tell the scanner what passed unread."""
+        blocks = self._unread
+        if not blocks:
+            return
+        self._scanner.skip("".join(self._field.texts(b"".join(blocks), strict=False)))
+        blocks.clear()
+        self._unread_size = 0
 
 
 def searches(tools: Tools, policy: Policy) -> bool:

@@ -13,9 +13,10 @@ from ..textcalls.scanner import FoundCall
 from ..tools import Tools
 from ..wire import sse
 from . import payload
-from .prose import Field, Prose, Said, repeated, searches
+from .prose import Prose, Said, repeated, searches
 from .responses_events import Came, Json
 from .responses_items import Item, Part
+from .unread import Field
 
 DELTA = "response.output_text.delta"
 _ENDS = "ends of text"
@@ -43,7 +44,7 @@ class Search:
 
     def take(self, item: Item, place: int, part: Part, text: str, source: Came | None = None) -> Said:
         if part.prose is None:
-            part.prose = Prose(self._tools, self._policy, begins=not self._spoken)
+            part.prose = Prose(self._tools, self._policy, _TEXT, begins=not self._spoken)
         self._spoken = self._spoken or not text.isspace()
         return self._account(item, place, part, part.prose.take(text, source))
 
@@ -122,8 +123,7 @@ def quiet(part: Part, block: bytes, count: int) -> bool:
     """Do so many deltas of a part go on as they are?"""
     if part.prose is None or part.searched:
         return part.searched
-    prose = part.prose
-    return prose.calm(block, _TEXT) or prose.passes(block, _TEXT, exact=block.count(_TEXT.key) == count)
+    return part.prose.passes(block, count if block.count(_TEXT.key) == count else 0)
 
 
 def without_calls(text: str, part: Part) -> str:

@@ -73,6 +73,9 @@ _LITERALS = (
 _PARTIAL = frozenset(literal[:end] for literal in _LITERALS for end in range(1, len(literal)))
 _LONGEST = max(map(len, _LITERALS))
 _IN_BODY = re.compile(trie.pattern(("\n", "`", *_SPANS, "<think>", "</think>")) + r"|<<-?[\"']?[A-Za-z_]")
+_LINE_HEADS = frozenset((HEAD, FENCE_HEAD))
+_ORDINARY = re.compile(r"""(?:(?:[^`~<"'\n]++|"(?!"")|'(?!''))*+\n)++""")
+"""Whole lines in which nothing begins or ends that outlasts its line."""
 _IN_CODE = re.compile(r"[\n`]")
 _MAY_BEGIN = re.compile("[<\"']")
 _AT_HEAD = re.compile("|".join(map(re.escape, sorted(_HEAD_SPANS, key=len, reverse=True))))
@@ -123,15 +126,6 @@ class Quoting:
         self.thinking = False
         """A `<think>` at the beginning of the message has not ended yet."""
 
-    @property
-    def plain(self) -> bool:
-        """In the middle of an ordinary line: only the characters of `Scanner.needs` change anything."""
-        return (
-            self._phase == BODY
-            and not (self._code or self._until or self._run or self._pending or self._line is not None)
-            and self._previous not in QUOTES
-        )
-
     def is_open(self) -> bool:
         """May a region begin here? Asked only where the next character is no backtick and no newline."""
         self._settle()
@@ -176,6 +170,12 @@ class Quoting:
         while at < end:
             if self._run and text[at] != self._run_char:
                 self._settle()
+            if self._phase in _LINE_HEADS and (not at or text[at - 1] == "\n") and self._is_ordinary():
+                lines = _ORDINARY.match(text, at)
+                if lines is not None:
+                    at = lines.end()
+                    self._indent, self._list = 0, False
+                    continue
             if self._until:
                 at = self._in_span(text, at)
             elif self._phase == BODY:
@@ -193,6 +193,10 @@ class Quoting:
                 at = end if newline < 0 else newline + 1
                 if newline >= 0:
                     self._newline()
+
+    def _is_ordinary(self) -> bool:
+        """Does a whole line without anything that quotes change nothing here, whatever it says?"""
+        return not (self._code or self._until or self._run or self._fresh or self._line is not None)
 
     def _newline(self) -> None:
         if self._phase in (FENCE_INFO, FENCE_BODY, FENCE_HEAD):

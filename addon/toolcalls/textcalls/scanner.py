@@ -1,6 +1,7 @@
 """Tool calls written as text, found while the text streams. One linear scanner for all formats.
 
-Text that cannot matter passes at once. A suffix that may be the beginning of an opener is held until the next
+Text without an opener passes at once, and what it changes about quoting is looked at when the next opener wants
+to know. A suffix that may be the beginning of an opener is held until the next
 characters tell. Behind a complete opener that is not quoted a region begins: its format reads it, as a
 generator over the arriving text, and either proves calls or the text comes out as it came. A region that
 failed is not searched again. What a region shows about quoting is tracked in any case.
@@ -18,18 +19,17 @@ from toolcalls.textcalls.formats import WHOLE, WORD
 from toolcalls.textcalls.names import Names
 from toolcalls.textcalls.openers import (
     AT_HEAD,
+    BEGUN,
     BY_OPENER,
     EXTENDS,
     FIRST,
     FIRST_AT_HEAD,
     LONGEST,
-    MATTERS,
     OPENER,
     PARTIAL,
     THINK_END,
-    may_be_recipient,
 )
-from toolcalls.textcalls.quoting import QUOTES, Quoting
+from toolcalls.textcalls.quoting import Quoting
 from toolcalls.textcalls.region import Region
 from toolcalls.textcalls.transaction import anywhere, entire_message, parted
 from toolcalls.tools import Tools
@@ -37,6 +37,7 @@ from toolcalls.tools import Tools
 MAX_HELD = 16 * 1024 * 1024
 _BLOCK = 2048
 _MOST_ARMS = 2
+_MOST_SKIPPED = 16 * 1024
 
 
 @dataclass(slots=True, frozen=True)
@@ -71,7 +72,10 @@ class Scanner:
         self._reading: Step[int] | None = None
         self._rescue = False
         self._read_over = False
-        self._plain = False
+        self._resting = False
+        self._skipped: list[str] = []
+        """Text that passed and that the quoting does not know of yet."""
+        self._skipped_size = 0
         self._armed = begins and not self._off
         self._arms = 0
         self._think_end = ""
@@ -82,9 +86,14 @@ class Scanner:
         return self._region is not None or bool(self._text)
 
     @property
-    def calm(self) -> bool:
-        """In the middle of an ordinary line, or off: text without the characters that matter passes."""
-        return self._plain or self._off
+    def off(self) -> bool:
+        """Is nothing searched any more?"""
+        return self._off
+
+    @property
+    def resting(self) -> bool:
+        """Nothing is held or expected: only an opener, or what may become one, can matter."""
+        return self._resting
 
     @property
     def undecided(self) -> bool:
@@ -92,16 +101,31 @@ class Scanner:
         return self._region is not None
 
     def needs(self, text: str) -> bool:
-        """False: this text cannot matter, and the scanner need not see it."""
-        if not self._plain:
-            return not self._off
-        return MATTERS.search(text) is not None or text[-1:] in QUOTES or ("=" in text and may_be_recipient(text))
+        """False: this text passes, and `skip` is all that has to be done with it."""
+        return BEGUN.search(text) is not None if self._resting else not self._off
+
+    def skip(self, text: str) -> None:
+        """Text that passed without being searched."""
+        self._skipped.append(text)
+        self._skipped_size += len(text)
+        if self._skipped_size > _MOST_SKIPPED:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        self._quoting.advance("".join(self._skipped))
+        self._skipped.clear()
+        self._skipped_size = 0
 
     def feed(self, text: str) -> list[str | FoundCall]:
         if not text:
             return []
-        if self._off or not self.needs(text):
+        if self._off:
             return [text]
+        if not self.needs(text):
+            self.skip(text)
+            return [text]
+        if self._skipped:
+            self._catch_up()
         out: list[str | FoundCall] = []
         # In blocks: what is left of one when a region ends is copied.
         for at in range(0, len(text), _BLOCK):
@@ -113,7 +137,8 @@ class Scanner:
         out: list[str | FoundCall] = []
         if not self._off:
             self._take("", out, eof=True, finished=finished)
-        self._off, self._plain = True, False
+        self._off, self._resting = True, False
+        self._skipped.clear()
         return _joined(out)
 
     # Between regions.
@@ -130,10 +155,7 @@ class Scanner:
                 self._text, rest = "", self._text + rest
                 self._search(rest, out, eof)
                 rest = None if self._region is None else ""
-        self._plain = not self._off and self._region is None and not self._text and self._is_plain()
-
-    def _is_plain(self) -> bool:
-        return not (self._armed or self._think_end) and self._quoting.plain
+        self._resting = self._region is None and not (self._off or self._text or self._armed or self._think_end)
 
     def _search(self, text: str, out: list[str | FoundCall], eof: bool) -> None:
         """Pass text on up to a region, a suffix that may become one, or its end."""

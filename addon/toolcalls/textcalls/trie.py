@@ -17,6 +17,19 @@ def pattern(literals: Iterable[str]) -> str:
     return "|".join(parts)
 
 
+def begun(literals: Iterable[str]) -> str:
+    """Matches one of the literals, or the beginning of one at the end of the text."""
+    branches: dict[str, list[str]] = {}
+    for literal in sorted(set(literals)):
+        branches.setdefault(literal[0], []).append(literal[1:])
+    return "|".join(re.escape(char) + begun_tail(rests) for char, rests in branches.items())
+
+
+def begun_tail(rests: list[str]) -> str:
+    """The same behind a beginning that these literals share."""
+    return "" if "" in rests else rf"(?:\Z|{begun(rests)})"
+
+
 def _tail(rests: list[str]) -> str:
     if len(rests) == 1:
         return re.escape(rests[0])
