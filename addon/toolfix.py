@@ -77,6 +77,8 @@ class Toolfix:
         self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
         self.socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary()
         self.recorder: Recorder | None = None
+        self.options: dict[str, str] = {}
+        """As a recording notes them. Asking mitmproxy for each of them costs too much to do it for every flow."""
         self.tally = tally.Tally(os.environ.get(tally.VARIABLE, ""))
         self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
         self.advised: set[str] = set()
@@ -108,8 +110,9 @@ class Toolfix:
             self._allow(self.patterns)
         if not any(name.startswith(policy.PREFIX) for name in updated) and "mode" not in updated:
             return
+        texts = {name: getattr(ctx.options, name) for name in policy.BY_NAME}
         try:
-            values = policy.read_options({name: getattr(ctx.options, name) for name in policy.BY_NAME})
+            values = policy.read_options(texts)
             self._record_into(values["toolfix_record"])
         except policy.BadOption as bad:
             if len(updated) == len(ctx.options.keys()):
@@ -117,6 +120,7 @@ class Toolfix:
                 logger.error(str(bad))
                 return
             raise exceptions.OptionsError(str(bad)) from None
+        self.options = texts
         self.mode = values["toolfix_mode"]
         self.policy = policy.make_policy(values)
         wanted = (
@@ -234,7 +238,7 @@ class Toolfix:
                 headers["transfer-encoding"] = "chunked"
 
         if self.recorder:
-            ours.exchange = live.exchange_of(flow, guard, ours, self._options())
+            ours.exchange = live.exchange_of(flow, guard, ours, self.options)
             self.recorder.begin(ours.exchange)
 
         def stream(chunk: bytes) -> list[bytes]:
@@ -272,7 +276,7 @@ class Toolfix:
         if protocol_of(flow.request.path) == "responses" and self._is_ours(flow, "GET"):
             socket = self.sockets[flow] = ResponsesSocket(self.policy, self.refusals)
             if self.recorder:
-                exchange = live.socket_exchange_of(flow, socket.outcomes, self._options())
+                exchange = live.socket_exchange_of(flow, socket.outcomes, self.options)
                 self.socket_exchanges[flow] = exchange
                 self.recorder.begin(exchange)
             self.tally.answer([])
@@ -378,7 +382,7 @@ class Toolfix:
             broken=broken,
         )
         if self.recorder:
-            exchange = ours.exchange or live.exchange_of(flow, guard, ours, self._options())
+            exchange = ours.exchange or live.exchange_of(flow, guard, ours, self.options)
             exchange.broken = broken
             self.recorder.write(exchange)
 
@@ -393,9 +397,6 @@ class Toolfix:
         before = b"".join(decoded(ours.guard.before, ours.encoding))
         note = "Observed only: the client got what came." if self.mode == "observe" else ""
         return view.Told(ours.protocol, before, ours.guard.after.joined(), ours.guard.answer.outcomes, note)
-
-    def _options(self) -> dict[str, str]:
-        return {name: getattr(ctx.options, name) for name in policy.BY_NAME}
 
     def _log(self, flow: http.HTTPFlow, outcome: Outcome) -> None:
         if not outcome.touched:

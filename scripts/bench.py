@@ -3,6 +3,7 @@
     scripts/bench                 all of them
     scripts/bench chat proxy      only some
     scripts/bench --strict        exits 1 when a goal is missed
+    scripts/bench --markdown docs/bench.md
 
 Figures are compared within one run (see measure.py): take the ratios from here, not the microseconds.
 """
@@ -15,6 +16,7 @@ import inspect
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 from importlib.metadata import version
@@ -31,7 +33,9 @@ LATEST = ROOT / ".bench" / "latest.json"
 
 
 def benches() -> list[str]:
-    return sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
+    """The files that measure something; the others only hold what several of them pass."""
+    files = (path for path in HERE.glob("bench_*.py") if "\ndef run(" in path.read_text(encoding="utf-8"))
+    return sorted(path.stem.removeprefix("bench_") for path in files)
 
 
 def run(name: str, quick: bool) -> list[Row]:
@@ -90,22 +94,76 @@ def print_table(rows: list[Row]) -> None:
     print(f"{'name':<{width}} {'figure':>10} {'unit':<9} {'ratio':>7} {'goal':>8}")
     for row in rows:
         print(line(row, width))
+    print(total(rows))
+
+
+def total(rows: list[Row]) -> str:
     over = sum(row["verdict"] == "OVER" for row in rows)
     judged_rows = sum(row["verdict"] != "" for row in rows)
-    print(f"{judged_rows - over} of {judged_rows} goals met" + (f", {over} over" if over else ""))
+    return f"{judged_rows - over} of {judged_rows} goals met" + (f", {over} over" if over else "")
 
 
-def save(rows: list[Row], path: Path) -> None:
-    machine = {
+def circumstances() -> dict[str, Any]:
+    """What a figure depends on beside the code."""
+    return {
+        "command": " ".join(["scripts/bench", *sys.argv[1:]]),
+        "commit": commit(),
         "python": platform.python_version(),
         "mitmproxy": version("mitmproxy"),
-        "machine": platform.machine(),
+        "machine": f"{platform.system()} {platform.machine()}, {processor()}",
         "cores": os.cpu_count(),
-        "load": os.getloadavg()[0],
+        "load": round(os.getloadavg()[0], 1),
         "when": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+
+
+def commit() -> str:
+    """With a plus sign where files differ from it; empty outside a clone."""
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    return done.stdout.strip()
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())
+
+
+def save(rows: list[Row], run: dict[str, Any], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"run": machine, "rows": rows}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps({"run": run, "rows": rows}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def save_markdown(rows: list[Row], run: dict[str, Any], path: Path) -> None:
+    """The same table for people, below what it was measured with."""
+    lines = ["# What toolfix costs", "", "    " + run["command"], ""]
+    lines += [f"- {name}: {value}" for name, value in run.items() if name != "command"]
+    lines += ["", total(rows) + ". A goal is for the ratio where there is one, else for the figure."]
+    bench = None
+    for row in rows:
+        if row["bench"] != bench:
+            bench = row["bench"]
+            lines += [
+                "",
+                f"## {bench}",
+                "",
+                "| what | figure | ratio | goal | |",
+                "| --- | ---: | ---: | ---: | --- |",
+            ]
+        goal = "" if row["goal"] is None else f"≤ {row['goal']:g}"
+        name = row["name"].replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+        figure = f"{number(row['figure'])} {row['unit']}".strip()
+        lines.append(f"| {name} | {figure} | {number(row['ratio'])} | {goal} | {row['verdict']} |")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main() -> int:
@@ -113,18 +171,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description="What toolfix costs, as one table.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which benches, of: {', '.join(known)}")
     parser.add_argument("--json", type=Path, default=LATEST, metavar="FILE", help="where to save the table")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the table as Markdown")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a goal is missed")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that it runs, measures nothing")
     options = parser.parse_args()
     for name in options.names:
         if name not in known:
             parser.error(f"there is no bench {name!r}: say one of {', '.join(known)}.")
+    run_of = circumstances()
     rows: list[Row] = []
     for name in options.names or known:
         print(f"{name} …", file=sys.stderr, flush=True)
         rows += run(name, options.quick)
     print_table(rows)
-    save(rows, options.json)
+    save(rows, run_of, options.json)
+    if options.markdown:
+        save_markdown(rows, run_of, options.markdown)
     print(f"saved to {options.json}", file=sys.stderr)
     return 1 if options.strict and any(row["verdict"] == "OVER" for row in rows) else 0
 

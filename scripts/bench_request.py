@@ -4,8 +4,10 @@ python scripts/bench_request.py
 
 All that the script does with such a request is counted: decoding it, reading its tools and ids, and looking
 for what is to be mended. An agent's next turn brings the same calls again (`known`); `new`, where every call of
-2 MB is seen for the first time, happens once, to a session that began before the proxy: then its arguments are
-read too. The shares are those of the arguments in the body.
+2 MB is seen for the first time, happens once, to a session that began before the proxy: then its arguments, which
+are JSON inside JSON, are read too. That is a second json.loads of their share of the body, so with a large share
+the goal is out of reach for this one request: the C scanner takes 2.5 ns a character, and what could stand in for
+it takes as long (three `replace` that rid the text of escapes, a regular expression, SQLite's json_valid).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
 
-from scripts.measure import Row, in_turns, ratio  # noqa: E402
+from scripts.measure import Row, best_ratio, in_turns  # noqa: E402
 from toolcalls import history  # noqa: E402
 from toolcalls.history import Refusals, mend_request  # noqa: E402
 from toolcalls.history.arguments import Known  # noqa: E402
@@ -113,11 +115,12 @@ def share(protocol: str, body: bytes) -> float:
 
 def run(quick: bool = False) -> list[Row]:
     rows: list[Row] = []
-    size, rounds = (50_000, 2) if quick else (SIZE, 25)
+    size, rounds = (50_000, 2) if quick else (SIZE, 60)
     for protocol in FORMS:
         for writes in (0.1, 0.4):
             body = body_of(protocol, writes, size)
-            part = f", {share(protocol, body):.0%} of it arguments" if protocol != "messages" else ""
+            held = share(protocol, body)
+            part = f", {held:.0%} of it arguments as text" if held else f", {writes:.0%} of the calls write a file"
             refusals = Refusals()
             assert pass_on(protocol, body, refusals, True) is None
             works = [
@@ -126,14 +129,14 @@ def run(quick: bool = False) -> list[Row]:
                 partial(pass_on, protocol, body, refusals, False),
             ]
             plain, *ours = in_turns(works, rounds)
-            for name, taken, goal in zip(("new", "known"), ours, (None, GOAL), strict=True):
+            for name, taken in zip(("new", "known"), ours, strict=True):
                 rows.append(
                     {
                         "name": f"{protocol} request of {len(body) / 1e6:.1f} MB{part}, calls {name}",
                         "figure": min(taken) * 1000,
                         "unit": "ms",
-                        "ratio": ratio(taken, plain),
-                        "goal": goal,
+                        "ratio": best_ratio(taken, plain),
+                        "goal": GOAL,
                     }
                 )
     body = body_of("chat", 0.2, size, broken=True)
@@ -143,7 +146,7 @@ def run(quick: bool = False) -> list[Row]:
             "name": "chat request with one id to give back",
             "figure": min(changed) * 1000,
             "unit": "ms",
-            "ratio": ratio(changed, plain),
+            "ratio": best_ratio(changed, plain),
             "goal": None,
         }
     )

@@ -34,6 +34,23 @@ def test_chat_and_proxy_give_one_table_and_save_it(tmp_path: Path) -> None:
         assert row["verdict"] == ("" if row["goal"] is None else "OVER" if over else "ok")
 
 
+def test_lag_and_memory_run_and_the_table_is_markdown_too(tmp_path: Path) -> None:
+    written = tmp_path / "docs" / "bench.md"
+    done = bench("--quick", "lag", "memory", "--json", str(tmp_path / "table.json"), "--markdown", str(written))
+    assert done.returncode == 0, done.stderr
+    saved = json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))
+    text = written.read_text(encoding="utf-8")
+    assert text.startswith("# What toolfix costs\n\n    scripts/bench --quick lag memory ")
+    for name in ("commit", "python", "mitmproxy", "machine"):
+        assert f"- {name}: {saved['run'][name]}\n" in text
+    for row in saved["rows"]:
+        assert f"| {row['name']} | " in text
+
+
+def test_a_file_that_measures_nothing_is_no_bench() -> None:
+    assert "there is no bench 'prose'" in bench("prose").stderr
+
+
 def test_strict_tells_of_a_missed_goal(tmp_path: Path) -> None:
     saved = tmp_path / "table.json"
     done = bench("--quick", "--strict", "chat", "--json", str(saved))

@@ -110,8 +110,8 @@ def _declared(request: object) -> list[Tool]:
     if isinstance(items, list):
         # Codex's built-in models: tools declared in the conversation, the latest last.
         for item in items:
-            if isinstance(item, dict) and item.get("type") == "additional_tools":
-                _gather(found, item.get("tools"), None, 0)
+            if type(item) is dict and "tools" in item and item.get("type") == "additional_tools":
+                _gather(found, item["tools"], None, 0)
     return found
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolcalls.recording.redact import redact, redact_bytes
+from toolcalls.recording.redact import _WINDOW, redact, redact_bytes
 
 SECRETS = [
     "sk-proj-abcdefghijklmnop1234567890",
@@ -107,7 +107,7 @@ def test_json_stays_json_of_the_same_length_at_every_depth_of_escaping(value: ob
 
 def test_a_secret_across_two_windows_of_the_search_is_masked() -> None:
     secret = SECRETS[0].encode()
-    for place in range(4 * 1024 - len(secret) - 2, 4 * 1024 + 2):
+    for place in range(_WINDOW - len(secret) - 2, _WINDOW + 2):
         assert secret not in redact_bytes(b" " * place + secret)
 
 

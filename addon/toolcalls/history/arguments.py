@@ -6,6 +6,7 @@ Every request brings the whole history again, so arguments that were found good 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
@@ -30,23 +31,35 @@ class Known:
     def __init__(self) -> None:
         self._hashes: dict[int, None] = {}
 
-    def is_object(self, text: str) -> bool:
-        """Is the text one strict JSON object? Raises TypeError or AttributeError where it is no text."""
-        known = hash(text)
-        if known in self._hashes and type(text) is str:
+    def are_objects(self, texts: Sequence[str]) -> bool:
+        """Is every text one strict JSON object? False also where one is no text; TypeError where it has no hash."""
+        hashes = list(map(hash, texts))
+        if any(kind is not str for kind in set(map(type, texts))):
+            return False
+        if self._hashes.keys() >= set(hashes):
             return True
-        if not text.startswith("{"):
-            return False
-        try:
-            end = _scan(text, 0)[1]
-        except (ValueError, StopIteration, RecursionError):
-            return False
-        if end < len(text) and text[end:].strip(" \t\n\r"):
-            return False
-        if len(self._hashes) >= MAX_KNOWN:
-            del self._hashes[next(iter(self._hashes))]
-        self._hashes[known] = None
+        known = self._hashes
+        for text, key in zip(texts, hashes, strict=True):
+            if key not in known:
+                if not _is_object(text):
+                    return False
+                known[key] = None
+        while len(known) > MAX_KNOWN:
+            del known[next(iter(known))]
         return True
+
+    def is_object(self, text: str) -> bool:
+        return self.are_objects((text,))
+
+
+def _is_object(text: str) -> bool:
+    if not text.startswith("{"):
+        return False
+    try:
+        end = _scan(text, 0)[1]
+    except (ValueError, StopIteration, RecursionError):
+        return False
+    return end == len(text) or not text[end:].strip(" \t\n\r")
 
 
 def mended(text: str) -> str:

@@ -25,64 +25,70 @@ def is_quiet(protocol: str, request: Json, known: Known, refusals: Refusals) -> 
 
 
 def _chat(request: Json, known: Known, refusals: Refusals) -> bool:
+    ids: list[str] = []
+    texts: list[str] = []
     answered: list[str] = []
-    is_object = known.is_object
     for message in request["messages"]:
-        calls = message.get("tool_calls")
-        if calls:
+        if message.get("tool_calls"):
+            calls = message["tool_calls"]
             for call in calls:
-                if MARK in call["id"] or not is_object(call["function"]["arguments"]):
-                    return False
-            if len(calls) > 1 and len({call["id"] for call in calls}) < len(calls):
+                ids.append(call["id"])
+                texts.append(call["function"]["arguments"])
+            if len(calls) > 1 and len(set(ids[-len(calls) :])) < len(calls):
                 return False
         elif "tool_call_id" in message:
             answered.append(message["tool_call_id"])
         elif "function_call" in message:
             return False
-    return _are_foreign(answered, refusals)
+    return MARK not in "\n".join(ids) and _are_foreign(answered, refusals) and known.are_objects(texts)
 
 
 def _messages(request: Json, known: Known, refusals: Refusals) -> bool:
+    ids: list[str] = []
     answered: list[str] = []
     for message in request["messages"]:
         blocks = message["content"]
         if type(blocks) is str:
             continue
-        used: list[str] = []
+        before = len(ids)
         for block in blocks:
             kind = block["type"]
             if kind == "tool_use":
-                if MARK in block["id"] or type(block["input"]) is not dict:
+                if type(block["input"]) is not dict:
                     return False
-                used.append(block["id"])
+                ids.append(block["id"])
             elif kind == "tool_result":
                 answered.append(block["tool_use_id"])
-        if len(used) > 1 and len(set(used)) < len(used):
+        if len(ids) > before + 1 and len(set(ids[before:])) < len(ids) - before:
             return False
-    return _are_foreign(answered, refusals)
+    return MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
 
 
 def _responses(request: Json, known: Known, refusals: Refusals) -> bool:
     items = request["input"]
     if type(items) is str:
         return True
+    ids: list[str] = []
+    texts: list[str] = []
     answered: list[str] = []
-    used: list[str] = []
     for item in items:
         if "call_id" not in item:
             continue
         if "output" in item:
             answered.append(item["call_id"])
             continue
-        if MARK in item["call_id"] or (item["type"] == "function_call" and not known.is_object(item["arguments"])):
-            return False
-        used.append(item["call_id"])
-    return len(set(used)) == len(used) and _are_foreign(answered, refusals)
+        ids.append(item["call_id"])
+        if item["type"] == "function_call":
+            texts.append(item["arguments"])
+    if len(set(ids)) < len(ids) or MARK in "\n".join(ids):
+        return False
+    return _are_foreign(answered, refusals) and known.are_objects(texts)
 
 
 def _are_foreign(ids: list[str], refusals: Refusals) -> bool:
     """Are these the upstream's own ids, each of one result, and of none that we refused?"""
-    return len(set(ids)) == len(ids) and MARK not in "\n".join(ids) and not any(map(refusals.__contains__, ids))
+    unique = set(ids)
+    return len(unique) == len(ids) and MARK not in "\n".join(ids) and not refusals.know_any(unique)
 
 
 _LOOKS: dict[str, Callable[[Json, Known, Refusals], bool]] = {"messages": _messages, "responses": _responses}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 
 from ..calls import Outcome
 
@@ -26,8 +27,9 @@ class Refusals:
     def __len__(self) -> int:
         return len(self._reasons)
 
-    def __contains__(self, identity: object) -> bool:
-        return identity in self._reasons
+    def know_any(self, ids: Iterable[str]) -> bool:
+        """Was any of these calls refused?"""
+        return not self._reasons.keys().isdisjoint(ids)
 
     def remember(self, outcome: Outcome) -> None:
         if outcome.status == "refused" and outcome.id and outcome.reason:

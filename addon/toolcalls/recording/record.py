@@ -193,12 +193,13 @@ def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[],
     used = 0
     bodies = _bodies(exchange)
     try:
-        for name, data in _files(exchange, bodies).items():
+        for name, data in _files(exchange, bodies, step_back).items():
             step_back()
             masked = redact_bytes(data, step_back)
             store.private_file(directory / name, masked)
             used += len(masked)
-        store.remove_others(directory, bodies.suffix)
+        if not new:
+            store.remove_others(directory, bodies.suffix)
     except OSError:
         if new:
             shutil.rmtree(directory, ignore_errors=True)
@@ -206,7 +207,7 @@ def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[],
     return used
 
 
-def _files(exchange: Exchange, bodies: _Bodies) -> dict[str, bytes]:
+def _files(exchange: Exchange, bodies: _Bodies, step_back: Callable[[], None]) -> dict[str, bytes]:
     """Name and content, in the order in which they are written."""
     return {
         "request.json": exchange.request[:MAX_KEPT],
@@ -214,7 +215,7 @@ def _files(exchange: Exchange, bodies: _Bodies) -> dict[str, bytes]:
         f"before{bodies.suffix}": bodies.before,
         f"after{bodies.suffix}": bodies.after,
         "calls.json": store.pretty(store.calls_json(exchange.outcomes[:])),
-        "flow.json": store.pretty_flow(_flow(exchange, bodies.over), bodies.chunks),
+        "flow.json": store.pretty_flow(_flow(exchange, bodies.over), bodies.chunks, step_back),
     }
 
 
@@ -225,7 +226,7 @@ class _Bodies(NamedTuple):
     over: bool
     before: bytes
     after: bytes
-    chunks: list[dict[str, float]]
+    chunks: list[store.Chunk]
 
 
 def _bodies(exchange: Exchange) -> _Bodies:
@@ -253,9 +254,9 @@ def decoded(kept: Kept, encoding: str) -> list[bytes]:
     return pieces
 
 
-def _chunks(pieces: list[bytes], times: list[float]) -> list[dict[str, float]]:
+def _chunks(pieces: list[bytes], times: list[float]) -> list[store.Chunk]:
     offset = 0
-    chunks: list[dict[str, float]] = []
+    chunks: list[store.Chunk] = []
     for chunk, when in zip(pieces, times, strict=False):  # A live flow may just be adding one.
         chunks.append({"offset": offset, "ms": round((when - times[0]) * 1000, 1)})
         offset += len(chunk)

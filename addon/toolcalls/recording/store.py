@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ SUFFIXES = (".sse", ".json", ".jsonl")
 """Of the bodies: an event stream, one document, the messages of a WebSocket."""
 
 REQUEST_AFTER = "request-after.json"
+
+Chunk = dict[str, float]
+"""Where a chunk of the upstream began, and when it came."""
+_AT_ONCE = 256
+"""Chunks that are written at a time: live streams wait meanwhile."""
 
 
 class NoRecording(Exception):
@@ -134,16 +140,23 @@ def read_frames(recording: Recording) -> list[Frame]:
 
 
 def private_file(path: Path, data: bytes) -> None:
-    """Write a file that only the user can read, whole or not at all."""
-    part = path.with_name(path.name + ".part")
+    """Write a file that only the user can read, whole or not at all.
+
+    With as few system calls as can be: around each of them a live stream may have to wait for its turn.
+    """
+    part = f"{path}.part"
     try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        part.replace(path)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
+        finally:
+            os.close(descriptor)
+        os.replace(part, path)  # noqa: PTH105 - a path object costs as much as the call
     except OSError:
         with contextlib.suppress(OSError):
-            part.unlink()
+            os.unlink(part)  # noqa: PTH108
         raise
 
 
@@ -173,11 +186,15 @@ def pretty(value: Any) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
 
 
-def pretty_flow(flow: dict[str, Any], chunks: list[dict[str, float]]) -> bytes:
-    """The same for flow.json, with a chunk a line: there are thousands of them."""
+def pretty_flow(flow: dict[str, Any], chunks: list[Chunk], between: Callable[[], None] = lambda: None) -> bytes:
+    """The same for flow.json, with a chunk a line: there are thousands of them. `between` is called now and then."""
     head = json.dumps(flow, ensure_ascii=False, indent=1).removesuffix("\n}")
-    lines = ",\n".join("  " + json.dumps(chunk) for chunk in chunks)
-    text = f'{head},\n "chunks": [\n{lines}\n ]\n}}\n' if chunks else f'{head},\n "chunks": []\n}}\n'
+    parts: list[str] = []
+    for at in range(0, len(chunks), _AT_ONCE):
+        parts.append(json.dumps(chunks[at : at + _AT_ONCE])[1:-1].replace("}, {", "},\n  {"))
+        between()
+    lines = ",\n  ".join(parts)
+    text = f'{head},\n "chunks": [\n  {lines}\n ]\n}}\n' if chunks else f'{head},\n "chunks": []\n}}\n'
     return text.encode("utf-8", "backslashreplace")
 
 
