@@ -22,6 +22,7 @@ from .wire.ledger import Ledger
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
+_BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 class _Form(Enum):
@@ -255,9 +256,9 @@ class Stream:
             self._take(sse.read_event(last), out)
         reply = self._dialect.close()
         if reply is not None:
-            if out and not out[-1].endswith((b"\n\n", b"\r\n\r\n", b"\r\r")):
-                out.append(b"\n\n")
             out += reply.out
+            # The event that the upstream did not end, wherever it stands, is ended before another one follows.
+            out[:-1] = [piece if piece.endswith(_BLANK_LINES) else piece + b"\n\n" for piece in out[:-1]]
             self._ledger.replied(0, reply)
 
     def _close_document(self, out: list[bytes]) -> None:

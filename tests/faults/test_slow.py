@@ -12,7 +12,7 @@ from .client import BROKEN, COMPLETE, Asked
 from .stage import Stage
 from .streams import BROKEN as BROKEN_ARGUMENTS
 from .streams import DONE, PROTOCOLS, RIGHT, chat, chat_part, stream
-from .upstream import Line, framed, whole
+from .upstream import Line, framed
 
 MIB = 2**20
 
@@ -82,7 +82,7 @@ def test_a_client_that_gives_up_on_a_stalled_upstream_leaves_nothing_behind(stag
     stage.run(give_up())
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
 def test_an_upstream_that_half_closes_behind_its_last_byte_has_ended_its_answer(protocol: str, stage: Stage) -> None:
     """The call is complete and its end was never said: it comes out all the same."""
     events = stream(protocol, "a broken call")
@@ -145,7 +145,7 @@ def test_a_drip_of_one_byte_gives_the_same_answer(protocol: str, stage: Stage) -
 
 def test_ten_thousand_tiny_chunks_in_one_write_are_one_call(stage: Stage) -> None:
     """Nearly all of them are swallowed, and none of them may end the answer."""
-    command = "x" * 9_950
+    command = "x" * 10_000
     broken = BROKEN_ARGUMENTS.replace("ls", command)
     parts = [chat({"content": "Hi."}), chat_part("", "Bash"), *map(chat_part, broken)]
     parts += [chat({}, "tool_calls"), DONE]
@@ -157,7 +157,7 @@ def test_ten_thousand_tiny_chunks_in_one_write_are_one_call(stage: Stage) -> Non
         await line.end()
 
     got = stage.run(stage.answer(play))
-    assert len(parts) > 9_990
+    assert len(parts) > 10_000
     assert got.end == COMPLETE
     assert arguments("chat", got.body) == [{**RIGHT, "command": command}]
 
@@ -227,8 +227,6 @@ def test_a_client_that_reads_slowly_slows_the_upstream_down_and_the_proxy_stays_
         assert lines[0].sent < 24 * MIB, "the upstream was never slowed down"
         return await asked.listen().over()
 
-    with stage.watched(40 * MIB):
-        stage.run(asyncio.wait_for(stage.ask(whole(b"")), 1)).hang_up()
     with stage.watched(200 * MIB):
         got = stage.run(read_slowly())
     assert (got.end, got.size) == (COMPLETE, count * len(event))
