@@ -29,6 +29,7 @@ from toolcalls.recording import live
 from toolcalls.recording.frames import SocketBooks
 from toolcalls.recording.record import Exchange, Recorder
 from toolcalls.wire.encoding import Corrupt, readable
+from toolcalls.wire.events import MOST_CALLS
 
 if TYPE_CHECKING:
     from toolcalls.recording import view
@@ -363,7 +364,8 @@ class Toolfix:
                 exc_info=answer.failure,
             )
         if answer.limited:
-            logger.warning(f"{_place(flow)}: more than toolfix_max_held_bytes were held; the rest passed untouched.")
+            most = f"more than toolfix_max_held_bytes or {MOST_CALLS:,} calls"
+            logger.warning(f"{_place(flow)}: {most} were held; the rest passed untouched.")
         if guard.longest_hold > LONG_HOLD_SECONDS:
             logger.info(f"{_place(flow)}: a tool call was held for {guard.longest_hold:.0f} s until it was complete.")
         for outcome in answer.outcomes:

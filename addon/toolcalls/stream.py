@@ -106,8 +106,6 @@ class Stream:
                 self._read_events(block, out)
             if ledger.held_bytes + len(ledger.rest) > self._limit:
                 out += self._stop_holding()
-        except LimitReached:
-            out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -271,9 +269,10 @@ class Stream:
 
     def _fail(self, error: Exception, told: int, unread: bytes = b"") -> list[bytes]:
         if isinstance(error, LimitReached):
-            return self._stop_holding()
-        self.failure = error
-        out = self._give_up("the answer could not be read")
+            out = self._stop_holding()
+        else:
+            self.failure = error
+            out = self._give_up("the answer could not be read")
         if self._form is _Form.OPEN:
             # What this step claimed to have mended goes out as it came.
             del self._outcomes[told:]
@@ -282,7 +281,7 @@ class Stream:
 
     def _stop_holding(self) -> list[bytes]:
         self.limited = True
-        return self._give_up("the answer is larger than toolfix_max_held_bytes allows")
+        return self._give_up("the answer is larger than toolfix allows")
 
     def _give_up(self, reason: str) -> list[bytes]:
         self._calm = False

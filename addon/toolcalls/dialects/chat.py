@@ -16,7 +16,7 @@ from ..mend.call import Mender
 from ..policy import Policy
 from ..request import Question
 from ..wire import sse
-from ..wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
+from ..wire.events import LINES_ALONE, MOST_CALLS, PASS, Answer, Event, Hold, LimitReached, Reply
 from . import payload
 from .chat_body import mend_body
 from .chat_calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
@@ -201,6 +201,8 @@ class Chat:
             number = 0
         state = self._choices.get(number)
         if state is None:
+            if len(self._choices) >= MOST_CALLS:
+                raise LimitReached
             state = self._choices[number] = Choice(number, self._question, self._policy, self._mender, write)
         return state
 
