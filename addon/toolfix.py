@@ -28,6 +28,7 @@ from toolcalls.guard import LONG_HOLD_SECONDS, Guard
 from toolcalls.recording import live
 from toolcalls.recording.frames import SocketBooks
 from toolcalls.recording.record import Exchange, Recorder
+from toolcalls.recording.several import Several
 from toolcalls.wire.encoding import Corrupt, readable
 from toolcalls.wire.events import MOST_CALLS
 
@@ -74,9 +75,10 @@ class Toolfix:
         self.mode = "off"
         self.policy = policy.Policy()
         self.patterns: list[str] = []
-        self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
-        self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
-        self.socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary()
+        # The engine is not loaded anew with the script: what is open there goes on after a reload.
+        self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = live.flows
+        self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = live.sockets
+        self.socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = live.socket_exchanges
         self.recorder: Recorder | None = None
         self.tally = tally.Tally(os.environ.get(tally.VARIABLE, ""))
         self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
@@ -309,10 +311,10 @@ class Toolfix:
         if not frames:
             message.drop()
             return
-        # What is injected follows this message, and its own hook call is passed over above.
-        message.text = frames[0]
-        for frame in frames[1:]:
-            ctx.master.commands.call("inject.websocket", flow, True, frame.encode(), True)
+        if len(frames) == 1:
+            message.text = frames[0]
+        else:
+            message.content = Several(frames)
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         socket = self.sockets.pop(flow, None)

@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.faults.streams import BROKEN, PROTOCOLS, VALID, chat, chat_part, event, messages_call, responses_call, stream
+from tests.faults.streams import (
+    BROKEN,
+    PROTOCOLS,
+    VALID,
+    chat,
+    chat_part,
+    event,
+    messages_call,
+    responses_call,
+    stream,
+)
 from toolcalls.wire.events import MOST_CALLS
 
 Call = Callable[[str, int], bytes]

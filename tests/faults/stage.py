@@ -73,6 +73,9 @@ class Stage:
         except TimeoutError:
             raise AssertionError(f"nothing more happened for {PATIENCE:.0f} s") from None
 
+    def future(self) -> asyncio.Future[Any]:
+        return self._loop.create_future()
+
     # Clients
 
     async def ask(
@@ -110,7 +113,7 @@ class Stage:
     # The proxy
 
     async def probe(self, **order: Any) -> dict[str, Any]:
-        """Give an order, and hear what there is."""
+        """Give an order; without one, hear what there is."""
         assert self._ears
         self._ears[1].write(json.dumps(order).encode() + b"\n")
         told: dict[str, Any] = json.loads(await self._ears[0].readline())
@@ -140,6 +143,12 @@ class Stage:
 
     def said(self, words: str) -> int:
         return self.proxy.output.count(words)
+
+    def tracebacks(self) -> list[str]:
+        """What was not foreseen. A script that a test broke on purpose was, and what mitmproxy cancels at its end."""
+        foreseen = ("SyntaxError", "CancelledError")
+        said = self.proxy.output.split("Traceback")[1:]
+        return [text for text in said if not any(word in text[:2000] for word in foreseen)]
 
     async def hears(self, words: str, times: int = 1) -> None:
         """Wait until the proxy has logged it."""

@@ -203,10 +203,19 @@ STREAMS = [(protocol, kind) for protocol in PROTOCOLS for kind in KINDS]
 
 
 def _objects(body: bytes) -> list[Json]:
-    """The complete events: a client throws away what no blank line has ended."""
+    """The complete events up to the last one: a client throws away what no blank line has ended, and then stops."""
     end = sse.end_of_last_event(body)
-    datas = [sse.read_event(raw).data for raw in sse.split(body[:end])] if end > 0 else []
-    return [json.loads(data) for data in datas if data and data != "[DONE]"]
+    objects: list[Json] = []
+    for raw in sse.split(body[:end]) if end > 0 else []:
+        data = sse.read_event(raw).data
+        if data == "[DONE]" or (objects and objects[-1].get("type") in _LAST):
+            break
+        if data:
+            objects.append(json.loads(data))
+    return objects
+
+
+_LAST = ("message_stop", "response.completed")
 
 
 def _chat_calls(body: bytes) -> list[tuple[str, str]]:
@@ -246,9 +255,12 @@ _READERS = {"chat": _chat_calls, "messages": _messages_calls, "responses": _resp
 
 
 def harmless(calls: list[tuple[str, str]]) -> bool:
-    """Is every call either the one that the model wrote, as far as its values came whole, or a refusal?"""
+    """Is every call either the one that the model wrote, as far as its values came whole, or a refusal?
+
+    A call without a name is no tool's.
+    """
     for name, arguments in calls:
         read = json.loads(arguments)
-        if name != "Bash" or not isinstance(read, dict) or not read.items() <= RIGHT.items():
+        if name not in ("Bash", "") or not isinstance(read, dict) or not read.items() <= RIGHT.items():
             return False
     return True

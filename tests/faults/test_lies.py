@@ -146,7 +146,9 @@ def test_invalid_utf_8_in_text_passes_and_beside_a_call_does_not_hinder_it(stage
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80"], ids=repr)
-def test_invalid_utf_8_inside_arguments_becomes_what_every_client_reads_in_its_place(bad: bytes, stage: Stage) -> None:
+def test_invalid_utf_8_inside_arguments_becomes_what_every_client_reads_in_its_place(
+    bad: bytes, stage: Stage
+) -> None:
     events = [said.replace(b"'ls'", b"'ls " + bad + b"'") for said in stream("chat", "a broken call")]
     got = stage.run(stage.answer(whole(*events)))
     assert arguments(got.body) == [{**RIGHT, "command": "ls " + bad.decode("utf-8", "replace")}]

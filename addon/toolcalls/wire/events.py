@@ -55,7 +55,7 @@ Answer = Pass | LinesAlone | Hold | Reply
 
 
 MOST_CALLS: Final = 1000
-"""Most tool calls, choices or output items of one answer: each has state of its own, and is told apart from the others."""
+"""Most tool calls, choices or output items of one answer: each has state, and is told apart from all the others."""
 
 
 class LimitReached(Exception):
