@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import re
 import time
 from collections.abc import Coroutine, Iterator, Sequence
@@ -18,8 +19,9 @@ from .streams import PROTOCOLS, RIGHT, stream
 from .upstream import Play, Upstream, whole
 
 PROBE = Path(__file__).with_name("probe.py")
-PATIENCE = 60.0
-SETTLING = 15.0
+PATIENCE = float(os.environ.get("TOOLFIX_FAULTS_PATIENCE", "60"))
+"""Most seconds that one play may take; fewer where it is known that it will hang (mutations.py)."""
+SETTLING = PATIENCE / 4
 LEFT_BYTES = 40 * 2**20
 """What the resident memory may differ by after a fault: an allocator keeps some of what it once had."""
 

@@ -13,6 +13,7 @@ from toolcalls.recording import store
 
 from .client import COMPLETE, Asked
 from .conftest import Start
+from .stage import SETTLING
 from .streams import BROKEN, DONE, PROTOCOLS, RIGHT, chat, chat_part, stream
 from .upstream import Line
 
@@ -66,17 +67,20 @@ def test_an_answer_is_right_whatever_the_clocks_do_while_it_comes(
 
 def test_a_held_call_is_told_of_once_after_a_jump_ahead_and_not_at_all_after_a_jump_back(start: Start) -> None:
     stage = start()
+    text = chat({"content": "Hi."})
     parts = [chat_part("", "Bash"), *map(chat_part, BROKEN)]
     answered: asyncio.Future[Asked] = stage.future()
 
     async def play(line: Line) -> None:
         asked = await answered
         await line.head()
-        await line.chunk(parts[0])
+        # Together, so that the text tells when the call is held.
+        await line.chunk(text + parts[0])
+        assert await asked.has(len(text))
         await stage.probe(ticks=DAY)
         for part in parts[1:10]:
             await line.chunk(part)
-        assert await asked.has(len(KEEP_ALIVE))
+        assert await asked.has(len(text + KEEP_ALIVE))
         await stage.probe(ticks=-DAY)
         for part in parts[10:]:
             await line.chunk(part)
@@ -92,7 +96,7 @@ def test_a_held_call_is_told_of_once_after_a_jump_ahead_and_not_at_all_after_a_j
 
     got = stage.run(held())
     assert got.end == COMPLETE
-    assert got.body.startswith(KEEP_ALIVE)
+    assert got.body.startswith(text + KEEP_ALIVE)
     assert got.body.count(KEEP_ALIVE) == 1
     assert [json.loads(text) for _, text in PROTOCOLS["chat"].calls(bytes(got.body))] == [RIGHT]
 
@@ -114,6 +118,6 @@ def test_recordings_are_written_after_a_jump_back_and_a_jump_ahead(start: Start,
             for _ in range(2):
                 await stage.works()
                 count += 1
-                await asyncio.wait_for(recorded(count), 15)
+                await asyncio.wait_for(recorded(count), SETTLING)
 
     stage.run(play())

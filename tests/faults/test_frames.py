@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,8 @@ from .client import COMPLETE
 from .stage import Stage
 from .streams import PROTOCOLS, RIGHT, STREAMS, harmless, stream
 from .upstream import Line, whole
+
+ONE_TWICE = re.compile(r"event \d+ twice")
 
 
 def disorders(events: list[bytes]) -> Iterator[tuple[str, list[bytes]]]:
@@ -46,6 +49,7 @@ def test_events_that_come_twice_or_in_disorder_give_the_right_call_or_a_refusal(
         assert (got.end, bytes(got.body)) == (COMPLETE, expected), what
         calls = spoken.calls(expected)
         assert harmless(calls), what
+        assert len(calls) <= 1 or not ONE_TWICE.fullmatch(what), f"{what}: a call too many"
         return [json.loads(arguments) for name, arguments in calls if name]
 
     async def all_of_them() -> list[list[object]]:

@@ -11,7 +11,7 @@ import pytest
 from .client import BROKEN, COMPLETE, Asked
 from .stage import Stage
 from .streams import BROKEN as BROKEN_ARGUMENTS
-from .streams import DONE, PROTOCOLS, RIGHT, chat, chat_part, event, messages_call, stream
+from .streams import PROTOCOLS, RIGHT, stream
 from .upstream import Line, Play, whole
 
 
@@ -79,8 +79,7 @@ def test_lengths_that_make_no_sense_are_refused_by_mitmproxy_and_reach_no_engine
 ) -> None:
     body = b"".join(stream("chat", "a broken call"))
     got = stage.run(stage.answer(with_length(body, *fields)))
-    assert got.status == 502 or got.end == BROKEN
-    assert not arguments(got.body) if got.status == 200 else True
+    assert got.status == 502, "the upstream's failure, told in mitmproxy's words"
 
 
 # Encodings
@@ -199,10 +198,3 @@ def test_a_document_that_is_nested_too_deep_passes_as_it_came(stage: Stage) -> N
     play = with_length(deep, f"content-length: {len(deep)}")
     got = stage.run(stage.answer(play, body=PROTOCOLS["chat"].request(stream=False)))
     assert (got.end, bytes(got.body)) == (COMPLETE, deep)
-
-
-def test_the_events_of_these_tests_are_what_they_say() -> None:
-    """A guard against a test that cannot fail: the same streams without their fault are mended."""
-    assert arguments(b"".join([chat_part(json.dumps(RIGHT), "Bash"), chat({}, "tool_calls"), DONE])) == [RIGHT]
-    assert event("x").startswith(b"event: x\n")
-    assert len(messages_call("{}")) == 4

@@ -1,6 +1,6 @@
 """Too much of everything: the limits hold, the bytes pass as they came, and the proxy does not grow with them.
 
-TOOLFIX_FAULTS_FULL=1 takes the sizes by their word where they are smaller here: 1 GB of arguments.
+TOOLFIX_FAULTS_FULL=1 takes the sizes by their word on every protocol; otherwise only on Chat.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 from .client import COMPLETE, Asked
 from .conftest import survived
 from .stage import Stage
-from .streams import BROKEN, DONE, PROTOCOLS, VALID, chat, chat_part, messages_call, responses_call, stream
+from .streams import BROKEN, DONE, VALID, chat, chat_part, messages_call, responses_call, stream
 from .upstream import Line, Play
 
 MIB = 2**20
@@ -145,8 +145,7 @@ def test_a_million_tool_calls_are_not_remembered_one_by_one(protocol: str, argum
 @pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
 def test_a_gigabyte_of_arguments_passes_as_it_came_once_the_limit_is_reached(protocol: str, small: Stage) -> None:
     """The fragments of one call, a megabyte each; the full gigabyte where it is asked for."""
-    spoken = PROTOCOLS[protocol]
-    size = 1_000_000_000 if FULL else 150_000_000
+    size = 1_000_000_000 if FULL or protocol == "chat" else 150_000_000
     start, fragment, end = fragments(protocol)
     count = size // len(fragment)
 
@@ -163,7 +162,6 @@ def test_a_gigabyte_of_arguments_passes_as_it_came_once_the_limit_is_reached(pro
     assert got.end == COMPLETE
     # Only the answer's own start may have been completed on the way.
     assert 0 <= got.size - (len(start) + count * len(fragment) + len(end)) < 200
-    assert spoken.calls(b"") == []
     survived(small)
 
 
@@ -171,10 +169,8 @@ def fragments(protocol: str) -> tuple[bytes, bytes, bytes]:
     """What comes before, a fragment of a megabyte, and the rest."""
     events = stream(protocol, "a broken call")
     number = {"chat": 2, "messages": 3, "responses": 3}[protocol]
-    said = json.loads(events[number].partition(b"data: ")[2])
     long = json.dumps("x" * 1_000_000)
     text = {"chat": '"arguments":', "messages": '"partial_json":', "responses": '"delta":'}[protocol]
-    assert said
     head = events[number].decode().rpartition(text)[0]
     tails = {"chat": "}}]}}]}\n\n", "messages": "}}\n\n", "responses": "}\n\n"}
     return b"".join(events[:number]), (head + text + long + tails[protocol]).encode(), b"".join(events[number + 1 :])

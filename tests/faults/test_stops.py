@@ -107,7 +107,9 @@ async def reload(stage: Stage, script: Path, text: str | None = None) -> None:
     await stage.hears("Loading script", loads + 1)
 
 
-def test_streams_that_are_open_while_the_script_is_reloaded_get_the_right_answer(start: Start, tmp_path: Path) -> None:
+def test_streams_that_are_open_while_the_script_is_reloaded_get_the_right_answer(
+    start: Start, tmp_path: Path
+) -> None:
     script = reloadable(tmp_path)
     stage = start("--set", f"toolfix_record={tmp_path / 'flows'}", script=script)
 
@@ -132,7 +134,9 @@ def test_streams_that_are_open_while_the_script_is_reloaded_get_the_right_answer
     assert all(recording.complete for recording in found), "they ended after the reload, and are recorded whole"
 
 
-def test_streams_that_are_open_while_the_script_breaks_still_get_the_right_answer(start: Start, tmp_path: Path) -> None:
+def test_streams_that_are_open_while_the_script_breaks_still_get_the_right_answer(
+    start: Start, tmp_path: Path
+) -> None:
     script = reloadable(tmp_path)
     stage = start(script=script)
     source = script.read_text()
