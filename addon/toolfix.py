@@ -28,7 +28,9 @@ from toolcalls.guard import LONG_HOLD_SECONDS, Guard
 from toolcalls.recording import live
 from toolcalls.recording.frames import SocketBooks
 from toolcalls.recording.record import Exchange, Recorder
+from toolcalls.recording.several import Several
 from toolcalls.wire.encoding import Corrupt, readable
+from toolcalls.wire.events import MOST_CALLS
 
 if TYPE_CHECKING:
     from toolcalls.recording import view
@@ -73,9 +75,10 @@ class Toolfix:
         self.mode = "off"
         self.policy = policy.Policy()
         self.patterns: list[str] = []
-        self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
-        self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
-        self.socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary()
+        # The engine is not loaded anew with the script: what is open there goes on after a reload.
+        self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = live.flows
+        self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = live.sockets
+        self.socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = live.socket_exchanges
         self.recorder: Recorder | None = None
         self.options: dict[str, str] = {}
         """As a recording notes them. Asking mitmproxy for each of them costs too much to do it for every flow."""
@@ -312,10 +315,10 @@ class Toolfix:
         if not frames:
             message.drop()
             return
-        # What is injected follows this message, and its own hook call is passed over above.
-        message.text = frames[0]
-        for frame in frames[1:]:
-            ctx.master.commands.call("inject.websocket", flow, True, frame.encode(), True)
+        if len(frames) == 1:
+            message.text = frames[0]
+        else:
+            message.content = Several(frames)
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         socket = self.sockets.pop(flow, None)
@@ -367,7 +370,8 @@ class Toolfix:
                 exc_info=answer.failure,
             )
         if answer.limited:
-            logger.warning(f"{_place(flow)}: more than toolfix_max_held_bytes were held; the rest passed untouched.")
+            most = f"more than toolfix_max_held_bytes or {MOST_CALLS:,} calls"
+            logger.warning(f"{_place(flow)}: {most} were held; the rest passed untouched.")
         if guard.longest_hold > LONG_HOLD_SECONDS:
             logger.info(f"{_place(flow)}: a tool call was held for {guard.longest_hold:.0f} s until it was complete.")
         for outcome in answer.outcomes:

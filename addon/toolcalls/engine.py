@@ -20,7 +20,7 @@ from .policy import Policy
 from .request import Question
 from .stream import Stream
 from .wire.encoding import decoder
-from .wire.events import Dialect
+from .wire.events import MOST_CALLS, Dialect, LimitReached
 
 AUTO: Final = "auto"
 
@@ -63,6 +63,8 @@ class Answer:
         self.outcomes: list[Outcome] = []
 
         def report(outcome: Outcome) -> None:
+            if len(self.outcomes) >= MOST_CALLS:
+                raise LimitReached
             self.outcomes.append(outcome)
             tell(outcome)
 

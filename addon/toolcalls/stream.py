@@ -23,6 +23,7 @@ from .wire.sse import WHOLE
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
+_BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 class _Form(Enum):
@@ -275,9 +276,9 @@ class Stream:
             self._take(sse.read_event(last), out)
         reply = self._dialect.close()
         if reply is not None:
-            if out and not out[-1].endswith((b"\n\n", b"\r\n\r\n", b"\r\r")):
-                out.append(b"\n\n")
             out += reply.out
+            # The event that the upstream did not end, wherever it stands, is ended before another one follows.
+            out[:-1] = [piece if piece.endswith(_BLANK_LINES) else piece + b"\n\n" for piece in out[:-1]]
             self._ledger.replied(0, reply)
 
     def _close_document(self, out: list[bytes]) -> None:
@@ -290,9 +291,10 @@ class Stream:
 
     def _fail(self, error: Exception, told: int, unread: bytes = b"") -> list[bytes]:
         if isinstance(error, LimitReached):
-            return self._stop_holding()
-        self.failure = error
-        out = self._give_up("the answer could not be read")
+            out = self._stop_holding()
+        else:
+            self.failure = error
+            out = self._give_up("the answer could not be read")
         if self._form is _Form.OPEN:
             # What this step claimed to have mended goes out as it came.
             del self._outcomes[told:]
@@ -301,7 +303,7 @@ class Stream:
 
     def _stop_holding(self) -> list[bytes]:
         self.limited = True
-        return self._give_up("the answer is larger than toolfix_max_held_bytes allows")
+        return self._give_up("the answer is larger than toolfix allows")
 
     def _give_up(self, reason: str) -> list[bytes]:
         self._calm = False

@@ -64,3 +64,19 @@ def test_a_whole_answer_is_told_the_same_way():
     body = json.dumps({"choices": [{"index": 0, "message": {"content": "a"}, "finish_reason": "sensitive"}]}).encode()
     got = json.loads(mend_whole(Answer("chat", question()), body))
     assert got["choices"][0]["finish_reason"] == "content_filter"
+
+
+def test_a_finish_that_no_blank_line_ends_is_ended_before_our_own_end_follows():
+    for tail in (b"", b"\n", b"\r\n"):
+        stream = event({"tool_calls": [BASH]}) + event({}, "tool_calls").rstrip() + tail
+        assert [chunk["choices"][0]["finish_reason"] for chunk in chunks(stream)] == [None, "tool_calls"]
+        assert mend_whole(Answer("chat", question()), stream).endswith(b"\n\ndata: [DONE]\n\n")
+
+
+def test_half_an_event_behind_a_call_is_no_event_and_behind_a_text_passes_as_it_came():
+    last = event({}, "tool_calls").rstrip()
+    for size in range(len(b"data:"), len(last)):
+        got = chunks(event({"tool_calls": [BASH]}) + last[:size])
+        assert got[0]["choices"][0]["delta"]["tool_calls"][0]["function"]["name"] == "Bash"
+        text = event({"content": "a"}) + last[:size]
+        assert mend_whole(Answer("chat", question()), text) == text

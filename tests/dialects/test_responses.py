@@ -499,3 +499,10 @@ def test_the_request_is_not_needed_to_tell_a_freeform_tool_in_additional_tools()
     request = {**REQUEST, "tools": [], "input": [{"type": "additional_tools", "tools": REQUEST["tools"]}]}
     out, _ = run(Upstream().call("apply_patch", json.dumps({"input": PATCH})).end().bytes(), request=request)
     assert validate(out).calls() == [("custom_tool_call", "apply_patch", PATCH)]
+
+
+def test_arguments_that_are_stated_twice_are_one_call() -> None:
+    events = Upstream().call("shell", "{'command': 'ls'}").end().events
+    stated = next(number for number, event in enumerate(events) if event["type"].endswith("arguments.done"))
+    twice = [*events[: stated + 1], {**events[stated], "sequence_number": 99}, *events[stated + 1 :]]
+    assert read(written(twice)).calls() == [("function_call", "shell", SHELL)]

@@ -17,7 +17,7 @@ from ..mend.call import Mender
 from ..policy import Policy
 from ..request import Question
 from ..wire import sse
-from ..wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
+from ..wire.events import LINES_ALONE, MOST_CALLS, PASS, Answer, Event, Hold, LimitReached, Reply
 from . import payload
 from .chat_body import mend_body
 from .chat_calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
@@ -115,11 +115,11 @@ class Chat:
             return self._end(event.raw, Finish.UNKNOWN)
         if "\n" in data:
             return LINES_ALONE
-        if chunk is not None or not data.lstrip().startswith("{"):
-            return PASS
-        mended = payload.read_broken(data)
+        mended = payload.read_broken(data) if chunk is None and data.lstrip().startswith("{") else None
         if mended is None:
-            return PASS
+            # Half an event at the end of a cut stream is no event: behind it comes our own end.
+            whole = event.raw.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
+            return PASS if whole or not self.engaged or self._done else Reply()
         rewritten = Event(sse.write(payload.write(mended), event.type), "", event.type)
         answer = self._read_chunk(rewritten, mended)
         return Reply((rewritten.raw,)) if answer is PASS else answer
@@ -201,6 +201,8 @@ class Chat:
             number = 0
         state = self._choices.get(number)
         if state is None:
+            if len(self._choices) >= MOST_CALLS:
+                raise LimitReached
             state = self._choices[number] = Choice(number, self._question, self._policy, self._mender, write)
         return state
 

@@ -6,6 +6,7 @@ Indices are shared, repeated, interleaved or missing, so a place is only where t
 from __future__ import annotations
 
 from ..mend.prefix import StrictPrefix
+from ..wire.events import MOST_CALLS, LimitReached
 from .messages_blocks import Place
 from .messages_calls import Call, Json
 
@@ -82,6 +83,8 @@ class Calls:
         return call
 
     def _open(self, place: Place, block: Json, identity: str, name: str) -> Call:
+        if self._count >= MOST_CALLS:
+            raise LimitReached
         self.followed()
         call = Call(id=identity, names=[name] if name else [], key=f"call {self._count}", block=block)
         self._count += 1

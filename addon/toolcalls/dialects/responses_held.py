@@ -137,6 +137,9 @@ class Held:
     def read_stated(self, came: Came) -> Answer:
         came_id, came_index = came.text("item_id"), came.number("output_index")
         call = self._find(came_id, came_index)
+        if came_id and call is not None and call.stated and _arguments(call.stated) == _arguments(came):
+            # The same arguments of the same item, said twice: not another call.
+            return call.hold
         if call is None or call.stated:
             known = self._items.known(came_id) or self._items.at(came_index)
             if isinstance(known, Call) and not known.open:
@@ -336,6 +339,11 @@ class Held:
         if call.ended.message.get("item") == item:
             call.done_text = call.ended.item_text
         return written
+
+
+def _arguments(stated: Came) -> tuple[str, object]:
+    """Whose arguments, and which."""
+    return stated.text("item_id"), stated.message.get("arguments")
 
 
 def _text(body: Json, key: str) -> str:

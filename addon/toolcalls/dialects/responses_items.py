@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from ..wire.events import MOST_CALLS, LimitReached
 from .prose import Prose
 from .responses_events import Json
 
@@ -97,6 +98,8 @@ class Items:
         return chosen
 
     def add(self, item: Item, came_id: str, came_index: int | None) -> None:
+        if len(self.all) >= MOST_CALLS:
+            raise LimitReached
         self.all.append(item)
         self.alias(item, came_id, came_index)
         self.alias(item, item.id, None)

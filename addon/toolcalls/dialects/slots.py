@@ -15,6 +15,7 @@ from typing import Any
 
 from ..calls import Gathering
 from ..tools import Tools
+from ..wire.events import MOST_CALLS, LimitReached
 
 _STRUCTURE = re.compile(r'["{}\[\]]|\\.', re.DOTALL)
 
@@ -109,6 +110,8 @@ class Slots:
         return calls
 
     def _open(self) -> Slot:
+        if len(self.slots) >= MOST_CALLS:
+            raise LimitReached
         slot = Slot()
         self.slots.append(slot)
         return slot

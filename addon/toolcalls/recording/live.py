@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 from mitmproxy.proxy import mode_specs
 
 from .. import hosts, metrics
 from ..calls import Outcome
+from ..dialects.responses_ws import ResponsesSocket
 from ..guard import Guard
 from ..history import Changed
 from .frames import SocketBooks
 from .record import Exchange
+
+flows: WeakKeyDictionary[http.HTTPFlow, Any] = WeakKeyDictionary()
+"""What the script knows of the flows that are open. It is kept here because the script may be reloaded meanwhile."""
+sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
+socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary()
 
 
 class Known(Protocol):

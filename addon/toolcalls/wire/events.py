@@ -54,8 +54,12 @@ LINES_ALONE: Final = LinesAlone()
 Answer = Pass | LinesAlone | Hold | Reply
 
 
+MOST_CALLS: Final = 1000
+"""Most tool calls, choices or output items of one answer: each has state, and is told apart from all the others."""
+
+
 class LimitReached(Exception):
-    """A dialect that keeps state of its own has reached the limit of held bytes."""
+    """The answer has more of something than we keep: what is held goes out as it came, and the rest passes."""
 
 
 class Dialect(Protocol):

@@ -1,0 +1,229 @@
+"""Does each of these tests fail when the protection that it is about is taken away?
+
+    .venv/bin/python -m tests.faults.mutations             all of them, as a table
+    .venv/bin/python -m tests.faults.mutations --write     the same, into docs/faults.md
+    .venv/bin/python -m tests.faults.mutations gzip clock  those whose fault has one of these words
+
+The repository is copied, a few words of its source are replaced, and the named test is run there. It has to fail.
+With --whole nothing is replaced, and all of them have to pass. Four to eight minutes on two idle cores.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "docs" / "faults.md"
+PATIENCE = "30"
+"""Seconds until a test gives up on a proxy that hangs, which is what many mutations make of it."""
+AT_ONCE = 2
+
+
+class Mutation(NamedTuple):
+    fault: str
+    test: str
+    """File and words of the name."""
+    removed: str
+    """What is taken away, for the table."""
+    changes: tuple[tuple[str, str, str], ...]
+    """File, what stands there, what stands there instead."""
+
+
+SCRIPT = "addon/toolfix.py"
+ENGINE = "addon/toolcalls/"
+NOT_CALLED = (SCRIPT, "self._close(flow, ours, broken=True)", "return")
+JOINED = (SCRIPT, "return guard.feed(chunk) if chunk", 'return b"".join(guard.feed(chunk)) if chunk')
+NO_LIMIT = (ENGINE + "stream.py", "> self._limit", "> 10**12")
+
+MUTATIONS = (
+    Mutation(
+        "resets at every byte", "test_resets.py a_reset_at_any_byte and chat and valid", "the `error` hook closes the books", (NOT_CALLED,)
+    ),
+    Mutation(
+        "resets at every byte", "test_resets.py ends_at_any_byte and chat", "what is cut off inside a value is refused",
+        ((ENGINE + "policy.py", 'truncated: str = "refuse"', 'truncated: str = "complete"'),),
+    ),
+    Mutation(
+        "resets at every byte", "test_resets.py ends_at_any_byte and chat", "half an event at the end is no event",
+        ((ENGINE + "dialects/chat.py", "return PASS if whole or not self.engaged or self._done else Reply()", "return PASS"),),
+    ),
+    Mutation(
+        "resets at every byte", "test_resets.py promised_more and chat", "mitmproxy's: an early end of the connection is an error",
+        (("tests/faults/probe.py", "script.ReloadInterval = 0.05", '''import h11
+for _reader in (h11._readers.ChunkedReader, h11._readers.ContentLengthReader):
+    _reader.read_eof = lambda self: h11.EndOfMessage()
+script.ReloadInterval = 0.05'''),),
+    ),
+    Mutation(
+        "stalls", "test_slow.py before_a_stall and chat", "the answer is streamed, not gathered",
+        ((SCRIPT, "flow.response.stream = stream", "pass"),),
+    ),
+    Mutation(
+        "stalls", "test_slow.py gives_up_on_a_stalled", "flows are known weakly, and closed in the `error` hook",
+        (NOT_CALLED, (ENGINE + "recording/live.py", "flows: WeakKeyDictionary[http.HTTPFlow, Any] = WeakKeyDictionary()", "flows: Any = {}")),
+    ),
+    Mutation(
+        "half-closed connections", "test_slow.py half_closes_behind and chat", "what is held comes out at the end",
+        ((ENGINE + "guard.py", "out = self.answer.close()", "out = []"),),
+    ),
+    Mutation("slow drip of one byte", "test_slow.py drip and chat", "a swallowed chunk is `[]`, never `b\"\"`", (JOINED,)),
+    Mutation("10,000 tiny chunks in one write", "test_slow.py ten_thousand_tiny", "a swallowed chunk is `[]`, never `b\"\"`", (JOINED,)),
+    Mutation("an endless event", "test_sizes.py endless", "the limit of held bytes", (NO_LIMIT,)),
+    Mutation("100 MB without a newline", "test_sizes.py 100_mb and text", "the limit of held bytes", (NO_LIMIT,)),
+    Mutation(
+        "100 MB without a newline", "test_sizes.py 100_mb and text", "what is kept of an answer has a limit",
+        ((ENGINE + "guard.py", "MAX_KEPT = 64 *", "MAX_KEPT = 64_000 *"),),
+    ),
+    Mutation(
+        "wrong content-length", "test_lies.py length_that_is_right and chat", "the header is dropped where the body may change",
+        ((SCRIPT, 'headers.pop("content-length", None)', "pass"),),
+    ),
+    Mutation(
+        "wrong content-length", "test_lies.py too_short", "a call that is cut off is refused",
+        ((ENGINE + "guard.py", "out = self.answer.close()", "out = []"),),
+    ),
+    Mutation(
+        "corrupt gzip in the middle", "test_lies.py gzip and broken", "a decoder that fails lets the bytes pass",
+        ((ENGINE + "stream.py", "return self._fail(Corrupt(str(error)), told, chunk)", "raise"),),
+    ),
+    Mutation(
+        "invalid UTF-8", "test_lies.py invalid_utf_8", "bytes that are no text are read as U+FFFD",
+        ((ENGINE + "wire/sse.py", 'raw[6:-2].decode("utf-8", "replace")', 'raw[6:-2].decode("utf-8")'),),
+    ),
+    Mutation(
+        "deep nesting", "test_lies.py nested_too_deep", "a RecursionError is caught like any other",
+        (
+            (ENGINE + "stream.py", "except Exception as error:", "except ValueError as error:"),
+            (ENGINE + "dialects/payload.py", "(ValueError, RecursionError)", "ValueError"),
+            (ENGINE + "request.py", "(ValueError, RecursionError)", "ValueError"),
+        ),
+    ),
+    Mutation(
+        "a million tool calls", "test_sizes.py million_tool_calls and responses", "at most 1,000 calls of one answer are told apart",
+        ((ENGINE + "wire/events.py", "MOST_CALLS: Final = 1000", "MOST_CALLS: Final = 10**9"),),
+    ),
+    Mutation(
+        "1 GB of arguments", "test_sizes.py gigabyte_of_arguments and chat", "what is kept of an answer has a limit",
+        ((ENGINE + "guard.py", "MAX_KEPT = 64 *", "MAX_KEPT = 64_000 *"),),
+    ),
+    Mutation("1 GB of arguments", "test_sizes.py gigabyte_of_arguments and chat", "the limit of held bytes", (NO_LIMIT,)),
+    Mutation(
+        "duplicated and reordered frames", "test_frames.py events_that_come_twice and responses", "arguments that are stated twice are one call",
+        ((ENGINE + "dialects/responses_held.py", "if came_id and call is not None and call.stated and", "if False and"),),
+    ),
+    Mutation(
+        "duplicated and reordered frames", "test_frames.py events_that_come_twice and messages", "a start that is told twice is one call",
+        ((ENGINE + "dialects/messages_gather.py", "identity == here.id and name == here.name", "identity != here.id"),),
+    ),
+    Mutation(
+        "duplicated and reordered frames", "test_frames.py of_one_read", "several messages go where one would have gone",
+        ((SCRIPT, "message.content = Several(frames)", '''message.text = frames[0]
+            for frame in frames[1:]:
+                ctx.master.commands.call("inject.websocket", flow, True, frame.encode(), True)'''),),
+    ),
+    Mutation(
+        "client that disconnects", "test_slow.py disconnects_at_any_event", "the `error` hook closes the books", (NOT_CALLED,)
+    ),
+    Mutation(
+        "client that reads slowly", "test_slow.py reads_slowly", "mitmproxy's: it waits until its writers have drained",
+        (("tests/faults/probe.py", "script.ReloadInterval = 0.05", '''from mitmproxy.proxy import server
+async def _no_drain(self: Any) -> None: ...
+server.ConnectionHandler.drain_writers = _no_drain
+script.ReloadInterval = 0.05'''),),
+    ),
+    Mutation(
+        "proxy told to stop with streams open", "test_stops.py told_to_stop and SIGINT", "open flows are written at the end",
+        ((SCRIPT, "        if self.recorder:\n            self.recorder.close()\n        if self.remove_view", "        if self.remove_view"),),
+    ),
+    Mutation(
+        "disk full while recording", "test_disk.py disk_fails and full", "an OSError of the recorder is counted and said once",
+        ((ENGINE + "recording/record.py", "except OSError as error:", "except ZeroDivisionError as error:"),),
+    ),
+    Mutation(
+        "disk full while recording", "test_disk.py disk_fails and full", "a recording that cannot be finished is taken away",
+        ((ENGINE + "recording/record.py", "        if new:\n            shutil.rmtree(directory, ignore_errors=True)\n", ""),),
+    ),
+    Mutation(
+        "read-only directory while recording", "test_disk.py disk_fails and read-only", "an OSError of the recorder is counted and said once",
+        ((ENGINE + "recording/record.py", "except OSError as error:", "except ZeroDivisionError as error:"),),
+    ),
+    Mutation(
+        "script reloaded with streams open", "test_stops.py reloaded_get_the_right", "open flows are handed to the new script",
+        ((SCRIPT, "= live.flows", "= WeakKeyDictionary()"),),
+    ),
+    Mutation(
+        "script reloaded with streams open", "test_stops.py websocket", "open sockets are handed to the new script",
+        ((SCRIPT, "= live.sockets", "= WeakKeyDictionary()"),),
+    ),
+    Mutation(
+        "clock jumps", "test_clocks.py recordings_are_written", "a wait is never shorter than nothing",
+        ((ENGINE + "recording/writer.py", "max(0.0, due - time.monotonic())", "due - time.monotonic()"),),
+    ),
+    Mutation(
+        "clock jumps", "test_clocks.py told_of_once", "the comment counts as something said",
+        ((ENGINE + "guard.py", "            self._silent_since = now\n            return [KEEP_ALIVE]", "            return [KEEP_ALIVE]"),),
+    ),
+)  # fmt: skip
+
+
+def run_test(test: str, changes: tuple[tuple[str, str, str], ...]) -> str:
+    """How the test fails in a copy of the repository with these changes; nothing where it passes."""
+    file, _, words = test.partition(" ")
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        copy = Path(folder)
+        shutil.copy(ROOT / "pyproject.toml", copy)
+        for part in ("addon", "tests"):
+            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__", "corpus"))
+        for name, old, new in changes:
+            source = (copy / name).read_text()
+            if old not in source:
+                raise SystemExit(f"{name} does not say {old!r} any more: mutations.py has to follow.")
+            (copy / name).write_text(source.replace(old, new))
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"tests/faults/{file}"]
+        environment = {**os.environ, "TOOLFIX_FAULTS_PATIENCE": PATIENCE, "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            [*command, "-k", words], cwd=copy, env=environment, capture_output=True, text=True, check=False
+        )
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{test}: pytest could not run it:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    told = [line[1:].strip() for line in done.stdout.splitlines() if line.startswith("E ")]
+    return (told[0] if told else "it fails") if done.returncode else ""
+
+
+def row(mutation: Mutation) -> tuple[str, bool]:
+    how = run_test(mutation.test, mutation.changes)
+    file, _, words = mutation.test.partition(" ")
+    short = how.removeprefix("AssertionError: ").replace("|", "/").replace("`", "'")[:110]
+    result = f"fails: `{short}`" if how else "**passes**"
+    line = f'| {mutation.fault} | `{file}` -k "{words}" | {mutation.removed} | {result} |'
+    print(line, file=sys.stderr, flush=True)
+    return line, bool(how)
+
+
+def main(words: list[str]) -> int:
+    chosen = [one for one in MUTATIONS if not words or any(word in one.fault for word in words)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        if "--whole" in sys.argv:
+            tests = sorted({one.test for one in chosen})
+            failing = [test for test, how in zip(tests, pool.map(lambda t: run_test(t, ()), tests), strict=True) if how]
+            print("with nothing taken away:", ", ".join(failing) or "all of them pass")
+            return int(bool(failing))
+        rows = list(pool.map(row, chosen))
+    lines = ["| fault | test | protection taken away | the test |", "| --- | --- | --- | --- |"]
+    lines += [text for text, _ in rows]
+    print("\n".join(lines))
+    if "--write" in sys.argv:
+        head, mark, _ = TABLE.read_text().partition("<!-- mutations -->\n")
+        TABLE.write_text(head + mark + "\n".join(lines) + "\n")
+    return int(not all(fails for _, fails in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main([word for word in sys.argv[1:] if not word.startswith("-")]))
