@@ -29,7 +29,7 @@ from toolcalls.recording import live
 from toolcalls.recording.frames import SocketBooks
 from toolcalls.recording.record import Exchange, Recorder
 from toolcalls.recording.several import Several
-from toolcalls.wire.encoding import Corrupt, readable
+from toolcalls.wire.encoding import Corrupt, Inflated, decode_whole, readable
 from toolcalls.wire.events import MOST_CALLS
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class Toolfix:
         protocol = protocol_of(flow.request.path)
         if protocol is None or not self._is_ours(flow):
             return
-        body = flow.request.get_content(strict=False)
+        body = live.content(flow.request)
         asked = request.decode(body)
         ours = self.flows[flow] = Ours(protocol, request.read_question(asked), body)
         ours.changed = self._mend_request(flow, ours, asked)
@@ -337,8 +337,8 @@ class Toolfix:
         if response is None or not response.raw_content or not _may_hold_calls(response):
             return
         try:
-            body = response.content
-        except ValueError as error:
+            body = decode_whole(response.raw_content, response.headers.get("content-encoding", ""))
+        except Corrupt as error:
             logger.warning(f"{_place(flow)}: the body cannot be decoded ({error}); it passes as it came.")
             return
         if not body:
@@ -358,7 +358,10 @@ class Toolfix:
             return
         self.closed[flow] = ours
         answer = guard.answer
-        if isinstance(answer.failure, Corrupt):
+        if isinstance(answer.failure, Inflated):
+            cut = "" if self.mode == "observe" else "the answer was cut off there: "
+            logger.warning(f"{_place(flow)}: {cut}{answer.failure} when they are decoded as {ours.encoding}.")
+        elif isinstance(answer.failure, Corrupt):
             logger.warning(
                 f"{_place(flow)}: the body is not {ours.encoding} as it says ({answer.failure}); "
                 "from there on it passes as it came."

@@ -16,7 +16,7 @@ from typing import Any
 
 from .calls import Outcome
 from .wire import sse
-from .wire.encoding import Corrupt, Decoder
+from .wire.encoding import Decoder, Inflated
 from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, LimitReached, Reply
 from .wire.ledger import Ledger
 from .wire.sse import WHOLE
@@ -128,18 +128,22 @@ class Stream:
 
     def _feed(self, chunk: bytes) -> list[bytes]:
         """Any chunk: the first one, one that is encoded or ends with a CR, one of a body that is no event stream."""
-        if self._form is _Form.OPEN or not chunk:
-            return [chunk] if chunk else []
-        if self._form is _Form.ENDED:
+        if not chunk or self._form is _Form.ENDED:
             return []
         out: list[bytes] = []
         told = len(self._outcomes)
-        data = chunk
         try:
-            if self._decoder:
-                data = self._decoder.decode(chunk)
+            data = self._decoder.decode(chunk) if self._decoder else chunk
+        except Inflated as error:
+            return self._cut_off(error)
         except Exception as error:
-            return self._fail(Corrupt(str(error)), told, chunk)
+            self._decoder = None
+            if self._form is not _Form.OPEN:
+                return self._fail(error, told, chunk)
+            self.failure = error
+            data = chunk
+        if self._form is _Form.OPEN:
+            return [data] if data else []
         try:
             if self._form is _Form.EVENTS:
                 self._read(data, out)
@@ -299,6 +303,17 @@ class Stream:
             # What this step claimed to have mended goes out as it came.
             del self._outcomes[told:]
             out += [unread] if unread else []
+        return out
+
+    def _cut_off(self, error: Inflated) -> list[bytes]:
+        """The rest would fill the memory, and as it came nobody could read it: its header is gone.
+
+        So it is as if the connection had ended here.
+        """
+        out = self.close()
+        self.failure = error
+        self._form = _Form.ENDED
+        self._calm = False
         return out
 
     def _stop_holding(self) -> list[bytes]:

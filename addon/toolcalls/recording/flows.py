@@ -35,6 +35,8 @@ def read(path: Path, at: Callable[[int], None] = lambda _: None) -> Iterator[Rec
 def _recording(path: Path, number: int, flow: object) -> Recording | None:
     from mitmproxy import http
 
+    from .live import content
+
     assert isinstance(flow, http.HTTPFlow)
     protocol = protocol_of(flow.request.path)
     if protocol is None or flow.response is None:
@@ -59,6 +61,5 @@ def _recording(path: Path, number: int, flow: object) -> Recording | None:
         return Recording(name, described, b"", before, None, None, ".jsonl")
     if flow.request.method != "POST" or not 200 <= flow.response.status_code < 300:
         return None
-    body = flow.response.get_content(strict=False) or b""
-    suffix = store.suffix_of(body)
-    return Recording(name, described, flow.request.get_content(strict=False) or b"", body, None, None, suffix)
+    request, body = content(flow.request), content(flow.response)
+    return Recording(name, described, request, body, None, None, store.suffix_of(body))

@@ -14,6 +14,7 @@ from ..calls import Outcome
 from ..dialects.responses_ws import ResponsesSocket
 from ..guard import Guard
 from ..history import Changed
+from ..wire.encoding import decode_if_possible
 from .frames import SocketBooks
 from .record import Exchange
 
@@ -96,3 +97,8 @@ def metrics_response(flow: http.HTTPFlow, text: Callable[[], str]) -> http.Respo
     if client and hosts.is_loopback(client[0]):
         return http.Response.make(200, text(), {"content-type": metrics.CONTENT_TYPE})
     return http.Response.make(403, "toolfix shows its metrics to this machine alone.\n")
+
+
+def content(message: http.Message) -> bytes:
+    """The body without its content encoding; mitmproxy's own way knows no limit to what it may become."""
+    return decode_if_possible(message.raw_content, message.headers.get("content-encoding", ""))

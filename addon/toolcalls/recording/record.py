@@ -22,7 +22,7 @@ from .. import __version__
 from ..calls import Outcome
 from ..guard import MAX_KEPT, Guard, Kept
 from ..policy import BY_NAME
-from ..wire.encoding import decoder
+from ..wire.encoding import MAX_INFLATED, Corrupt, Inflated, decoder
 from . import frames, store
 from .frames import SocketBooks
 from .redact import redact_bytes
@@ -242,15 +242,23 @@ def _bodies(exchange: Exchange) -> _Bodies:
 
 
 def decoded(kept: Kept, encoding: str) -> list[bytes]:
-    """The upstream's chunks without their content encoding; from where they cannot be decoded, as they came."""
+    """The upstream's chunks without their content encoding; from where they cannot be decoded, as they came.
+
+    Up to the chunk that inflates beyond all measure, where the answer was cut off, or to as much as is kept.
+    """
     undo = decoder(encoding)
     pieces: list[bytes] = []
+    room = MAX_KEPT
     for chunk in kept.chunks[:]:
         try:
-            pieces.append(undo.decode(chunk) if undo else chunk)
-        except Exception:
+            piece = undo.decode(chunk, min(room, MAX_INFLATED)) if undo else chunk
+        except Inflated:
+            break
+        except Corrupt:
             undo = None
-            pieces.append(chunk)
+            piece = chunk
+        room -= len(piece)
+        pieces.append(piece)
     return pieces
 
 

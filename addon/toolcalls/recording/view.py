@@ -15,6 +15,7 @@ from ..calls import Outcome
 from ..engine import Answer, mend_whole, protocol_of
 from ..policy import Policy
 from ..request import decode, read_question, seed_of
+from .live import content
 
 NAME = "toolfix"
 MOST_SHOWN = 256 * 1024
@@ -73,10 +74,10 @@ def _body(data: bytes) -> str:
 def would_be(flow: http.HTTPFlow, policy: Policy) -> Told | None:
     """Of a flow that we did not see (from a file): what toolfix would do with it."""
     protocol = protocol_of(flow.request.path)
-    body = flow.response.get_content(strict=False) if flow.response else None
+    body = content(flow.response) if flow.response else None
     if protocol is None or not body:
         return None
-    request = flow.request.get_content(strict=False)
+    request = content(flow.request)
     answer = Answer(protocol, read_question(decode(request)), policy, seed=seed_of(request))
     after = mend_whole(answer, body)
     return Told(protocol, body, after, answer.outcomes, "This flow was not seen live: it is what toolfix would do.")

@@ -1,4 +1,8 @@
-"""Content encodings, undone piece by piece. For upstreams that compress although they were asked not to."""
+"""Content encodings, undone piece by piece and within limits. For bodies that come compressed although nobody asked.
+
+A few hundred bytes can say "a gigabyte of zeros", and none of the libraries that mitmproxy brings can be told on
+every version to stop. So they are fed with slices that are too short to become much, and counted after each.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,35 @@ import zlib
 from collections.abc import Callable
 from typing import Protocol
 
+MIB = 1024 * 1024
+
+MAX_INFLATED = 16 * MIB
+"""Most bytes that one chunk of the network may become: 256 times what mitmproxy reads at once. JSON has 5 to 20."""
+
+MAX_WHOLE = 64 * MIB
+"""Most bytes that a body may become that is decoded as a whole."""
+
+MAX_WINDOW = 8 * MIB
+"""What a zstd frame may ask for as memory: the limit that RFC 9659 sets for content encodings."""
+
 
 class Corrupt(Exception):
     """The body is not in the encoding that its header names: the upstream's fault, not ours."""
 
 
-class Decoder(Protocol):
-    def decode(self, data: bytes) -> bytes:
+class Inflated(Corrupt):
+    """The body becomes so large that nobody can have meant it."""
+
+
+class Codec(Protocol):
+    slice: int
+    """How many bytes are decoded at once: what becomes of them fits into memory whatever they say."""
+
+    @property
+    def ended(self) -> bool:
+        """Was the end of the encoded data seen?"""
+
+    def step(self, data: bytes) -> bytes:
         """Decode what is there; raises on corrupt data."""
 
 
@@ -21,11 +47,17 @@ class _Zlib:
 
     __slots__ = ("_object", "_started")
 
+    slice = 1024  # a byte becomes 1032 at most
+
     def __init__(self, bits: int) -> None:
         self._object = zlib.decompressobj(bits)
         self._started = bits != zlib.MAX_WBITS
 
-    def decode(self, data: bytes) -> bytes:
+    @property
+    def ended(self) -> bool:
+        return self._object.eof
+
+    def step(self, data: bytes) -> bytes:
         if not self._started and data:
             self._started = True
             if data[0] & 0x0F != 8:
@@ -41,28 +73,49 @@ class _Zlib:
 class _Brotli:
     __slots__ = ("_object",)
 
+    slice = 16  # ten bytes can say 16 MiB; a limit for the output is known to Brotli 1.2 and newer only
+
     def __init__(self) -> None:
         import brotli  # mitmproxy brings it; loaded only where an upstream uses it
 
         self._object = brotli.Decompressor()
 
-    def decode(self, data: bytes) -> bytes:
+    @property
+    def ended(self) -> bool:
+        return bool(self._object.is_finished())
+
+    def step(self, data: bytes) -> bytes:
         return bytes(self._object.process(data))
 
 
 class _Zstd:
-    __slots__ = ("_object",)
+    """One frame after another, as servers send them that end a frame with each flush."""
+
+    __slots__ = ("_frame", "_frames")
+
+    slice = 256  # a block of four bytes can say 128 KiB
 
     def __init__(self) -> None:
         import zstandard
 
-        self._object = zstandard.ZstdDecompressor().decompressobj()
+        self._frames = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
+        self._frame = self._frames.decompressobj()
 
-    def decode(self, data: bytes) -> bytes:
-        return self._object.decompress(data)
+    @property
+    def ended(self) -> bool:
+        return self._frame.eof
+
+    def step(self, data: bytes) -> bytes:
+        decoded = []
+        while data:
+            if self._frame.eof:
+                self._frame = self._frames.decompressobj()
+            decoded.append(self._frame.decompress(data))
+            data = self._frame.unused_data
+        return b"".join(decoded)
 
 
-_DECODERS: dict[str, Callable[[], Decoder]] = {
+_CODECS: dict[str, Callable[[], Codec]] = {
     "gzip": lambda: _Zlib(zlib.MAX_WBITS | 16),
     "x-gzip": lambda: _Zlib(zlib.MAX_WBITS | 16),
     "deflate": lambda: _Zlib(zlib.MAX_WBITS),
@@ -71,12 +124,63 @@ _DECODERS: dict[str, Callable[[], Decoder]] = {
 }
 
 
+class Decoder:
+    """One content encoding, undone chunk by chunk."""
+
+    __slots__ = ("_codec",)
+
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+
+    @property
+    def ended(self) -> bool:
+        return self._codec.ended
+
+    def decode(self, data: bytes, most: int = MAX_INFLATED) -> bytes:
+        """Decode what is there; raises Corrupt, and Inflated where it would become more than `most` bytes."""
+        step, slice = self._codec.step, self._codec.slice
+        decoded = []
+        size = 0
+        for start in range(0, len(data), slice):
+            try:
+                piece = step(data[start : start + slice])
+            except Exception as error:
+                raise Corrupt(str(error)) from error
+            size += len(piece)
+            if size > most:
+                raise Inflated(f"{start + slice:,} bytes become more than {most // MIB} MiB")
+            if piece:
+                decoded.append(piece)
+        return decoded[0] if len(decoded) == 1 else b"".join(decoded)
+
+
 def readable(encoding: str) -> bool:
     """Is this a content encoding that we can undo (or none at all)?"""
-    return encoding.strip().lower() in {"", "identity", *_DECODERS}
+    return encoding.strip().lower() in {"", "identity", *_CODECS}
 
 
 def decoder(encoding: str) -> Decoder | None:
     """The decoder of one content encoding; None where there is nothing to undo."""
-    make = _DECODERS.get(encoding.strip().lower())
-    return make() if make else None
+    make = _CODECS.get(encoding.strip().lower())
+    return Decoder(make()) if make else None
+
+
+def decode_whole(body: bytes, encoding: str, most: int = MAX_WHOLE) -> bytes:
+    """A body that is here as a whole. Raises Corrupt where it is not all there, too."""
+    if not readable(encoding):
+        raise Corrupt(f"{encoding!r} is not known")
+    undo = decoder(encoding) if body else None
+    if undo is None:
+        return body
+    decoded = undo.decode(body, most)
+    if not undo.ended:
+        raise Corrupt("the end is missing")
+    return decoded
+
+
+def decode_if_possible(body: bytes | None, encoding: str) -> bytes:
+    """The same, and the body as it came where it cannot be decoded."""
+    try:
+        return decode_whole(body or b"", encoding)
+    except Corrupt:
+        return body or b""

@@ -1,0 +1,188 @@
+"""Rule 8 for content encodings: a small body never becomes gigabytes, and what happens instead is defined."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from tests.bombs import BOMBS, MIB, gzipped
+from tests.chat_client import read
+from tests.dialects.test_chat import chunk, piece, question
+from tests.splits import cut
+from toolcalls.engine import Answer
+from toolcalls.guard import Guard, Kept
+from toolcalls.recording.record import decoded
+from toolcalls.wire.encoding import MAX_INFLATED, Corrupt, Inflated, decode_if_possible, decode_whole, decoder
+
+ROOT = Path(__file__).parents[2]
+TEXT = chunk({"content": "before"}).encode()
+
+CHILD = """
+import json, resource, sys
+from tests.bombs import BOMBS
+from toolcalls.engine import Answer
+from toolcalls.wire.encoding import Inflated, decode_whole
+
+name, how = sys.argv[1:]
+bomb = open(0, "rb").read()
+start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+if how == "whole":
+    try:
+        said = decode_whole(bomb, name)
+    except Inflated as error:
+        said = str(error)
+else:
+    size = int(how)
+    answer = Answer("chat", encoding=name)
+    sent = 0
+    for at in range(0, len(bomb), size):
+        sent += sum(map(len, answer.feed(bomb[at : at + size])))
+    sent += sum(map(len, answer.close()))
+    said = sent if isinstance(answer.failure, Inflated) or sent > 2**30 else repr(answer.failure)
+print(json.dumps([said, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start) / 1024]))
+"""
+
+
+def grown(name: str, how: str, bomb: bytes) -> tuple[Any, float]:
+    """What a process of its own says, and by how many MiB its memory grew."""
+    environment = {"PYTHONPATH": f"{ROOT / 'addon'}:{ROOT}"}
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, name, how], input=bomb, capture_output=True, env=environment, check=True
+    )
+    said, mib = json.loads(done.stdout)
+    return said, mib
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_gigabyte_in_a_small_body_is_never_in_memory(name: str) -> None:
+    bomb = BOMBS[name](TEXT)
+    assert len(bomb) < 2 * MIB
+    said, mib = grown(name, "whole", bomb)
+    assert "64 MiB" in said
+    assert mib < 300
+    sent, mib = grown(name, "65535", bomb)
+    assert sent <= len(TEXT)
+    assert mib < 150
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "zstd"])
+def test_in_small_chunks_it_is_bounded_too(name: str) -> None:
+    """What each chunk becomes is small enough to go on; only the memory must not grow with it."""
+    _, mib = grown(name, "1000", BOMBS[name](TEXT)[:300_000])
+    assert mib < 150
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_the_answer_ends_before_the_chunk_that_inflates(name: str) -> None:
+    bomb = BOMBS[name](TEXT)
+    first, rest = bomb[:40], bomb[40:]
+    answer = Answer("chat", encoding=name)
+    out = b"".join(answer.feed(first) + answer.feed(rest) + answer.feed(b"more") + answer.close())
+    assert TEXT.startswith(out)
+    assert isinstance(answer.failure, Inflated)
+    assert not answer.holding
+
+
+def test_a_call_that_is_cut_off_by_it_never_runs_and_a_complete_one_comes_out() -> None:
+    whole = piece(0, "a", "Bash", '{"command": "ls"}')
+    half = piece(1, "b", "Bash", '{"command": "rm -rf /')
+    head = "".join([chunk({"content": "x"}), chunk(whole), chunk(half)]).encode()
+    answer = Answer("chat", question("Bash"), encoding="gzip")
+    packed = gzipped(head)
+    out = b"".join(answer.feed(packed) + answer.feed(BOMBS["gzip"]()) + answer.close())
+    assert b"rm -rf" not in out
+    assert ("Bash", '{"command": "ls"}') in read(out).call_list()
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_observed_it_passes_as_it_came(name: str) -> None:
+    bomb = BOMBS[name](TEXT)
+    guard = Guard(Answer("chat", encoding=name), observe=True)
+    assert b"".join([*guard.feed(bomb[:100]), *guard.feed(bomb[100:]), *guard.end(True)]) == bomb
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_recording_holds_what_came_before_it(name: str) -> None:
+    bomb = BOMBS[name](TEXT)
+    kept = Kept()
+    first = _start_of(name, bomb)
+    for part in (first, bomb[len(first) :]):
+        kept.add(part, 0.0)
+    assert b"".join(decoded(kept, name)) == TEXT
+
+
+def _start_of(name: str, bomb: bytes) -> bytes:
+    """The bytes that hold the text before the zeros."""
+    undo = decoder(name)
+    assert undo is not None
+    so_far = b""
+    for end in range(1, len(bomb)):
+        so_far += undo.decode(bomb[end - 1 : end])
+        if so_far == TEXT:
+            return bomb[:end]
+    raise AssertionError
+
+
+def test_a_recording_of_many_chunks_that_become_much_is_bounded() -> None:
+    kept = Kept()
+    for part in cut(BOMBS["gzip"](), 10_000):
+        kept.add(part, 0.0)
+    assert sum(map(len, decoded(kept, "gzip"))) <= 64 * MIB
+
+
+def test_a_body_that_is_not_all_there_or_unknown_cannot_be_decoded_as_a_whole() -> None:
+    packed = gzipped(TEXT)
+    assert decode_whole(packed, "gzip") == TEXT
+    assert decode_whole(b"", "gzip") == b""
+    for body, name in ((packed[:-5], "gzip"), (packed, "br"), (packed, "bz2")):
+        with pytest.raises(Corrupt):
+            decode_whole(body, name)
+        assert decode_if_possible(body, name) == body
+    assert decode_if_possible(None, "") == b""
+
+
+def test_as_much_as_is_allowed_passes() -> None:
+    undo = decoder("gzip")
+    assert undo is not None
+    assert len(undo.decode(gzipped(bytes(MAX_INFLATED)))) == MAX_INFLATED
+
+
+def test_a_zstd_frame_cannot_ask_for_more_memory_than_the_standard_allows() -> None:
+    parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=27)
+    packer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    with pytest.raises(Corrupt, match="too much memory"):
+        decode_whole(packer.compress(TEXT) + packer.flush(), "zstd")
+
+
+def test_zstd_frames_one_behind_another_are_one_body() -> None:
+    packed = b"".join(zstandard.compress(TEXT[at : at + 20]) for at in range(0, len(TEXT), 20))
+    for size in (1, 7, 1000):
+        answer = Answer("chat", encoding="zstd")
+        out = [sent for part in cut(packed, size) for sent in answer.feed(part)]
+        assert b"".join([*out, *answer.close()]) == TEXT
+
+
+@pytest.mark.parametrize("name", ["gzip", "zstd"])
+def test_many_tiny_members_take_linear_time(name: str) -> None:
+    """With a copy of the rest for each of them half a megabyte takes minutes."""
+    member = gzipped(b"x") if name == "gzip" else zstandard.compress(b"x")
+    count = 25_000
+    begin = time.process_time()
+    assert decode_whole(member * count, name) == b"x" * count
+    assert time.process_time() - begin < 5
+
+
+def test_what_follows_behind_the_limit_is_still_decoded() -> None:
+    """An HTML page, and a held call beyond the limit: from there on the body passes, but not as it is encoded."""
+    for body in (b"<html>" + b"page " * 4000 + b"</html>", b"data: " + b"x" * 4000 + b"\n\n" + TEXT):
+        for size in (1, 50, 100_000):
+            answer = Answer("chat", encoding="gzip")
+            out = [sent for part in cut(gzipped(body), size) for sent in answer.feed(part)]
+            assert b"".join([*out, *answer.close()]) == body
