@@ -25,6 +25,7 @@ from toolcalls.calls import Outcome
 from toolcalls.dialects.responses_ws import ResponsesSocket
 from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
+from toolcalls.injections import Injections
 from toolcalls.recording import live
 from toolcalls.recording.frames import SocketBooks
 from toolcalls.recording.record import Exchange, Recorder
@@ -75,6 +76,7 @@ class Toolfix:
         self.patterns: list[str] = []
         self.flows: WeakKeyDictionary[http.HTTPFlow, Ours] = WeakKeyDictionary()
         self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
+        self.injections: WeakKeyDictionary[http.HTTPFlow, Injections] = WeakKeyDictionary()
         self.socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary()
         self.recorder: Recorder | None = None
         self.tally = tally.Tally(os.environ.get(tally.VARIABLE, ""))
@@ -271,6 +273,7 @@ class Toolfix:
     def websocket_start(self, flow: http.HTTPFlow) -> None:
         if protocol_of(flow.request.path) == "responses" and self._is_ours(flow, "GET"):
             socket = self.sockets[flow] = ResponsesSocket(self.policy, self.refusals)
+            self.injections[flow] = Injections()
             if self.recorder:
                 exchange = live.socket_exchange_of(flow, socket.outcomes, self._options())
                 self.socket_exchanges[flow] = exchange
@@ -280,7 +283,11 @@ class Toolfix:
     def websocket_message(self, flow: http.HTTPFlow) -> None:
         socket = self.sockets.get(flow)
         message = flow.websocket.messages[-1] if flow.websocket else None
-        if socket is None or message is None or message.injected:
+        if socket is None or message is None:
+            return
+        if message.injected:
+            if not message.from_client and message.is_text:
+                self.injections[flow].passed(message.text)
             return
         books = self.socket_exchanges[flow].books if flow in self.socket_exchanges else SocketBooks()
         assert isinstance(books, SocketBooks)
@@ -303,14 +310,14 @@ class Toolfix:
             self._log(flow, outcome)
             self.tally.answer([outcome])
         self.metrics.called("responses", socket.outcomes[told:], socket.seconds[timed:])
-        if self.mode == "observe" or frames == [message.text]:
+        if self.mode == "observe":
             return
-        if not frames:
+        direct, injected = self.injections[flow].deliver(frames)
+        if direct is None:
             message.drop()
-            return
-        # What is injected follows this message, and its own hook call is passed over above.
-        message.text = frames[0]
-        for frame in frames[1:]:
+        elif direct != message.text:
+            message.text = direct
+        for frame in injected:
             ctx.master.commands.call("inject.websocket", flow, True, frame.encode(), True)
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
@@ -318,6 +325,8 @@ class Toolfix:
         exchange = self.socket_exchanges.pop(flow, None)
         if socket is None:
             return
+        if undelivered := len(self.injections.pop(flow)):
+            logger.warning(f"{_place(flow)}: the connection was closed before {undelivered} messages were delivered.")
         self.metrics.answered("responses", failed=socket.failure is not None)
         if self.recorder and exchange:
             self.recorder.write(exchange)
