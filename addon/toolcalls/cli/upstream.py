@@ -37,7 +37,7 @@ class Seen:
 
 @dataclass(slots=True)
 class Play:
-    """An answer: chunks in order. `breaks` closes the connection in the middle of the body, `resets` with a TCP reset.
+    """An answer: chunks in order. `breaks` closes the connection in the middle of the body, `resets` by a TCP reset.
 
     A body of HTTP/1.1 is chunked, unless `content_length` is given or it ends with the connection (`until_close`).
     """
