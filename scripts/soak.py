@@ -156,11 +156,18 @@ class Soak:
         while not self.stop.is_set():
             await self._sample()
             self._progress()
+            if len(self.books.collected) == 1 and self.elapsed > self.seconds / 2:
+                await self._collect()
             await self._pause(pause)
 
-    async def _sample(self, how: str = "") -> None:
-        for watched in self.watched:
-            watched.books.samples.append(json.loads(await fetch(watched.proxy.port, PROBE + how)))
+    async def _sample(self) -> None:
+        for one in self.watched:
+            one.books.samples.append(json.loads(await fetch(one.proxy.port, PROBE)))
+
+    async def _collect(self) -> None:
+        """What is in use when the garbage is collected: before, at half time, and after."""
+        for one in self.watched:
+            one.books.collected.append(json.loads(await fetch(one.proxy.port, PROBE + "?collect")))
 
     def _progress(self) -> None:
         books, small = self.books, self.limits
@@ -200,7 +207,7 @@ class Soak:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop.set)
         await self._sockets.start()
-        await self._sample("?collect")
+        await self._collect()
         self.started = time.monotonic()
         loop.call_later(self.seconds, self.stop.set)
         clients = self._clients()
@@ -222,13 +229,12 @@ class Soak:
     async def _settle(self) -> None:
         """Nothing is under way any more: what is left is left for good, once mitmproxy has seen all ends."""
         deadline = time.monotonic() + SETTLE_SECONDS
-        while True:
-            await self._sample("?collect")
-            if time.monotonic() > deadline or not any(one.books.left() for one in self.watched):
-                break
+        await self._collect()
+        while any(one.books.left() for one in self.watched) and time.monotonic() < deadline:
             for one in self.watched:
-                one.books.samples.pop()
+                one.books.collected.pop()
             await asyncio.sleep(0.2)
+            await self._collect()
         for one in self.watched:
             one.books.metrics = read_metrics((await fetch(one.proxy.port, "/metrics")).decode())
 

@@ -19,7 +19,7 @@ NAMES = {
     "tasks": "tasks",
     "kept": "flows and connections in the addon",
 }
-ROOM = {"rss": 8 * 2**20, "objects": 20_000, "fds": 12, "tasks": 12, "kept": 12}
+ROOM = {"rss": 16 * 2**20, "objects": 20_000, "fds": 12, "tasks": 12, "kept": 12}
 """What a figure may grow by between the second and the last quarter, beside FLAT: the traffic is not even."""
 LEFT = {"fds": 4, "tasks": 4, "kept": 0}
 SHORTEST_SECONDS = 110.0
@@ -56,6 +56,8 @@ class Books:
     answers: dict[str, Range] = field(default_factory=dict)
     statuses: dict[tuple[str, str], Range] = field(default_factory=dict)
     samples: list[dict[str, Any]] = field(default_factory=list)
+    collected: list[dict[str, Any]] = field(default_factory=list)
+    """What was alive before, in the middle and after, each time with the garbage collected."""
     log: list[str] = field(default_factory=list)
     """Lines of mitmdump's log that tell of an exception."""
     exceptions: int = 0
@@ -100,7 +102,7 @@ class Books:
 
     def left(self) -> list[str]:
         """What is still there when all is over, against what was there before it began."""
-        first, last = self.samples[0], self.samples[-1]
+        first, last = self.collected[0], self.collected[-1]
         names = [name for name in ("fds", "tasks", "kept") if figure(last, name) > figure(first, name) + LEFT[name]]
         return [f"{figure(last, name)} {NAMES[name]} are left, {figure(first, name)} at first" for name in names]
 
@@ -137,15 +139,18 @@ class Books:
         """What grew between the second and the last quarter."""
         if seconds < SHORTEST_SECONDS:
             return []
+        pairs = [(name, self.quarter(1, name), self.quarter(3, name)) for name in ROOM]
+        if len(self.collected) == 3:
+            pairs += [(name, figure(self.collected[1], name), figure(self.collected[2], name)) for name in ROOM]
         return [
-            f"{NAMES[name]} grew from {self.quarter(1, name):,.0f} to {self.quarter(3, name):,.0f}"
-            for name, room in ROOM.items()
-            if self.quarter(3, name) > self.quarter(1, name) * FLAT + room
+            f"{NAMES[name]} grew from {middle:,.0f} to {last:,.0f}"
+            for name, middle, last in pairs
+            if last > middle * FLAT + ROOM[name]
         ]
 
     def quarter(self, number: int, name: str) -> float:
         """The median of a figure in a quarter of the run, the first being 0."""
-        samples = self.samples[1:-1] or self.samples
+        samples = self.samples
         size = len(samples)
         part = samples[size * number // 4 : size * (number + 1) // 4] or samples[-1:]
         return statistics.median(figure(sample, name) for sample in part)

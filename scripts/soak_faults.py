@@ -49,7 +49,7 @@ def cut_up(chance: random.Random, case: Case) -> list[bytes]:
         places = list(case.cuts)
     elif kind < 0.3:
         places = []
-    elif kind < 0.35 and len(body) < 3000:
+    elif kind < 0.31 and len(body) < 3000:
         places = list(range(len(body)))
     else:
         places = [chance.randrange(len(body) + 1) for _ in range(chance.choice([1, 3, 10, 40]))]

@@ -6,13 +6,20 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
 from soak_books import Books, figure
 
+FIGURES = {
+    "rss": "RSS",
+    "objects": "objects of Python",
+    "fds": "descriptors",
+    "tasks": "tasks",
+    "kept": "flows and connections that the addon knows",
+}
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -39,7 +46,6 @@ def table(watched: Sequence[Watched], seconds: float, seed: int, problems: Seque
 
 
 def _column(books: Books, seconds: float) -> dict[str, str]:
-    samples = books.samples
     column = {
         "requests": f"{books.requests:,}",
         "requests a second": f"{books.requests / seconds:.0f}",
@@ -60,23 +66,19 @@ def _column(books: Books, seconds: float) -> dict[str, str]:
             )
     if books.metric("toolfix_recordings_total"):
         column["recordings written"] = f"{books.metric('toolfix_recordings_total', 'written'):,}"
-        column["recordings not written, because too many waited"] = (
+        column["recordings not written, because too much waited"] = (
             f"{books.metric('toolfix_recordings_total', 'lost'):,}"
         )
-    if samples:
-        first, last = samples[0], samples[-1]
-        for name, title, size, unit in (
-            ("rss", "RSS", 2**20, " MiB"),
-            ("objects", "objects of Python", 1, ""),
-            ("fds", "descriptors", 1, ""),
-            ("tasks", "tasks", 1, ""),
-            ("kept", "flows and connections that the addon knows", 1, ""),
-        ):
-            figures = (figure(first, name), books.quarter(1, name), books.quarter(3, name), figure(last, name))
-            column[f"{title}: before, second quarter, last quarter, after"] = ", ".join(
-                f"{number / size:,.0f}{unit}" for number in figures
-            )
+    for name, title in FIGURES.items():
+        medians = (books.quarter(1, name), books.quarter(3, name))
+        collected = [figure(sample, name) for sample in books.collected]
+        column[f"{title}: median of the second and of the last quarter"] = _numbers(name, medians)
+        column[f"{title}, garbage collected: before, half time, after"] = _numbers(name, collected)
     return column
+
+
+def _numbers(name: str, figures: Iterable[float]) -> str:
+    return ", ".join(f"{number / 2**20:.0f} MiB" if name == "rss" else f"{number:,.0f}" for number in figures)
 
 
 def commit() -> str:
@@ -96,12 +98,12 @@ def machine() -> str:
 def page(text: str, minutes: float) -> str:
     return f"""# The soak
 
-`scripts/soak {minutes:g} --markdown docs/soak.md` made this page. One real mitmdump with the addon and a recorder carries
-mixed traffic as fast as it can: Chat, Messages, Responses (WebSockets too) and Z.AI; over HTTP/1.1, TLS and HTTP/2;
-streamed and not; every committed scenario cut up at random places, and made-up answers whose calls are broken in
-eleven ways. One answer in ten meets a fault. Every request has ids of its own, and every answer is compared with what
-it must be, byte by byte: one that breaks off must be a beginning of it. A second mitmdump with a small limit gets what
-is larger than that. Memory is flat when the median of the last quarter is that of the second.
+`scripts/soak {minutes:g} --markdown docs/soak.md` made this page. One real mitmdump with the addon and a recorder
+carries mixed traffic as fast as it can: Chat, Messages, Responses (WebSockets too) and Z.AI; over HTTP/1.1, TLS and
+HTTP/2; streamed and not; every committed scenario cut up at random places, and made-up answers whose calls are broken
+in eleven ways. One answer in ten meets a fault. Every request has ids of its own, and every answer is compared with
+what it must be, byte by byte: one that breaks off must be a beginning of it. A second mitmdump with a small limit
+gets what is larger than that. Memory is flat when the last quarter needs no more than the second.
 
 {text}
 """
