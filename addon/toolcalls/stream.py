@@ -113,9 +113,7 @@ class Stream:
 
     def _feed(self, chunk: bytes) -> list[bytes]:
         """Any chunk: the first one, one that is encoded or ends with a CR, one of a body that is no event stream."""
-        if self._form is _Form.OPEN or not chunk:
-            return [chunk] if chunk else []
-        if self._form is _Form.ENDED:
+        if self._form is _Form.ENDED or not chunk:
             return []
         out: list[bytes] = []
         told = len(self._outcomes)
@@ -124,7 +122,11 @@ class Stream:
             if self._decoder:
                 data = self._decoder.decode(chunk)
         except Exception as error:
+            self._decoder = None
             return self._fail(Corrupt(str(error)), told, chunk)
+        if self._form is _Form.OPEN:
+            # The client was told of no encoding, so it gets none, whatever it was that made us let go.
+            return [data] if data else []
         try:
             if self._form is _Form.EVENTS:
                 self._read(data, out)
