@@ -38,7 +38,7 @@ from toolcalls.recording import store
 
 PROBE_SCRIPT = Path(__file__).with_name("soak_probe.py")
 KEPT_RECORDINGS = 1000
-SETTLE_SECONDS = 10.0
+SETTLE_SECONDS = 60.0
 PLAIN, TLS, HTTP2, STREAMS, SOCKETS = 8, 6, 2, 4, 2
 """Clients of each kind, and the streams that share one HTTP/2 connection."""
 
@@ -57,7 +57,7 @@ class Watched(NamedTuple):
 class Soak:
     def __init__(self, folder: Path, seed: int, seconds: float, log: IO[str] | None = None) -> None:
         self.seconds = seconds
-        self.books, self.limits = Books(log), Books(log)
+        self.books, self.limits = Books(log, records=True), Books(log)
         self.recorded = folder / "recorded"
         self.started = time.monotonic()
         self.stop = asyncio.Event()
@@ -229,14 +229,16 @@ class Soak:
     async def _settle(self) -> None:
         """Nothing is under way any more: what is left is left for good, once mitmproxy has seen all ends."""
         deadline = time.monotonic() + SETTLE_SECONDS
-        await self._collect()
-        while any(one.books.left() for one in self.watched) and time.monotonic() < deadline:
+        while True:
+            for one in self.watched:
+                one.books.metrics = read_metrics((await fetch(one.proxy.port, "/metrics")).decode())
+            await self._collect()
+            waits = any(one.books.left() or one.books.unsettled() for one in self.watched)
+            if not waits or time.monotonic() > deadline:
+                return
             for one in self.watched:
                 one.books.collected.pop()
             await asyncio.sleep(0.2)
-            await self._collect()
-        for one in self.watched:
-            one.books.metrics = read_metrics((await fetch(one.proxy.port, "/metrics")).decode())
 
 
 def main() -> int:
