@@ -226,47 +226,43 @@ class Messages(Writer):
 
 
 class Responses(Writer):
-    def __init__(self) -> None:
-        self._number = 0
-
-    def _event(self, kind: str, **fields: Any) -> bytes:
-        self._number += 1
-        data = {"type": kind, "sequence_number": self._number, **fields}
-        return f"event: {kind}\ndata: {json.dumps(data)}\n\n".encode()
-
-    def _answer(self, item: Json, between: list[bytes], final: Json, finish: str) -> list[bytes]:
+    def _answer(self, item: Json, between: list[Json], final: Json, finish: str) -> list[bytes]:
         usage = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
         usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
         response = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "in_progress"}
         end = {**response, "status": "incomplete" if finish else "completed", "output": [final], "usage": usage}
         if finish:
             end["incomplete_details"] = {"reason": "max_output_tokens"}
-        return [
-            self._event("response.created", response={**response, "output": []}),
-            self._event("response.output_item.added", output_index=0, item=item),
+        events: list[Json] = [
+            {"type": "response.created", "response": {**response, "output": []}},
+            {"type": "response.output_item.added", "output_index": 0, "item": item},
             *between,
-            self._event("response.output_item.done", output_index=0, item=final),
-            self._event("response.incomplete" if finish else "response.completed", response=end),
+            {"type": "response.output_item.done", "output_index": 0, "item": final},
+            {"type": "response.incomplete" if finish else "response.completed", "response": end},
         ]
+        numbered = [{**event, "sequence_number": number} for number, event in enumerate(events)]
+        return [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in numbered]
 
     def text(self, text: str) -> list[bytes]:
         item = {"id": "msg_1", "type": "message", "status": "in_progress", "role": "assistant", "content": []}
         part = {"type": "output_text", "text": text, "annotations": []}
         where = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+        deltas = [{"type": "response.output_text.delta", **where, "delta": piece} for piece in _pieces(text)]
         between = [
-            self._event("response.content_part.added", **where, part={**part, "text": ""}),
-            *(self._event("response.output_text.delta", **where, delta=piece) for piece in _pieces(text)),
-            self._event("response.output_text.done", **where, text=text),
-            self._event("response.content_part.done", **where, part=part),
+            {"type": "response.content_part.added", **where, "part": {**part, "text": ""}},
+            *deltas,
+            {"type": "response.output_text.done", **where, "text": text},
+            {"type": "response.content_part.done", **where, "part": part},
         ]
         return self._answer(item, between, {**item, "status": "completed", "content": [part]}, "")
 
     def call(self, ident: str, name: str, arguments: str, finish: str) -> list[bytes]:
         item = {"id": f"fc_{ident}", "type": "function_call", "call_id": ident, "name": name, "arguments": ""}
         where = {"item_id": item["id"], "output_index": 0}
-        between = [
-            *(self._event("response.function_call_arguments.delta", **where, delta=p) for p in _pieces(arguments)),
-            self._event("response.function_call_arguments.done", **where, name=name, arguments=arguments),
+        kind = "response.function_call_arguments"
+        between: list[Json] = [
+            *({"type": f"{kind}.delta", **where, "delta": piece} for piece in _pieces(arguments)),
+            {"type": f"{kind}.done", **where, "name": name, "arguments": arguments},
         ]
         status = "incomplete" if finish else "completed"
         started = {**item, "status": "in_progress"}

@@ -143,6 +143,7 @@ class Stream:
             self.failure = error
             data = chunk
         if self._form is _Form.OPEN:
+            # The client was told of no encoding, so it gets none, whatever it was that made us let go.
             return [data] if data else []
         try:
             if self._form is _Form.EVENTS:

@@ -7,6 +7,7 @@ import json
 import random
 from typing import Any
 
+from tests.validators import messages as strict
 from toolcalls.calls import Outcome
 from toolcalls.engine import Answer
 from toolcalls.policy import Policy
@@ -20,6 +21,11 @@ READ = {
 }
 LIST = {"name": "TaskList", "input_schema": {"type": "object", "properties": {}}}
 REQUEST: Json = {"model": "glm-5", "stream": True, "tools": [READ, LIST], "messages": []}
+
+A = '{"file_path":"/src/a.py"}'
+B = '{"file_path": "/src/b.py"}'
+CALL_A = ("Read", json.loads(A))
+CALL_B = ("Read", json.loads(B))
 
 
 def event(said: Json) -> bytes:
@@ -151,3 +157,8 @@ def mended(body: bytes, request: Json | None = None, **policy: Any) -> tuple[byt
         first = first or result
     assert first is not None
     return first
+
+
+def client(body: bytes, request: Json | None = None, **policy: Any) -> strict.Message:
+    """What a strict client reads."""
+    return strict.read(mended(body, request, **policy)[0])

@@ -8,11 +8,16 @@ import re
 import pytest
 
 from tests.dialects.messages_wire import (
+    CALL_A,
+    CALL_B,
     ERROR,
     PING,
     SERVER_TOOL,
+    A,
+    B,
     Run,
     begin,
+    client,
     delta,
     end,
     fragment,
@@ -28,17 +33,6 @@ from tests.dialects.messages_wire import (
     tool_start,
 )
 from tests.validators import messages as strict
-
-A = '{"file_path":"/src/a.py"}'
-B = '{"file_path": "/src/b.py"}'
-CALL_A = ("Read", json.loads(A))
-CALL_B = ("Read", json.loads(B))
-
-
-def client(body: bytes, request: dict | None = None, **policy: object) -> strict.Message:
-    out, _ = mended(body, request, **policy)
-    return strict.read(out)
-
 
 # Healthy answers
 

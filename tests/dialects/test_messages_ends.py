@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
 from tests.dialects.messages_wire import (
+    CALL_A,
     ERROR,
     MESSAGE_STOP,
     PING,
     SERVER_TOOL,
+    A,
+    B,
     Run,
     begin,
+    client,
     end,
     event,
     fragment,
@@ -27,17 +30,6 @@ from tests.dialects.messages_wire import (
 )
 from tests.validators import messages as strict
 from toolcalls.ids import restore
-
-A = '{"file_path":"/src/a.py"}'
-B = '{"file_path": "/src/b.py"}'
-CALL_A = ("Read", json.loads(A))
-CALL_B = ("Read", json.loads(B))
-
-
-def client(body: bytes, request: dict | None = None, **policy: object) -> strict.Message:
-    out, _ = mended(body, request, **policy)
-    return strict.read(out)
-
 
 # The events around the blocks
 

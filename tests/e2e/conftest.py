@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from toolcalls.cli.certificate import write_certificate
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Upstream
 
-from .stage import Clients, Plays, Way
+from .stage import Clients, Plays, Start, Way
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +64,23 @@ def proxy(confdir: Path, trusting: tuple[str, ...], recordings: Path) -> Iterato
     """A real mitmdump with the addon, as users start it, and a recorder."""
     with ProxyProcess(confdir, (*trusting, "--set", f"toolfix_record={recordings}")) as proxy:
         yield proxy
+
+
+@pytest.fixture
+def start(confdir: Path, trusting: tuple[str, ...], proxy: ProxyProcess) -> Iterator[Start]:
+    """Start another mitmdump for one test; it has the CA of the session's proxy."""
+    started: list[ProxyProcess] = []
+
+    def start(*arguments: str, host: str = "127.0.0.1", **more: Any) -> ProxyProcess:
+        listen = ("--listen-host", host, "--listen-port", "0")
+        process = ProxyProcess(confdir, (*trusting, *arguments), listen=listen, **more)
+        process.start()
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.stop()
 
 
 @pytest.fixture(scope="session")

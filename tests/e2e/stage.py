@@ -11,6 +11,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -248,6 +249,19 @@ class Way:
     http2: bool
     client_version: str
     upstream_version: str
+
+
+Start = Callable[..., ProxyProcess]
+"""The fixture `start`: another mitmdump for one test."""
+
+
+def wait_for(condition: Callable[[], object]) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 # Certificates

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,42 +27,16 @@ from .stage import (
     PATIENCE,
     Clients,
     Plays,
+    Start,
     arguments_of,
     broken_call,
     call_event,
     chat_event,
     request_body,
+    wait_for,
 )
 from .test_e2e_websocket import converse, frames, one_turn
 from .test_e2e_websocket import upstream as socket_upstream  # noqa: F401
-
-Start = Callable[..., ProxyProcess]
-
-
-@pytest.fixture
-def start(confdir: Path, trusting: tuple[str, ...], proxy: ProxyProcess) -> Iterator[Start]:
-    """Start another mitmdump for one test; it has the CA of the session's proxy."""
-    started: list[ProxyProcess] = []
-
-    def start(*arguments: str) -> ProxyProcess:
-        process = ProxyProcess(confdir, (*trusting, *arguments))
-        process.start()
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.stop()
-
-
-def wait_for(condition: Callable[[], object]) -> bool:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
 
 # A proxy that is killed in mid-flow
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Upstream
 
 from .stage import (
@@ -21,6 +19,7 @@ from .stage import (
     Clients,
     Lockstep,
     Plays,
+    Start,
     broken_call,
     broken_document,
     call_event,
@@ -28,24 +27,6 @@ from .stage import (
     outside_address,
     request_body,
 )
-
-Start = Callable[..., ProxyProcess]
-
-
-@pytest.fixture
-def start(confdir: Path, trusting: tuple[str, ...], proxy: ProxyProcess) -> Iterator[Start]:
-    started: list[ProxyProcess] = []
-
-    def start(*arguments: str, host: str = "127.0.0.1") -> ProxyProcess:
-        listen = ("--listen-host", host, "--listen-port", "0")
-        process = ProxyProcess(confdir, (*trusting, *arguments), listen=listen)
-        process.start()
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.stop()
 
 
 def get(port: int, path: str = "/metrics", *, to: str = "127.0.0.1", host: str = "") -> tuple[int, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import importlib.util
 import io
 import json
 import os
@@ -164,7 +163,7 @@ def test_observe_changes_nothing_and_says_what_would_be_done(
     result = run(*curl(f"{upstream.url}/run-observe{CHAT}", asked), options=("--observe", "--verbose"))
     assert result.stdout.encode() == b"".join(broken_call())
     assert "would have mended Bash" in result.stderr
-    assert last_line(result) == "toolfix: 1 call, 1 would have been mended, 0 refused"
+    assert last_line(result) == "toolfix: 1 call, 1 would have been mended, 0 would have been refused"
 
 
 def test_what_is_recorded_is_where_it_says(
@@ -182,12 +181,15 @@ def test_a_report_is_where_it_says(run: Run, plays: Plays, upstream: Upstream, a
     page = tmp_path / "calls.html"
     result = run(*curl(f"{upstream.url}/run-report{CHAT}", asked), options=("--report", str(page)))
     assert result.returncode == 0
-    if importlib.util.find_spec("toolcalls.recording.report"):
-        assert last_line(result) == f"toolfix: 1 call, 1 mended, 0 refused: report at {page}"
-        assert "Bash" in page.read_text()
-    else:
-        assert "toolfix: --report is still to come; " in result.stderr
-        assert last_line(result) == "toolfix: 1 call, 1 mended, 0 refused"
+    assert last_line(result) == f"toolfix: 1 call, 1 mended, 0 refused: report at {page}"
+    assert "Bash" in page.read_text()
+
+
+def test_a_report_that_cannot_be_written_is_said_before_the_command_runs(run: Run, tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "nowhere" / "calls.html"):
+        result = run("echo", "never", options=("--report", str(place)))
+        assert (result.returncode, result.stdout) == (2, "")
+        assert f"--report {place} cannot be written: name a file in a directory that is there." in result.stderr
 
 
 def test_reverse_mode_needs_neither_a_proxy_variable_nor_a_ca(

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from .stage import (
     PATIENCE,
     Clients,
     Plays,
+    Start,
     arguments_of,
     broken_call,
     broken_document,
@@ -40,37 +41,8 @@ from .stage import (
     outside_address,
     request_body,
     seen_certificate,
+    wait_for,
 )
-
-Start = Callable[..., ProxyProcess]
-
-
-@pytest.fixture
-def start(confdir: Path, trusting: tuple[str, ...], proxy: ProxyProcess) -> Iterator[Start]:
-    """Start another mitmdump for one test; it has the CA of the session's proxy."""
-    started: list[ProxyProcess] = []
-
-    def start(
-        *arguments: str, script: Path | None = SCRIPT, environment: dict[str, str] | None = None
-    ) -> ProxyProcess:
-        process = ProxyProcess(confdir, (*trusting, *arguments), script=script, environment=environment)
-        process.start()
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.stop()
-
-
-def wait_for(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
 
 # Bad options
 

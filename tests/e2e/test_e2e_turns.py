@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from toolcalls.cli.upstream import Upstream
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
 
-from .stage import CHAT, EVENT_STREAM, Clients, Play, Plays
+from .stage import CHAT, EVENT_STREAM, Clients, Play, Plays, Start
 from .talk import SPEECHES, Json, Said, Speech, Strict
 from .test_e2e_recording import recorded
 
@@ -33,22 +33,6 @@ Ask = Callable[[ProxyProcess | None, list[Json]], Json]
 @pytest.fixture(params=SPEECHES)
 def speech(request: pytest.FixtureRequest) -> Speech:
     return SPEECHES[request.param]
-
-
-@pytest.fixture
-def start(confdir: Path, trusting: tuple[str, ...], proxy: ProxyProcess) -> Iterator[Callable[..., ProxyProcess]]:
-    """Start another mitmdump for one test; it has the CA of the session's proxy."""
-    started: list[ProxyProcess] = []
-
-    def start(*arguments: str) -> ProxyProcess:
-        process = ProxyProcess(confdir, (*trusting, *arguments))
-        process.start()
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.stop()
 
 
 def agent(speech: Speech, clients: Clients, upstream: Upstream, name: str, **more: Any) -> Ask:
@@ -129,7 +113,7 @@ def test_a_conversation_outlives_the_proxy(
     speech: Speech,
     plays: Plays,
     proxy: ProxyProcess,
-    start: Callable[..., ProxyProcess],
+    start: Start,
     clients: Clients,
     upstream: Upstream,
 ) -> None:
@@ -177,7 +161,7 @@ def test_guidance_names_the_missing_field_and_without_it_the_request_is_untouche
     speech: Speech,
     plays: Plays,
     proxy: ProxyProcess,
-    start: Callable[..., ProxyProcess],
+    start: Start,
     clients: Clients,
     upstream: Upstream,
     certificate: Path,
@@ -247,9 +231,7 @@ def test_what_cannot_be_read_passes(
     assert plays.seen["unreadable"].body == body
 
 
-def test_observing_changes_no_request(
-    plays: Plays, start: Callable[..., ProxyProcess], clients: Clients, upstream: Upstream
-) -> None:
+def test_observing_changes_no_request(plays: Plays, start: Start, clients: Clients, upstream: Upstream) -> None:
     plays.add("observed", Play([b"{}"]))
     through = start("--set", "toolfix_mode=observe")
     clients.fetch(f"{upstream.url}/observed{CHAT}", through, POISONED)

@@ -20,8 +20,8 @@ MENDED = '{"command":"ls","background":true}'
 CREATE = {"type": "response.create", "model": "m", "input": "Go on.", "tools": [{"type": "function", "name": "Bash"}]}
 
 
-def frames() -> list[str]:
-    """One response: text, then a call whose arguments are a Python dict in two pieces."""
+def frames(arguments: str = BROKEN) -> list[str]:
+    """One response: a call with these arguments in two pieces."""
     call = {
         "id": "fc_1",
         "type": "function_call",
@@ -30,13 +30,28 @@ def frames() -> list[str]:
         "status": "in_progress",
         "arguments": "",
     }
-    done = {**call, "status": "completed", "arguments": BROKEN}
+    done = {**call, "status": "completed", "arguments": arguments}
     events: list[dict[str, Any]] = [
         {"type": "response.created", "response": {"id": "r", "object": "response", "output": []}},
         {"type": "response.output_item.added", "output_index": 0, "item": call},
-        {"type": "response.function_call_arguments.delta", "item_id": "fc_1", "output_index": 0, "delta": BROKEN[:9]},
-        {"type": "response.function_call_arguments.delta", "item_id": "fc_1", "output_index": 0, "delta": BROKEN[9:]},
-        {"type": "response.function_call_arguments.done", "item_id": "fc_1", "output_index": 0, "arguments": BROKEN},
+        {
+            "type": "response.function_call_arguments.delta",
+            "item_id": "fc_1",
+            "output_index": 0,
+            "delta": arguments[:9],
+        },
+        {
+            "type": "response.function_call_arguments.delta",
+            "item_id": "fc_1",
+            "output_index": 0,
+            "delta": arguments[9:],
+        },
+        {
+            "type": "response.function_call_arguments.done",
+            "item_id": "fc_1",
+            "output_index": 0,
+            "arguments": arguments,
+        },
         {"type": "response.output_item.done", "output_index": 0, "item": done},
         {
             "type": "response.completed",
@@ -73,7 +88,7 @@ class Socket:
             self._events = self.wire.events()
 
 
-def serve(listener: socket.socket, seen: list[str]) -> None:
+def serve(listener: socket.socket, seen: list[str], arguments: str = BROKEN, *, at_once: bool = False) -> None:
     sock, _ = listener.accept()
     with sock:
         end = Socket(sock, ConnectionType.SERVER)
@@ -81,8 +96,9 @@ def serve(listener: socket.socket, seen: list[str]) -> None:
         end.send(AcceptConnection())
         while isinstance(event := end.receive(), TextMessage):
             seen.append(event.data)
-            for frame in frames():
-                end.send(TextMessage(frame))
+            sent = [end.wire.send(TextMessage(frame)) for frame in frames(arguments)]
+            for data in [b"".join(sent)] if at_once else sent:
+                sock.sendall(data)
         if isinstance(event, CloseConnection):
             end.send(event.response())
 
@@ -141,6 +157,21 @@ def test_a_broken_call_over_a_websocket_reaches_the_client_mended(
     assert numbers == sorted(set(numbers))
 
 
+def test_the_end_of_an_answer_does_not_overtake_its_call(tmp_path: Path) -> None:
+    """In one write: mitmproxy has read the last frame before it sends what is injected behind the first."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, ProxyProcess(tmp_path) as proxy:
+        words = {"args": (listener, [], MENDED), "kwargs": {"at_once": True}}
+        threading.Thread(target=serve, daemon=True, **words).start()
+
+        def two_turns(end: Socket) -> list[str]:
+            return [*one_turn(end), *one_turn(end)]
+
+        got = converse(proxy, listener.getsockname()[1], two_turns)
+    kinds = [json.loads(frame)["type"].removeprefix("response.") for frame in got]
+    one = ["created", "output_item.added", "function_call_arguments.delta", "function_call_arguments.done"]
+    assert kinds == [*one, "output_item.done", "completed"] * 2
+
+
 def test_a_second_turn_without_tools_is_mended_too(upstream: tuple[int, list[str]], tmp_path: Path) -> None:
     def ask(end: Socket) -> list[str]:
         one_turn(end)
@@ -157,7 +188,7 @@ def test_in_observe_mode_every_frame_passes_as_it_came(upstream: tuple[int, list
     port, _ = upstream
     with ProxyProcess(tmp_path, ("--set", "toolfix_mode=observe")) as proxy:
         assert converse(proxy, port, one_turn) == frames()
-        assert "would have mended Bash" in proxy.output
+    assert "would have mended Bash" in proxy.output
 
 
 def test_what_goes_up_has_the_upstreams_ids_and_no_poison(upstream: tuple[int, list[str]], tmp_path: Path) -> None:

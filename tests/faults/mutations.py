@@ -212,7 +212,9 @@ def main(words: list[str]) -> int:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         if "--whole" in sys.argv:
             tests = sorted({one.test for one in chosen})
-            failing = [test for test, how in zip(tests, pool.map(lambda t: run_test(t, ()), tests), strict=True) if how]
+            failing = [
+                test for test, how in zip(tests, pool.map(lambda t: run_test(t, ()), tests), strict=True) if how
+            ]
             print("with nothing taken away:", ", ".join(failing) or "all of them pass")
             return int(bool(failing))
         rows = list(pool.map(row, chosen))

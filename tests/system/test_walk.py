@@ -28,8 +28,17 @@ def walk(clone: Path, home: Path, *command: str, **more: str) -> subprocess.Comp
     return result
 
 
+def assert_call_in(page: Path) -> None:
+    """The page holds the call as it came and as it went."""
+    text = page.read_text()
+    assert "Bash" in text
+    assert "'background': True" in text
+    assert '\\"background\\":true' in text
+
+
 def test_clone_demo_run_report(tmp_path: Path) -> None:
-    home, clone, kept = tmp_path / "home", tmp_path / "toolfix", tmp_path / "kept"
+    home, clone = tmp_path / "home", tmp_path / "toolfix"
+    kept, page = tmp_path / "kept", tmp_path / "calls.html"
     home.mkdir()
     subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
 
@@ -40,17 +49,17 @@ def test_clone_demo_run_report(tmp_path: Path) -> None:
     (tmp_path / "request.json").write_bytes(request_body())
     with Upstream(lambda _seen: Play(broken_call(), headers=EVENT_STREAM), certificate) as upstream:
         agent = ("curl", "-sS", "-d", f"@{tmp_path / 'request.json'}", f"{upstream.url}{CHAT}")
-        run = walk(
-            clone, home, "scripts/toolfix", "run", "--record", str(kept), "--", *agent, SSL_CERT_FILE=str(certificate)
-        )
+        wishes = ("--record", str(kept), "--report", str(page))
+        run = walk(clone, home, "scripts/toolfix", "run", *wishes, "--", *agent, SSL_CERT_FILE=str(certificate))
     assert arguments_of(run.stdout.encode()) == [MENDED]
-    assert run.stderr.splitlines()[-1] == f"toolfix: 1 call, 1 mended, 0 refused: recorded in {kept}"
+    said = f"toolfix: 1 call, 1 mended, 0 refused: report at {page}, recorded in {kept}"
+    assert run.stderr.splitlines()[-1] == said
+    assert_call_in(page)
 
     replay = walk(clone, home, "scripts/toolfix", "replay", str(kept), "--check")
     assert replay.stdout == "1 recordings, 0 drifted\n"
-    if "report" in walk(clone, home, "scripts/toolfix", "--help").stdout.partition("Commands:")[2].split():
-        page = tmp_path / "calls.html"
-        walk(clone, home, "scripts/toolfix", "report", str(kept), "-o", str(page))
-        assert "Bash" in page.read_text()
+    page.unlink()
+    walk(clone, home, "scripts/toolfix", "report", str(kept), "-o", str(page))
+    assert_call_in(page)
     assert walk(clone, home, "scripts/toolfix", "env").stdout.startswith("export HTTPS_PROXY=")
     assert not subprocess.run(["git", "status", "--short"], cwd=clone, capture_output=True, check=True).stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import shutil
 import sys
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 import click
 
 from .. import tally
+from ..recording.report import write_report
 from ..tally import Session
 from . import inputs, surroundings, trust
 from .child import NOT_FOUND, CannotStart, Child
@@ -65,12 +65,20 @@ def run(command: tuple[str, ...], **options: object) -> None:
     wishes = Wishes(**options)  # type: ignore[arg-type]
     if not command:
         raise click.UsageError("name the command to run: toolfix run -- claude")
+    _check_report(wishes.report)
     environ = surroundings.original(os.environ)
     if shutil.which(command[0], path=environ.get("PATH")) is None and not Path(command[0]).exists():
         say(f"there is no command {command[0]!r}: is it installed and on the PATH?")
         sys.exit(NOT_FOUND)
     with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
         sys.exit(_run(command, wishes, environ, Path(folder)))
+
+
+def _check_report(report: str | None) -> None:
+    """At the end of a long session it is too late to hear of a typing error."""
+    target = Path(report).absolute() if report else None
+    if target and (target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK)):
+        raise click.UsageError(f"--report {report} cannot be written: name a file in a directory that is there.")
 
 
 def say(sentence: str) -> None:
@@ -217,15 +225,10 @@ def _report(wishes: Wishes, recorded: Path | None) -> str:
     if wishes.report and recorded:
         target = Path(wishes.report).absolute()
         try:
-            write_report = importlib.import_module("toolcalls.recording.report").write_report
-        except (ImportError, AttributeError):
-            say("--report is still to come; --record DIR keeps what it will be made from.")
-        else:
-            try:
-                write_report(recorded, target)
-                places.append(f"report at {target}")
-            except Exception as error:
-                say(f"the report {target} could not be written ({error}).")
+            write_report(recorded, target)
+            places.append(f"report at {target}")
+        except Exception as error:  # The command has ended as it has ended, whatever becomes of a page about it.
+            say(f"the report {target} could not be written ({error}).")
     if wishes.record:
         places.append(f"recorded in {recorded}")
     return ", ".join(places)
@@ -238,7 +241,7 @@ def _tell(session: Session, wishes: Wishes, where: str) -> None:
         told = "no answer of a model went through the proxy"
         where = where or "toolfix doctor finds out why"
     else:
-        verb = "would have been mended" if wishes.observe else "mended"
+        would = "would have been " if wishes.observe else ""
         calls = "1 call" if session.calls == 1 else f"{session.calls} calls"
-        told = f"{calls}, {session.mended} {verb}, {session.refused} refused"
+        told = f"{calls}, {session.mended} {would}mended, {session.refused} {would}refused"
     say(f"{told}: {where}" if where else told)

@@ -7,7 +7,9 @@ client asks for it, HTTP/2. Runs in a thread of its own; what it needs (h2, cryp
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+import struct
 import threading
 import zlib
 from collections.abc import Callable, Iterable
@@ -35,7 +37,7 @@ class Seen:
 
 @dataclass(slots=True)
 class Play:
-    """An answer: chunks in order. `breaks` closes the connection in the middle of the body.
+    """An answer: chunks in order. `breaks` closes the connection in the middle of the body, `resets` by a TCP reset.
 
     A body of HTTP/1.1 is chunked, unless `content_length` is given or it ends with the connection (`until_close`).
     """
@@ -44,6 +46,7 @@ class Play:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     breaks: bool = False
+    resets: bool = False
     pause: float = 0.0
     content_length: int | None = None
     until_close: bool = False
@@ -174,9 +177,12 @@ class Upstream:
                 writer.write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if chunked else chunk)
             await writer.drain()
             await asyncio.sleep(play.pause)
-        if play.breaks:
-            transport = writer.transport
-            transport.abort()
+        if play.breaks or play.resets:
+            if play.resets:
+                # Nothing lingers: the kernel throws away what is under way and tells the other side.
+                linger = struct.pack("ii", 1, 0)
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            writer.transport.abort()
             return False
         if chunked:
             writer.write(b"0\r\n\r\n")
@@ -239,7 +245,7 @@ class _Http2:
         for chunk in play.chunks:
             await self._send(stream, chunk)
             await asyncio.sleep(play.pause)
-        if play.breaks:
+        if play.breaks or play.resets:
             self._connection.reset_stream(stream, 2)
         else:
             self._connection.end_stream(stream)

@@ -1,0 +1,268 @@
+"""Mixed traffic at full speed with faults through one real mitmdump, for minutes or hours.
+
+Every call that the upstream sends is accounted for on the client's side, /metrics must say the same, nothing may
+be raised, and nothing may grow. A second mitmdump with a small limit gets what is larger than it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import json
+import random
+import shutil
+import signal
+import ssl
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from soak_books import Books, read_metrics
+from soak_cases import Case, Scenarios, cases
+from soak_client import Client, Http1, Http2, fetch
+from soak_faults import Turn, plan, verdict
+from soak_limits import HELD_BYTES, oversized
+from soak_probe import PATH as PROBE
+from soak_socket import SocketUpstream, converse
+from soak_table import page, table
+
+from toolcalls.cli.certificate import write_certificate
+from toolcalls.cli.proxy_process import ProxyProcess
+from toolcalls.cli.upstream import Play, Seen, Upstream
+from toolcalls.recording import store
+
+PROBE_SCRIPT = Path(__file__).with_name("soak_probe.py")
+KEPT_RECORDINGS = 1000
+SETTLE_SECONDS = 60.0
+PLAIN, TLS, HTTP2, STREAMS, SOCKETS = 8, 6, 2, 4, 2
+"""Clients of each kind, and the streams that share one HTTP/2 connection."""
+
+
+class Watched(NamedTuple):
+    """A mitmdump and what is known of it."""
+
+    name: str
+    books: Books
+    proxy: ProxyProcess
+
+    def problems(self, seconds: float) -> list[str]:
+        return self.books.problems(seconds)
+
+
+class Soak:
+    def __init__(self, folder: Path, seed: int, seconds: float, log: IO[str] | None = None) -> None:
+        self.seconds = seconds
+        self.books, self.limits = Books(log, records=True), Books(log)
+        self.recorded = folder / "recorded"
+        self.started = time.monotonic()
+        self.stop = asyncio.Event()
+        self._chance = random.Random(seed)
+        self._tokens = (f"t{number:07d}" for number in itertools.count(1))
+        self._cases: Iterator[Case] = cases(self._chance, Scenarios(), self._tokens)
+        self._turns: dict[str, Turn] = {}
+        certificate = write_certificate(folder / "upstream.pem", ["localhost"])
+        common = ("-s", str(PROBE_SCRIPT), "--set", "flow_detail=0")
+        trusting = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
+        recording = ("--set", f"toolfix_record={self.recorded}")
+        self.plain, self.tls = Upstream(self._answer), Upstream(self._answer, certificate)
+        self._sockets = SocketUpstream()
+        limit = ("--set", f"toolfix_max_held_bytes={HELD_BYTES}")
+        self.proxy = ProxyProcess(folder, (*common, *trusting, *recording), sink=self.books.hear)
+        self.small = ProxyProcess(folder, (*common, *limit), sink=self.limits.hear)
+        self.watched = (
+            Watched("mitmdump", self.books, self.proxy),
+            Watched("mitmdump with a small limit", self.limits, self.small),
+        )
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self.started
+
+    # The upstream's side
+
+    def _answer(self, seen: Seen) -> Play:
+        for upstream in (self.plain, self.tls):
+            upstream.requests.clear()
+        token, _, path = seen.path.lstrip("/").partition("/")
+        turn = self._turns[token]
+        if f"/{path}" != turn.case.path:
+            turn.complaint = f"the request went to {seen.path}"
+        if turn.case.request_after is not None and seen.body != turn.case.request_after:
+            turn.complaint = f"another request reached the upstream: {seen.body[:300]!r}"
+        return turn.play
+
+    # The clients' side
+
+    async def _ask(self, client: Client, turn: Turn, books: Books) -> None:
+        case, manner = turn.case, turn.manner
+        self._turns[case.token] = turn
+        try:
+            got = await client.ask(f"/{case.token}{case.path}", case.request, manner)
+        finally:
+            del self._turns[case.token]
+        books.requests += 1
+        if turn.fault:
+            books.faults[turn.fault] += 1
+        if 200 <= turn.play.status < 300:
+            certain = turn.certain
+            books.answered(case.protocol, certain=certain)
+            books.called(case.protocol, case.statuses, certain=certain and turn.fault != "corrupt gzip")
+        complaint = verdict(turn, got)
+        if complaint:
+            missing = case.delivered if got.error or not got.body else 0
+            books.complain(f"{case.name} ({turn.fault or 'no fault'})", complaint, lost=missing, wrong=not missing)
+        elif turn.certain and not turn.sent:
+            books.calls += case.delivered
+
+    async def _talk(self, client: Client) -> None:
+        """One client after another request, until the end; now and then with a new connection."""
+        while not self.stop.is_set():
+            await self._ask(client, plan(self._chance, next(self._cases)), self.books)
+            if not client.multiplexed and self._chance.random() < 0.05:
+                await client.close()
+
+    async def _talk_by_socket(self) -> None:
+        while not self.stop.is_set():
+            await converse(self.proxy.port, self._sockets, self._chance, self._tokens, self.books)
+
+    async def _send_too_much(self) -> None:
+        client = Http1(self.small.port, self.plain.url, None)
+        while not self.stop.is_set():
+            await self._ask(client, oversized(self._chance, next(self._tokens)), self.limits)
+            await asyncio.sleep(0.2)
+        await client.close()
+
+    def _clients(self) -> list[Client]:
+        context = ssl.create_default_context(cafile=str(self.proxy.ca))
+        second = ssl.create_default_context(cafile=str(self.proxy.ca))
+        second.set_alpn_protocols(["h2"])
+        port, tls = self.proxy.port, self.tls.url
+        shared = [Http2(port, tls, second) for _ in range(HTTP2)]
+        return [
+            *(Http1(port, self.plain.url, None) for _ in range(PLAIN)),
+            *(Http1(port, tls, context) for _ in range(TLS)),
+            *(client for client in shared for _ in range(STREAMS)),
+        ]
+
+    # Watching
+
+    async def _watch(self) -> None:
+        pause = max(0.5, min(5.0, self.seconds / 60))
+        while not self.stop.is_set():
+            await self._sample()
+            self._progress()
+            if len(self.books.collected) == 1 and self.elapsed > self.seconds / 2:
+                await self._collect()
+            await self._pause(pause)
+
+    async def _sample(self) -> None:
+        for one in self.watched:
+            one.books.samples.append(json.loads(await fetch(one.proxy.port, PROBE)))
+
+    async def _collect(self) -> None:
+        """What is in use when the garbage is collected: before, at half time, and after."""
+        for one in self.watched:
+            one.books.collected.append(json.loads(await fetch(one.proxy.port, PROBE + "?collect")))
+
+    def _progress(self) -> None:
+        books, small = self.books, self.limits
+        wrong = books.lost + books.wrong + small.lost + small.wrong
+        alive = books.samples[-1]
+        sys.stderr.write(
+            f"\rsoak: {self.elapsed / 60:.1f} of {self.seconds / 60:g} min, {books.requests:,} requests, "
+            f"{books.calls:,} calls, {books.faults.total():,} faults, {wrong} lost or wrong, "
+            f"{books.exceptions} exceptions, RSS {alive['rss'] / 2**20:.0f} MiB, {alive['fds']} fds "
+        )
+        sys.stderr.flush()
+
+    async def _pause(self, seconds: float) -> None:
+        """Until the time is over, or the soak is."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.stop.wait(), seconds)
+
+    async def _keep_room(self) -> None:
+        while not self.stop.is_set():
+            await self._pause(5)
+            await asyncio.to_thread(self._prune)
+
+    def _prune(self) -> None:
+        """Delete all recordings but the newest, as somebody would whose disk is small. One of them is read first."""
+        names = sorted(path for path in self.recorded.iterdir() if path.is_dir())
+        old = names[:-KEPT_RECORDINGS]
+        if old:
+            store.load(old[0])
+        for path in old:
+            shutil.rmtree(path, ignore_errors=True)
+
+    # The run
+
+    async def run(self) -> list[str]:
+        """What is wrong, in words."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.stop.set)
+        await self._sockets.start()
+        await self._collect()
+        self.started = time.monotonic()
+        loop.call_later(self.seconds, self.stop.set)
+        clients = self._clients()
+        async with asyncio.TaskGroup() as group:
+            for client in clients:
+                group.create_task(self._talk(client))
+            for _ in range(SOCKETS):
+                group.create_task(self._talk_by_socket())
+            for work in (self._send_too_much, self._watch, self._keep_room):
+                group.create_task(work())
+        self.seconds = self.elapsed
+        for client in clients:
+            await client.close()
+        sys.stderr.write("\n")
+        await self._settle()
+        self._sockets.stop()
+        return [f"{one.name}: {problem}" for one in self.watched for problem in one.problems(self.seconds)]
+
+    async def _settle(self) -> None:
+        """Nothing is under way any more: what is left is left for good, once mitmproxy has seen all ends."""
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while True:
+            for one in self.watched:
+                one.books.metrics = read_metrics((await fetch(one.proxy.port, "/metrics")).decode())
+            await self._collect()
+            waits = any(one.books.left() or one.books.unsettled() for one in self.watched)
+            if not waits or time.monotonic() > deadline:
+                return
+            for one in self.watched:
+                one.books.collected.pop()
+            await asyncio.sleep(0.2)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/soak", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("minutes", type=float, metavar="MINUTES")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there too")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="keep what the mitmdumps log")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="another mixture of the same traffic")
+    options = parser.parse_args()
+    if options.minutes <= 0:
+        parser.error("say for how many minutes: scripts/soak 30")
+    with contextlib.ExitStack() as stack:
+        temporary = tempfile.TemporaryDirectory(prefix="toolfix-soak-", ignore_cleanup_errors=True)
+        log = stack.enter_context(options.log.open("w", encoding="utf-8")) if options.log else None
+        soak = Soak(Path(stack.enter_context(temporary)), options.seed, options.minutes * 60, log)
+        for part in (soak.plain, soak.tls, soak.proxy, soak.small):
+            stack.enter_context(part)
+        problems = asyncio.run(soak.run())
+    text = table(soak.watched, soak.seconds, options.seed, problems)
+    print(text)
+    if options.markdown:
+        options.markdown.write_text(page(text, options.minutes), encoding="utf-8")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

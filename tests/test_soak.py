@@ -1,0 +1,68 @@
+"""The soak runs, for seconds: everything that it counts adds up, and what it finds wrong ends it with 1."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOAK = Path(__file__).parents[1] / "scripts" / "soak.py"
+
+
+def soak(*arguments: str, **environ: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(SOAK), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env={**os.environ, **environ},
+    )
+
+
+def figures(table: str) -> dict[str, str]:
+    """The rows by name, with the first proxy's figure."""
+    return dict(re.findall(r"^\| ([^|]+) \| ([^|]*) \|", table, re.MULTILINE))
+
+
+def test_some_seconds_of_soak_lose_nothing(tmp_path: Path) -> None:
+    page = tmp_path / "soak.md"
+    process = soak("0.1", "--markdown", str(page))
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 0, out + err
+    assert out.rstrip().endswith("Nothing is wrong.")
+    assert out in page.read_text(encoding="utf-8") + "\n"
+    rows = figures(out)
+    assert int(rows["requests"].replace(",", "")) > 20
+    assert [rows[name] for name in ("calls lost", "answers wrong", "exceptions in the log")] == ["0", "0", "0"]
+    assert "soak: 0.0 of 0.1 min" in err
+
+
+def test_a_proxy_that_mends_nothing_is_found_out() -> None:
+    process = soak("0.05", TOOLFIX_ARGUMENTS="false")
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 1, out + err
+    assert int(figures(out)["answers wrong"]) > 0
+    assert "expected" in out.partition(" problems:")[2]
+
+
+def test_ctrl_c_ends_it_with_the_table_so_far() -> None:
+    process = soak("60")
+    assert process.stderr
+    while " of 60 min" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 0, out + err
+    assert out.rstrip().endswith("Nothing is wrong.")
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1"])
+def test_it_needs_a_time(minutes: str) -> None:
+    process = soak("--", minutes)
+    assert "say for how many minutes: scripts/soak 30" in process.communicate(timeout=60)[1]
+    assert process.returncode == 2
