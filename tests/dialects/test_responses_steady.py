@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toolcalls.calls import Ids
 from toolcalls.dialects.responses import Responses
 from toolcalls.dialects.responses_events import Came
-from toolcalls.dialects.responses_text import Steady
+from toolcalls.dialects.responses_steady import Steady
 from toolcalls.mend.call import Mender
 from toolcalls.policy import Policy
 from toolcalls.request import Question

@@ -30,7 +30,7 @@ from .responses_calls import (
 from .responses_events import Came, Json, Writer
 from .responses_items import CALL, Items
 from .responses_prose import Search
-from .responses_text import Steady
+from .responses_steady import Steady
 
 RETYPED = "retyped as a freeform call"
 

@@ -8,7 +8,6 @@ their text has to be told again in an end that the upstream forgot.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from sys import maxsize
 from typing import Any
 
 from ..wire import sse
@@ -17,6 +16,7 @@ from .prose import Said
 from .responses_events import Came, Json, Writer
 from .responses_items import Item, Items, Part, with_needed
 from .responses_prose import DELTA, Search, quiet, without_calls
+from .responses_steady import LF, Steady
 
 _TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
 
@@ -52,57 +52,12 @@ _TEXT_EVENTS = {
 }
 
 
-_LF = 0x0A
 _MANY = 256
 """So many blocks that passed unread are put into the transcript together."""
 
 
 def is_text(kind: str) -> bool:
     return kind.rpartition(".")[0] in _FAMILIES
-
-
-class Steady:
-    """The look of the last healthy delta: a block of nothing but such deltas need not be read."""
-
-    __slots__ = ("at", "body", "head", "item", "lines")
-
-    def __init__(self, came: Came) -> None:
-        raw = came.raw
-        self.lines = raw.count(b"\n") or -1
-        """Line feeds an event: looking for single bytes is far cheaper than looking for blank lines."""
-        self.item = _mark(raw, "item_id", came.text("item_id"))
-        self.at = 0
-        """Where it was last found: the events differ in front of it only when their number gets longer."""
-        self.head = raw[: raw.find(b"data:") + 5]
-        """Its `event:` line, which says the same as the type inside it."""
-        if not self.head.startswith(b"event:"):
-            self.lines = -1
-        self.body = len(self.head) if self.lines == 3 and self.head.count(b"\n") == 1 else maxsize
-        """Where the data begins, if it is one line: the next line feed is then the first of the blank line."""
-
-    def covers(self, block: bytes) -> bool:
-        # Finding a byte takes a third of the time of counting it.
-        if not block.startswith(self.head) or not (block.startswith(self.item, self.at) or self.found_in(block)):
-            return False
-        return (block.find(b"\n", self.body) == len(block) - 2 and block[-1] == _LF) or self.covers_all(block)
-
-    def found_in(self, block: bytes) -> bool:
-        at = block.find(self.item)
-        if at >= 0:
-            self.at = at
-        return at >= 0
-
-    def covers_all(self, block: bytes) -> bool:
-        lines = block.count(b"\n")
-        if lines == self.lines:
-            return True
-        return lines == self.lines * block.count(self.head) == self.lines * block.count(self.item)
-
-
-def _mark(raw: bytes, key: str, value: str) -> bytes:
-    # A quote inside a JSON string is escaped, so this text is a key and its value wherever it stands.
-    close = f'"{key}":"{value}"'.encode()
-    return close if close in raw else f'"{key}": "{value}"'.encode()
 
 
 class Transcript:
@@ -160,7 +115,7 @@ class Speech:
         # What `covers` does, in one piece: nearly every event of an answer comes here.
         if not block.startswith(steady.item, steady.at) and not steady.found_in(block):
             return False
-        if (block.find(b"\n", steady.body) != len(block) - 2 or block[-1] != _LF) and not steady.covers_all(block):
+        if (block.find(b"\n", steady.body) != len(block) - 2 or block[-1] != LF) and not steady.covers_all(block):
             return False
         if self._searching is not None and not quiet(self._searching, block, block.count(b"\n") // steady.lines):
             return False
