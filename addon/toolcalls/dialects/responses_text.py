@@ -138,14 +138,17 @@ class Speech:
 
     def passes_unread(self, block: bytes) -> bool:
         """Is this nothing but deltas like the last one? If so they count as sent."""
-        steady = self.steady
-        if steady is None or not block.startswith(steady.head) or steady.item not in block:
+        steady, searching = self.steady, self._searching
+        if steady is None:
             return False
-        lines = block.count(b"\n")
-        if lines != steady.lines and not steady.covers(block):
-            return False
-        if self._searching is not None and not quiet(self._searching, block, lines // steady.lines):
-            return False
+        if searching is None or searching.prose is None or not searching.prose.repeats(block):
+            if not block.startswith(steady.head) or steady.item not in block:
+                return False
+            lines = block.count(b"\n")
+            if lines != steady.lines and not steady.covers(block):
+                return False
+            if searching is not None and not quiet(searching, block, lines // steady.lines):
+                return False
         self._unread.append(block)
         self._writer.unread = block
         if len(self._unread) == _MANY:
