@@ -18,7 +18,7 @@ from ..mend.names import mend_name
 from ..policy import Policy
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
-from .unread import Field, Form
+from .unread import Field, Form, NumberedForm
 
 WRITTEN_AS_TEXT = "written as text"
 TEXT = Field("text")
@@ -75,7 +75,7 @@ class Prose:
         """Texts that were searched before their events are read."""
         self._resting = False
         """Nothing is held, searched ahead or expected: harmless events pass."""
-        self._form: Form | None = None
+        self._form: Form | NumberedForm | None = None
         self._lessons = _LESSONS
         self._unread: list[bytes] = []
         """Events that passed, and whose texts the scanner does not know of yet."""
@@ -146,7 +146,10 @@ class Prose:
         if not self._resting or self._form is None or not self._form.harmless(block):
             return False
         self._lessons = _LESSONS
-        self._skip(block)
+        self._unread.append(block)
+        self._unread_size += len(block)
+        if self._unread_size > _MOST_UNREAD:
+            self._catch_up()
         return True
 
     def alike(self, block: bytes) -> int:

@@ -109,16 +109,19 @@ class Speech:
 
     def passes_unread(self, block: bytes) -> bool:
         """Is this nothing but deltas like the last one? If so they count as sent."""
-        steady = self.steady
-        if steady is None or not block.startswith(steady.head):
+        steady, searching = self.steady, self._searching
+        if steady is None:
             return False
-        # What `covers` does, in one piece: nearly every event of an answer comes here.
-        if not block.startswith(steady.item, steady.at) and not steady.found_in(block):
-            return False
-        if (block.find(b"\n", steady.body) != len(block) - 2 or block[-1] != LF) and not steady.covers_all(block):
-            return False
-        if self._searching is not None and not quiet(self._searching, block, block.count(b"\n") // steady.lines):
-            return False
+        if searching is None or searching.prose is None or not searching.prose.repeats(block):
+            # What `covers` does, in one piece: nearly every event of an answer comes here.
+            if not block.startswith(steady.head):
+                return False
+            if not block.startswith(steady.item, steady.at) and not steady.found_in(block):
+                return False
+            if (block.find(b"\n", steady.body) != len(block) - 2 or block[-1] != LF) and not steady.covers_all(block):
+                return False
+            if searching is not None and not quiet(searching, block, block.count(b"\n") // steady.lines):
+                return False
         self._unread.append(block)
         self._writer.unread = block
         if len(self._unread) == _MANY:

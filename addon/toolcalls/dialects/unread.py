@@ -47,10 +47,13 @@ _BYTES = re.escape(_FIRST.encode("latin-1"))
 _CALM = rb'[^"\\\n%b]*+' % _BYTES
 _SAFE = rb"(?!%b)%b(?:(?!%b|%b)(?:\\.|[%b])%b)*+" % (_HEADS, _CALM, _ESCAPE, _pattern(_ANYWHERE), _BYTES, _CALM)
 """A whole string in which nothing is suspicious."""
-_TEXT = re.compile(_SAFE)
+_TEXT = re.compile(_SAFE + b'"')
 _HEAD = re.compile(_HEADS)
 _QUOTE = re.compile(rb'"(?<!\\")')
 """One that is not escaped, where no backslash is."""
+_NUMBER = re.compile(rb'"sequence_number": ?(?=\d)')
+_DIGITS = b"0123456789"
+_MOST_DIGITS = 9
 _STRING = re.compile(rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+')
 
 
@@ -62,7 +65,7 @@ class Field:
     def __init__(self, name: str) -> None:
         self.key = f'"{name}"'.encode()
         value = rf'"{name}"\s*:\s*"'.encode()
-        self._safe = re.compile(value + _SAFE + b'"')
+        self._safe = re.compile(value + _TEXT.pattern)
         self._heads = re.compile(value + _HEADS)
         self._begins = re.compile(value.decode())
 
@@ -87,11 +90,16 @@ class Field:
             found.append(said)
         return found
 
-    def form(self, block: bytes) -> Form | None:
+    def form(self, block: bytes) -> Form | NumberedForm | None:
         """The form of an event with one text."""
         begins = self._begins.search(block.decode("latin-1"))
         ends = _STRING.match(block, begins.end()) if begins else None
-        return Form(self.key, block[: ends.start()], block[ends.end() :]) if ends else None
+        if ends is None:
+            return None
+        before = block[: ends.start()]
+        if (number := _NUMBER.search(before)) is not None:
+            return NumberedForm(self.key, before[: number.end()], before[number.end() :].lstrip(_DIGITS))
+        return Form(self.key, before, block[ends.end() :])
 
 
 class Form:
@@ -114,7 +122,7 @@ class Form:
         start, end = self._start, len(block) - self._end
         if len(block) < _SHORT:
             text = _TEXT.match(block, start)
-            return text is not None and text.end() == end
+            return text is not None and text.end() == end + 1
         if _QUOTE.search(block, start, end) is not None or _HEAD.match(block, start) is not None:
             return False
         return not _suspicious(block, start, end + 1)
@@ -127,6 +135,35 @@ class Form:
             return 1
         count = block.count(self._before)
         return count if block.count(self._key) == count and block.count(b"\n") == self._lines * count else 0
+
+
+class NumberedForm:
+    """The same for events that are numbered, before their text. What follows it may vary, but is no second text."""
+
+    __slots__ = ("_before", "_key", "_last", "_middle", "_size", "_start")
+
+    def __init__(self, key: bytes, before: bytes, middle: bytes) -> None:
+        self._key = key
+        self._before = before
+        self._middle = middle
+        self._start = len(before)
+        self._size = len(middle)
+        self._last = self._start + _MOST_DIGITS + self._size
+
+    def harmless(self, block: bytes) -> bool:
+        if not block.startswith(self._before):
+            return False
+        at = block.find(self._middle, self._start, self._last)
+        start = at + self._size
+        if at < 0 or block.find(b"\n", start) != len(block) - 2 or block.rfind(self._key) > start:
+            return False
+        if len(block) < _SHORT:
+            return _TEXT.match(block, start) is not None
+        return _HEAD.match(block, start) is None and not _suspicious(block, start, len(block))
+
+    def count(self, block: bytes) -> int:
+        """Events of this kind are counted by whoever knows them."""
+        return 0
 
 
 def _suspicious(block: bytes, start: int, end: int) -> bool:

@@ -16,20 +16,27 @@ _PREFIXES = ("functions.", "function.", "tools.", "tool.", "default_api.")
 
 
 def fold(name: str) -> str:
+    if name.isidentifier():
+        return name.replace("_", "").lower()
     return _SEPARATORS.sub("", name).lower()
 
 
 class Names:
-    __slots__ = ("_exact", "_folded", "_resolve")
+    __slots__ = ("_by_fold", "_exact", "_resolve")
 
     def __init__(self, tools: Tools, resolve: Resolve | None = None) -> None:
         self._exact = {tool.name for tool in tools}
-        folded: dict[str, str | None] = {}
-        for name in self._exact:
-            key = fold(name)
-            folded[key] = None if key in folded else name
-        self._folded = folded
+        self._by_fold: dict[str, str | None] = {}
         self._resolve = resolve
+
+    @property
+    def _folded(self) -> dict[str, str | None]:
+        # Made when the first opener asks: most answers have none.
+        if not self._by_fold:
+            for name in self._exact:
+                key = fold(name)
+                self._by_fold[key] = None if key in self._by_fold else name
+        return self._by_fold
 
     def resolve(self, written: str) -> str | None:
         written = written.strip()
