@@ -263,6 +263,8 @@ class Stream:
                 out.append(b"\n\n")
             out += reply.out
             self._ledger.replied(0, reply)
+        # What the dialect still has not asked for is no call: nobody may think that one is held.
+        self._ledger.everything()
 
     def _close_document(self, out: list[bytes]) -> None:
         body = self._ledger.take(_DOCUMENT)

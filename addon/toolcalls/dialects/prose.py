@@ -10,6 +10,7 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from json import decoder
 from typing import Any, NamedTuple
 
@@ -56,17 +57,15 @@ class Said:
 class Prose:
     """One stream of text: the content of a choice, a text block, a text part."""
 
-    __slots__ = ("_ahead", "_held", "_scanner")
+    __slots__ = ("_ahead", "_held", "_new_scanner", "_scanner")
 
     def __init__(self, tools: Tools, policy: Policy, *, begins: bool = True) -> None:
         """`begins`: nothing was said before, so that this may be a message that is nothing but a call."""
         ours = _searched(tools, policy)
-        self._scanner = Scanner(
-            ours,
-            max_held=policy.max_held_bytes,
-            resolve=lambda name: _declared(name, tools, ours),
-            begins=begins,
+        self._new_scanner = partial(
+            Scanner, ours, max_held=policy.max_held_bytes, resolve=lambda name: _declared(name, tools, ours)
         )
+        self._scanner = self._new_scanner(begins=begins)
         self._held: deque[Piece] = deque()
         self._ahead: deque[tuple[str, list[str | FoundCall]]] = deque()
         """Texts that were searched before their events are read."""
@@ -91,7 +90,8 @@ class Prose:
         else:
             known, found = self._ahead.popleft()
             if known != text:
-                raise RuntimeError("another text was searched than the one that is told")
+                before = self._search_anew()
+                return Said(before + self.take(text, source).parts)
         if not self._held and found == [text]:
             return Said((Piece(text, source),))
         if text:
@@ -100,7 +100,17 @@ class Prose:
 
     def close(self, *, finished: bool) -> Said:
         """The text is over; `finished` is False when the answer was cut off."""
+        if self._ahead:
+            return Said(self._search_anew())
         return self._released(self._scanner.close(finished))
+
+    def _search_anew(self) -> tuple[Piece, ...]:
+        """A text was searched that nobody told: its event could not be read. What is held goes on as it is."""
+        held = tuple(self._held)
+        self._held.clear()
+        self._ahead.clear()
+        self._scanner = self._new_scanner(begins=False)
+        return held
 
     def _released(self, found: list[str | FoundCall]) -> Said:
         parts: list[Piece | FoundCall] = []

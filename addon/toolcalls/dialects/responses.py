@@ -68,7 +68,7 @@ class Responses:
 
     def gathers(self, block: bytes) -> Hold | None:
         """Under which key the stream holds a block of nothing but fragments of one call; None to have it read."""
-        return self._held.gathers(block)
+        return None if self._over else self._held.gathers(block)
 
     def read(self, event: Event) -> Answer:
         if self._over:
