@@ -285,6 +285,8 @@ class Stream:
             # The event that the upstream did not end, wherever it stands, is ended before another one follows.
             out[:-1] = [piece if piece.endswith(_BLANK_LINES) else piece + b"\n\n" for piece in out[:-1]]
             self._ledger.replied(0, reply)
+        # What the dialect still has not asked for is no call: nobody may think that one is held.
+        self._ledger.everything()
 
     def _close_document(self, out: list[bytes]) -> None:
         body = self._ledger.take(_DOCUMENT)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.textcalls.declared import TWENTY
-from toolcalls.dialects.prose import Prose
+from toolcalls.dialects.prose import Piece, Prose
 from toolcalls.dialects.unread import Field
 from toolcalls.policy import Policy
 
@@ -73,9 +72,10 @@ def test_what_passes_unread_is_what_passes_when_it_is_taken(texts: list[str]) ->
     assert prose.close(finished=True) == plain.close(finished=True)
 
 
-def test_another_text_than_the_one_that_was_searched_is_an_error() -> None:
+def test_where_another_text_is_told_than_was_searched_the_search_begins_anew() -> None:
+    """The text of an event that cannot be read after all: found by the fuzzer, it made the whole answer fail open."""
     prose = Prose(TWENTY, Policy(), CONTENT)
     prose.take("Words. ")
     assert not prose.passes(events(["a <tool_"]), 1)
-    with pytest.raises(RuntimeError):
-        prose.take("b")
+    told = [prose.take("b <"), prose.take("tool_"), prose.close(finished=True)]
+    assert "".join(piece.text for said in told for piece in said.parts if isinstance(piece, Piece)) == "b <tool_"

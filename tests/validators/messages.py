@@ -150,6 +150,7 @@ class _Reader:
         _need(said["index"] == self.open, f"delta for block {said['index']}, open is {self.open}")
         block, delta = self.message.content[-1], said["delta"]
         kind = delta["type"]
+        _need(isinstance(kind, str), f"a delta of the type {kind!r}")
         _need(block["type"] in _FITS.get(kind, {block["type"]}), f"{kind} in a block of {block['type']}")
         if kind == "text_delta":
             block["text"] += delta["text"]

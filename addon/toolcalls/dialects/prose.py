@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..calls import Outcome
@@ -57,18 +58,27 @@ class Said:
 class Prose:
     """One stream of text: the content of a choice, a text block, a text part."""
 
-    __slots__ = ("_ahead", "_field", "_form", "_held", "_lessons", "_resting", "_scanner", "_unread", "_unread_size")
+    __slots__ = (
+        "_ahead",
+        "_field",
+        "_form",
+        "_held",
+        "_lessons",
+        "_new_scanner",
+        "_resting",
+        "_scanner",
+        "_unread",
+        "_unread_size",
+    )
 
     def __init__(self, tools: Tools, policy: Policy, field: Field = TEXT, *, begins: bool = True) -> None:
         """`field`: where events have the text. `begins`: nothing was said before, so that this may be a message
         that is nothing but a call."""
         ours = _searched(tools, policy)
-        self._scanner = Scanner(
-            ours,
-            max_held=policy.max_held_bytes,
-            resolve=lambda name: _declared(name, tools, ours),
-            begins=begins,
+        self._new_scanner = partial(
+            Scanner, ours, max_held=policy.max_held_bytes, resolve=lambda name: _declared(name, tools, ours)
         )
+        self._scanner = self._new_scanner(begins=begins)
         self._field = field
         self._held: deque[Piece] = deque()
         self._ahead: deque[tuple[str, list[str | FoundCall]]] = deque()
@@ -107,7 +117,8 @@ class Prose:
         else:
             known, found = self._ahead.popleft()
             if known != text:
-                raise RuntimeError("another text was searched than the one that is told")
+                before = self._search_anew()
+                return Said(before + self._take(text, source).parts)
         if not self._held and found == [text]:
             return Said((Piece(text, source),))
         if text:
@@ -118,7 +129,17 @@ class Prose:
         """The text is over; `finished` is False when the answer was cut off."""
         self._resting = False
         self._unread.clear()
+        if self._ahead:
+            return Said(self._search_anew())
         return self._released(self._scanner.close(finished))
+
+    def _search_anew(self) -> tuple[Piece, ...]:
+        """A text was searched that nobody told: its event could not be read. What is held goes on as it is."""
+        held = tuple(self._held)
+        self._held.clear()
+        self._ahead.clear()
+        self._scanner = self._new_scanner(begins=False)
+        return held
 
     def _released(self, found: list[str | FoundCall]) -> Said:
         parts: list[Piece | FoundCall] = []

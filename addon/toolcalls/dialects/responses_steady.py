@@ -49,5 +49,5 @@ class Steady:
 
 def _mark(raw: bytes, key: str, value: str) -> bytes:
     # A quote inside a JSON string is escaped, so this text is a key and its value wherever it stands.
-    close = f'"{key}":"{value}"'.encode()
-    return close if close in raw else f'"{key}": "{value}"'.encode()
+    close, wide = (f'"{key}":{space}"{value}"'.encode("utf-8", "surrogatepass") for space in ("", " "))
+    return close if close in raw else wide

@@ -28,12 +28,15 @@ _FAILED = re.compile(
 """How results begin in which an agent reports that a call could not be run."""
 
 
+_OURS = "[toolfix] This call "
+
+
 def refused(reason: str) -> str:
-    return f"[toolfix] This call was refused: {reason}; send the call again."
+    return f"{_OURS}was refused: {reason}; send the call again."
 
 
 def correct(reason: str | None) -> str:
-    why = f"[toolfix] This call failed: {reason.rstrip('.')}." if reason else "[toolfix] This call failed."
+    why = f"{_OURS}failed: {reason.rstrip('.')}." if reason else f"{_OURS}failed."
     return f"{why} Correct the arguments and send the call again; do not repeat it unchanged and do not give up."
 
 
@@ -42,6 +45,12 @@ def says(content: object, line: str) -> bool:
     if isinstance(content, str):
         return line in content
     return isinstance(content, list) and any(line in text for text in _texts(content))
+
+
+def told(content: object) -> bool:
+    """Does the result end with a sentence of ours? Another proxy before this one has told the model then."""
+    texts = [content] if isinstance(content, str) else _texts(content) if isinstance(content, list) else []
+    return bool(texts) and texts[-1].rpartition("\n\n")[2].startswith(_OURS)
 
 
 def plainly_failed(content: object, part: str) -> bool:

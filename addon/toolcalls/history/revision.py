@@ -190,7 +190,7 @@ class Revision:
             return
         else:
             line = guidance.refused(reason)
-        if guidance.says(content, line):
+        if guidance.says(content, line) or guidance.told(content):
             return
         self.count("reason in a result")
         place = (*result.at, result.key)

@@ -2,8 +2,9 @@
 
 Strategy: find the blank lines that end events, never decode more than one event, never look at a byte
 twice. An event remembers its own bytes, so that one that needs no change is forwarded as it came.
-Lines end with LF, CRLF or CR. A CR at the very end of what has arrived ends its line at once; the LF
-that may follow belongs to it: the stream sends it after the event, or drops it with the event.
+Lines end with LF, CRLF or CR. A CR at the very end of what has arrived is waited for to become a CRLF where
+lines end so. Where they end with CR it ends its line at once; should an LF follow, it belongs to it: the stream
+sends it after the event, or drops it with the event.
 """
 
 from __future__ import annotations
@@ -36,8 +37,11 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
             return end + 2 - (len(head) - len(head.rstrip(b"\n"))) % 2
         return end + 2
     end = -1
+    # Where lines end with CRLF an LF is on its way: the event is not all there without it.
+    most = len(block) - 1 if block.endswith(b"\n\r") else len(block)
     for match in _BLANK_LINE.finditer(block, start):
-        end = match.end()
+        if match.end() <= most:
+            end = match.end()
     return end
 
 

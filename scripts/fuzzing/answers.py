@@ -1,0 +1,238 @@
+"""The dialects: mutated answers of each protocol, as a stream, as one document, and cut off at any byte."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from tests.validators import chat as chat_validator
+from tests.validators import messages as messages_validator
+from tests.validators import responses as responses_validator
+from toolcalls.engine import Answer
+from toolcalls.mend.arguments import mend_arguments
+from toolcalls.policy import Policy
+from toolcalls.request import Question, read_question
+
+from ..fuzz_arguments import complete_part
+from .clients import CALLS, entries, is_sound, payloads
+from .mutation import MAX_INPUT, mutated_bytes, mutated_json, mutated_stream
+from .part import Part, chance_of, corpus, cuts, need
+
+STREAMS = ("chat", "messages", "responses", "zai")
+DEFAULT = Policy()
+POLICIES = [
+    DEFAULT,
+    DEFAULT,
+    DEFAULT,
+    Policy(aggregate=False),
+    Policy(null_content=True, think=True),
+    Policy(text_calls=False),
+    Policy(fallback="empty"),
+    Policy(fallback="original", arguments=False),
+    Policy(truncated="complete"),
+    Policy(max_held_bytes=400),
+    Policy(zai_after_null="forward_all", zai="on"),
+]
+ONLY_GATHERED = Policy(shape=False, preflight=False, drop_empty=frozenset(), text_calls=False)
+"""With no tool declared nothing of a legal call may change but the number of its fragments."""
+VALIDATORS: dict[str, Callable[[bytes], object]] = {
+    "chat": chat_validator.validate,
+    "messages": messages_validator.read,
+    "responses": responses_validator.validate,
+}
+
+
+def one_choice(body: bytes) -> None:
+    """Of several choices that nobody asked for one is made."""
+    chat_validator.validate(body)
+    choices = [choice for chunk in payloads(body) for choice in entries(chunk.get("choices"))]
+    need(all(choice.get("index") == 0 for choice in choices), "several choices")
+
+
+FRAGMENTS: dict[str, Callable[[bytes], object]] = {
+    "chat": one_choice,
+    "messages": partial(messages_validator.read, fragments=True),
+    "responses": partial(responses_validator.validate, one_delta=False),
+}
+OF_CALLS = (b"tool", b"function", b"custom", b"mcp", b"computer", b"shell", b"patch")
+"""Where none of these stands there is no call."""
+
+
+@cache
+def questions(name: str) -> list[Question]:
+    return [Question(), *(read_question(entry["request"]) for entry in corpus(name))]
+
+
+@cache
+def bodies(name: str) -> list[bytes]:
+    return [entry["body"].encode("utf-8", "surrogatepass") for entry in corpus(name)]
+
+
+def run(answer: Answer, pieces: list[bytes]) -> bytes:
+    out = [sent for piece in pieces for sent in answer.feed(piece)]
+    out += answer.close()
+    need(all(out), "an empty chunk ends a chunked answer")
+    need(answer.failure is None, f"failed open: {answer.failure!r}")
+    need(not answer.close(), "closing twice sends something twice")
+    need(not answer.holding, "something is still held at the end")
+    return b"".join(out)
+
+
+def accepts(validate: Callable[[bytes], object], body: bytes) -> str:
+    """Empty where the body is legal, else why not."""
+    try:
+        validate(body)
+    except AssertionError as error:
+        return str(error) or "illegal"
+    except Exception as error:
+        return repr(error)
+    return ""
+
+
+def check_stream(protocol: str, body: bytes) -> None:
+    if b"\r\r\n" in body:
+        return  # Where lines end with CR and with CRLF, an LF may come after its event: the bytes depend on the cut.
+    chance = chance_of(body)
+    question = chance.choice(questions(protocol))
+    policy = chance.choice(POLICIES)
+    whole = Answer(protocol, question, policy, seed="s")
+    out = run(whole, [body])
+    for _ in range(2):
+        other = Answer(protocol, question, policy, seed="s")
+        need(run(other, cuts(body, chance)) == out, "another output when it is cut otherwise")
+        need(other.outcomes == whole.outcomes, "other outcomes when it is cut otherwise")
+    if protocol != "zai":
+        silent = policy.text_calls is False or not len(question.tools)
+        if silent and not policy.think and not any(word in body for word in OF_CALLS):
+            # Of a stream that is broken in itself (no usage, no end) more is mended than its calls.
+            sound = is_sound(body) if protocol == "chat" else not accepts(VALIDATORS[protocol], body)
+            need(not sound or out == body, "an answer without a call was changed")
+        check_legal(protocol, question, body)
+    if policy is DEFAULT and not whole.limited:
+        check_calls(protocol, question, out)
+
+
+def check_legal(protocol: str, question: Question, body: bytes) -> None:
+    """A stream that a strict client accepts: it accepts what comes out too, and its calls are the same."""
+    if not accepts(FRAGMENTS[protocol], body):
+        out = run(Answer(protocol, question, seed="s"), [body])
+        why = accepts(VALIDATORS[protocol], out)
+        need(not why, f"legal before, not legal after: {why}")
+        out = run(Answer(protocol, Question(), ONLY_GATHERED), [body])
+        made = CALLS[protocol](body)
+        # What an error leaves unfinished is dropped, and the old form is not read here.
+        exempt = (b'"error"',) if protocol == "responses" else (b'"error"', b'"function_call"')
+        if not any(word in body for word in exempt) and all(is_sound_call(*call) for call in made):
+            after = CALLS[protocol](out)
+            need(after == [(name, text or "{}") for name, text in made], f"calls {made} became {after}")
+
+
+def is_sound_call(name: Any, text: Any) -> bool:
+    return isinstance(name, str) and any(map(str.isalnum, name)) and mend_arguments(text or "{}").status == "valid"
+
+
+def check_calls(protocol: str, question: Question, out: bytes) -> None:
+    """A second proxy behind this one finds nothing to mend; only ids of ours it makes its own."""
+    protocol = "chat" if protocol == "zai" else protocol
+    again = run(Answer(protocol, question, seed="t"), [out])
+    need(CALLS[protocol](again) == CALLS[protocol](out), "mended again the calls change again")
+
+
+def make_stream(protocol: str, chance: random.Random) -> bytes:
+    return mutated_stream(chance, chance.choice(bodies(protocol)), chance.choice(bodies(protocol)))
+
+
+# Documents
+
+
+def check_document(body: bytes) -> None:
+    chance = chance_of(body)
+    entry = chance.choice(corpus_of_documents())
+    policy = chance.choice(POLICIES)
+    question = read_question(entry["request"])
+    whole = Answer(entry["protocol"], question, policy, seed="s")
+    out = run(whole, [body])
+    other = Answer(entry["protocol"], question, policy, seed="s")
+    need(run(other, cuts(body, chance)) == out, "another output when it is cut otherwise")
+    if policy is DEFAULT and all(call.status != "refused" for call in whole.outcomes):
+        again = Answer(entry["protocol"], question, seed="t")
+        run(again, [out])
+        made = [[(call.name, call.arguments) for call in answer.outcomes] for answer in (whole, again)]
+        need(made[0] == made[1], f"mended again the calls change again: {made}")
+
+
+@cache
+def corpus_of_documents() -> list[dict[str, Any]]:
+    return corpus("bodies")
+
+
+def make_document(chance: random.Random) -> bytes:
+    text = chance.choice(corpus_of_documents())["body"]
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        text = mutated_json(chance, text)
+    body = text.encode("utf-8", "backslashreplace")
+    return mutated_bytes(chance, body)[:MAX_INPUT] if chance.random() < 0.2 else body
+
+
+# Cut off
+
+
+@cache
+def whole_calls(protocol: str, number: int) -> list[tuple[str, Any]]:
+    """The calls that the whole answer gives."""
+    answer = Answer(protocol, questions(protocol)[number + 1])
+    run(answer, [bodies(protocol)[number]])
+    return [(call.name, json.loads(call.arguments)) for call in answer.outcomes if call.status != "refused"]
+
+
+def check_cut(prefix: bytes) -> None:
+    """Half an answer never gives half a value: what comes out are calls of the whole one, or refusals."""
+    for protocol in STREAMS:
+        for number, body in enumerate(bodies(protocol)):
+            if not body.startswith(prefix):
+                continue
+            question = questions(protocol)[number + 1]
+            out = run(Answer(protocol, question), [prefix])
+            allowed = whole_calls(protocol, number)
+            for name, text in CALLS[protocol](out):
+                made = json.loads(text)
+                need(
+                    made == {} or any(name == known and complete_part(whole, made) for known, whole in allowed),
+                    f"cut off, {name} runs with {text}",
+                )
+
+
+def make_cut(chance: random.Random) -> bytes:
+    body = chance.choice(bodies(chance.choice(STREAMS)))
+    return body[: chance.randint(1, len(body))]
+
+
+_PROMISES = {
+    "chat": "never fails open, same for every split, text untouched, legal stays legal, calls kept, stable",
+    "messages": "the same",
+    "responses": "the same",
+    "zai": "never fails open, same for every split, what comes out is stable Chat",
+}
+PARTS = [
+    *(
+        Part(name, _PROMISES[name], partial(make_stream, name), partial(check_stream, name), partial(bodies, name))
+        for name in STREAMS
+    ),
+    Part(
+        "documents",
+        "answers that are no stream: never fail open, same for every split, stable",
+        make_document,
+        check_document,
+        lambda: [entry["body"].encode() for entry in corpus_of_documents()],
+    ),
+    Part(
+        "truncated",
+        "answers cut off at any byte: no call with half a value",
+        make_cut,
+        check_cut,
+        lambda: [body for name in STREAMS for body in bodies(name)],
+    ),
+]

@@ -1,0 +1,53 @@
+"""The arguments engine as a part: what scripts/fuzz_arguments.py promises."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from typing import Any
+
+from .. import fuzz_arguments
+from .part import Part, chance_of, need
+
+KNOWN = b"\x01"
+"""Before an input of which it is known what was meant: a list of the text, the object and the damage."""
+
+
+@cache
+def texts() -> list[str]:
+    inputs = (json.loads(line)["input"] for line in fuzz_arguments.CORPUS.read_text(encoding="utf-8").splitlines())
+    return [text for text in inputs if len(text) < 2_000]
+
+
+def make(chance: random.Random) -> bytes:
+    if chance.random() < 0.5:
+        return fuzz_arguments.mutated(chance, texts()).encode("utf-8", "surrogatepass")
+    return KNOWN + json.dumps(fuzz_arguments.damaged(chance)).encode()
+
+
+def check(data: bytes) -> None:
+    text, meant, how = _read(data)
+    report = fuzz_arguments.Report()
+    fuzz_arguments.check(report, chance_of(data), text, meant, how)
+    need(not report.broken, f"broken promise: {report.broken}")
+    need(not report.wrong, f"wrong value: {report.wrong}")
+
+
+def _read(data: bytes) -> tuple[str, dict[str, Any] | None, str]:
+    if data.startswith(KNOWN):
+        try:
+            text, meant, how = json.loads(data[1:])
+            if isinstance(text, str) and isinstance(meant, dict) and how.partition(" in ")[0]:
+                return text, meant, how
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            pass
+    return data.decode("utf-8", "replace"), None, "mutation"
+
+
+def _seeds() -> list[bytes]:
+    return [text.encode("utf-8", "surrogatepass") for text in texts()[:200]]
+
+
+_PROMISES = "never raises, strict JSON or a refusal, stable, never another value than was meant"
+PARTS = [Part("arguments", _PROMISES, make, check, _seeds)]

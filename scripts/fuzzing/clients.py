@@ -1,0 +1,92 @@
+"""What a careless client makes of an answer: the calls in it, whatever else is wrong with the stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from toolcalls.wire import sse
+
+Call = tuple[Any, Any]
+"""Name and argument text."""
+
+
+def data_of(body: bytes) -> list[str]:
+    """The data of each event that has some."""
+    end = max(0, sse.end_of_last_event(body))
+    raws = [*(sse.split(body[:end]) if end else []), *([body[end:]] if body[end:] else [])]
+    return [data for raw in raws if (data := sse.read_event(raw).data) is not None]
+
+
+def payloads(body: bytes) -> list[dict[str, Any]]:
+    return [value for value in map(_object, data_of(body)) if value is not None]
+
+
+def is_sound(body: bytes) -> bool:
+    """Is all that the events say a JSON object or the end?"""
+    return all(data == "[DONE]" or _object(data) is not None for data in data_of(body))
+
+
+def _object(data: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def entries(value: Any) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def inside(value: Any, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def chat(body: bytes) -> list[Call]:
+    made: dict[Any, list[Any]] = {}
+    for chunk in payloads(body):
+        for choice in entries(chunk.get("choices")):
+            for call in entries(inside(choice, "delta", "tool_calls")):
+                key = repr((choice.get("index"), call.get("index")))
+                slot = made.setdefault(key, [None, ""])
+                slot[0] = slot[0] or inside(call, "function", "name")
+                text = inside(call, "function", "arguments")
+                slot[1] += text if isinstance(text, str) else ""
+    return [(name, text) for name, text in made.values()]
+
+
+def messages(body: bytes) -> list[Call]:
+    made: list[list[Any]] = []
+    open_calls: dict[Any, list[Any]] = {}
+    for event in payloads(body):
+        place = repr(event.get("index"))
+        if event.get("type") == "content_block_start":
+            open_calls.pop(place, None)
+            if inside(event, "content_block", "type") == "tool_use":
+                open_calls[place] = [inside(event, "content_block", "name"), ""]
+                made.append(open_calls[place])
+        text = inside(event, "delta", "partial_json")
+        if isinstance(text, str) and place in open_calls:
+            open_calls[place][1] += text
+    return [(name, text) for name, text in made]
+
+
+def responses(body: bytes) -> list[Call]:
+    found = []
+    for event in payloads(body):
+        item = event.get("item")
+        if event.get("type") == "response.output_item.done" and inside(item, "type") == "function_call":
+            found.append((inside(item, "name"), inside(item, "arguments")))
+    return found
+
+
+CALLS: dict[str, Callable[[bytes], list[Call]]] = {
+    "chat": chat,
+    "messages": messages,
+    "responses": responses,
+    "zai": chat,
+}

@@ -1,0 +1,81 @@
+"""The document that chat.z.ai patches: any edits, against the same document read in one piece."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from toolcalls.dialects.zai_reader import Reader
+
+from .part import Part, need
+
+PIECES = [
+    "a", " ", "\n", "\n\n", "<", ">", '"', "\\", "{", "}", "你好", "😀", "\ud83d", "\ude00", "> quoted\n",
+    "<details", '<details type="reasoning" done="false">\n', '<details type="reasoning" done="true" duration="4">\n',
+    "<summary>Thinking…</summary>\n", "\n</details>\n", "</details>", "<glm_block", "<glm_block >", "</glm_block>",
+    '<glm_block view="" tool_call_name="x>y">', '{"type": "mcp", "data": {"metadata": {"id": "c", "name": "Bash", ',
+    '"arguments": "{\\"command\\": \\"ls\\"}", "result": "", "display_result": ""}, "thought": null}}',
+    '"arguments": "{}", "result": "text </glm_block>"}}}', '"arguments": {}}}}', "`<glm_block >`", "\n<glm_block >",
+]  # fmt: skip
+
+
+def make(chance: random.Random) -> bytes:
+    edits = []
+    size = 0
+    for _ in range(chance.randint(1, 12)):
+        text = "".join(chance.choices(PIECES, k=chance.randint(1, 8)))
+        if chance.random() < 0.1:
+            text *= chance.choice((10, 100))
+        index = chance.choice((size, size, chance.randint(0, size + 2), chance.randint(-2, 3)))
+        edits.append([index, text])
+        size = max(0, min(index, size)) + len(text)
+    return json.dumps(edits).encode()
+
+
+def check(data: bytes) -> None:
+    edits = _edits(data)
+    patched, plain = Reader(), b""
+    for index, text in edits:
+        patched.edit(index, text)
+        plain = _applied(plain, index, text)
+    patched.finish()
+    once = Reader()
+    once.append(plain.decode("utf-16-le", "surrogatepass"))
+    once.finish()
+    need(patched.content.text == once.content.text, "patched it reads otherwise")
+    need(patched.reasoning.text == once.reasoning.text, "patched its reasoning reads otherwise")
+    calls = [[block.call(reader.document) for block in reader.blocks] for reader in (patched, once)]
+    need(calls[0] == calls[1], "patched it has other calls")
+
+
+def _edits(data: bytes) -> list[tuple[int, str]]:
+    """The edits that the input says; none where it says something else."""
+    try:
+        value: Any = json.loads(data)
+    except (ValueError, RecursionError):
+        return []
+    pairs = value if isinstance(value, list) else []
+    return [
+        (pair[0], pair[1])
+        for pair in pairs
+        if isinstance(pair, list) and len(pair) == 2 and type(pair[0]) is int and isinstance(pair[1], str) and pair[1]
+    ]
+
+
+def _applied(document: bytes, index: int, text: str) -> bytes:
+    """An edit on the UTF-16 bytes, as the web client does it; a pair is never cut."""
+    cut = min(max(index, 0), len(document) // 2)
+    before, after = document[2 * cut - 2 : 2 * cut], document[2 * cut : 2 * cut + 2]
+    if len(before) == len(after) == 2 and 0xD8 <= before[1] <= 0xDB and 0xDC <= after[1] <= 0xDF:
+        cut -= 1
+    return document[: 2 * cut] + text.encode("utf-16-le", "surrogatepass")
+
+
+def _seeds() -> list[bytes]:
+    return [make(random.Random(number)) for number in range(8)]
+
+
+PARTS = [
+    Part("document", "the Z.AI document: any edits read like the same document in one piece", make, check, _seeds)
+]

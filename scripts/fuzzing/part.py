@@ -1,0 +1,55 @@
+"""What a part of the fuzzer is: how an input is made, and the check that one input must pass."""
+
+from __future__ import annotations
+
+import json
+import random
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CORPUS = Path(__file__).parents[2] / "tests" / "fuzz" / "corpus"
+
+
+class Broken(AssertionError):
+    """A promise that an input broke."""
+
+
+@dataclass(slots=True, frozen=True)
+class Part:
+    name: str
+    about: str
+    """The promises, for the table."""
+    make: Callable[[random.Random], bytes]
+    check: Callable[[bytes], None]
+    """Raises where a promise is broken. What else it depends on it takes from the input, so that that is enough."""
+    seeds: Callable[[], list[bytes]]
+    """What a coverage-guided driver begins with."""
+
+
+def need(condition: object, promise: str) -> None:
+    if not condition:
+        raise Broken(promise)
+
+
+def chance_of(data: bytes) -> random.Random:
+    """Choices that follow from the input alone."""
+    return random.Random(zlib.crc32(data))
+
+
+def corpus(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (CORPUS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def cuts(data: bytes, chance: random.Random) -> list[bytes]:
+    """The data in random pieces, some of them long."""
+    longest = chance.choice((1, 3, 17, 64, 400))
+    pieces = []
+    start = 0
+    while start < len(data):
+        end = start + chance.randint(1, longest)
+        pieces.append(data[start:end])
+        start = end
+    return pieces

@@ -1,0 +1,97 @@
+"""Running a part: many inputs, each checked and timed; a finding is made as small as it can be."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, field
+
+from .part import Part
+
+BASE_SECONDS = 0.5
+SECONDS_PER_KB = 0.02
+"""Processor time that a check may take. A check runs the engine a few times; linear work needs a tenth of it."""
+MOST_FINDINGS = 20
+
+
+@dataclass(slots=True)
+class Finding:
+    problem: str
+    data: bytes
+
+
+@dataclass(slots=True)
+class Report:
+    part: str
+    about: str
+    inputs: int = 0
+    size: int = 0
+    seconds: float = 0.0
+    slowest: float = 0.0
+    """The most processor milliseconds for a KB, of inputs of at least 4 KB."""
+    findings: list[Finding] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.part}: {self.inputs:,} inputs ({self.size / 1e6:,.1f} MB) in {self.seconds:.0f} s, "
+            f"slowest {self.slowest:.1f} ms per KB; {len(self.findings)} findings"
+        )
+
+
+def run(part: Part, inputs: int, seed: int = 0, minutes: float = 0.0) -> Report:
+    """So many inputs, or as many as there is time for."""
+    chance = random.Random(f"{part.name} {seed}")
+    report = Report(part.name, part.about)
+    begin = time.perf_counter()
+    while report.inputs < inputs and (not minutes or time.perf_counter() - begin < 60 * minutes):
+        data = part.make(chance)
+        report.inputs += 1
+        report.size += len(data)
+        problem, spent = tried(part, data)
+        if len(data) >= 4096:
+            report.slowest = max(report.slowest, 1000 * spent / (len(data) / 1024))
+        if problem:
+            report.findings.append(Finding(problem, smallest(part, data, problem)))
+            if len(report.findings) >= MOST_FINDINGS:
+                break
+    report.seconds = time.perf_counter() - begin
+    return report
+
+
+def tried(part: Part, data: bytes) -> tuple[str, float]:
+    """What is wrong with this input, if anything, and the processor time that it took."""
+    allowed = BASE_SECONDS + SECONDS_PER_KB * len(data) / 1024
+    spent = 0.0
+    for _ in range(2):  # What is slow only once was somebody else's doing.
+        begin = time.process_time()
+        try:
+            part.check(data)
+        except RecursionError as error:
+            return f"RecursionError: {error}", time.process_time() - begin
+        except Exception as error:
+            return f"{type(error).__name__}: {error}", time.process_time() - begin
+        spent = time.process_time() - begin
+        if spent <= allowed:
+            return "", spent
+    return f"Slow: {spent:.2f} s for {len(data):,} bytes", spent
+
+
+def smallest(part: Part, data: bytes, problem: str, tries: int = 150) -> bytes:
+    """The input without everything that the finding does not need."""
+    kind = _kind(problem)
+    size = max(1, len(data) // 2)
+    while size and tries > 0:
+        at = 0
+        while at < len(data) and tries > 0:
+            shorter = data[:at] + data[at + size :]
+            tries -= 1
+            if shorter and _kind(tried(part, shorter)[0]) == kind:
+                data = shorter
+            else:
+                at += size
+        size //= 2
+    return data
+
+
+def _kind(problem: str) -> str:
+    return problem[:40]

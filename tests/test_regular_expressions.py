@@ -1,0 +1,103 @@
+"""No regular expression of ours can be driven to more than linear work: a hostile text cannot stall the loop.
+
+Each repetition in each pattern is attacked with what it matches, again and again, and an end that does not fit.
+A catastrophic pattern needs seconds for a few dozen characters, a quadratic one for 64 KB.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import signal
+import time
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from tests.regular import Known, attacks, is_searched, patterns
+from toolcalls.mend.patterns import prepare_pattern
+
+SHORT, LONG = 4 * 1024, 64 * 1024
+SUSPICIOUS = 0.002
+"""Seconds of processor time for the short text. Linear work needs a tenth of it."""
+MOST = 1.0
+
+
+class TooSlow(Exception):
+    pass
+
+
+def _too_slow(number: int, frame: FrameType | None) -> None:
+    raise TooSlow
+
+
+def tried(pattern: re.Pattern[Any], text: str, searched: bool) -> float:
+    """The processor time of the slowest way to use it. Matching hears signals, so that even the worst one ends."""
+    subject: Any = text if isinstance(pattern.pattern, str) else text.encode("utf-8", "replace")
+    ways = [pattern.match, pattern.fullmatch, *([pattern.search] if searched else [])]
+    slowest = 0.0
+    before = signal.signal(signal.SIGVTALRM, _too_slow)
+    try:
+        for way in ways:
+            signal.setitimer(signal.ITIMER_VIRTUAL, MOST)
+            begin = time.process_time()
+            way(subject)
+            slowest = max(slowest, time.process_time() - begin)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    return slowest
+
+
+def worst(known: Known, searched: bool, rounds: int = 2) -> str:
+    """The text that is too slow, if there is one."""
+    pattern = re.compile(known.pattern, known.flags)
+    chance = random.Random(repr(known.pattern))
+    for head, pump, end in [attack for _ in range(rounds) for attack in attacks(known, chance)]:
+        for size in (64, SHORT, LONG):
+            text = head + pump * (size // len(pump)) + end
+            try:
+                if tried(pattern, text, searched) < SUSPICIOUS and size == SHORT:
+                    break
+            except TooSlow:
+                return f"{head!r} + {pump!r} × {size // len(pump)} + {end!r}"
+    return ""
+
+
+def test_there_are_patterns_to_attack() -> None:
+    assert len(patterns()) > 80
+    assert sum(1 for known in patterns() for _ in attacks(known, random.Random(0))) > 300
+
+
+@pytest.mark.parametrize("known", patterns(), ids=str)
+def test_no_pattern_can_be_driven_to_more_than_linear_work(known: Known) -> None:
+    assert worst(known, is_searched(known)) == ""
+
+
+@pytest.mark.parametrize("bad", [r"(a+)+b", r"(?:a|a)*b", r"(\s*,?\s*)*x", r"\s+$", r'"(?:[^"\\]|\\.|[^\\])*"x'])
+def test_the_attack_finds_what_it_looks_for(bad: str) -> None:
+    assert worst(Known(bad, 32), searched=True) != ""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r"(a+)+b",
+        r"(?:a|a)*b",
+        r"^(\s*,?\s*)*$",
+        r"a*a*a*a*b",
+        r"(?=(a+))\1b",
+        r"(a?){25}a{25}",
+        r"(x{1,9}){1,9}y",
+        r"\s+$",
+    ],
+)
+def test_a_pattern_in_a_declared_schema_stalls_nobody(source: str) -> None:
+    """It is foreign code: it is run only against texts that are short enough for it."""
+    pattern = prepare_pattern(source)
+    for text in ("a", " ", "x", ", "):
+        begin = time.process_time()
+        pattern.matches(text * max(0, pattern.longest // len(text)))
+        assert pattern.matches(text * 100_000) is None
+        assert time.process_time() - begin < MOST
