@@ -1,6 +1,7 @@
 """End to end: a real mitmdump with the addon against one with a no-op stream callable, one event a write.
 
-Text to a client that declared tools, at 1, 10 and 100 streams at once. The proxies are asked in turns.
+Text at 1, 10 and 100 streams at once, to a client that declared tools (then the text is searched for calls) and to
+one that did not. The proxies are asked in turns.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import statistics
 import tempfile
 import time
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,11 +26,13 @@ from toolcalls.cli.upstream import Play, Seen, Upstream
 
 GOAL = 1.15
 CALL_GOAL = 20.0
-LOADS = ((1, 2000, 24), (10, 300, 12), (100, 60, 8))
+LOADS = ((1, 2000, 16), (10, 300, 8), (100, 60, 6))
 """Streams at once, events of each, rounds."""
-REQUEST = json.dumps(
-    {**prose_request(), "stream": True, "messages": [{"role": "user", "content": "Tell me."}]}
-).encode()
+ASKED = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Tell me."}]}
+REQUESTS = {
+    "no tools": json.dumps(ASKED).encode(),
+    "20 tools": json.dumps({**prose_request(), **ASKED}).encode(),
+}
 
 
 class Taken(NamedTuple):
@@ -41,11 +45,11 @@ class Taken(NamedTuple):
     """What mitmdump itself spent, where the system tells: no neighbour on the machine counts in it."""
 
 
-async def streams(proxy: ProxyProcess, upstream: str, expected: bytes, count: int) -> Taken:
+async def streams(proxy: ProxyProcess, upstream: str, request: bytes, expected: bytes, count: int) -> Taken:
     spent = processor_seconds(proxy.pid)
     started = time.perf_counter()
     url = f"{upstream}/v1/chat/completions"
-    answers = await asyncio.gather(*(fetch(proxy.port, url, REQUEST) for _ in range(count)))
+    answers = await asyncio.gather(*(fetch(proxy.port, url, request) for _ in range(count)))
     whole = time.perf_counter() - started
     if any(body != expected for body, _ in answers):
         raise RuntimeError("an answer is not the one that the upstream sent")
@@ -64,24 +68,24 @@ def run(quick: bool = False) -> list[Row]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="toolfix-bench-")))
         upstream = stack.enter_context(Upstream(answer))
         proxies = side_by_side(stack, folder)
-        for count, events, rounds in [(2, 30, 1)] if quick else LOADS:
+        for (count, events, rounds), (tools, asked) in product([(2, 30, 1)] if quick else LOADS, REQUESTS.items()):
             chunks = [*framed(text_events(events)), b"data: [DONE]\n\n"]
             taken: list[list[Taken]] = [[] for _ in proxies]
             for number in range(-1, rounds):
                 for turn in range(len(proxies)):
                     which = (number + turn) % len(proxies)  # nobody is always the first
-                    result = asyncio.run(streams(proxies[which], upstream.url, b"".join(chunks), count))
+                    result = asyncio.run(streams(proxies[which], upstream.url, asked, b"".join(chunks), count))
                     if number >= 0:  # the round before warms up
                         taken[which].append(result)
                     elif not rows:
                         lag(proxies[which])  # what mitmproxy loads at its first request is not of interest
-            rows += table(taken, count, len(chunks) * count)
+            at_once = "1 stream" if count == 1 else f"{count} streams at once"
+            rows += table(taken, f"{at_once}, {tools}", len(chunks) * count)
         rows += turns(proxies)
     return rows
 
 
-def table(taken: list[list[Taken]], count: int, events: int) -> list[Row]:
-    at_once = "1 stream" if count == 1 else f"{count} streams at once"
+def table(taken: list[list[Taken]], load: str, events: int) -> list[Row]:
     rows: list[Row] = []
     for what, field in (("time", "whole"), ("processor time of mitmdump", "processor")):
         addon, noop, other = ([getattr(one, field) for one in each] for each in taken)
@@ -90,7 +94,7 @@ def table(taken: list[list[Taken]], count: int, events: int) -> list[Row]:
         for name, each, goal in (("addon against no-op", addon, GOAL), ("no-op against no-op", other, None)):
             rows.append(
                 {
-                    "name": f"{at_once}, {what}, {name}",
+                    "name": f"{load}, {what}, {name}",
                     "figure": min(each) / events * 1e6,
                     "unit": "µs/event",
                     "ratio": ratio(each, noop),
@@ -101,7 +105,7 @@ def table(taken: list[list[Taken]], count: int, events: int) -> list[Row]:
         added = [one.first - against.first for one, against in zip(taken[which], taken[1], strict=True)]
         rows.append(
             {
-                "name": f"{at_once}, time to the first byte added, {name}",
+                "name": f"{load}, time to the first byte added, {name}",
                 "figure": statistics.median(added) * 1e6,
                 "unit": "µs",
             }

@@ -38,7 +38,8 @@ from toolcalls.recording import store
 
 PROBE_SCRIPT = Path(__file__).with_name("soak_probe.py")
 KEPT_RECORDINGS = 1000
-SETTLE_SECONDS = 60.0
+SETTLE_SECONDS = 120.0
+"""The recorder may have much to write when all is over."""
 PLAIN, TLS, HTTP2, STREAMS, SOCKETS = 8, 6, 2, 4, 2
 """Clients of each kind, and the streams that share one HTTP/2 connection."""
 
@@ -229,16 +230,20 @@ class Soak:
     async def _settle(self) -> None:
         """Nothing is under way any more: what is left is left for good, once mitmproxy has seen all ends."""
         deadline = time.monotonic() + SETTLE_SECONDS
-        while True:
-            for one in self.watched:
-                one.books.metrics = read_metrics((await fetch(one.proxy.port, "/metrics")).decode())
-            await self._collect()
-            waits = any(one.books.left() or one.books.unsettled() for one in self.watched)
-            if not waits or time.monotonic() > deadline:
-                return
+        await self._read_metrics()
+        while any(one.books.unsettled() for one in self.watched) and time.monotonic() < deadline:
+            await asyncio.sleep(1)
+            await self._read_metrics()
+        await self._collect()
+        while any(one.books.left() for one in self.watched) and time.monotonic() < deadline:
+            await asyncio.sleep(1)
             for one in self.watched:
                 one.books.collected.pop()
-            await asyncio.sleep(0.2)
+            await self._collect()
+
+    async def _read_metrics(self) -> None:
+        for one in self.watched:
+            one.books.metrics = read_metrics((await fetch(one.proxy.port, "/metrics")).decode())
 
 
 def main() -> int:
