@@ -25,7 +25,7 @@ STREAMS = 50
 WARM = 3
 """Events of an answer that are not counted: the proxy still reads requests."""
 GOAL = 1.1
-"""Two proxies that do not record are as far apart."""
+"""Chosen, not measured: read it beside `off, against off` of the same run."""
 TOOL = {"type": "function", "function": {"name": "Bash", "parameters": {"type": "object"}}}
 REQUEST = json.dumps(
     {

@@ -6,8 +6,9 @@ All that the script does with such a request is counted: decoding it, reading it
 for what is to be mended. An agent's next turn brings the same calls again (`known`); `new`, where every call of
 2 MB is seen for the first time, happens once, to a session that began before the proxy: then its arguments, which
 are JSON inside JSON, are read too. That is a second json.loads of their share of the body, so with a large share
-the goal is out of reach for this one request: the C scanner takes 2.5 ns a character, and what could stand in for
-it takes as long (three `replace` that rid the text of escapes, a regular expression, SQLite's json_valid).
+the goal is out of reach for this one request: nothing in the standard library checks a text much faster than the C
+scanner (tried: ridding it of escapes by `replace` and a regular expression take longer, SQLite's json_valid 0.75 of
+the time, and it is not everywhere the same grammar).
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 _WINDOW = 8 * 1024
-"""Bytes that are searched at a time: a search holds the interpreter, and streams wait for it (about 0.2 ms). Less at
-a time is no better: on a busy machine each change of threads costs as much."""
+"""Bytes that are searched at a time: a search holds the interpreter, and streams wait for it (about 0.2 ms)."""
 _LONGEST_HINT = 40
 
 
