@@ -111,8 +111,9 @@ def test_a_call_after_the_finish_reason_is_not_lost() -> None:
     assert held.finishes == ["tool_calls"]
 
 
-def test_the_finish_reason_tool_calls_without_a_call_becomes_stop() -> None:
-    held = read(mend(chunk({"content": "done"}) + chunk({}, "tool_calls") + DONE)[0])
+@pytest.mark.parametrize("reason", ["tool_calls", "function_call", "tool_use"])
+def test_a_finish_reason_that_needs_a_call_becomes_stop_without_one(reason: str) -> None:
+    held = read(mend(chunk({"content": "done"}) + chunk({}, reason) + DONE)[0])
     assert held.finishes == ["stop"]
     assert held.text == "done"
 

@@ -19,7 +19,8 @@ _DATA = b"data:"
 _CHOICES = b'"choices"'
 _REASON = b"finish_reason"
 _ENDS = (b'finish_reason":"', b'finish_reason": "')
-_ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in (*FOREIGN_REASONS, *FAILURES))
+_ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in ("tool_use", *FOREIGN_REASONS, *FAILURES))
+"""Of the reasons that need a call `tool_calls` and `function_call` have the mark of a call; this one has not."""
 _TEXT = re.compile(rb'"content": ?"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
 _APOSTROPHE, _BRACE, _COLON, _UNDERSCORE = b"'{:_"
 _PATIENCE = 8

@@ -21,6 +21,7 @@ from .slots import full_arguments
 _WRAPPERS = ("input", "patch", "content")
 _NO_HOLD = Hold("")
 _PATCH = "*** Begin Patch"
+_MOST_UNREAD = 64 * 1024
 
 
 class Flow:
@@ -56,6 +57,8 @@ class Call(Item):
     texts: list[str] = field(default_factory=list)
     blocks: list[bytes] = field(default_factory=list)
     """Deltas after those in `texts` that are not read yet."""
+    unread: int = 0
+    """Their bytes."""
     stated: Came | None = None
     """`function_call_arguments.done`"""
     ended: Came | None = None
@@ -74,11 +77,19 @@ class Call(Item):
     def add(self, fragment: str) -> None:
         self.fragments().append(fragment)
 
+    def add_unread(self, block: bytes) -> None:
+        """Deltas that are read later, many at once. Not all at the end: that would hold up every other stream."""
+        self.blocks.append(block)
+        self.unread += len(block)
+        if self.unread > _MOST_UNREAD:
+            self.fragments()
+
     def fragments(self) -> list[str]:
         """What the deltas said so far."""
         if self.blocks:
             self.texts += deltas_in(b"".join(self.blocks))
             self.blocks = []
+            self.unread = 0
         return self.texts
 
     @property

@@ -131,7 +131,7 @@ class Held:
         call, steady = self._last
         if call.ended is not None or not steady.covers(block):
             return None
-        call.blocks.append(block)
+        call.add_unread(block)
         return call.hold
 
     def read_stated(self, came: Came) -> Answer:
