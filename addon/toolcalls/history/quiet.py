@@ -49,6 +49,7 @@ def _messages(request: Json, known: Known, refusals: Refusals) -> bool:
         if type(blocks) is str:
             continue
         used: list[str] = []
+        empty = False
         for block in blocks:
             kind = block["type"]
             if kind == "tool_use":
@@ -57,6 +58,10 @@ def _messages(request: Json, known: Known, refusals: Refusals) -> bool:
                 used.append(block["id"])
             elif kind == "tool_result":
                 answered.append(block["tool_use_id"])
+            elif kind == "text" and not block["text"]:
+                empty = True
+        if empty and used:
+            return False
         if len(used) > 1 and len(set(used)) < len(used):
             return False
     return _are_foreign(answered, refusals)
