@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from bench_prose import SEARCH_GOAL
+from bench_prose import MARKDOWN_GOAL, SEARCH_GOAL
 from bench_prose import deltas as prose_deltas
 from bench_prose import request as prose_request
 from measure import Row, Work, best_ratio, growth, in_turns
@@ -167,7 +167,9 @@ def run(quick: bool = False) -> list[Row]:
         compare("text, 20 tools, one event a chunk", SEARCH_GOAL, prose, one_a_chunk, rounds),
         compare("text, 20 tools, 20 events a chunk", SEARCH_GOAL, prose, many_a_chunk, rounds),
         compare("text, 20 tools, cuts inside events", SEARCH_GOAL, prose, cut_inside, rounds),
-        {**compare("Markdown, 20 tools, one event a chunk", 0, markdown, one_a_chunk, rounds), "goal": None},
+        compare("text, 20 tools, events of 3 KB", SEARCH_GOAL, big_events(count // 4), one_a_chunk, rounds),
+        compare("Markdown, 20 tools, one event a chunk", MARKDOWN_GOAL, markdown, one_a_chunk, rounds),
+        compare("Markdown, 20 tools, cuts inside events", MARKDOWN_GOAL, markdown, cut_inside, rounds),
         compare("text, one event a chunk", TEXT_GOAL, text, one_a_chunk, rounds),
         compare("text, 20 events a chunk", TEXT_GOAL, text, many_a_chunk, rounds),
         compare("text, cuts inside events", TEXT_GOAL, text, cut_inside, rounds),

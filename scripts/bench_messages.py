@@ -10,7 +10,7 @@ import random
 from functools import partial
 from typing import Any
 
-from bench_prose import SEARCH_GOAL
+from bench_prose import MARKDOWN_GOAL, SEARCH_GOAL
 from bench_prose import deltas as prose_deltas
 from bench_prose import request as prose_request
 from measure import Row, Work, best_ratio, growth, in_turns
@@ -47,6 +47,12 @@ def deltas(kind: str, field: str, pieces: list[str]) -> list[bytes]:
 def text_events(size: int, count: int) -> list[bytes]:
     words = random.Random(7).choices(["the", "parser", "reads", "\n", '"quoted"', "naïve", "code();"], k=size)
     return deltas("text_delta", "text", [" ".join(words)[:size]] * count)
+
+
+def lines(count: int) -> list[str]:
+    """Code, 3 KB a delta."""
+    line = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can't be a call, \"tool\" or not\n"
+    return [(line * 40)[number : number + 3000] for number in range(count)]
 
 
 def fragments(count: int) -> list[bytes]:
@@ -118,11 +124,13 @@ def finished_call(size: int) -> Work:
 def run(quick: bool = False) -> list[Row]:
     count, rounds = (100, 1) if quick else (600, 60)
     rows = []
+    markdown = deltas("text_delta", "text", prose_deltas(count, markdown=True))
     for name, goal, head, events in (
         ("text, 20-byte deltas", TEXT_GOAL, TEXT_HEAD, text_events(20, count)),
         ("text, 3 KB deltas", TEXT_GOAL, TEXT_HEAD, text_events(3000, count // 4)),
         ("text, 20 tools", SEARCH_GOAL, TEXT_HEAD, deltas("text_delta", "text", prose_deltas(count))),
-        ("Markdown, 20 tools", -1, TEXT_HEAD, deltas("text_delta", "text", prose_deltas(count, markdown=True))),
+        ("text, 20 tools, 3 KB deltas", SEARCH_GOAL, TEXT_HEAD, deltas("text_delta", "text", lines(count // 4))),
+        ("Markdown, 20 tools", MARKDOWN_GOAL, TEXT_HEAD, markdown),
         ("10-byte argument deltas", DELTA_GOAL, CALL_HEAD, fragments(count)),
         ("10-byte argument deltas, each padded", DELTA_GOAL, CALL_HEAD, padded(fragments(count))),
     ):

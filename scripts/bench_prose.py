@@ -6,6 +6,8 @@ from typing import Any
 
 SEARCH_GOAL = 0.8
 """Text with 20 declared tools, against `json.loads` of the same events."""
+MARKDOWN_GOAL = 1.5
+"""The same for text that is full of what quoting depends on."""
 
 _PROSE = (
     "The parser reads one event at a time and keeps what it has not understood yet. Most of an answer is plain prose "

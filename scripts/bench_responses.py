@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "addon"))
 
-from bench_prose import SEARCH_GOAL
+from bench_prose import MARKDOWN_GOAL, SEARCH_GOAL
 from bench_prose import deltas as prose_deltas
 from bench_prose import request as prose_request
 from measure import Row, best_ratio, in_turns
@@ -151,7 +151,9 @@ def run(quick: bool = False) -> list[Row]:
         compare("text, 20 tools, one event a chunk", SEARCH_GOAL, prose, framed, rounds, TWENTY),
         compare("text, 20 tools, 20 events a chunk", SEARCH_GOAL, prose, many_a_chunk, rounds, TWENTY),
         compare("text, 20 tools, cuts inside events", SEARCH_GOAL, prose, cut_inside, rounds, TWENTY),
-        {**compare("Markdown, 20 tools, one event a chunk", 0, markdown, framed, rounds, TWENTY), "goal": None},
+        compare("text, 20 tools, events of 3 KB", SEARCH_GOAL, large, framed, rounds, TWENTY),
+        compare("Markdown, 20 tools, one event a chunk", MARKDOWN_GOAL, markdown, framed, rounds, TWENTY),
+        compare("Markdown, 20 tools, cuts inside events", MARKDOWN_GOAL, markdown, cut_inside, rounds, TWENTY),
         compare("text, one event a chunk", TEXT_GOAL, text, framed, rounds),
         compare("text, 20 events a chunk", TEXT_GOAL, text, many_a_chunk, rounds),
         compare("text, all in one chunk", TEXT_GOAL, text, all_in_one, rounds),

@@ -63,6 +63,18 @@ def test_an_input_that_is_missing_is_added() -> None:
     assert mended(body([bare], [result()]))[0] == [use()]
 
 
+def test_an_empty_text_block_beside_a_call_is_dropped() -> None:
+    """What is left of a text that was nothing but a call; the API refuses it."""
+    empty, said = {"type": "text", "text": ""}, {"type": "text", "text": "x"}
+    sent = body([empty, use({"filePath": "/a"}), said], [result()])
+    assert mended(sent) == ([use({"filePath": "/a"}), said], [result()])
+    assert mend(sent, request=False) is None
+
+
+def test_an_empty_text_block_without_a_call_is_the_clients_own() -> None:
+    assert mend(body([{"type": "text", "text": ""}], [{"type": "text", "text": ""}])) is None
+
+
 def test_blocks_that_are_repeated_as_they_are_are_dropped() -> None:
     text = {"type": "text", "text": "x"}
     sent = body([text, use({"filePath": "/a"}), use({"filePath": "/a"})], [result(), text, result()])

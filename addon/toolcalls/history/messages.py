@@ -23,6 +23,7 @@ def mend(request: Json, revision: Revision, at: Path = ()) -> None:
 def _mend_blocks(blocks: list[Any], revision: Revision, at: Path) -> None:
     calls: list[Call] = []
     results: list[Result] = []
+    empty: list[Path] = []
     for number, block in enumerate(blocks):
         kind = block.get("type") if isinstance(block, dict) else None
         if kind == "tool_use":
@@ -32,6 +33,13 @@ def _mend_blocks(blocks: list[Any], revision: Revision, at: Path) -> None:
             identity = _text(block.get("tool_use_id"))
             failed = block.get("is_error") is True
             results.append(Result((*at, number), identity, "tool_use_id", block, "content", failed=failed))
+        elif kind == "text" and block.get("text") == "":
+            empty.append((*at, number))
+    if calls and revision.mends:
+        # All of the text was a call. The client keeps the block that it came in, and the API refuses empty ones.
+        for place in empty:
+            revision.edits.remove(place)
+            revision.count("empty text")
     for call in revision.take_calls(calls, "id") if calls else ():
         block = call.entry
         revision.note_call(call.id, block.get("name"), block.get("input"))

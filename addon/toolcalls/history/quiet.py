@@ -51,6 +51,7 @@ def _messages(request: Json, known: Known, refusals: Refusals) -> bool:
         if type(blocks) is str:
             continue
         before = len(ids)
+        empty = False
         for block in blocks:
             kind = block["type"]
             if kind == "tool_use":
@@ -59,6 +60,10 @@ def _messages(request: Json, known: Known, refusals: Refusals) -> bool:
                 ids.append(block["id"])
             elif kind == "tool_result":
                 answered.append(block["tool_use_id"])
+            elif kind == "text" and not block["text"]:
+                empty = True
+        if empty and len(ids) > before:
+            return False
         if len(ids) > before + 1 and len(set(ids[before:])) < len(ids) - before:
             return False
     return MARK not in "\n".join(ids) and _are_foreign(answered, refusals)

@@ -124,12 +124,15 @@ class Scanner:
         if not self.needs(text):
             self.skip(text)
             return [text]
-        if self._skipped:
-            self._catch_up()
         out: list[str | FoundCall] = []
         # In blocks: what is left of one when a region ends is copied.
         for at in range(0, len(text), _BLOCK):
-            self._take(text[at : at + _BLOCK], out, eof=False, finished=True)
+            block = text[at : at + _BLOCK]
+            if self.needs(block):
+                self._take(block, out, eof=False, finished=True)
+            else:
+                self.skip(block)
+                out.append(block)
         return _joined(out)
 
     def close(self, finished: bool = True) -> list[str | FoundCall]:
@@ -144,6 +147,8 @@ class Scanner:
     # Between regions.
 
     def _take(self, text: str, out: list[str | FoundCall], *, eof: bool, finished: bool) -> None:
+        if self._skipped:
+            self._catch_up()
         rest: str | None = text
         while rest is not None:
             if self._off:
@@ -208,7 +213,7 @@ class Scanner:
                 at = place
                 if not quoting.quoted and (match.group() not in FIRST_AT_HEAD or quoting.at_head):
                     return place
-        quoting.advance(text[at:])
+        self.skip(text[at:])
         return end
 
     def _begin_message(self, text: str, at: int, out: list[str | FoundCall]) -> int:

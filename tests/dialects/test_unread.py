@@ -1,0 +1,108 @@
+"""Text that passes unread gives what the same text gives one character at a time: the same text, the same calls."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.dialects.text_protocols import PROTOCOLS, Protocol
+from tests.splits import feed
+from tests.textcalls.declared import TWENTY, scan, text_of
+from toolcalls.dialects.prose import Piece, Prose
+from toolcalls.dialects.unread import Field
+from toolcalls.engine import Answer
+from toolcalls.policy import Policy
+from toolcalls.request import read_question
+from toolcalls.textcalls import FoundCall, Scanner
+from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
+from toolcalls.textcalls.openers import BEGUN, CHAINED, OPENER
+
+CONTENT = Field("content")
+OPENERS = sorted({opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers})
+CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
+QUOTING = ["`", "``", "```", "~", "~~~", '"', '"""', "'", "'''", "> ", "    ", "- ", "1. ", "| ", "\\", "“", "「"]
+SPANS = ["<pre>", "</pre>", "<!--", "-->", "<code>", "</code>", "<<EOF", "EOF", "<think>", "</think>", "<example>"]
+PLAIN = ["\n", "\n\n", " ", "word", "a", "c", "A", "Act", "comm", "é", "漢", "=", "[", "]", "<", "</", "\t", "\r"]
+pieces = st.sampled_from([*QUOTING, *SPANS, *PLAIN, *PLAIN, CALL, f"\n{CALL}\n", *OPENERS])
+cut = st.tuples(pieces, st.integers(0, 9)).map(lambda one: one[0] if one[1] else one[0][: len(one[0]) // 2])
+texts = st.lists(st.lists(cut, max_size=5).map("".join), min_size=1, max_size=12)
+
+
+def event(text: str, *, ascii: bool, extra: int) -> bytes:
+    said = {"index": 0, "delta": {"content": text}, "pad": "x" * extra}
+    return b"data: " + json.dumps(said, ensure_ascii=ascii).encode() + b"\n\n"
+
+
+def told(prose: Prose, groups: list[list[str]], ascii: bool, extra: int) -> list[Any]:
+    """As the dialects ask: the whole block, then each event, and then it is read."""
+    out: list[Any] = []
+    for group in groups:
+        blocks = [event(text, ascii=ascii, extra=extra) for text in group]
+        if prose.repeats(b"".join(blocks)) or prose.passes(b"".join(blocks), len(blocks)):
+            out += group
+            continue
+        for text, block in zip(group, blocks, strict=True):
+            if prose.repeats(block) or prose.passes(block, 1):
+                out.append(text)
+            elif text:
+                out += [part.text if isinstance(part, Piece) else part for part in prose.take(text).parts]
+    out += [part.text if isinstance(part, Piece) else part for part in prose.close(finished=True).parts]
+    joined: list[Any] = []
+    for item in filter(None, out):
+        if isinstance(item, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += item
+        else:
+            joined.append(item)
+    return joined
+
+
+@settings(max_examples=500, deadline=None)
+@given(texts, st.integers(1, 4), st.booleans(), st.sampled_from([0, 1100]))
+def test_what_passes_unread_gives_what_single_characters_give(
+    said: list[str], size: int, ascii: bool, extra: int
+) -> None:
+    groups = [said[at : at + size] for at in range(0, len(said), size)]
+    got = told(Prose(TWENTY, Policy(), CONTENT), groups, ascii, extra)
+    assert got == scan("".join(said), size=1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts)
+def test_the_scanner_that_skips_gives_what_single_characters_give(said: list[str]) -> None:
+    scanner = Scanner(TWENTY)
+    out = [item for text in said for item in scanner.feed(text)] + scanner.close()
+    whole = scan("".join(said), size=1)
+    assert text_of(out) == text_of(whole)
+    assert [item for item in out if isinstance(item, FoundCall)] == [
+        item for item in whole if isinstance(item, FoundCall)
+    ]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(cut, max_size=8).map("".join))
+def test_text_that_is_harmless_has_no_opener_and_no_beginning_of_one(text: str) -> None:
+    begun = BEGUN.search(text) is not None
+    ends = [text[at:] for at in range(len(text))]
+    if OPENER.search(text) or any(opener.startswith(end) for opener in CHAINED for end in ends):
+        assert begun, text
+    for ascii in (True, False):
+        for extra in (0, 1100):
+            if CONTENT.harmless(event(text, ascii=ascii, extra=extra), 1):
+                assert not begun, text
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+@settings(max_examples=60, deadline=None)
+@given(said=texts, size=st.integers(1, 400))
+def test_on_every_protocol_the_cuts_of_the_network_change_nothing(
+    protocol: Protocol, said: list[str], size: int
+) -> None:
+    tools = [{"name": "Read", "input_schema": {"type": "object"}}]
+    question = read_question({"tools": tools, "stream": True})
+    body = protocol.stream([text for text in said if text] or ["x"], False)
+    whole = feed(Answer(protocol.name, question), [body])
+    assert feed(Answer(protocol.name, question), [body[at : at + size] for at in range(0, len(body), size)]) == whole
