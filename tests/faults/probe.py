@@ -76,7 +76,8 @@ class Disk:
         os.mkdir = self._made  # type: ignore[assignment]
 
     def _concerns(self, path: Any, flags: int = os.O_WRONLY) -> bool:
-        return isinstance(path, (str, os.PathLike)) and str(path).startswith(self.folder) and flags != os.O_RDONLY
+        writes = flags & (os.O_WRONLY | os.O_RDWR)
+        return bool(writes) and isinstance(path, (str, os.PathLike)) and str(path).startswith(self.folder)
 
     def _opened(self, path: Any, flags: int, *more: Any, **named: Any) -> int:
         if self._concerns(path, flags) and self.state == "full":

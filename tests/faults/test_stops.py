@@ -127,11 +127,11 @@ def test_streams_that_are_open_while_the_script_is_reloaded_get_the_right_answer
             # A new script counts anew; those that it took over count there.
             assert await stage.metric("toolfix_answers_total") == len(open_ones) + 1, answers
         await stage.settled()
+        # They ended after the reload, and are recorded whole.
+        while not all(store.load(path).complete for path in store.find(tmp_path / "flows")):
+            await asyncio.sleep(0.02)
 
     stage.run(play())
-    stage.proxy.stop()
-    found = [store.load(path) for path in store.find(tmp_path / "flows")]
-    assert all(recording.complete for recording in found), "they ended after the reload, and are recorded whole"
 
 
 def test_streams_that_are_open_while_the_script_breaks_still_get_the_right_answer(
