@@ -42,14 +42,32 @@ import toolfix, toolcalls
 for module in pkgutil.walk_packages(toolcalls.__path__, "toolcalls."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-print(repr(sorted(found, key=repr)))
+
+names = set()
+
+def look(name, value, depth=0):
+    if isinstance(value, re.Pattern):
+        names.add((value.pattern, name))
+    elif depth < 3 and type(value).__module__.startswith("toolcalls"):
+        for slot in getattr(value, "__slots__", ()) or getattr(value, "__dict__", ()):
+            look(slot, getattr(value, slot, None), depth + 1)
+    elif depth < 3 and isinstance(value, (list, tuple)):
+        for item in value:
+            look(name + "[]", item, depth + 1)
+    elif depth < 3 and isinstance(value, dict):
+        for item in value.values():
+            look(name + "[]", item, depth + 1)
+
+for module in list(sys.modules.values()):
+    if getattr(module, "__name__", "").startswith(("toolcalls", "toolfix")):
+        for name, value in vars(module).items():
+            look(name, value)
+print(repr((sorted(found, key=repr), sorted(names, key=repr))))
 """
 
 
 @dataclass(frozen=True)
 class Known:
-    """A pattern and how it is used: where nothing searches with it, only its beginning is tried."""
-
     pattern: Any
     flags: int
 
@@ -58,56 +76,57 @@ class Known:
 
 
 @cache
-def patterns() -> list[Known]:
-    """What is compiled when all modules are loaded, and the texts that stand in calls of `re` themselves."""
+def _compiled() -> tuple[list[tuple[Any, int]], list[tuple[Any, str]]]:
+    """What is compiled when all modules are loaded, and the names under which they keep it."""
     # Some are made of sets: with one seed every process of the tests finds the same texts.
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-c", COLLECT, str(ADDON)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    found = {Known(pattern, flags & ~re.DEBUG) for pattern, flags in ast.literal_eval(done.stdout)}
+    found: tuple[list[tuple[Any, int]], list[tuple[Any, str]]] = ast.literal_eval(done.stdout)
+    return found
+
+
+@cache
+def patterns() -> list[Known]:
+    """The compiled ones, and the texts that stand in calls of `re` themselves."""
+    found = {Known(pattern, flags) for pattern, flags in _compiled()[0]}
+    known = {each.pattern for each in found}
     for path in ADDON.rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args:
                 of_re = isinstance(call.func.value, ast.Name) and call.func.value.id == "re"
                 text = call.args[0]
-                if of_re and call.func.attr in ("compile", *METHODS) and isinstance(text, ast.Constant):
-                    flags = re.compile(text.value).flags
-                    if not any(known.pattern == text.value for known in found):
-                        found.add(Known(text.value, flags))
+                if not of_re or call.func.attr not in ("compile", *METHODS) or not isinstance(text, ast.Constant):
+                    continue
+                if text.value not in known:
+                    found.add(Known(text.value, int(re.compile(text.value).flags)))
     return sorted(found, key=repr)
 
 
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+
+
 @cache
-def anchored() -> frozenset[str]:
-    """Names of compiled patterns that are only ever matched at one place: `.match` and `.fullmatch`."""
+def _used() -> dict[str, set[str]]:
+    """By which methods a name is used anywhere."""
     used: dict[str, set[str]] = {}
     for path in ADDON.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            # Also without a call: `match = pattern.match` is bound once before a loop.
             if isinstance(node, ast.Attribute) and node.attr in METHODS:
                 owner = node.value
-                name = owner.id if isinstance(owner, ast.Name) else getattr(owner, "attr", "")
-                used.setdefault(name, set()).add(node.attr)
-    return frozenset(name for name, methods in used.items() if methods <= {"match", "fullmatch"})
-
-
-@cache
-def names() -> dict[Any, set[str]]:
-    """Under which names a literal pattern is compiled."""
-    found: dict[Any, set[str]] = {}
-    for path in ADDON.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.value.args:
-                first, target = node.value.args[0], node.targets[0]
-                name = target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
-                if isinstance(first, ast.Constant) and getattr(node.value.func, "attr", "") == "compile":
-                    found.setdefault(first.value, set()).add(name)
-    return found
+                if isinstance(owner, ast.Subscript):
+                    used.setdefault(_name(owner.value) + "[]", set()).add(node.attr)
+                used.setdefault(_name(owner), set()).add(node.attr)
+    return used
 
 
 def is_searched(known: Known) -> bool:
     """May any code try this pattern at every place of a text?"""
-    own = names().get(known.pattern)
-    return own is None or not own <= anchored()
+    names = {name for pattern, name in _compiled()[1] if pattern == known.pattern}
+    methods = {method for name in names for method in _used().get(name, ())}
+    return not methods or not methods <= {"match", "fullmatch"}
 
 
 # Attacking them

@@ -70,7 +70,8 @@ def messages(body: bytes) -> list[Call]:
                 open_calls[place] = [inside(event, "content_block", "name"), ""]
                 made.append(open_calls[place])
         text = inside(event, "delta", "partial_json")
-        if isinstance(text, str) and place in open_calls:
+        known = inside(event, "delta", "type") == "input_json_delta"
+        if known and isinstance(text, str) and place in open_calls:
             open_calls[place][1] += text
     return [(name, text) for name, text in made]
 

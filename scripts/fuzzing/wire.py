@@ -80,7 +80,8 @@ def _passes(data: bytes, chance: random.Random) -> None:
 
     Data that is no JSON is another matter: it may be mended, and some clients die of an event without data.
     """
-    quiet = data.replace(b"tool", b"t00l").replace(b"function", b"f_nction")
+    whole = data[: max(0, sse.end_of_last_event(data))]
+    quiet = whole.replace(b"tool", b"t00l").replace(b"function", b"f_nction")
     sound = is_sound(quiet)
     for pieces in ([quiet], cuts(quiet, chance)):
         answer = Answer("chat")

@@ -62,8 +62,9 @@ def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy
     fragments, legacy = fragments_of(message)
     if policy.think:
         split_message(message)
-    reason = choice.get("finish_reason")
-    if isinstance(reason, str) and reason in FOREIGN_REASONS:
+    said = choice.get("finish_reason")
+    reason = said if isinstance(said, str) else None
+    if reason in FOREIGN_REASONS:
         reason = choice["finish_reason"] = FOREIGN_REASONS[reason]
     finish = Finish.of(reason)
     slots = [
@@ -74,9 +75,9 @@ def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy
     structured = len(slots)
     content = message.get("content")
     if isinstance(content, str) and searches(question.tools, policy):
-        said = search(content, question.tools, policy, finished=finish is not Finish.CUT)
-        slots += [Slot(names=[call.name], fragments=[call.arguments], found=True) for call in said.calls]
-        content = said.text
+        told = search(content, question.tools, policy, finished=finish is not Finish.CUT)
+        slots += [Slot(names=[call.name], fragments=[call.arguments], found=True) for call in told.calls]
+        content = told.text
     if not slots and not fragments and reason not in NEEDS_CALLS:
         return
     calls, notes = _mend_slots(slots, question, mender, finish)

@@ -107,12 +107,13 @@ def _tolerant(
 
 _NO_ARGUMENTS = re.compile(r"(?:null|None|\"\"|''|```[A-Za-z0-9]*\s*```)?")
 _TRAILING_COMMA_HERE = re.compile(r",?\s*+[}\]]")
-_TRAILING_COMMA = re.compile(r"((?:[^\",]++|\"[^\"\\]*+(?:\\[\s\S][^\"\\]*+)*+\"|,(?!\s*+[}\]]))++),(?=\s*+[}\]])")
+# Either all up to the next comma before a closing bracket, which is kept, or that comma: so nothing is read twice.
+_TRAILING_COMMA = re.compile(r"((?:[^\",]++|\"[^\"\\]*+(?:\\[\s\S][^\"\\]*+)*+\"|,(?!\s*+[}\]]))++|\")|,")
 _LONELY_COMMA = re.compile(r"[{\[,:]\s*+,\s*+[}\]]")
 _ANY_QUOTE = re.compile("[\"'“”‘’]")
 _ENTITY_QUOTED = re.compile(r"\s*\{\s*&(?:quot|#34|#x22|apos|#39);")
 _LIKE_AN_OBJECT = re.compile(rf"[\s{chars.INVISIBLE}]*+(?:[{{｛\"'`]|\\\")")
-_ESCAPED_BRACE = re.compile(r"\s*\"?\s*[{｛](?:\s|\\[nrt])*\\+\"")
+_ESCAPED_BRACE = re.compile(r"\s*+(?:\"\s*+)?[{｛](?:\s|\\[nrt])*\\+\"")
 _ESCAPED_TEXT = re.compile(r"\\[^\"]")
 _BRACELESS = re.compile(r"\s*\"(?:[^\"\\]|\\.){0,200}+\"\s*:")
 

@@ -68,7 +68,7 @@ _CUT_KEY = rf"(?:\"[^\"]{{0,200}}+\"?+|'[^']{{0,200}}+'?+|{_NAME}){_BLANK}*+\Z"
 _CLOSE = r"[}｝\]］]"
 _VALUE = rf"(?:[{QUOTES}{{｛\[［(（\d.+\-]|[rRbBuU]{{1,2}}['\"]|(?i:true|false|null|none)\b)"
 
-quoted_key = re.compile(rf"{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]")
+quoted_key = re.compile(rf"{_QUOTED_KEY}{_GAP}[{COLONS}]")
 pair_inside = re.compile(rf"[{COMMAS}]{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]")
 colon_follows = re.compile(rf"{_GAP}[{COLONS}]")
 

@@ -21,7 +21,7 @@ from .strings import OTHER_LANGUAGES
 
 MAX_OBJECTS = 16
 
-_BRACES_WITH_COLON = re.compile(r"[{｛][^{}｛｝]*[:：][^{}｛｝]*[}｝]")
+_BRACES_WITH_COLON = re.compile(r"[{｛][^{}｛｝:：]*+[:：][^{}｛｝]*+[}｝]")
 _OPEN_BEFORE_OBJECT = re.compile(r"[\[［,，]\s*\Z")
 _ONLY_BRACES = re.compile(r"\s*[{｛]\s*\Z")
 _NOTHING = re.compile(r"(?:null|None)?\Z")

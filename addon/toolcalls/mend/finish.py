@@ -11,9 +11,9 @@ class Finish(Enum):
     UNKNOWN = "unknown"
 
     @classmethod
-    def of(cls, reason: str | None) -> Finish:
-        """From a wire word of any protocol; a word that nobody knows says nothing."""
-        word = (reason or "").strip().lower()
+    def of(cls, reason: object) -> Finish:
+        """From a wire word of any protocol; a word that nobody knows, and what is no word, says nothing."""
+        word = reason.strip().lower() if isinstance(reason, str) else ""
         if word in _COMPLETE:
             return cls.COMPLETE
         return cls.CUT if word in _CUT else cls.UNKNOWN

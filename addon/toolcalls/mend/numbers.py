@@ -15,7 +15,7 @@ _LOOSE = re.compile(
     r"(?P<power>[eE][+-]?[0-9]+)?)"
 )
 _BASED = re.compile(r"(?P<sign>[+-]?)(?P<digits>0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+))")
-_UNFINISHED = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*[eE]?[+-]?)?|[+-]?[0-9]+\.|[+-]?0[xX]")
+_UNFINISHED = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?[eE]?[+-]?)?|[+-]?0[xX]")
 
 LITERALS: dict[str, bool | None] = {
     "true": True,

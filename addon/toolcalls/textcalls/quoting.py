@@ -79,7 +79,7 @@ _ORDINARY = re.compile(r"""(?:(?:[^`~<"'\n]++|"(?!"")|'(?!''))*+\n)++""")
 _IN_CODE = re.compile(r"[\n`]")
 _MAY_BEGIN = re.compile("[<\"']")
 _AT_HEAD = re.compile("|".join(map(re.escape, sorted(_HEAD_SPANS, key=len, reverse=True))))
-_HEREDOC = re.compile(r"-?(?:([\"'])([A-Za-z_]\w*)\1(?=$|[\s;|>&)])|([A-Z_]{2,}\w*)(?=$|\s+[>|&]))")
+_HEREDOC = re.compile(r"-?(?:([\"'])([A-Za-z_]\w*)\1(?=$|[\s;|>&)])|([A-Z_]{2}\w*+)(?=$|\s+[>|&]))")
 _LINE_LIMIT = 200
 _MARKERS = "-*+#/"
 """A list, a heading, a comment, a diff: an opener right behind one at the head of a line is quoted."""

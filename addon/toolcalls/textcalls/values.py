@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _INTEGER = re.compile(r"[+-]?\d{1,400}(?:\.0+)?")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d{1,3})?")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEPTH = 16
 

@@ -1,0 +1,111 @@
+"""What the fuzzer has found, each as the smallest input that showed it."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.dialects.test_chat import chunk, piece, question
+from tests.splits import cut, feed
+from tests.textcalls.declared import TWENTY
+from toolcalls.engine import Answer
+from toolcalls.history import Refusals, mend_request
+from toolcalls.ids import Ids
+from toolcalls.mend.arguments import mend_arguments
+from toolcalls.policy import Policy
+from toolcalls.request import Question, decode
+
+DELTA = "response.function_call_arguments.delta"
+
+
+def same_for_every_cut(protocol: str, body: bytes, asked: Question | None = None) -> bytes:
+    whole = feed(Answer(protocol, asked, seed="s"), [body])
+    for at in range(1, len(body)):
+        answer = Answer(protocol, asked, seed="s")
+        assert feed(answer, [body[:at], body[at:]]) == whole, f"cut at {at}"
+        assert answer.failure is None
+    assert feed(Answer(protocol, asked, seed="s"), cut(body, 1)) == whole
+    return whole
+
+
+def test_a_cut_between_the_cr_and_the_lf_of_an_event_that_is_kept_back_changes_nothing() -> None:
+    """The finish reason waits for the end; its last LF came later and was lost, or the event itself was dropped."""
+    lines = [chunk({"content": "x"}), chunk(piece(0, "a", "Bash", "{'command': 'ls'}")), chunk({}, "tool_calls")]
+    body = "".join([*lines, "data: [D"]).replace("\n", "\r\n").encode()
+    same_for_every_cut("chat", body, question("Bash"))
+    start = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}'
+    same_for_every_cut("messages", f'data:{start}\n\nen\ndata:{{"m\r\n\r\n:'.encode())
+
+
+def test_fragments_behind_the_end_of_a_response_pass_whatever_block_they_come_in() -> None:
+    """Where a chunk held nothing else they were held as if the call still waited, and lost."""
+    one = {"type": DELTA, "sequence_number": 1, "item_id": "fc", "output_index": 0, "delta": "{"}
+    end = {"type": "response.completed", "sequence_number": 2, "response": {"id": "r", "output": []}}
+    late = {**one, "sequence_number": 3}
+    body = b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in (one, end, late))
+    assert json.dumps(late).encode() in same_for_every_cut("responses", body)
+
+
+def test_an_item_id_that_is_half_a_character_is_an_id() -> None:
+    event = {"type": DELTA, "sequence_number": 1, "item_id": "\ud800", "output_index": 0, "delta": "{}"}
+    body = f"event: {DELTA}\ndata: {json.dumps(event)}\n\n".encode()
+    same_for_every_cut("responses", body * 2)
+
+
+def test_a_text_that_was_searched_in_an_event_that_cannot_be_read_does_not_fail_the_answer() -> None:
+    broken = b'x\ndata:"glm-4{"index":0,"delta":{"content":" file.<to"fin\n'
+    good = chunk({"content": "ad_key"}).encode()
+    first = chunk({"content": "Well, "}).encode()
+    asked = Question(tools=TWENTY)
+    for body in (first + broken + good, first + broken + b"\n"):
+        assert b"ad_key" in same_for_every_cut("chat", body, asked) or body.endswith(b"\n\n")
+
+
+def test_nothing_is_held_when_an_answer_is_over() -> None:
+    """A call without name and arguments is none: it was dropped, but counted as held for ever."""
+    answer = Answer("chat", question("Bash"))
+    feed(answer, [chunk({"tool_calls": [{"x": {"y": ""}}]}).encode()])
+    assert not answer.holding
+    assert answer.held_bytes == 0
+
+
+@pytest.mark.parametrize("reason", [1.5, -1, [], {}, True])
+def test_a_finish_reason_that_is_no_word_says_nothing(reason: object) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "Bash", "arguments": "{'command': 'ls'}"}}
+    choice = {"index": 0, "message": {"tool_calls": [call]}, "finish_reason": reason}
+    answer = Answer("chat", question("Bash"))
+    out = feed(answer, [json.dumps({"choices": [choice]}).encode()])
+    assert answer.failure is None
+    assert json.loads(json.loads(out)["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"])
+
+
+def test_a_second_proxy_does_not_tell_the_model_another_reason() -> None:
+    identity = Ids("seed").fresh("x:0", "call", "why")
+    refusals = Refusals()
+    refusals.add(identity, "the arguments were cut off")
+    call = {"id": identity, "type": "function", "function": {"name": "Bash", "arguments": "{}"}}
+    result = {"role": "tool", "tool_call_id": identity, "content": "Error: no command"}
+    tool = {"type": "function", "function": {"name": "Bash", "parameters": {"required": ["command"]}}}
+    body = json.dumps({"messages": [{"role": "assistant", "tool_calls": [call]}, result], "tools": [tool]}).encode()
+    policy = Policy(retry_guidance=True)
+    first = mend_request("chat", body, decode(body), policy, refusals)
+    assert first is not None
+    assert mend_request("chat", first.body, decode(first.body), policy, Refusals()) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": [1,], "b": [' + '"x", ' * 40_000 + '"y"]}',
+        " " * 200_000 + "x {'a': 1}",
+        "Here: {" + ":x" * 100_000 + " {'a': 1}",
+        '{"a": ' + "0" * 200_000 + "!e",
+    ],
+    ids=["strings behind a trailing comma", "spaces before", "colons before", "a long number"],
+)
+def test_patterns_that_were_quadratic_are_linear(text: str) -> None:
+    begin = time.process_time()
+    mend_arguments(text)
+    assert time.process_time() - begin < 3
