@@ -142,7 +142,7 @@ def run(quick: bool = False) -> list[Row]:
         ):
             if "20 tools" in name and cut is cut_each:
                 continue
-            rows.append(compare(f"{name}, {form}", goal if goal > 0 else None, head, events, cut(events), rounds))
+            rows.append(compare(f"{name}, {form}", goal, head, events, cut(events), rounds))
     sizes = [2_000, 4_000] if quick else [20_000, 200_000, 2_000_000]
     exponent, seconds = growth(finished_call, sizes, 1 if quick else 3)
     times = " → ".join(f"{second * 1000:.2f}" for second in seconds)
