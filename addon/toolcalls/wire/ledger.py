@@ -54,6 +54,8 @@ class Ledger:
     def arrived(self, data: bytes) -> bytes:
         """Bytes came in behind the rest. Gives the complete events among them: the block that is about to be read."""
         rest = self.rest
+        # Without a line end no event can have ended, unless a CR waited for its LF: most of a long event is not searched.
+        ends = _LF in data or _CR in data or rest.endswith(b"\r")
         if len(rest) < _SHORT:
             rest = rest + data
         else:
@@ -61,8 +63,7 @@ class Ledger:
                 rest = bytearray(rest)
             rest += data
         self.rest = rest
-        # Without a line end in `data` no event can have ended: the most of a long event is not searched at all.
-        end = end_of_last_event(rest, self.searched) if _LF in data or _CR in data else -1
+        end = end_of_last_event(rest, self.searched) if ends else -1
         if end < 0:
             # A blank line has at most four bytes, of which three may be here already.
             self.searched = max(0, len(rest) - 3)
