@@ -54,7 +54,8 @@ class Ledger:
     def arrived(self, data: bytes) -> bytes:
         """Bytes came in behind the rest. Gives the complete events among them: the block that is about to be read."""
         rest = self.rest
-        # Without a line end no event can have ended, unless a CR waited for its LF: most of a long event is not searched.
+        # Without a line end no event can have ended, unless a CR waited for its LF: most of a long event is not
+        # searched at all.
         ends = _LF in data or _CR in data or rest.endswith(b"\r")
         if len(rest) < _SHORT:
             rest = rest + data
