@@ -19,7 +19,7 @@ from .streams import PROTOCOLS, RIGHT, stream
 from .upstream import Play, Upstream, whole
 
 PROBE = Path(__file__).with_name("probe.py")
-PATIENCE = float(os.environ.get("TOOLFIX_FAULTS_PATIENCE", "60"))
+PATIENCE = float(os.environ.get("TOOLFIX_FAULTS_PATIENCE", "120"))
 """Most seconds that one play may take; fewer where it is known that it will hang (mutations.py)."""
 SETTLING = PATIENCE / 4
 LEFT_BYTES = 40 * 2**20
