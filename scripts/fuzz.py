@@ -15,19 +15,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from scripts.fuzzing import answers, arguments, document, requests, text, wire
 from scripts.fuzzing.part import Part
 from scripts.fuzzing.run import Report, run, tried
 
-MODULES = (wire, answers, arguments, text, document, requests)
-PARTS: dict[str, Part] = {part.name: part for module in MODULES for part in module.PARTS}
 DEFAULT_INPUTS = 50_000
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)}; a number: so many inputs for arguments")
+    parser.add_argument("part", nargs="*", help="of docs/fuzz.md; a number: so many inputs for arguments")
     parser.add_argument("--inputs", type=int, default=DEFAULT_INPUTS, help="of each part (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=0.0, help="at most, for each part")
@@ -37,16 +34,17 @@ def main() -> int:
     names = [name for name in options.part if not name.isdigit()]
     for number in filter(str.isdigit, options.part):
         names, options.inputs = names or ["arguments"], int(number)
-    unknown = [name for name in names if name not in PARTS]
+    if options.atheris and len(names) != 1:
+        parser.error("name one part for --atheris.")
+    parts = instrumented_parts() if options.atheris else all_parts()
+    unknown = [name for name in names if name not in parts]
     if unknown:
-        parser.error(f"there is no part {unknown[0]!r}; the parts are {', '.join(PARTS)}.")
+        parser.error(f"there is no part {unknown[0]!r}; the parts are {', '.join(parts)}.")
     if options.atheris:
-        if len(names) != 1:
-            parser.error("name one part for --atheris.")
-        return guided(PARTS[names[0]], options.minutes or 1.0, options.seed)
+        return guided(parts[names[0]], options.minutes or 1.0, options.seed)
     reports = []
-    for name in names or PARTS:
-        reports.append(run(PARTS[name], options.inputs, options.seed, options.minutes))
+    for name in names or parts:
+        reports.append(run(parts[name], options.inputs, options.seed, options.minutes))
         for finding in reports[-1].findings:
             print(f"FINDING {name}: {finding.problem[:2000]}\n  {finding.data!r}")
         print(reports[-1], flush=True)
@@ -55,13 +53,25 @@ def main() -> int:
     return 1 if any(report.findings for report in reports) else 0
 
 
-def guided(part: Part, minutes: float, seed: int) -> int:
-    """The same check with inputs that reach new code. Ends the process; a finding is written by libFuzzer."""
+def all_parts() -> dict[str, Part]:
+    from scripts.fuzzing.parts import PARTS
+
+    return PARTS
+
+
+def instrumented_parts() -> dict[str, Part]:
+    """The engine is loaded so that each branch that it takes is seen."""
     try:
         import atheris
     except ImportError:
-        print("atheris is not installed: pip install atheris (Linux, Python 3.11 to 3.13).", file=sys.stderr)
-        return 2
+        sys.exit("atheris is not installed: pip install atheris (Linux, Python 3.11 to 3.13).")
+    with atheris.instrument_imports(include=["toolcalls"]):
+        return all_parts()
+
+
+def guided(part: Part, minutes: float, seed: int) -> int:
+    """The same check with inputs that reach new code. Ends the process; a finding is written by libFuzzer."""
+    import atheris
 
     def one(data: bytes) -> None:
         problem, _ = tried(part, data)
@@ -71,7 +81,6 @@ def guided(part: Part, minutes: float, seed: int) -> int:
     folder = Path(tempfile.mkdtemp(prefix=f"fuzz-{part.name}-"))
     for number, seed_input in enumerate(part.seeds()):
         (folder / str(number)).write_bytes(seed_input)
-    atheris.instrument_all()
     limits = [f"-max_total_time={int(60 * minutes)}", f"-seed={seed + 1}", "-max_len=16384", "-print_final_stats=1"]
     atheris.Setup([sys.argv[0], f"-artifact_prefix={folder}{os.sep}finding-", *limits, str(folder)], one)
     atheris.Fuzz()

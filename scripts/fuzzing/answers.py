@@ -100,10 +100,9 @@ def check_stream(protocol: str, body: bytes) -> None:
     policy = chance.choice(POLICIES)
     whole = Answer(protocol, question, policy, seed="s")
     out = run(whole, [body])
-    for _ in range(2):
-        other = Answer(protocol, question, policy, seed="s")
-        need(run(other, cuts(body, chance)) == out, "another output when it is cut otherwise")
-        need(other.outcomes == whole.outcomes, "other outcomes when it is cut otherwise")
+    other = Answer(protocol, question, policy, seed="s")
+    need(run(other, cuts(body, chance)) == out, "another output when it is cut otherwise")
+    need(other.outcomes == whole.outcomes, "other outcomes when it is cut otherwise")
     if protocol != "zai":
         silent = policy.text_calls is False or not len(question.tools)
         if silent and not policy.think and not any(word in body for word in OF_CALLS):
@@ -136,8 +135,10 @@ def is_sound_call(name: Any, text: Any) -> bool:
 
 def check_calls(protocol: str, question: Question, out: bytes) -> None:
     """A second proxy behind this one finds nothing to mend; only ids of ours it makes its own."""
+    # In a document of Z.AI calls are blocks; what is written otherwise is text there.
+    policy = Policy(text_calls=protocol != "zai")
     protocol = "chat" if protocol == "zai" else protocol
-    again = run(Answer(protocol, question, seed="t"), [out])
+    again = run(Answer(protocol, question, policy, seed="t"), [out])
     need(CALLS[protocol](again) == CALLS[protocol](out), "mended again the calls change again")
 
 

@@ -24,8 +24,9 @@ def payloads(body: bytes) -> list[dict[str, Any]]:
 
 
 def is_sound(body: bytes) -> bool:
-    """Is all that the events say a JSON object or the end?"""
-    return all(data == "[DONE]" or _object(data) is not None for data in data_of(body))
+    """Is all that the events say a JSON object or the end? Usage without choices is mended: clients look for them."""
+    objects = [_object(data) for data in data_of(body) if data != "[DONE]"]
+    return all(said is not None and ("choices" in said or "usage" not in said) for said in objects)
 
 
 def _object(data: str) -> dict[str, Any] | None:

@@ -181,7 +181,8 @@ def pumped(chance: random.Random, data: bytes) -> bytes:
     """A stretch again and again: what is not linear shows."""
     at = chance.randint(0, len(data))
     stretch = data[at : at + chance.choice((1, 2, 5, 20, 100, 1000))]
-    room = max(0, min(MAX_PUMPED, MAX_INPUT - len(data)))
+    most = chance.choice((500, 2_000, 2_000, MAX_PUMPED))
+    room = max(0, min(most, MAX_INPUT - len(data)))
     return data[:at] + stretch * chance.randint(2, 2 + room // max(1, len(stretch))) + data[at:]
 
 

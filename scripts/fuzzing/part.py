@@ -45,7 +45,7 @@ def corpus(name: str) -> list[dict[str, Any]]:
 
 def cuts(data: bytes, chance: random.Random) -> list[bytes]:
     """The data in random pieces, some of them long."""
-    longest = chance.choice((1, 3, 17, 64, 400))
+    longest = chance.choice((1, 3, 17, 64, 400) if len(data) < 3_000 else (64, 400, 4_000))
     pieces = []
     start = 0
     while start < len(data):

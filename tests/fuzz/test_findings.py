@@ -54,6 +54,23 @@ def test_an_item_id_that_is_half_a_character_is_an_id() -> None:
     same_for_every_cut("responses", body * 2)
 
 
+@pytest.mark.parametrize("odd", [["c"], {}, 1, None])
+def test_a_call_id_that_is_no_text_is_no_call_id(odd: object) -> None:
+    call = {"type": "function_call", "status": "completed", "call_id": "c", "name": "Bash", "arguments": "{}"}
+    start = {
+        "type": "response.output_item.added",
+        "sequence_number": 1,
+        "output_index": 0,
+        "item": {"id": "f", **call},
+    }
+    response = {"id": "r", "status": "completed", "output": [{**call, "call_id": odd}]}
+    end = {"type": "response.completed", "sequence_number": 2, "response": response}
+    body = b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in (start, end))
+    answer = Answer("responses")
+    feed(answer, [body])
+    assert answer.failure is None
+
+
 def test_a_text_that_was_searched_in_an_event_that_cannot_be_read_does_not_fail_the_answer() -> None:
     broken = b'x\ndata:"glm-4{"index":0,"delta":{"content":" file.<to"fin\n'
     good = chunk({"content": "ad_key"}).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.fuzz import PARTS
+from scripts.fuzzing.parts import PARTS
 from scripts.fuzzing.run import run
 
 INPUTS = {

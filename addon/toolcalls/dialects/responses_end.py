@@ -262,12 +262,14 @@ def _same_item(item: Item, entry: Json) -> bool:
     if isinstance(item, Call):
         if entry.get("type") not in (CALL, item.type):
             return False
-        call_ids = {item.call_id, *(body.get("call_id") for body in item.bodies)} - {"", None}
+        # Lists: what stands in the place of an id may be no text, and then it is in no set.
+        told = [item.call_id, *(said.get("call_id") for said in item.bodies)]
+        call_ids = [call_id for call_id in told if call_id not in ("", None)]
         if entry.get("call_id") and call_ids:
             return entry["call_id"] in call_ids
     elif entry.get("type") != item.type:
         return False
-    ids = {item.id, body.get("id"), *((said.get("id") for said in item.bodies) if isinstance(item, Call) else ())}
+    ids = [item.id, body.get("id"), *((said.get("id") for said in item.bodies) if isinstance(item, Call) else ())]
     return bool(entry.get("id")) and entry["id"] in ids
 
 
