@@ -177,6 +177,26 @@ def test_a_flow_that_lasts_is_written_as_far_as_it_has_come(
     assert recording.before == EVENT * 2
 
 
+def test_a_flow_that_ends_while_a_part_is_written_counts_once(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "FIRST_PART_SECONDS", 0.0)
+    flow = exchange(EVENT)
+    write = record.write_recording
+
+    def write_slowly(directory: Path, exchange: Exchange, step_back: Callable[[], None]) -> int:
+        exchange.over = True
+        return write(directory, exchange, step_back)
+
+    monkeypatch.setattr(record, "write_recording", write_slowly)
+    recorder.begin(flow)
+    assert wait_for(lambda: store.find(recorder.directory))
+    monkeypatch.setattr(record, "write_recording", write)
+    recorder.write(flow)
+    recorder.close()
+    assert recorder.written == 1
+
+
 def test_what_is_not_over_when_the_proxy_ends_is_written_as_a_part(recorder: Recorder) -> None:
     recorder.begin(exchange(EVENT, EVENT[:20]))
     recorder.close()

@@ -142,18 +142,22 @@ class Recorder:
                 self._live[id(exchange)] = (exchange, now + wait, wait)
         for exchange in due:
             if not exchange.over:
-                self._write(exchange)
+                self._put(exchange, over=False)
 
     def _write(self, exchange: Exchange) -> None:
+        self._put(exchange, over=exchange.over)
+
+    def _put(self, exchange: Exchange, *, over: bool) -> None:
+        """`over`: this is all of it. A flow may end while a part is being written, and is written once more then."""
         try:
             if not self._has_room(exchange.size):
                 full = f"it holds {MAX_DIRECTORY // 2**30} GiB of recordings: move or delete some to go on recording"
-                return self._lose(full, exchange.over)
+                return self._lose(full, over)
             used = write_recording(self.directory / directory_name(exchange), exchange, self._writer.step_back)
         except OSError as error:
-            return self._lose(error.strerror or str(error), exchange.over)
+            return self._lose(error.strerror or str(error), over)
         self._used = (self._used or 0) + used
-        if exchange.over:
+        if over:
             self.written += 1
         if self._trouble:
             logger.info(f"toolfix records to {self.directory} again; {self.lost - self._lost_before} were lost.")
