@@ -22,7 +22,7 @@ from mitmproxy.proxy import mode_specs
 
 from toolcalls import clients, history, hosts, metrics, policy, request, tally
 from toolcalls.calls import Outcome
-from toolcalls.dialects.responses_ws import ResponsesSocket
+from toolcalls.dialects.responses.ws import ResponsesSocket
 from toolcalls.engine import Answer, protocol_of
 from toolcalls.guard import LONG_HOLD_SECONDS, Guard
 from toolcalls.recording import live

@@ -18,9 +18,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "addon"))
 
 from toolcalls.mend.names import mend_name
-from toolcalls.mend.preflight import missing_required
-from toolcalls.mend.schema import cache
-from toolcalls.mend.shape import mend_shape
+from toolcalls.mend.schema.schema import cache
+from toolcalls.mend.shape.preflight import missing_required
+from toolcalls.mend.shape.shape import mend_shape
 from toolcalls.tools import Tool, Tools
 
 PAGES = frozenset({"pages"})

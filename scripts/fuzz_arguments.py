@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from toolcalls.mend.arguments import Finish, mend_arguments
-from toolcalls.mend.strict import write
+from toolcalls.mend.reading.strict import write
 
 REPO = Path(__file__).parents[1]
 CORPUS = REPO / "tests" / "mend" / "corpus" / "arguments.jsonl"

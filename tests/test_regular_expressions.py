@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from tests.regular import Known, attacks, is_searched, patterns
-from toolcalls.mend import characters as chars
-from toolcalls.mend import patterns as patterns_module
-from toolcalls.mend.patterns import prepare_pattern
+from toolcalls.mend.reading import characters as chars
+from toolcalls.mend.schema import patterns as patterns_module
+from toolcalls.mend.schema.patterns import prepare_pattern
 
 SHORT, LONG = 4 * 1024, 64 * 1024
 SUSPICIOUS = 0.002

@@ -424,7 +424,7 @@ def test_a_failure_of_ours_is_logged_once_with_its_flow(
     def fail(*_: object) -> None:
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("toolcalls.dialects.chat.Chat.read", fail)
+    monkeypatch.setattr("toolcalls.dialects.chat.dialect.Chat.read", fail)
     flow = asked()
     addon.request(flow)
     answered(flow)

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Final
 
 from .calls import Ids, Outcome
-from .dialects.chat import Chat
-from .dialects.messages import Messages
-from .dialects.responses import Responses
+from .dialects.chat.dialect import Chat
+from .dialects.messages.dialect import Messages
+from .dialects.responses.dialect import Responses
 from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
-from .dialects.zai import Zai
+from .dialects.zai.dialect import Zai
 from .mend.call import Mender
 from .policy import Policy
 from .request import Question

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from toolcalls.mend.node import STRING, Node, possible
-from toolcalls.mend.schema import prepared
-from toolcalls.mend.views import View, view_of
+from .mend.schema.node import STRING, Node, possible
+from .mend.schema.schema import prepared
+from .mend.schema.views import View, view_of
 
 Schema = Mapping[str, Any]
 Kind = Literal["function", "custom", "server"]

@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from toolcalls.dialects.zai_reader import Reader
+from toolcalls.dialects.zai.reader import Reader
 
 from .part import Part, need
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcalls.dialects.chat_plain import Plain, unmarked
+from toolcalls.dialects.chat.plain import Plain, unmarked
 
 PIECES = st.sampled_from(
     [
@@ -59,7 +59,7 @@ def test_an_event_that_repeats_the_look_is_not_searched_as_a_whole(
 ) -> None:
     plain = Plain()
     assert plain.passes(event("a"))
-    monkeypatch.setattr("toolcalls.dialects.chat_plain.unmarked", lambda _: pytest.fail("searched"))
+    monkeypatch.setattr("toolcalls.dialects.chat.plain.unmarked", lambda _: pytest.fail("searched"))
     assert plain.passes(event(text))
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.splits import mend
-from toolcalls.dialects.responses_events import read_came
-from toolcalls.dialects.responses_long import LONG, TELLING, LongText
+from toolcalls.dialects.responses.events import read_came
+from toolcalls.dialects.responses.long import LONG, TELLING, LongText
 
 Json = dict[str, Any]
 TEXT = 'say "hi" \\ to\n渐 and 🎉: {"text":"no"}, ' * (LONG // 30)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcalls.calls import Ids
-from toolcalls.dialects.responses import Responses
-from toolcalls.dialects.responses_events import Came
-from toolcalls.dialects.responses_steady import Steady
+from toolcalls.dialects.responses.dialect import Responses
+from toolcalls.dialects.responses.events import Came
+from toolcalls.dialects.responses.steady import Steady
 from toolcalls.mend.call import Mender
 from toolcalls.policy import Policy
 from toolcalls.request import Question

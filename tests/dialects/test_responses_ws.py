@@ -9,7 +9,7 @@ import pytest
 
 from tests.dialects.responses_wire import REQUEST, Upstream, compact
 from tests.validators.responses import Final, validate
-from toolcalls.dialects.responses_ws import ResponsesSocket
+from toolcalls.dialects.responses.ws import ResponsesSocket
 from toolcalls.mend.call import Mender
 
 

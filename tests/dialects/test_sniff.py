@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.dialects.zai_streams import Backend, question
-from toolcalls.dialects.chat import Chat
+from toolcalls.dialects.chat.dialect import Chat
 from toolcalls.dialects.sniff import AnyProtocol, ChatOrZai
-from toolcalls.dialects.zai import Zai
+from toolcalls.dialects.zai.dialect import Zai
 from toolcalls.engine import PROTOCOLS, Answer, mend_whole, protocol_of
 from toolcalls.wire.events import Answer as Said
 from toolcalls.wire.events import Event, Reply

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.zai_streams import CLOSED, WRAPPER, Backend, block, convert, question, received
-from toolcalls.dialects import zai as dialect
+from toolcalls.dialects.zai import dialect
 from toolcalls.engine import Answer
 from toolcalls.policy import Policy
 from toolcalls.request import Question

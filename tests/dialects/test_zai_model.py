@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.dialects.zai_streams import CLOSED, TOOLS, WRAPPER, Backend, block, convert, received, units, utf16
-from toolcalls.dialects.zai_document import Document, text_of_units
-from toolcalls.dialects.zai_reader import Reader, Said
+from toolcalls.dialects.zai.document import Document, text_of_units
+from toolcalls.dialects.zai.reader import Reader, Said
 
 # The model
 

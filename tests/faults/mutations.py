@@ -40,7 +40,7 @@ SCRIPT = "addon/toolfix.py"
 ENGINE = "addon/toolcalls/"
 NOT_CALLED = (SCRIPT, "self._close(flow, ours, broken=True)", "return")
 JOINED = (SCRIPT, "return guard.feed(chunk) if chunk", 'return b"".join(guard.feed(chunk)) if chunk')
-NO_END = (ENGINE + "dialects/chat.py", 'answer = self._end(b"", Finish.CUT)', "answer = None")
+NO_END = (ENGINE + "dialects/chat/dialect.py", 'answer = self._end(b"", Finish.CUT)', "answer = None")
 NO_LIMIT = (ENGINE + "stream.py", "> self._limit", "> 10**12")
 
 MUTATIONS = (
@@ -49,7 +49,7 @@ MUTATIONS = (
     ),
     Mutation(
         "resets at every byte", "test_resets.py ends_at_any_byte and chat", "half an event at the end is no event",
-        ((ENGINE + "dialects/chat.py", "return PASS if whole or not self.engaged or self._done else Reply()", "return PASS"),),
+        ((ENGINE + "dialects/chat/dialect.py", "return PASS if whole or not self.engaged or self._done else Reply()", "return PASS"),),
     ),
     Mutation(
         "resets at every byte", "test_resets.py promised_more and chat", "mitmproxy's: an early end of the connection is an error",
@@ -116,11 +116,11 @@ script.ReloadInterval = 0.05'''),),
     Mutation("1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "the limit of held bytes", (NO_LIMIT,)),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and responses", "arguments that are stated twice are one call",
-        ((ENGINE + "dialects/responses_held.py", "if came_id and call is not None and call.stated and", "if False and"),),
+        ((ENGINE + "dialects/responses/held.py", "if came_id and call is not None and call.stated and", "if False and"),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and messages", "a start that is told twice is one call",
-        ((ENGINE + "dialects/messages_gather.py", "identity == here.id and name == here.name", "identity != here.id"),),
+        ((ENGINE + "dialects/messages/gather.py", "identity == here.id and name == here.name", "identity != here.id"),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py of_one_read", "several messages go where one would have gone",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolcalls.dialects.responses_ws import ResponsesSocket
+from toolcalls.dialects.responses.ws import ResponsesSocket
 from toolcalls.history import Changed, Refusals, mend_frame, mend_request
 from toolcalls.ids import Ids, restore
 from toolcalls.policy import Policy

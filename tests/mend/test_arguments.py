@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolcalls.mend.arguments import Finish, mend_arguments
-from toolcalls.mend.strict import ExactFloat
+from toolcalls.mend.reading.strict import ExactFloat
 
 CALL = {
     "path": "src/a.py",

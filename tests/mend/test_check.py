@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator, Draft202012Validator
 
-from toolcalls.mend.check import Check, Exhausted
-from toolcalls.mend.patterns import prepare_pattern
-from toolcalls.mend.schema import cache, prepare, prepared
-from toolcalls.mend.shape import mend_shape
+from toolcalls.mend.schema.check import Check, Exhausted
+from toolcalls.mend.schema.patterns import prepare_pattern
+from toolcalls.mend.schema.schema import cache, prepare, prepared
+from toolcalls.mend.shape.shape import mend_shape
 from toolcalls.tools import Tool
 
 SCALARS = st.one_of(

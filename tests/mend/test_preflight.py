@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolcalls.mend.preflight import (
+from toolcalls.mend.shape.preflight import (
     invalid_payload,
     invalid_tool,
     missing_required,

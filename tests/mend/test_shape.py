@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from toolcalls.mend.contained import mender_of_containers
-from toolcalls.mend.shape import ShapeMended, mend_shape
+from toolcalls.mend.shape.contained import mender_of_containers
+from toolcalls.mend.shape.shape import ShapeMended, mend_shape
 from toolcalls.tools import Tool
 
 STRING = {"type": "string"}

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from toolcalls.mend.reading.strict import ExactFloat, read, read_object, write
 from toolcalls.mend.refusal import Refusal
-from toolcalls.mend.strict import ExactFloat, read, read_object, write
 
 
 def test_what_is_read_is_written_with_the_same_numbers() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.stage import broken_call, chat_event
 from toolcalls.cli.upstream import compressed
-from toolcalls.dialects.chat import Chat
+from toolcalls.dialects.chat.dialect import Chat
 from toolcalls.engine import Answer
 from toolcalls.policy import Policy
 

@@ -16,9 +16,9 @@ from ..policy import Policy
 from ..request import Question
 from ..wire.events import Answer, Dialect, Event, Reply
 from . import payload
-from .chat import Chat
-from .zai import Zai
-from .zai_envelope import is_envelope
+from .chat.dialect import Chat
+from .zai.dialect import Zai
+from .zai.envelope import is_envelope
 
 Json = dict[str, Any]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
-from ..mend.strict import write
+from ..mend.reading.strict import write
 
 NOTHING = "{}"
 MAX_KNOWN = 65_536

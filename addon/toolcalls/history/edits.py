@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..mend.strict import read, write
+from ..mend.reading.strict import read, write
 
 Path = tuple[str | int, ...]
 Rewrite = Callable[[str], str]

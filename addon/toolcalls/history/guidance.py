@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
-from ..mend.preflight import invalid_tool, missing_required, missing_sentence
+from ..mend.shape.preflight import invalid_tool, missing_required, missing_sentence
 from ..policy import Policy
 from ..tools import Tools
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..mend.strict import write
+from ..mend.reading.strict import write
 from ..tools import read_tool
 from .edits import Path
 from .revision import Revision

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ids import restore
-from ..mend.strict import write
+from ..mend.reading.strict import write
 from ..policy import Policy
 from ..tools import Tools
 from . import arguments, guidance

@@ -14,13 +14,13 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from . import characters as chars
-from .document import read_document
-from .escapes import drive_in_text
 from .finish import Finish
+from .reading import characters as chars
+from .reading.document import read_document
+from .reading.escapes import drive_in_text
+from .reading.source import Source
+from .reading.strict import kind, read, scan_string, write
 from .refusal import Refusal
-from .source import Source
-from .strict import kind, read, scan_string, write
 
 __all__ = ["Finish", "Mended", "mend_arguments"]
 

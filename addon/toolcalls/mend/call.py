@@ -13,13 +13,13 @@ from typing import Any
 from ..calls import Ids, Outcome
 from ..policy import Policy
 from ..tools import Tool, Tools
-from . import preflight
 from .arguments import Finish, Mended, mend_arguments
-from .contained import mender_of_containers
 from .continuation import continued
 from .names import NameMended, mend_name
-from .shape import mend_shape
-from .strict import write
+from .reading.strict import write
+from .shape import preflight
+from .shape.contained import mender_of_containers
+from .shape.shape import mend_shape
 
 _GUESSED = frozenset({"quotes inside a string", "closed a cut-off call", "text around the object", "unquoted values"})
 """Readings that are too bold for a text inside a text: there the outer value is a reading already."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from toolcalls.mend.fold import fold
-from toolcalls.tools import Tool, Tools
+from ..tools import Tool, Tools
+from .fold import fold
 
 Status = Literal["exact", "mended", "unknown", "not_a_name"]
 

@@ -11,7 +11,7 @@ from mitmproxy.proxy import mode_specs
 
 from .. import hosts, metrics
 from ..calls import Outcome
-from ..dialects.responses_ws import ResponsesSocket
+from ..dialects.responses.ws import ResponsesSocket
 from ..guard import Guard
 from ..history import Changed
 from ..wire.encoding import decode_if_possible

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..dialects.responses_ws import ResponsesSocket
+from ..dialects.responses.ws import ResponsesSocket
 from ..engine import Answer
 from ..history import Refusals, mend_request
 from ..policy import Policy, make_policy, read_options

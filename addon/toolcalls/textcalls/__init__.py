@@ -1,6 +1,6 @@
 """Tool calls written as text. Text in, text and calls out; knows no protocol and mends no JSON."""
 
-from toolcalls.textcalls.scanner import FoundCall, Scanner
-from toolcalls.textcalls.think import ThinkSplitter
+from .scanner import FoundCall, Scanner
+from .think import ThinkSplitter
 
 __all__ = ["FoundCall", "Scanner", "ThinkSplitter"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolcalls.textcalls.cursor import NotACall, Step
-from toolcalls.textcalls.jsontext import decode_string, elements, members, read_json
-from toolcalls.textcalls.region import Region, looks_declared
-from toolcalls.textcalls.values import properties
+from .cursor import NotACall, Step
+from .jsontext import decode_string, elements, members, read_json
+from .region import Region, looks_declared
+from .values import properties
 
 NAME_KEYS = ("name", "tool_name", "function_name", "function", "tool", "recipient_name")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "params", "tool_input", "tool_args", "kwargs")

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from toolcalls.textcalls.cursor import Cursor, CutOff, NotACall, Step
+from .cursor import Cursor, CutOff, NotACall, Step
 
 _STRUCTURE = re.compile(r"""["'{}\[\]<]""")
 _IN_STRING = {'"': re.compile(r'["\\]'), "'": re.compile(r"['\\]")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from toolcalls.tools import Tools
+from ..tools import Tools
 
 Resolve = Callable[[str], str | None]
 

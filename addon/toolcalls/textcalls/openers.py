@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from toolcalls.textcalls import trie
-from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
+from . import trie
+from .formats import ANYWHERE, LINE_HEAD
 
 BY_OPENER = {opener: format for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers}
 AT_HEAD = frozenset(opener for format in LINE_HEAD for opener in format.openers)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from toolcalls.textcalls import trie
+from . import trie
 
 HEAD, MARKER, DIGITS, BODY, QUOTED = range(5)
 FENCE_INFO, FENCE_HEAD, FENCE_TAIL, FENCE_BODY, HEREDOC = range(5, 10)

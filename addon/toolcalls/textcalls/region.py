@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolcalls.textcalls.cursor import Cursor, Step
-from toolcalls.textcalls.names import Names
-from toolcalls.textcalls.values import is_open, properties, read, required, typed, write
-from toolcalls.tools import Tools
+from ..tools import Tools
+from .cursor import Cursor, Step
+from .names import Names
+from .values import is_open, properties, read, required, typed, write
 
 
 @dataclass(slots=True, frozen=True)

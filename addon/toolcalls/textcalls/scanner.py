@@ -14,25 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.formats import WHOLE, WORD
-from toolcalls.textcalls.names import Names
-from toolcalls.textcalls.openers import (
-    AT_HEAD,
-    BEGUN,
-    BY_OPENER,
-    EXTENDS,
-    FIRST,
-    FIRST_AT_HEAD,
-    LONGEST,
-    OPENER,
-    PARTIAL,
-    THINK_END,
-)
-from toolcalls.textcalls.quoting import Quoting
-from toolcalls.textcalls.region import Region
-from toolcalls.textcalls.transaction import anywhere, entire_message, parted
-from toolcalls.tools import Tools
+from ..tools import Tools
+from .cursor import CutOff, NotACall, Step
+from .formats import WHOLE, WORD
+from .names import Names
+from .openers import AT_HEAD, BEGUN, BY_OPENER, EXTENDS, FIRST, FIRST_AT_HEAD, LONGEST, OPENER, PARTIAL, THINK_END
+from .quoting import Quoting
+from .region import Region
+from .transaction import anywhere, entire_message, parted
 
 MAX_HELD = 16 * 1024 * 1024
 _BLOCK = 2048

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.jsontext import read_json
-from toolcalls.textcalls.region import Region
-from toolcalls.textcalls.values import properties, read
+from .cursor import CutOff, NotACall, Step
+from .jsontext import read_json
+from .region import Region
+from .values import properties, read
 
 
 @dataclass(slots=True, frozen=True)

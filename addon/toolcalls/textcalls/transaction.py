@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.formats import ORPHANS
-from toolcalls.textcalls.openers import BY_OPENER, CHAINED
-from toolcalls.textcalls.region import Draft, Format, Region
+from .cursor import CutOff, NotACall, Step
+from .formats import ORPHANS
+from .openers import BY_OPENER, CHAINED
+from .region import Draft, Format, Region
 
 
 def anywhere(format: Format, thinking: bool, inline: bool) -> Callable[[Region], Step[int]]:

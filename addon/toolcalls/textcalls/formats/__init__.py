@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.formats import (
+from ..region import Format
+from . import (
     apertus,
     bare,
     calls_section,
@@ -26,7 +27,6 @@ from toolcalls.textcalls.formats import (
     tool_tag,
     words,
 )
-from toolcalls.textcalls.region import Format
 
 ANYWHERE: tuple[Format, ...] = (
     *invoke.FORMATS,

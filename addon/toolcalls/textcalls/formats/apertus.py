@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import NotACall, Step
-from toolcalls.textcalls.envelope import object_of
-from toolcalls.textcalls.jsontext import elements, members, read_json
-from toolcalls.textcalls.region import Format, Region
+from ..cursor import NotACall, Step
+from ..envelope import object_of
+from ..jsontext import elements, members, read_json
+from ..region import Format, Region
 
 _CLOSER = ("<|tools_suffix|>",)
 

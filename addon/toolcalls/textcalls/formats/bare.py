@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.envelope import ARGUMENT_KEYS, NAME_KEYS, call_of, keys_of, object_of
-from toolcalls.textcalls.formats.pythonic import read_code, read_list
-from toolcalls.textcalls.jsontext import read_json
-from toolcalls.textcalls.region import Region
-from toolcalls.textcalls.values import is_open, properties
+from ..cursor import CutOff, NotACall, Step
+from ..envelope import ARGUMENT_KEYS, NAME_KEYS, call_of, keys_of, object_of
+from ..jsontext import read_json
+from ..region import Region
+from ..values import is_open, properties
+from .pythonic import read_code, read_list
 
 _KEYS = (*NAME_KEYS, *ARGUMENT_KEYS, "id", "type", "tool_call_id", "call_id", "tool_call", "function_call")
 _TYPES = ("function", "tool_use", "tool_call", "function_call", "tool")

@@ -6,11 +6,11 @@ all carry a `:NONCE`; `<invoke` is MiniMax M2 with the wrong wrapper.
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import NotACall, Step
-from toolcalls.textcalls.envelope import read_calls
-from toolcalls.textcalls.formats import invoke
-from toolcalls.textcalls.formats.glm import hunyuan, read_pairs
-from toolcalls.textcalls.region import Format, Region
+from ..cursor import NotACall, Step
+from ..envelope import read_calls
+from ..region import Format, Region
+from . import invoke
+from .glm import hunyuan, read_pairs
 
 
 def read(region: Region) -> Step[None]:

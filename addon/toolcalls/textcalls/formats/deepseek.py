@@ -5,10 +5,10 @@ Step3 has the same tokens with plain underscores around a `<steptml:invoke>`.
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.formats import invoke
-from toolcalls.textcalls.jsontext import read_json
-from toolcalls.textcalls.region import Format, Region
+from ..cursor import CutOff, NotACall, Step
+from ..jsontext import read_json
+from ..region import Format, Region
+from . import invoke
 
 
 def _spelled(*words: str) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.envelope import read_calls
-from toolcalls.textcalls.region import Format, Region
-from toolcalls.textcalls.tags import Tags, read_blocks
+from ..cursor import CutOff, NotACall, Step
+from ..envelope import read_calls
+from ..region import Format, Region
+from ..tags import Tags, read_blocks
 
 _BARS = ("｜", "|", "||", "｜｜", "‖", "∥")
 OPENERS = tuple(f"<{before}{bar}{after}DSML" for before in ("", " ") for bar in _BARS for after in ("", " "))
@@ -59,7 +59,7 @@ def read(region: Region) -> Step[None]:
 
 
 def _first(region: Region, tags: Tags) -> Step[None]:
-    from toolcalls.textcalls.tags import read_block
+    from ..tags import read_block
 
     yield from read_block(region, tags, "invoke ", known=False)
     found, _ = yield from region.ahead(tags.block)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import NotACall, Step
-from toolcalls.textcalls.envelope import keys_of
-from toolcalls.textcalls.jsontext import read_json
-from toolcalls.textcalls.region import Region
-from toolcalls.textcalls.tags import read_name
+from ..cursor import NotACall, Step
+from ..envelope import keys_of
+from ..jsontext import read_json
+from ..region import Region
+from ..tags import read_name
 
 
 def read(region: Region) -> Step[None]:

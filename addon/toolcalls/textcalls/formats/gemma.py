@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.region import Format, Region
-from toolcalls.textcalls.values import properties, typed, write
+from ..cursor import CutOff, NotACall, Step
+from ..region import Format, Region
+from ..values import properties, typed, write
 
 _DEPTH = 64
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.jsontext import read_json
-from toolcalls.textcalls.region import Region
-from toolcalls.textcalls.values import properties
+from ..cursor import CutOff, NotACall, Step
+from ..jsontext import read_json
+from ..region import Region
+from ..values import properties
 
 _NAME = re.compile(r"[\w.:/-]{1,128}")
 _SEPARATORS = ("\\r\\n", "\\n")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.envelope import keys_of
-from toolcalls.textcalls.jsontext import read_json
-from toolcalls.textcalls.region import Format, Region
+from ..cursor import CutOff, NotACall, Step
+from ..envelope import keys_of
+from ..jsontext import read_json
+from ..region import Format, Region
 
 _START = ("<|start|>assistant", "<|channel|>")
 _END = ("<|call|>", "<|end|>", "<|return|>")

@@ -6,9 +6,9 @@ MiniMax M2 in `<minimax:tool_call>`, from Step3 between its tokens as `<steptml:
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import Step
-from toolcalls.textcalls.region import Format, Region
-from toolcalls.textcalls.tags import Tags, read_blocks
+from ..cursor import Step
+from ..region import Format, Region
+from ..tags import Tags, read_blocks
 
 _ANTML = "antml" + ":"
 _NAMESPACES = ("", _ANTML, "atem:", "minimax:", "steptml:")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.envelope import object_of
-from toolcalls.textcalls.jsontext import read_json
-from toolcalls.textcalls.region import Format, Region
+from ..cursor import CutOff, NotACall, Step
+from ..envelope import object_of
+from ..jsontext import read_json
+from ..region import Format, Region
 
 _SECTION = ("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>")
 _CALL = ("<|tool_call_begin|>",)

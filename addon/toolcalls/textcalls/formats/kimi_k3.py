@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.region import Format, Region
-from toolcalls.textcalls.values import properties, read, types
+from ..cursor import CutOff, NotACall, Step
+from ..region import Format, Region
+from ..values import properties, read, types
 
 _TOOLS = "<|open|>tools<|sep|>"
 _TOOLS_END = "<|close|>tools<|sep|>"

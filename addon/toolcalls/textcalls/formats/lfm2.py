@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import NotACall, Step
-from toolcalls.textcalls.envelope import read_calls
-from toolcalls.textcalls.formats.pythonic import read_list
-from toolcalls.textcalls.region import Format, Region
+from ..cursor import NotACall, Step
+from ..envelope import read_calls
+from ..region import Format, Region
+from .pythonic import read_list
 
 _CLOSER = ("<|tool_call_end|>",)
 

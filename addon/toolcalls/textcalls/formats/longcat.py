@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import Step
-from toolcalls.textcalls.envelope import read_calls
-from toolcalls.textcalls.formats.glm import LONGCAT, read_pairs
-from toolcalls.textcalls.region import Format, Region
+from ..cursor import Step
+from ..envelope import read_calls
+from ..region import Format, Region
+from .glm import LONGCAT, read_pairs
 
 
 def read(region: Region) -> Step[None]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.envelope import add_calls
-from toolcalls.textcalls.jsontext import decode_string, read_json
-from toolcalls.textcalls.region import Format, Region
-from toolcalls.textcalls.values import properties, typed, write
+from ..cursor import CutOff, NotACall, Step
+from ..envelope import add_calls
+from ..jsontext import decode_string, read_json
+from ..region import Format, Region
+from ..values import properties, typed, write
 
 _M = "]<]minimax[>["
 _TAG = re.compile(re.escape(_M) + r"<(/?)([\w.:-]+)>")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import Step
-from toolcalls.textcalls.envelope import read_calls
-from toolcalls.textcalls.jsontext import read_json
-from toolcalls.textcalls.region import Format, Region
+from ..cursor import Step
+from ..envelope import read_calls
+from ..jsontext import read_json
+from ..region import Format, Region
 
 _OPENER = ("[TOOL_CALLS]",)
 _CLOSER = ("[/TOOL_CALLS]", "</s>")

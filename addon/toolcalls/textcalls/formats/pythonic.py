@@ -6,9 +6,9 @@ import ast
 import re
 from typing import Any
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.region import Format, Region
-from toolcalls.textcalls.values import properties, write
+from ..cursor import CutOff, NotACall, Step
+from ..region import Format, Region
+from ..values import properties, write
 
 _STRUCTURE = re.compile(r"""["'()\[\]{}]""")
 _STRING = {quote: re.compile(rf"[{quote}\\]") for quote in "\"'"}

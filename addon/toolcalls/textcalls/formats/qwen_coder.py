@@ -6,9 +6,9 @@ the marker is weak (`#include <functional>`): only a declared name makes it one.
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.region import Format, Region
-from toolcalls.textcalls.tags import Tags, read_block, read_body, read_name
+from ..cursor import CutOff, NotACall, Step
+from ..region import Format, Region
+from ..tags import Tags, read_block, read_body, read_name
 
 WRAPPER_END = ("</tool_call>", "</toolcall>", "</seed:tool_call>")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import NotACall, Step
-from toolcalls.textcalls.jsontext import read_json
-from toolcalls.textcalls.region import Format, Region
+from ..cursor import NotACall, Step
+from ..jsontext import read_json
+from ..region import Format, Region
 
 _BEGIN, _NAME, _ARGS, _END = (f"<|tool_call:{part}|>" for part in ("begin", "name", "args", "end"))
 

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import NotACall, Step
-from toolcalls.textcalls.envelope import read_calls
-from toolcalls.textcalls.formats import invoke, qwen_coder
-from toolcalls.textcalls.formats.glm import read_pairs
-from toolcalls.textcalls.region import Format, Region
+from ..cursor import NotACall, Step
+from ..envelope import read_calls
+from ..region import Format, Region
+from . import invoke, qwen_coder
+from .glm import read_pairs
 
 OPENERS = ("<tool_call>", "<toolcall>")
 _CLOSERS = ("</tool_call>", "</toolcall>")

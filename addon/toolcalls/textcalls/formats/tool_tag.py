@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import CutOff, NotACall, Step
-from toolcalls.textcalls.jsontext import read_json
-from toolcalls.textcalls.region import Format, Region
-from toolcalls.textcalls.tags import read_name
+from ..cursor import CutOff, NotACall, Step
+from ..jsontext import read_json
+from ..region import Format, Region
+from ..tags import read_name
 
 _NAMES = ("name", "tool_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "input")

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from toolcalls.textcalls.cursor import NotACall, Step
-from toolcalls.textcalls.envelope import add_calls
-from toolcalls.textcalls.formats.bare import read_objects
-from toolcalls.textcalls.jsontext import read_json
-from toolcalls.textcalls.region import Format, Region
+from ..cursor import NotACall, Step
+from ..envelope import add_calls
+from ..jsontext import read_json
+from ..region import Format, Region
+from .bare import read_objects
 
 ACTION = "Action:"
 _REQUEST_END = ("[TOOL_REQUEST_END]", "[END_TOOL_REQUEST]")

@@ -1,0 +1,130 @@
+"""A Chat answer that came as one JSON document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...calls import Outcome
+from ...mend.arguments import Finish
+from ...mend.call import Mender
+from ...policy import Policy
+from ...request import Question
+from .. import payload
+from ..prose import repeated, search, searches
+from ..slots import Slot
+from .calls import (
+    FOREIGN_REASONS,
+    NEEDS_CALLS,
+    Json,
+    fragments_of,
+    mend_slot,
+    says_something,
+    true_reason,
+    written_call,
+)
+from .think import split_message
+
+
+def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -> bytes:
+    """Mend the calls of every choice; the same bytes when nothing changes."""
+    answer = payload.read_strict(body)
+    if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list) or answer.get("error"):
+        return body
+    changed = question.choices == 1 and _merge_choices(answer["choices"])
+    for choice in answer["choices"]:
+        if isinstance(choice, dict) and isinstance(choice.get("message"), dict):
+            before = payload.write(choice)
+            _mend_choice(choice, choice["message"], question, policy, mender)
+            changed = changed or before != payload.write(choice)
+    return payload.write(answer).encode("utf-8", "backslashreplace") if changed else body
+
+
+def _merge_choices(choices: list[Any]) -> bool:
+    """One choice was asked for, text in the first, calls in another: the calls belong to the first."""
+    first = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
+    if not isinstance(first, dict):
+        return False
+    moved: list[Any] = []
+    for other in choices[1:]:
+        message = other.get("message") if isinstance(other, dict) else None
+        if isinstance(message, dict) and message.get("tool_calls"):
+            calls = message.pop("tool_calls")
+            moved += calls if isinstance(calls, list) else [calls]
+            if not says_something(message):
+                choices.remove(other)
+    if moved:
+        own = first.get("tool_calls")
+        first["tool_calls"] = [*(own if isinstance(own, list) else []), *moved]
+    return bool(moved)
+
+
+def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy, mender: Mender) -> None:
+    fragments, legacy = fragments_of(message)
+    if policy.think:
+        split_message(message)
+    said = choice.get("finish_reason")
+    reason = said if isinstance(said, str) else None
+    if reason in FOREIGN_REASONS:
+        reason = choice["finish_reason"] = FOREIGN_REASONS[reason]
+    finish = Finish.of(reason)
+    slots = [
+        Slot(fragment.id, [fragment.name] if fragment.name else [], [fragment.arguments], fragment.extra)
+        for fragment in fragments
+        if not fragment.empty
+    ]
+    structured = len(slots)
+    content = message.get("content")
+    if isinstance(content, str) and searches(question.tools, policy):
+        told = search(content, question.tools, policy, finished=finish is not Finish.CUT)
+        slots += [Slot(names=[call.name], fragments=[call.arguments], found=True) for call in told.calls]
+        content = told.text
+    if not slots and not fragments and reason not in NEEDS_CALLS:
+        return
+    calls, notes = _mend_slots(slots, question, mender, finish)
+    legacy = legacy and question.legacy_functions
+    choice["finish_reason"] = true_reason(reason, calls=bool(calls), legacy=legacy)
+    if len(slots) > structured:
+        message["content"] = content
+    if legacy and calls:
+        message["function_call"] = calls[0]["function"]
+    elif calls:
+        message["tool_calls"] = _in_their_order(message.get("tool_calls"), calls)
+        message.pop("function_call", None)
+    else:
+        message.pop("tool_calls", None)
+        message.pop("function_call", None)
+        message["content"] = message.get("content") or "\n".join(filter(None, notes)) or None
+    if calls and (policy.null_content or not message.get("content")):
+        message["content"] = None
+
+
+def _mend_slots(
+    slots: list[Slot], question: Question, mender: Mender, finish: Finish
+) -> tuple[list[Json], list[str]]:
+    """The calls that go out, and what is to be said of those that were dropped."""
+    calls: list[Json] = []
+    notes: list[str] = []
+    told: list[Outcome] = []
+    for slot in slots:
+        if slot.found and repeated(slot.name, slot.arguments, told):
+            continue
+        outcome = mend_slot(slot, question.tools, mender, finish)
+        if not slot.found:
+            told.append(outcome)
+        if outcome.dropped:
+            notes.append(outcome.note)
+        else:
+            calls.append(written_call(slot, outcome))
+    return calls, notes
+
+
+def _in_their_order(originals: Any, calls: list[Json]) -> list[Json]:
+    """A call that needs no change keeps its own keys and their order, so that a valid body stays as it is."""
+    if not isinstance(originals, list) or len(originals) != len(calls):
+        return calls
+    return [original if _same(original, call) else call for original, call in zip(originals, calls, strict=True)]
+
+
+def _same(original: Any, call: Json) -> bool:
+    """Is the call that came the one that goes out, but for the order and the extra keys?"""
+    return isinstance(original, dict) and all(original.get(key) == value for key, value in call.items())

@@ -1,0 +1,91 @@
+"""The parts of Chat that its streamed and its whole answers share: fragments in, calls out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...calls import Outcome
+from ...mend.arguments import Finish
+from ...mend.call import Mender
+from ...tools import Tools
+from .. import payload
+from ..prose import WRITTEN_AS_TEXT
+from ..slots import Fragment, Slot, full_arguments, full_name
+
+Json = dict[str, Any]
+
+AS_CALLS = frozenset({None, "", "stop", "end_turn", "other", "unknown", "function_call", "tool_calls", "tool_use"})
+"""Finish reasons that mean nothing but "the model stopped": with calls they become `tool_calls`."""
+NEEDS_CALLS = frozenset({"tool_calls", "function_call", "tool_use"})
+
+FOREIGN_REASONS = {"sensitive": "content_filter", "model_context_window_exceeded": "length"}
+"""What api.z.ai and open.bigmodel.cn say where OpenAI has a word for it."""
+FAILURES = frozenset({"network_error"})
+"""Finish reasons of the same endpoints that are no end of an answer but a failure of the server."""
+
+
+def true_reason(reason: str | None, *, calls: bool, legacy: bool) -> str | None:
+    """The finish reason that fits the calls that really went out. `length` and the like are never rewritten."""
+    if reason not in AS_CALLS:
+        return reason
+    if calls:
+        return "function_call" if legacy else "tool_calls"
+    return "stop" if reason in NEEDS_CALLS or not reason else reason
+
+
+def mend_slot(
+    slot: Slot, tools: Tools, mender: Mender, finish: Finish, *, before_error: bool = False, legacy: bool = False
+) -> Outcome:
+    name = full_name(slot.names, tools)
+    arguments, steps = full_arguments(slot.fragments)
+    if slot.found:
+        steps = (WRITTEN_AS_TEXT, *steps)
+        finish = Finish.COMPLETE
+    identity = None if legacy else slot.id
+    return mender.mend(name, arguments, finish, steps=steps, before_error=before_error, id=identity)
+
+
+def calls_in(delta: Json) -> bool:
+    return bool(delta.get("tool_calls") or delta.get("function_call"))
+
+
+def fragments_of(delta: Json) -> tuple[list[Fragment], bool]:
+    """The fragments of calls in a delta or a message; True when they came in the old `function_call` form."""
+    calls = delta.get("tool_calls")
+    if calls:
+        entries = calls if isinstance(calls, list) else [calls]
+        return [_fragment(entry) for entry in entries if isinstance(entry, dict)], False
+    old = delta.get("function_call")
+    if isinstance(old, dict):
+        return [_fragment({"function": old})], True
+    return [], False
+
+
+def _fragment(entry: Json) -> Fragment:
+    function = entry.get("function")
+    body = function if isinstance(function, dict) else entry
+    index, identity, name = entry.get("index"), entry.get("id"), body.get("name")
+    extra: Json = {}
+    if body is not entry and not entry.keys() <= _KNOWN:
+        extra = {key: value for key, value in entry.items() if key not in _KNOWN and value is not None}
+    return Fragment(
+        index if isinstance(index, int) else None,
+        identity if isinstance(identity, str) else "",
+        name if isinstance(name, str) else "",
+        payload.text_of(body.get("arguments")),
+        extra,
+    )
+
+
+_KNOWN = frozenset({"index", "id", "type", "function"})
+
+
+def written_call(slot: Slot, outcome: Outcome) -> Json:
+    function: Json = {"arguments": outcome.arguments}
+    if outcome.name:
+        function = {"name": outcome.name, **function}
+    return {"id": outcome.id, "type": "function", "function": function, **slot.extra}
+
+
+def says_something(delta: Json) -> bool:
+    return any(value for key, value in delta.items() if key not in ("role", "index", "type"))

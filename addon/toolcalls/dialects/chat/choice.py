@@ -1,0 +1,386 @@
+"""One choice of a Chat stream: its calls, its text, its end.
+
+Fragments of calls are held, the rest of their events goes on at once. At the end each call goes out as
+one delta. With aggregation off fragments flow on for as long as they are strict JSON (`flow.py`). The event
+with the finish reason waits for the end of the stream, so that a late call still precedes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...calls import Outcome
+from ...mend.arguments import Finish
+from ...mend.call import Mender
+from ...policy import Policy
+from ...request import Question
+from ...wire.events import PASS, Answer, Event, Hold, Reply
+from ..prose import Prose, Said, repeated, searches
+from ..slots import Fragment, Slot, Slots
+from ..unread import Field
+from .calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, says_something, true_reason, written_call
+from .flow import Flow
+from .think import Thinking
+
+Write = Callable[[Json], bytes]
+CONTENT = Field("content")
+
+
+def replied(answer: Answer, event: Event) -> Reply:
+    """The answer to an event of ours, which must not pass as the one that came."""
+    if isinstance(answer, Hold):
+        return Reply(hold=((answer.key, event.raw),))
+    return answer if isinstance(answer, Reply) else Reply((event.raw,))
+
+
+class Choice:
+    __slots__ = (
+        "_cut",
+        "_end",
+        "_envelope",
+        "_flows",
+        "_hold",
+        "_legacy",
+        "_mender",
+        "_policy",
+        "_question",
+        "_reasons",
+        "_role",
+        "_sent",
+        "_slots",
+        "_think",
+        "_write",
+        "index",
+        "last",
+        "prose",
+    )
+
+    def __init__(self, index: int, question: Question, policy: Policy, mender: Mender, write: Write) -> None:
+        self.index = index
+        self.prose = Prose(question.tools, policy, CONTENT) if searches(question.tools, policy) else None
+        self._think = Thinking() if policy.think else None
+        self._question = question
+        self._policy = policy
+        self._mender = mender
+        self._write = write
+        self._slots = Slots(question.tools)
+        self._hold = Hold(f"calls {index}")
+        self._envelope: Json = {}
+        self._role = ""
+        """A role that came with a held fragment: the first call that goes out carries it."""
+        self._sent = 0
+        self._cut = False
+        """A call was cut off with the stream: nothing is synthesised for such an answer."""
+        self._legacy = False
+        self._reasons: list[str] = []
+        self._end: Json | bytes | None = None
+        """The event with the finish reason, which waits: as it came, or to be written."""
+        self._flows: dict[int, Flow] = {}
+        self.last: Slot | None = None
+        """The call that a lone fragment without a name went to: an event of the same form goes there too."""
+
+    @property
+    def thinking(self) -> bool:
+        """May the text still be reasoning?"""
+        return self._think is not None and not self._think.over
+
+    @property
+    def engaged(self) -> bool:
+        """Does this choice have to see every event?"""
+        return bool(self._sent or self._slots.slots or self._reasons or (self.prose and self.prose.holding))
+
+    @property
+    def keys(self) -> tuple[str, str, str, str]:
+        """The keys under which its events are held: calls, text, end, text that may be reasoning."""
+        return self._hold.key, f"text {self.index}", f"end {self.index}", f"think {self.index}"
+
+    # What an event says
+
+    def take(
+        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
+    ) -> Answer:
+        """An event of this choice without a finish reason."""
+        if not self.thinking:
+            return self._take(event, chunk, choice, delta, fragments, legacy)
+        moved = self._move(delta)
+        if moved is None:
+            return self._take(event, chunk, choice, delta, fragments, legacy)
+        self._remember(chunk)
+        told = Event(self._speak(chunk, choice, moved), None)
+        answer = self._take(told, chunk, choice, moved, fragments, legacy)
+        if says_something(moved) or fragments or chunk.get("usage"):
+            answer = replied(answer, told)
+        else:
+            self._role = self._role or str(moved.get("role") or "")
+            answer = Reply()
+        held = self._think.held if self._think is not None else ""
+        kept = ((self.keys[3], self._speak({**chunk, "usage": None}, choice, {"content": held})),) if held else ()
+        return Reply(answer.out, (*answer.release, self.keys[3]), (*answer.hold, *kept))
+
+    def _take(
+        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
+    ) -> Answer:
+        said = self._say(event, chunk, choice, delta)
+        if not fragments and said is None and not self._silenced(delta):
+            return PASS
+        self._remember(chunk)
+        flowing = self._gather(fragments, legacy)
+        rest = self._rest(delta, said)
+        spoken = says_something(rest) or bool(chunk.get("usage")) or bool(choice.get("logprobs"))
+        if fragments and not spoken and not flowing and said is None:
+            self._role = self._role or str(rest.get("role") or "")
+            return self._hold
+        out = [self._speak(chunk, choice, rest)] if spoken else []
+        out += self._spoken(chunk, choice, said)
+        hold = [*self._hold_calls(chunk, choice, delta, fragments), *self._hold_text(chunk, choice, delta, said)]
+        released = (self.keys[1],) if said is not None and said.parts else ()
+        return Reply((*out, *flowing), release=released, hold=tuple(hold))
+
+    def finish(
+        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
+    ) -> Answer:
+        """An event with a finish reason: the calls come out, the event itself waits for the end of the stream."""
+        moved = self._move(delta, last=True) if self.thinking else None
+        if moved is None:
+            return self._finish(event, chunk, choice, delta, fragments, legacy)
+        self._remember(chunk)
+        told = Event(self._speak(chunk, choice, moved), None)
+        answer = replied(self._finish(told, chunk, choice, moved, fragments, legacy), told)
+        return Reply(answer.out, (*answer.release, self.keys[3]), answer.hold)
+
+    def _finish(
+        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
+    ) -> Answer:
+        reason = str(choice["finish_reason"])
+        said = self._say(event, chunk, choice, delta)
+        if not fragments and not self.engaged and said is None:
+            return self._finish_without_calls(chunk, choice, delta, reason)
+        self._remember(chunk)
+        flowing = self._gather(fragments, legacy)
+        last = self._close_text(Finish.of(reason))
+        rest = self._rest(delta, said)
+        bare, unfinished = {**chunk, "usage": None}, {**choice, "finish_reason": None}
+        spoken = [self._speak(bare, unfinished, rest)] if says_something(rest) else []
+        silent = not spoken and said is None and not fragments
+        spoken += self._spoken(bare, unfinished, said) + self._spoken(bare, unfinished, last)
+        calls = self.emit(Finish.of(reason), before_error=reason == "error")
+        self._reasons.append(reason)
+        untouched = silent and choice.get("index") == self.index and self.reason == reason
+        if self._end is None or chunk.get("usage"):
+            ended = {**choice, "index": self.index}
+            self._end = event.raw if untouched else {**chunk, "choices": [{**ended, "delta": {}}]}
+        elif isinstance(self._end, bytes) and self.reason != self._reasons[0]:
+            self._end = {**chunk, "choices": [{**choice, "index": self.index, "delta": {}}]}
+        return Reply((*spoken, *flowing, *calls), release=self.keys, hold=((self.keys[2], self._written_end()),))
+
+    def _finish_without_calls(self, chunk: Json, choice: Json, delta: Json, reason: str) -> Answer:
+        """`tool_calls` without any call makes agents loop: it becomes `stop`."""
+        if reason not in NEEDS_CALLS:
+            return PASS
+        return Reply((self._speak(chunk, {**choice, "finish_reason": "stop"}, self._rest(delta, None)),))
+
+    def end(self, finish: Finish) -> tuple[list[bytes], bool]:
+        """`[DONE]` or the end of the stream: what is still to come out, and whether the answer is complete."""
+        out = self._end_text(finish)
+        refused: list[Outcome] = []
+        out += self.emit(finish, refused=refused)
+        self._cut = self._cut or (finish is Finish.CUT and bool(refused))
+        if self._end is not None:
+            out.append(self._written_end())
+            self._end = None
+        elif not self._reasons and not self._cut and self._sent + len(refused):
+            reason = self._truth(None)
+            out.append(self._speak(self._envelope, {"index": self.index, "finish_reason": reason}, {}))
+            self._reasons.append(reason or "")
+        return out, not self._cut and bool(self._sent or self._reasons)
+
+    def fail(self) -> list[bytes]:
+        """Before an error: held text and complete calls come out, unfinished calls are dropped."""
+        out = self._end_text(Finish.CUT)
+        return [*out, *self.emit(Finish.CUT, before_error=True), *self.take_end()]
+
+    def take_end(self) -> list[bytes]:
+        """The event with the finish reason, if it waits."""
+        out = [self._written_end()] if self._end is not None else []
+        self._end = None
+        return out
+
+    @property
+    def reason(self) -> str | None:
+        """The finish reason that is true: of several that a server sent, one that names a limit wins."""
+        limit = next((reason for reason in self._reasons if reason not in AS_CALLS), None)
+        return limit or self._truth(self._reasons[-1] if self._reasons else None)
+
+    def _truth(self, reason: str | None) -> str | None:
+        return true_reason(reason, calls=self._sent > 0, legacy=self._speaks_legacy)
+
+    def _written_end(self) -> bytes:
+        end = self._end
+        if isinstance(end, bytes):
+            return end
+        chunk = end or self._envelope
+        choice = chunk["choices"][0] if end else {"index": self.index}
+        return self._speak(chunk, {**choice, "finish_reason": self.reason}, {})
+
+    # Text
+
+    def _say(self, event: Event, chunk: Json, choice: Json, delta: Json) -> Said | None:
+        """The text of the delta after the search; None when it goes on as it is."""
+        content = delta.get("content")
+        if self.prose is None or not isinstance(content, str) or not content:
+            return None
+        alone = not (chunk.get("usage") or choice.get("logprobs") or choice.get("finish_reason"))
+        alone = alone and not says_something({**delta, "content": None}) and choice.get("index") == self.index
+        said = self.prose.take(content, event.raw if alone else None)
+        self._found(said)
+        return None if len(said.parts) == 1 and said.text == content and not self.prose.holding else said
+
+    def _spoken(self, chunk: Json, choice: Json, said: Said | None) -> list[bytes]:
+        """Text that was searched: the events that it came in, where they say nothing else."""
+        if said is None or (self._policy.null_content and self.engaged):
+            return []
+        bare = {**chunk, "usage": None} if chunk.get("usage") else chunk
+        return [piece.source or self._speak(bare, choice, {"content": piece.text}) for piece in said.pieces]
+
+    def _move(self, delta: Json, *, last: bool = False) -> Json | None:
+        """The delta with its reasoning where it belongs; None where nothing changes."""
+        return self._think.split(delta, last=last) if self._think is not None else None
+
+    def _end_text(self, finish: Finish) -> list[bytes]:
+        """The answer is over without a finish reason: what is held of the text."""
+        out: list[bytes] = []
+        moved = self._move({}, last=True) if self.thinking else None
+        if moved is not None:
+            said = self._say(Event(b"", None), {}, {}, moved)
+            rest = self._rest(moved, said)
+            out += [self._speak(self._envelope, {"index": self.index}, rest)] if says_something(rest) else []
+            out += self._spoken(self._envelope, {"index": self.index}, said)
+        return out + self._spoken(self._envelope, {"index": self.index}, self._close_text(finish))
+
+    def _close_text(self, finish: Finish) -> Said:
+        if self.prose is None:
+            return Said()
+        said = self.prose.close(finished=finish is not Finish.CUT)
+        self._found(said)
+        return said
+
+    def _found(self, said: Said) -> None:
+        for call in said.calls:
+            self._slots.add_found(call.name, call.arguments)
+
+    def _silenced(self, delta: Json) -> bool:
+        return self._policy.null_content and bool(delta.get("content")) and self.engaged
+
+    def _rest(self, delta: Json, said: Said | None) -> Json:
+        """What a delta says besides its calls."""
+        rest = {key: value for key, value in delta.items() if key not in ("tool_calls", "function_call")}
+        if said is not None:
+            rest.pop("content")
+        if self._silenced(rest):
+            rest["content"] = None
+        return rest
+
+    def _hold_text(self, chunk: Json, choice: Json, delta: Json, said: Said | None) -> list[tuple[str, bytes]]:
+        """What would still have to go out if we failed: the text of calls that were found, and text that waits."""
+        if said is None or self.prose is None:
+            return []
+        kept = [(self._hold.key, call.raw) for call in said.calls]
+        kept.append((self.keys[1], self.prose.held if said.parts else delta["content"]))
+        bare = {**chunk, "usage": None}
+        return [(key, self._speak(bare, choice, {"content": text})) for key, text in kept if text]
+
+    # Calls
+
+    def _remember(self, chunk: Json) -> None:
+        if not self._envelope:
+            self._envelope = {key: value for key, value in chunk.items() if key not in ("choices", "usage")}
+
+    def _gather(self, fragments: list[Fragment], legacy: bool) -> list[bytes]:
+        """Take the fragments; give the events that may flow on at once."""
+        self.last = None
+        if not fragments or (legacy and not self._legacy and self._slots.slots):
+            return []
+        self._legacy = legacy
+        out: list[bytes] = []
+        slot = None
+        for fragment in fragments:
+            slot = self._slots.add(fragment)
+            if slot is not None and not self._policy.aggregate and not legacy:
+                out += self._flow(slot)
+        if len(fragments) == 1 and not fragments[0].name and self._policy.aggregate:
+            self.last = slot
+        return out
+
+    def _flow(self, slot: Slot) -> list[bytes]:
+        flow = self._flows.get(id(slot))
+        if flow is None:
+            if not slot.names:
+                return []
+            flow = self._flows[id(slot)] = Flow(self._sent, self._mender.ids.unique(slot.id))
+            self._sent += 1
+        delta = flow.take(slot)
+        return [self._delta({"tool_calls": [delta]})] if delta else []
+
+    def _hold_calls(
+        self, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]
+    ) -> list[tuple[str, bytes]]:
+        if not fragments:
+            return []
+        calls = {key: delta[key] for key in ("tool_calls", "function_call") if delta.get(key)}
+        return [(self._hold.key, self._speak({**chunk, "usage": None}, {**choice, "logprobs": None}, calls))]
+
+    def emit(
+        self, finish: Finish, *, before_error: bool = False, refused: list[Outcome] | None = None
+    ) -> list[bytes]:
+        """Write the gathered calls, one delta each."""
+        out: list[bytes] = []
+        notes: list[str] = []
+        told: list[Outcome] = []
+        for slot in sorted(self._slots.take(), key=lambda slot: slot.found):
+            flow = self._flows.pop(id(slot), None)
+            if flow is not None:
+                delta = flow.end(slot, self._mender, finish, before_error=before_error)
+                out += [self._delta({"tool_calls": [delta]})] if delta else []
+                told.append(Outcome("valid", slot.name, slot.arguments, slot.name, slot.arguments))
+                continue
+            if slot.found and repeated(slot.name, slot.arguments, told):
+                continue
+            outcome = mend_slot(
+                slot,
+                self._question.tools,
+                self._mender,
+                finish,
+                before_error=before_error,
+                legacy=self._speaks_legacy,
+            )
+            if not slot.found:
+                told.append(outcome)
+            if outcome.status == "refused" and refused is not None:
+                refused.append(outcome)
+            if outcome.dropped:
+                notes.append(outcome.note)
+                continue
+            out.append(self._delta(self._call(slot, outcome)))
+            self._sent += 1
+        if not self._sent:
+            out += [self._delta({"content": note}) for note in filter(None, notes)]
+        return out
+
+    def _call(self, slot: Slot, outcome: Outcome) -> Json:
+        if self._speaks_legacy:
+            return {"function_call": {"name": outcome.name, "arguments": outcome.arguments}}
+        return {"tool_calls": [{"index": self._sent, **written_call(slot, outcome)}]}
+
+    @property
+    def _speaks_legacy(self) -> bool:
+        return self._legacy and self._question.legacy_functions
+
+    def _delta(self, delta: Json) -> bytes:
+        if self._role:
+            delta = {"role": self._role, **delta}
+            self._role = ""
+        return self._speak(self._envelope, {"index": self.index, "finish_reason": None}, delta)
+
+    def _speak(self, chunk: Json, choice: Json, delta: Json) -> bytes:
+        written = {key: value for key, value in choice.items() if key != "message"}
+        return self._write({**chunk, "choices": [{**written, "delta": delta}]})

@@ -1,0 +1,271 @@
+"""OpenAI Chat Completions, streamed and not.
+
+Strategy: an event without a tool call passes as it came. From the first fragment of a call on, every
+event is read and handed to its choice (`choice.py`), which holds fragments and lets everything else
+go on. On a finish reason, `[DONE]`, an error or the end of the stream each complete call goes out as one
+delta, and the finish reason follows the calls that really went out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ...mend.arguments import Finish
+from ...mend.call import Mender
+from ...policy import Policy
+from ...request import Question
+from ...wire import sse
+from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Answer, Event, Hold, LimitReached, Reply
+from .. import payload
+from ..echo import Echo
+from ..prose import Prose, searches
+from ..slots import Slot
+from .body import mend_body
+from .calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
+from .choice import CONTENT, Choice
+from .plain import Plain
+
+DONE = b"data: [DONE]\n\n"
+_DELTA = re.compile(rb'"delta": ?\{(?:"\w+": ?(?:null|"assistant"), ?)*"content": ?"')
+
+
+class Chat:
+    """The dialect of `/chat/completions`."""
+
+    __slots__ = (
+        "_choices",
+        "_done",
+        "_echo",
+        "_errored",
+        "_last",
+        "_mender",
+        "_policy",
+        "_prose",
+        "_question",
+        "_searching",
+        "_unmarked",
+        "engaged",
+        "plain",
+    )
+
+    def __init__(self, question: Question, policy: Policy, mender: Mender) -> None:
+        self._question = question
+        self._policy = policy
+        self._mender = mender
+        self._choices: dict[int, Choice] = {}
+        self._errored = False
+        self._done = False
+        self._echo = Echo("arguments")
+        self._last: tuple[Slot, Hold] | None = None
+        """Where the fragment of the last event went, if the next one may repeat its form."""
+        # With several choices each has its own text to search: then every event is read.
+        self._searching = searches(question.tools, policy)
+        self._unmarked = Plain().passes
+        self._prose: Prose | None = None
+        """The text of the first choice, once that is all that is searched for."""
+        watching = self._searching or policy.think
+        self.plain: Callable[[bytes], bool] = self._plain if watching else self._unmarked
+        self.engaged = watching and (question.choices or 1) > 1
+
+    # The stream
+
+    def _plain(self, block: bytes) -> bool:
+        if self._prose is not None and self._prose.repeats(block):
+            return True
+        return self._unmarked(block) and self._quiet(block)
+
+    def _quiet(self, block: bytes) -> bool:
+        """Can the search for calls and for reasoning in the text skip these events?"""
+        state = self._choices.get(0)
+        if state is None:
+            state = self._choice({"index": 0}, has_calls=False)
+        if state.thinking or state.prose is None:
+            return not state.thinking
+        self._prose = state.prose
+        return state.prose.passes(block, state.prose.alike(block) or _one_text_each(block))
+
+    def gathers(self, block: bytes) -> Hold | None:
+        """A block that is a fragment like the last one belongs where that went; None to have it read."""
+        if self._last is None:
+            return None
+        arguments = self._echo.match(block)
+        if arguments is None:
+            return None
+        slot, hold = self._last
+        if arguments:
+            slot.fragments.append(arguments)
+        return hold
+
+    def read(self, event: Event) -> Answer:
+        answer = self._read(event)
+        if not self.engaged:
+            self.engaged = any(choice.engaged for choice in self._choices.values())
+        return answer
+
+    def _read(self, event: Event) -> Answer:
+        self._last = None
+        data = event.data or ""
+        chunk = payload.read_strict(data)
+        if isinstance(chunk, dict):
+            return self._read_chunk(event, chunk)
+        if data.strip() == "[DONE]":
+            self._done = True
+            return self._end(event.raw, Finish.UNKNOWN)
+        if "\n" in data:
+            return LINES_ALONE
+        mended = payload.read_broken(data) if chunk is None and data.lstrip().startswith("{") else None
+        if mended is None:
+            # Half an event at the end of a cut stream is no event: behind it comes our own end.
+            whole = event.raw.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
+            return PASS if whole or not self.engaged or self._done else Reply()
+        rewritten = Event(sse.write(payload.write(mended), event.type), "", event.type)
+        answer = self._read_chunk(rewritten, mended)
+        return Reply((rewritten.raw,)) if answer is PASS else answer
+
+    def close(self) -> Reply | None:
+        if self._done:
+            return None
+        answer = self._end(b"", Finish.CUT)
+        return answer if isinstance(answer, Reply) else None
+
+    def body(self, body: bytes) -> bytes:
+        return mend_body(body, self._question, self._policy, self._mender)
+
+    def _read_chunk(self, event: Event, chunk: Json) -> Answer:
+        if chunk.get("error"):
+            return self._fail(event)
+        choices = chunk.get("choices")
+        if not isinstance(choices, list):
+            if "usage" not in chunk or "choices" in chunk:
+                return PASS
+            # Usage without choices crashes clients.
+            return self._after_ends(write({**chunk, "choices": []}), rewritten=True)
+        if not choices:
+            return self._after_ends(event.raw)
+        if len(choices) == 1 and isinstance(choices[0], dict):
+            return self._read_choice(event, chunk, choices[0])
+        return self._read_choices(event, chunk, choices)
+
+    def _read_choices(self, event: Event, chunk: Json, choices: list[Any]) -> Answer:
+        """Several choices in one event: each is read as if it had come alone, usage with the last."""
+        bare = {key: value for key, value in chunk.items() if key != "usage"}
+        out: list[bytes] = []
+        release: list[str] = []
+        hold: list[tuple[str, bytes]] = []
+        untouched = True
+        for number, choice in enumerate(choices):
+            if not isinstance(choice, dict):
+                return PASS
+            part = {**(chunk if number == len(choices) - 1 else bare), "choices": [choice]}
+            raw = write(part)
+            answer = self._read_choice(Event(raw, None, event.type), part, choice)
+            if isinstance(answer, Hold):
+                hold.append((answer.key, raw))
+            elif isinstance(answer, Reply):
+                out += answer.out
+                release += answer.release
+                hold += answer.hold
+            else:
+                out.append(raw)
+                continue
+            untouched = False
+        # What one of the choices taught no longer holds after the next one.
+        self._last = None
+        return PASS if untouched else Reply(tuple(out), tuple(release), tuple(hold))
+
+    def _read_choice(self, event: Event, chunk: Json, choice: Json) -> Answer:
+        delta = choice.get("delta")
+        if not isinstance(delta, dict):
+            message = choice.get("message")
+            delta = message if isinstance(message, dict) else {}
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
+            return self._read_odd_end(event, chunk, choice, reason)
+        fragments, legacy = fragments_of(delta)
+        state = self._choice(choice, bool(fragments))
+        if reason:
+            return state.finish(event, chunk, choice, delta, fragments, legacy)
+        answer = state.take(event, chunk, choice, delta, fragments, legacy)
+        if isinstance(answer, Hold) and state.last is not None:
+            # A name may begin another call. Without one the index and the id decide, and they are part of the form.
+            self._last = (state.last, answer) if self._echo.learn(event.raw, fragments[0].arguments) else None
+        return answer
+
+    def _choice(self, choice: Json, has_calls: bool) -> Choice:
+        index = choice.get("index")
+        number = index if isinstance(index, int) else 0
+        if self._question.choices == 1 and (has_calls or number not in self._choices):
+            # One choice was asked for: calls that come in a second one belong to the first.
+            number = 0
+        state = self._choices.get(number)
+        if state is None:
+            if len(self._choices) >= MOST_CALLS:
+                raise LimitReached
+            state = self._choices[number] = Choice(number, self._question, self._policy, self._mender, write)
+        return state
+
+    # The end
+
+    def _read_odd_end(self, event: Event, chunk: Json, choice: Json, reason: str) -> Answer:
+        """A finish reason that no client knows: said in the protocol's words, or as the error that it is."""
+        told = {**choice, "finish_reason": FOREIGN_REASONS.get(reason)}
+        part = {**chunk, "choices": [told]}
+        answer = self._read_choice(Event(write(part), None, event.type), part, told)
+        if isinstance(answer, Hold):
+            answer = Reply(hold=((answer.key, write(part)),))
+        elif not isinstance(answer, Reply):
+            delta = choice.get("delta")
+            silent = told["finish_reason"] is None and not (isinstance(delta, dict) and says_something(delta))
+            answer = Reply() if silent else Reply((write(part),))
+        if reason in FOREIGN_REASONS:
+            return answer
+        error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
+        failed = Event(write({"error": error}), None)
+        ended = self._fail(failed)
+        return Reply((*answer.out, *(ended.out if isinstance(ended, Reply) else (failed.raw,))), self._keys())
+
+    def _after_ends(self, raw: bytes, *, rewritten: bool = False) -> Answer:
+        """An event behind the choices (usage): the finish reasons that wait go out before it."""
+        ends = [end for choice in self._choices.values() for end in choice.take_end()]
+        if not ends and not rewritten:
+            return PASS
+        return Reply((*ends, raw), tuple(choice.keys[2] for choice in self._choices.values()))
+
+    def _end(self, terminator: bytes, finish: Finish) -> Answer:
+        """`[DONE]` or the end of the stream: everything that is held comes out, with the finish that was missing."""
+        out: list[bytes] = []
+        complete = True
+        for choice in self._choices.values():
+            pieces, whole = choice.end(finish) if not self._errored else (choice.take_end(), True)
+            out += pieces
+            complete = complete and whole
+        if not out:
+            return PASS
+        if not terminator and complete and not self._errored:
+            terminator = DONE
+        return Reply((*out, terminator) if terminator else tuple(out), self._keys())
+
+    def _fail(self, event: Event) -> Answer:
+        """An error event: complete calls come out, unfinished ones are dropped, the error goes on."""
+        self._errored = True
+        out = [piece for choice in self._choices.values() for piece in choice.fail()]
+        if not out:
+            return PASS if not self.engaged else Reply((event.raw,), self._keys())
+        return Reply((*out, event.raw), self._keys())
+
+    def _keys(self) -> tuple[str, ...]:
+        return tuple(key for choice in self._choices.values() for key in choice.keys)
+
+
+def _one_text_each(block: bytes) -> int:
+    """How many events these are, if each has the text of the first choice and nothing else that looks like it."""
+    count = block.count(b"data:")
+    if block.count(CONTENT.key) != count or len(_DELTA.findall(block)) != count:
+        return 0
+    return count if block.count(b'"index":0') + block.count(b'"index": 0') == count else 0
+
+
+def write(chunk: Json) -> bytes:
+    return sse.write(payload.write(chunk))

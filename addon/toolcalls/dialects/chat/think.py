@@ -1,0 +1,48 @@
+"""Reasoning that leaked into the text of a Chat answer, on its way to `reasoning_content` (`toolfix_think`)."""
+
+from __future__ import annotations
+
+from ...textcalls.think import ThinkSplitter
+from .calls import Json
+
+
+class Thinking:
+    """The beginning of one text, until it is clear where the reasoning in it ends."""
+
+    __slots__ = ("_splitter",)
+
+    def __init__(self) -> None:
+        self._splitter = ThinkSplitter()
+
+    @property
+    def over(self) -> bool:
+        """Everything that comes from here on is text."""
+        return self._splitter.done
+
+    @property
+    def held(self) -> str:
+        return self._splitter.text_held
+
+    def split(self, delta: Json, *, last: bool = False) -> Json | None:
+        """The delta or message with its reasoning where it belongs; None where nothing changes."""
+        content = delta.get("content")
+        text = content if isinstance(content, str) else ""
+        parts = self._splitter.feed(text) if text else []
+        if last:
+            parts += self._splitter.close()
+        said = "".join(part for kind, part in parts if kind == "text")
+        thought = "".join(part for kind, part in parts if kind == "reasoning")
+        if said == text and not thought:
+            return None
+        moved = {**delta, "content": said}
+        if thought:
+            known = delta.get("reasoning_content")
+            moved["reasoning_content"] = (known if isinstance(known, str) else "") + thought
+        return moved
+
+
+def split_message(message: Json) -> None:
+    """The same for a message that is here as a whole."""
+    moved = Thinking().split(message, last=True)
+    if moved is not None:
+        message.update(moved)

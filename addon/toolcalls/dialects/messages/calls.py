@@ -1,0 +1,120 @@
+"""The parts of Messages that its streamed and its whole answers share: inputs in, calls out, the stop reason."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...calls import Gathering, Outcome
+from ...mend.arguments import Finish
+from ...mend.call import Mender
+from .. import payload
+from ..echo import Echo
+
+Json = dict[str, Any]
+
+TOOL_USE = "tool_use"
+AS_CALLS = frozenset({None, "", "end_turn", "stop", "tool_use", "tool_calls", "function_call"})
+"""Stop reasons that mean nothing but "the model stopped": with calls they become `tool_use`."""
+NEEDS_CALLS = frozenset({"tool_use", "tool_calls", "function_call"})
+
+NO_USAGE = {"input_tokens": 0, "output_tokens": 0}
+
+
+@dataclass(slots=True)
+class Call(Gathering):
+    """One tool_use block on its way to a complete call."""
+
+    key: str = ""
+    block: Json = field(default_factory=dict)
+    """The content block as its start gave it."""
+    closed: bool = False
+    followed: bool = False
+    """Another block began after it: whatever cut the answer off did not cut this call."""
+    done: bool = False
+    earlier: Call | None = None
+    """The call that was started at the same index before, and has no fragment yet."""
+    echo: Echo = field(default_factory=lambda: Echo("partial_json"))
+    whole: bool | None = None
+    """Are the arguments so far strictly valid? None when nobody has looked since the last fragment."""
+
+    def add(self, text: str) -> None:
+        self.fragments.append(text)
+        self.whole = None
+
+    def is_whole(self) -> bool:
+        if self.whole is None:
+            self.whole = strict_object(self.arguments) is not None
+        return self.whole
+
+    def ready(self) -> bool:
+        """Complete beyond doubt: it needs no stop reason to be believed."""
+        return self.is_whole() or (not self.arguments.strip() and bool(self.block.get("input")))
+
+
+def true_reason(reason: Any, *, calls: bool, other_tools: bool = False) -> Any:
+    """The stop reason that fits the calls that really went out. `max_tokens` and the like are never rewritten."""
+    if not isinstance(reason, str | None) or reason not in AS_CALLS:
+        return reason
+    if calls:
+        return TOOL_USE
+    return "end_turn" if reason in NEEDS_CALLS and not other_tools else reason
+
+
+def strict_object(text: str) -> Json | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def mend_call(
+    call: Call, mender: Mender, finish: Finish, *, steps: tuple[str, ...] = (), before_error: bool = False
+) -> Outcome:
+    """What becomes of a gathered call."""
+    arguments, more = full_input(call, finish)
+    steps += more
+    if not mender.ids.keeps(call.id):
+        steps = (*steps, "new id")
+    cut = (before_error and not call.closed) or (finish is Finish.CUT and not call.followed and not before_error)
+    if cut and not arguments.strip():
+        # Not one character of its input arrived: that is no call without arguments, it is half a call.
+        reason = "the answer was cut off before the arguments"
+        return mender.refuse(
+            call.name, arguments, reason, steps=steps, before_error=before_error, id=call.id, legal=True
+        )
+    return mender.mend(call.name, arguments, finish, steps=steps, before_error=before_error, id=call.id, legal=True)
+
+
+def full_input(call: Call, finish: Finish) -> tuple[str, tuple[str, ...]]:
+    """The arguments from the deltas and from the start event, which some servers use instead of them."""
+    text = call.arguments
+    given = call.block.get("input")
+    if text.strip() not in ("", "{}"):
+        return as_object(text)
+    if given:
+        arguments, steps = as_object(payload.text_of(given))
+        return arguments, (*steps, "input from the start event")
+    if not text and given == {} and finish is not Finish.CUT:
+        # `"input":{}` and no delta is how Anthropic itself sends a call without arguments.
+        return "{}", ()
+    return text, ()
+
+
+def as_object(text: str) -> tuple[str, tuple[str, ...]]:
+    """GLM's endpoint sends lists; an empty one and one of a single object have one reading."""
+    if not text.lstrip().startswith("["):
+        return text, ()
+    items = payload.read_strict(text)
+    if items == []:
+        return "{}", ("list input",)
+    if isinstance(items, list) and len(items) == 1 and isinstance(items[0], dict):
+        return payload.write(items[0]), ("list input",)
+    return text, ()
+
+
+def named_block(block: Json, identity: str, name: str, value: Any) -> Json:
+    """A tool_use block with the keys that it had, in their order."""
+    return {"type": TOOL_USE, **block, "id": identity, "name": name, "input": value}

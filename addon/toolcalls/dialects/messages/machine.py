@@ -1,0 +1,358 @@
+"""The block machine of a Messages stream: events of blocks in, a legal sequence of blocks out.
+
+Text, thinking and the server's own tools pass at once, under the next free index. A tool_use is held; it
+goes out whole when it is closed and strictly valid, or when the stop reason says what became of the
+answer, and never before an earlier call. With aggregation off the first call in line flows instead.
+Text goes its way in `talk.py`; a call that is found in it goes out as a block of its own.
+"""
+
+from __future__ import annotations
+
+from ...calls import Outcome
+from ...mend.arguments import Finish
+from ...mend.call import Mender
+from ...wire.events import Event, Hold
+from .. import payload
+from ..draft import Draft
+from ..echo import Echo
+from ..prose import mend_found
+from .blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, write
+from .calls import TOOL_USE, Call, Json, mend_call, named_block
+from .gather import Calls, Flow
+from .prose import Search
+from .talk import Talk
+
+_LATER = "later"
+_SPOILER = ",\x1a"
+"""No JSON at any place of an open object. The Python SDK reads what is there of an object as the object (and nothing
+at all as `{}`), so that a prefix left open would be run; on this it raises."""
+
+
+class Machine:
+    __slots__ = (
+        "_flow",
+        "_flowing",
+        "_last_place",
+        "_later",
+        "_later_places",
+        "_mender",
+        "_others",
+        "_run",
+        "_search",
+        "blocks",
+        "calls",
+        "notes",
+        "other_tools",
+        "sent",
+        "talk",
+    )
+
+    def __init__(self, mender: Mender, *, flowing: bool, search: Search | None = None) -> None:
+        self._mender = mender
+        self._search = search
+        self._flowing = flowing
+        self.blocks = Blocks()
+        self.talk = Talk(self.blocks, search, self._make_room)
+        self.calls = Calls()
+        self.sent = 0
+        self.notes: list[str] = []
+        self.other_tools = False
+        self._run: tuple[Echo, Call, Hold] | None = None
+        self._flow: Flow | None = None
+        self._later: list[tuple[Event, Json]] = []
+        self._later_places: set[Place] = set()
+        self._others: set[Place] = set()
+        """Where the server's own tools were started last."""
+        self._last_place: Place = None
+
+    def gathers(self, block: bytes) -> Hold | None:
+        """The quick way for a block that is the next fragment of the call that the last one belonged to."""
+        if self._run is None:
+            return None
+        echo, call, hold = self._run
+        text = echo.match(block)
+        if text is None:
+            return None
+        call.add(text)
+        return hold
+
+    # Events of blocks
+
+    def take(self, event: Event, said: Json, draft: Draft) -> None:
+        kind = said["type"]
+        if kind == "content_block_delta":
+            self._delta(event, said, draft)
+            return
+        self.talk.shape = None
+        self._run = None
+        if kind == "content_block_start":
+            self._start(event, said, draft)
+        else:
+            self._stop(event, said, draft)
+
+    def _place(self, said: Json) -> Place:
+        index = said.get("index")
+        return index if isinstance(index, int) else self._last_place
+
+    def _start(self, event: Event, said: Json, draft: Draft) -> None:
+        block = said.get("content_block")
+        kind = block.get("type") if isinstance(block, dict) else None
+        if not isinstance(block, dict) or not isinstance(kind, str):
+            # It says nothing; the deltas open the block that they need.
+            return
+        index = said.get("index")
+        place = self._last_place = index if isinstance(index, int) else None
+        self._others.discard(place)
+        if kind == TOOL_USE:
+            self._start_call(event, said, block, place, draft)
+        elif not self._postponed(event, said, draft):
+            self.talk.end(draft, finished=True)
+            self.calls.close(place)
+            self._make_room(draft)
+            self.talk.begins()
+            if kind.endswith(TOOL_USE):
+                self.other_tools = True
+                self._others.add(place)
+            draft.out.append(self.blocks.start(kind, place, event, said))
+
+    def _start_call(self, event: Event, said: Json, block: Json, place: Place, draft: Draft) -> None:
+        flow = self._flow
+        if flow is not None and flow.prefix.complete:
+            self._settle(draft, Finish.COMPLETE)
+        if self._flow is None:
+            self.talk.end(draft, finished=True)
+        if flow is None and self.blocks.open is not None and self.blocks.open.place == place:
+            # The index is given away: the stop of the block that had it is missing.
+            draft.out.append(self.blocks.stop())
+            self._send_ready(draft)
+        call = self.calls.start(place, block)
+        self.talk.talking = False
+        draft.hold(call.key, event.raw)
+        if self._flowing and self._flow is None and len(self.calls.waiting) == 1:
+            self._let_flow(call, event, said, place, draft)
+
+    def _delta(self, event: Event, said: Json, draft: Draft) -> None:
+        delta, kind = delta_of(said)
+        if not delta:
+            return
+        if delta is not said.get("delta"):
+            said = {**said, "delta": delta}
+            event = Event(write(said), event.data, event.type)
+        place = self._place(said)
+        if kind == "input_json_delta":
+            self._fragment(event, said, delta, place, draft)
+        else:
+            self._say(event, said, delta, kind, place, draft)
+
+    def _fragment(self, event: Event, said: Json, delta: Json, place: Place, draft: Draft) -> None:
+        self.talk.shape = None
+        there = self.blocks.open
+        if there is not None and there.place == place and there.kind not in (TOOL_USE, "text", "thinking"):
+            draft.out.append(self.blocks.renumbered(event, said))
+            return
+        if place in self._later_places and self._postponed(event, said, draft):
+            return
+        text = payload.text_of(delta.get("partial_json"))
+        # The rest of a server's own tool whose block had to be closed has nowhere to go.
+        call = self.calls.fragment_of(place) if place not in self._others else None
+        if call is None:
+            return
+        self.talk.talking = False
+        if self._flow is not None and call is self._flow.call:
+            self._flow_on(self._flow, event, said, text, draft)
+            return
+        call.add(text)
+        draft.hold(call.key, event.raw)
+        self._run = (call.echo, call, Hold(call.key)) if call.echo.learn(draft.came, text) else None
+
+    def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: Draft) -> None:
+        self._run = None
+        need = DELTA_NEEDS.get(kind)
+        spoken = kind == "text_delta" and bool(delta.get("text"))
+        if spoken and (self._postponed(event, said, draft) or self.talk.search(event, said, delta, place, draft)):
+            return
+        there = self.blocks.open
+        if there is not None and there.place == place and there.kind != TOOL_USE and need in (None, there.kind):
+            self.talk.go_on(event, said, kind, draft)
+            return
+        self.talk.shape = None
+        if need is None or self._postponed(event, said, draft):
+            return
+        text = delta.get(SAYS[kind]) if kind in SAYS else None
+        if kind in SAYS and not text:
+            return
+        if kind == "text_delta" and isinstance(text, str):
+            self.talk.tell(text, place, said, draft)
+            return
+        self.talk.end(draft, finished=True)
+        self.talk.open(need, place, draft)
+        draft.out.append(self.blocks.renumbered(Event(write(said), None), said))
+
+    def _stop(self, event: Event, said: Json, draft: Draft) -> None:
+        place = self._place(said)
+        call = self.calls.close(place)
+        if call is None and not self.talk.may_stop(event, said, place, draft):
+            return
+        there = self.blocks.open
+        if call is not None:
+            draft.hold(call.key, event.raw)
+            if self._flow is not None and call is self._flow.call:
+                if self._flow.prefix.complete:
+                    self._settle(draft, Finish.COMPLETE, self.blocks.renumbered(event, said))
+                return
+        elif self._flow is not None:
+            if place in self._later_places:
+                self._postponed(event, said, draft)
+            return
+        if there is not None and there.place == place and there.kind != TOOL_USE:
+            raw = self.blocks.renumbered(event, said)
+            draft.out.append(self.blocks.stop() if call is not None else raw)
+            self.blocks.open = None
+            self.talk.talking = False
+        self._send_ready(draft)
+
+    # Calls going out
+
+    def _make_room(self, draft: Draft) -> None:
+        """Another block begins: the open one is closed, and what is complete goes out before it."""
+        if self.blocks.open is not None:
+            draft.out.append(self.blocks.stop())
+        self._send_found(draft)
+        self._send_ready(draft)
+        self.calls.followed()
+
+    def _send_found(self, draft: Draft, *, before_error: bool = False) -> bool:
+        """The calls out of the text, but for those that structured calls told. False when one was refused."""
+        search, whole = self._search, True
+        while search is not None and (entry := search.next()):
+            key, call = entry
+            draft.release(key)
+            if call is None:
+                continue
+            outcome = mend_found(call, self._mender, before_error=before_error, legal=True)
+            whole = whole and outcome.status != "refused"
+            self._write_call({}, outcome, draft)
+            search.gave(outcome)
+        return whole
+
+    def _write_call(self, block: Json, outcome: Outcome, draft: Draft) -> None:
+        if outcome.dropped:
+            self.notes.append(outcome.note)
+        else:
+            draft.out += self.blocks.call(block, outcome.id, outcome)
+            self.sent += 1
+
+    def _send_ready(self, draft: Draft) -> None:
+        """The calls at the head of the line that need no stop reason."""
+        waiting = self.calls.waiting
+        while waiting and self.blocks.open is None and waiting[0].closed and waiting[0].ready():
+            self._send(waiting.pop(0), draft, Finish.COMPLETE)
+
+    def _send(self, call: Call, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
+        """False when the call was refused or is none."""
+        call.done = True
+        draft.release(call.key)
+        if call.empty and not call.block.get("input"):
+            return False
+        if self._search is not None and self._search.gave_already(call.name, call.arguments):
+            return True
+        outcome = mend_call(call, self._mender, finish, before_error=before_error)
+        self._write_call(call.block, outcome, draft)
+        if self._search is not None:
+            self._search.tell(outcome)
+        return outcome.status != "refused"
+
+    def finish(self, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
+        """The answer is over: everything open is closed, every call goes out. False when one was refused."""
+        self.talk.shape = None
+        self._run = None
+        whole = True
+        if self._flow is not None:
+            whole = self._settle(draft, finish, before_error=before_error)
+        self.talk.end(draft, finished=finish is not Finish.CUT)
+        waiting, self.calls.waiting = self.calls.waiting, []
+        found = self._search is not None and bool(self._search.found)
+        if self.blocks.open is not None and (waiting or found or not before_error):
+            draft.out.append(self.blocks.stop())
+        for call in waiting:
+            whole = self._send(call, draft, finish, before_error=before_error) and whole
+        whole = self._send_found(draft, before_error=before_error) and whole
+        self.talk.drop_space(draft)
+        return whole
+
+    # Aggregation off
+
+    def _let_flow(self, call: Call, event: Event, said: Json, place: Place, draft: Draft) -> None:
+        if not call.name or call.block.get("input") or call.fragments:
+            return
+        if self.blocks.open is not None:
+            draft.out.append(self.blocks.stop())
+        draft.release(call.key)
+        identity = self._mender.ids.legal(call.id)
+        if call.block == named_block(call.block, identity, call.name, {}):
+            draft.out.append(self.blocks.start(TOOL_USE, place, event, said))
+        else:
+            draft.out.append(self.blocks.call_start(call.block, identity, call.name, place))
+        self.calls.waiting.clear()
+        self.sent += 1
+        self._flow = Flow(call, place, () if identity == call.id else ("new id",))
+
+    def _flow_on(self, flow: Flow, event: Event, said: Json, text: str, draft: Draft) -> None:
+        size = flow.take(text)
+        if size == len(text):
+            draft.out.append(self.blocks.renumbered(event, said))
+            return
+        if size:
+            draft.out.append(self.blocks.call_delta(text[:size]))
+            rest = {**said, "delta": {"type": "input_json_delta", "partial_json": text[size:]}}
+            draft.hold(flow.call.key, write(rest))
+        else:
+            draft.hold(flow.call.key, event.raw)
+
+    def _postponed(self, event: Event, said: Json, draft: Draft) -> bool:
+        """Only the open block may flow: what belongs to another waits until the flowing call is over."""
+        flow = self._flow
+        if flow is None:
+            return False
+        if flow.call.closed or flow.prefix.complete:
+            self._settle(draft, Finish.COMPLETE if flow.prefix.complete else Finish.UNKNOWN)
+            return False
+        self._later.append((event, said))
+        place = self._place(said)
+        if place != flow.place:
+            self._later_places.add(place)
+        draft.hold(_LATER, event.raw)
+        return True
+
+    def _settle(self, draft: Draft, finish: Finish, stop: bytes = b"", *, before_error: bool = False) -> bool:
+        """The end of the flowing call: what is missing of it, if its mended text continues what was sent."""
+        flow, self._flow = self._flow, None
+        assert flow is not None
+        sent = "".join(flow.sent)
+        call = flow.call
+        call.done = call.closed = True
+        outcome = self._mender.mend_rest(
+            call.name, call.arguments, sent, finish, steps=flow.steps, before_error=before_error, spoiler=_SPOILER
+        )
+        draft.release(call.key)
+        if self._search is not None:
+            self._search.tell(outcome)
+        if len(outcome.arguments) > len(sent):
+            draft.out.append(self.blocks.call_delta(outcome.arguments[len(sent) :]))
+        refused = outcome.status == "refused"
+        if not (refused and before_error and not self.calls.waiting and not self._later):
+            # Before an error an unfinished call stays open: some clients run a block when it is closed.
+            written = self.blocks.stop()
+            draft.out.append(stop or written)
+        self.blocks.open = None
+        later, self._later = self._later, []
+        self._later_places.clear()
+        if later:
+            draft.release(_LATER)
+            for event, said in later:
+                self.take(event, said, draft)
+            # Learnt on the way; whoever asked for room opens another block now.
+            self.talk.shape = None
+            self._run = None
+        self._send_ready(draft)
+        return not refused

@@ -1,0 +1,167 @@
+"""What the model says in a Messages stream: in the open block as it comes, or in one of its own.
+
+Text is searched for calls on its way. One that was found waits (`prose.py`); text that follows it
+closes the block, lets the call out and goes on in a new block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...wire.events import Event
+from ..draft import Draft
+from ..prose import Piece, Said
+from .blocks import Blocks, Place, text_event
+from .calls import Json
+from .prose import STOP_KEY, TEXT_KEY, Search
+from .shape import TextShape
+
+_SPACE = "white space"
+_LESSONS = 4
+"""How often the shape of text deltas is learnt in one block: servers that vary it are read in full."""
+
+
+class Talk:
+    __slots__ = ("_blocks", "_lessons", "_make_room", "_search", "_searching", "_space", "shape", "talking")
+
+    def __init__(self, blocks: Blocks, search: Search | None, make_room: Callable[[Draft], None]) -> None:
+        self._blocks = blocks
+        self._search = search
+        self._make_room = make_room
+        self._searching = False
+        """The deltas of `shape` are text that is searched."""
+        self._lessons = _LESSONS
+        self._space: tuple[Place, list[str]] | None = None
+        self.shape: TextShape | None = None
+        """The text deltas that pass unread right now."""
+        self.talking = False
+        """The last thing said was not part of a call, and its block is still open."""
+
+    def passes(self, block: bytes) -> bool:
+        """Are these nothing but deltas like the last one, which concern us as little?"""
+        if self.shape is None:
+            return False
+        if self._searching and self._search is not None and self._search.repeats(block):
+            return True
+        if not self.shape.covers(block):
+            return False
+        return not self._searching or (self._search is not None and self._search.passes(block))
+
+    def begins(self) -> None:
+        """A block begins that is no call."""
+        self.talking = True
+        self.shape = None
+        self._lessons = _LESSONS
+
+    def open(self, kind: str, place: Place, draft: Draft) -> None:
+        """A block of ours, behind everything that is complete."""
+        self._make_room(draft)
+        self.begins()
+        draft.out.append(self._blocks.begin(kind, place))
+
+    def go_on(self, event: Event, said: Json, kind: str, draft: Draft) -> None:
+        """A delta of the open block, as it came."""
+        self.talking = True
+        raw = self._blocks.renumbered(event, said)
+        draft.out.append(raw)
+        if raw is event.raw and self._lessons and not (self.shape and self.shape.covers(raw)):
+            self._lessons -= 1
+            self.shape = TextShape.learn(raw, kind)
+            self._searching = kind == "text_delta" and self._search is not None
+
+    def search(self, event: Event, said: Json, delta: Json, place: Place, draft: Draft) -> bool:
+        """Look for calls in a delta. False when it goes on as it is."""
+        search, text = self._search, delta.get("text")
+        if search is None or not isinstance(text, str) or not text:
+            return False
+        if search.active and (search.place != place or search.stop is not None):
+            self.end(draft, finished=True)
+        told = search.take(place, text, (event, said))
+        if told.parts == ((text, (event, said)),) and not search.found:
+            return False
+        if told.parts:
+            draft.release(TEXT_KEY)
+            self._tell_parts(told, place, said, draft)
+        if search.holding:
+            draft.hold(TEXT_KEY, text_event(said, search.held) if told.parts else event.raw)
+        return True
+
+    def _tell_parts(self, told: Said, place: Place, said: Json, draft: Draft) -> None:
+        assert self._search is not None
+        for part in told.parts:
+            if isinstance(part, Piece):
+                self.tell(part.text, place, said, draft, part.source)
+                continue
+            key = self._search.wait(part)
+            self.talking = False
+            if part.raw:
+                draft.hold(key, text_event(said, part.raw))
+
+    def tell(
+        self, text: str, place: Place, said: Json, draft: Draft, source: tuple[Event, Json] | None = None
+    ) -> None:
+        """Say a text at a place: in the open block, there by the event that it came in, or in one of its own."""
+        there = self._blocks.open
+        if there is None or there.place != place or there.kind != "text" or (self._search and self._search.found):
+            if not text.strip():
+                # SGLang puts a newline between two calls. A block of white space alone is refused by the
+                # API in the next request, so it waits for text that makes it one.
+                self._keep_space(place, text, said, draft)
+                return
+            text = self._take_space(place, draft) + text
+            self.open("text", place, draft)
+            source = None
+        self.talking = True
+        assert self._blocks.open is not None
+        index = self._blocks.open.index
+        draft.out.append(self._blocks.renumbered(*source) if source else text_event({**said, "index": index}, text))
+
+    def end(self, draft: Draft, *, finished: bool) -> None:
+        """The text that is searched is over: what was held of it is told."""
+        search = self._search
+        if search is None or not search.active:
+            return
+        if search.holding:
+            draft.release(TEXT_KEY)
+        self._tell_parts(search.close(finished=finished), search.place, {"type": "content_block_delta"}, draft)
+        stop, search.stop = search.stop, None
+        if stop is not None:
+            draft.release(STOP_KEY)
+            there = self._blocks.open
+            if there is not None and there.place == search.place and there.kind == "text":
+                draft.out.append(self._blocks.renumbered(*stop))
+                self._blocks.open = None
+                self.talking = False
+
+    def may_stop(self, event: Event, said: Json, place: Place, draft: Draft) -> bool:
+        """The stop of a block whose last words may be a call waits for what tells whether they were cut off."""
+        search = self._search
+        if search is None or not search.active or search.place != place:
+            return True
+        if not search.undecided:
+            self.end(draft, finished=True)
+            return True
+        if search.stop is None:
+            search.stop = (event, said)
+            draft.hold(STOP_KEY, event.raw)
+        return False
+
+    # White space that has no block of its own
+
+    def _keep_space(self, place: Place, text: str, said: Json, draft: Draft) -> None:
+        if self._space is None or self._space[0] != place:
+            self._take_space(place, draft)
+            self._space = (place, [])
+        self._space[1].append(text)
+        draft.hold(_SPACE, text_event(said, text))
+
+    def _take_space(self, place: Place, draft: Draft) -> str:
+        if self._space is None:
+            return ""
+        draft.release(_SPACE)
+        (where, texts), self._space = self._space, None
+        return "".join(texts) if where == place else ""
+
+    def drop_space(self, draft: Draft) -> None:
+        """The answer is over: white space that waited has no use."""
+        self._take_space(None, draft)

@@ -1,0 +1,1 @@
+"""OpenAI Responses, over HTTP and WebSocket."""

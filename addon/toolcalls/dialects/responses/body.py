@@ -1,0 +1,41 @@
+"""A Responses answer that came as one JSON document: what its stream would have given."""
+
+from __future__ import annotations
+
+from ...mend.call import Mender
+from ...policy import Policy
+from ...request import Question
+from .. import payload
+from .end import Ending
+from .events import Writer
+from .held import Held
+from .items import Items
+from .prose import Search
+from .text import Speech
+
+_TERMINAL = {"completed": "response.completed", "incomplete": "response.incomplete", "failed": "response.failed"}
+_UNFINISHED = frozenset({"in_progress", "queued"})
+
+
+def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -> bytes:
+    """Mend the output; the same bytes when nothing changes.
+
+    The document is read as the terminal event of a stream in which nothing else was said.
+    """
+    response = payload.read_strict(body)
+    if not isinstance(response, dict) or not isinstance(response.get("output"), list):
+        return body
+    status = str(response.get("status") or "")
+    if status in _UNFINISHED:
+        return body
+    kind = "response.failed" if response.get("error") else _TERMINAL.get(status, "response.done")
+    writer = Writer()
+    items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
+    search = Search(question.tools, policy)
+    held = Held(items, writer, mender, question.tools, search, streamed=False)
+    speech = Speech(items, writer, policy.max_held_bytes, search)
+    ending = Ending(items, held, speech, writer, search, question.model)
+    output = ending.mended_output(kind, response)
+    if output == response["output"]:
+        return body
+    return payload.write({**response, "output": output}).encode("utf-8", "backslashreplace")

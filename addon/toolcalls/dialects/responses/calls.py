@@ -1,0 +1,252 @@
+"""Function calls of the Responses protocol: gathered from four carriers, written back to all four.
+
+The deltas, `function_call_arguments.done`, `output_item.done` and `response.completed` each carry the
+arguments, and servers forget or contradict some of them. One text is settled on; every carrier gets it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ...mend.arguments import Finish, mend_arguments
+from ...mend.prefix import StrictPrefix
+from ...wire import sse
+from ...wire.events import Hold
+from .. import payload
+from ..slots import full_arguments
+from .events import Came, Json
+from .items import CALL, FREEFORM, Item
+
+_WRAPPERS = ("input", "patch", "content")
+_NO_HOLD = Hold("")
+_PATCH = "*** Begin Patch"
+_MOST_UNREAD = 64 * 1024
+
+
+class Flow:
+    """The arguments that the client has already: fragments flow while they are a strict prefix of an object."""
+
+    __slots__ = ("_prefix", "_sent")
+
+    def __init__(self) -> None:
+        self._prefix = StrictPrefix()
+        self._sent: list[str] = []
+
+    def take(self, text: str) -> str:
+        """What of this fragment may flow on."""
+        taken = text[: self._prefix.feed(text)]
+        self._sent.append(taken)
+        return taken
+
+    @property
+    def sent(self) -> str:
+        return "".join(self._sent)
+
+
+@dataclass(slots=True)
+class Call(Item):
+    """A function call on its way. Its events are held under a key of its own."""
+
+    hold: Hold = _NO_HOLD
+    call_id: str = ""
+    """The id that the client gets, once it is chosen."""
+    added: Came | None = None
+    delta: Came | None = None
+    """The first delta."""
+    texts: list[str] = field(default_factory=list)
+    blocks: list[bytes] = field(default_factory=list)
+    """Deltas after those in `texts` that are not read yet."""
+    unread: int = 0
+    """Their bytes."""
+    stated: Came | None = None
+    """`function_call_arguments.done`"""
+    ended: Came | None = None
+    """`output_item.done`"""
+    told: Json | None = None
+    """The item in the terminal event."""
+    name: str = ""
+    namespace: str = ""
+    flow: Flow | None = None
+    """Where aggregation is off: what flows on as it comes."""
+
+    @property
+    def open(self) -> bool:
+        return self.done is None and not self.dropped and self.ended is None
+
+    def add(self, fragment: str) -> None:
+        self.fragments().append(fragment)
+
+    def add_unread(self, block: bytes) -> None:
+        """Deltas that are read later, many at once. Not all at the end: that would hold up every other stream."""
+        self.blocks.append(block)
+        self.unread += len(block)
+        if self.unread > _MOST_UNREAD:
+            self.fragments()
+
+    def fragments(self) -> list[str]:
+        """What the deltas said so far."""
+        if self.blocks:
+            self.texts += deltas_in(b"".join(self.blocks))
+            self.blocks = []
+            self.unread = 0
+        return self.texts
+
+    @property
+    def bodies(self) -> list[Json]:
+        """What was said about the item, the best word first."""
+        said = [self.ended.item if self.ended else None, self.told, self.added.item if self.added else None]
+        return [body for body in said if body]
+
+    @property
+    def said_all(self) -> bool:
+        """Did the upstream end the call itself, so that no arguments means none?"""
+        ended = self.ended is not None and self.ended.item.get("status") != "incomplete"
+        told = self.told is not None and self.told.get("status") == "completed"
+        return ended or told or (self.stated is not None and self.ended is None)
+
+    def wanted_id(self) -> str:
+        """The call id that came; the id of the item where there is none."""
+        for body in self.bodies:
+            call_id = body.get("call_id")
+            if isinstance(call_id, str) and call_id:
+                return call_id
+        return self.id
+
+    def wanted_name(self) -> str:
+        for body in [*self.bodies, self.stated.message if self.stated else {}]:
+            name = body.get("name")
+            if isinstance(name, str) and name:
+                return name
+        return ""
+
+    def wanted_namespace(self) -> str | None:
+        for body in self.bodies:
+            namespace = body.get("namespace")
+            if isinstance(namespace, str) and namespace:
+                return namespace
+        return None
+
+    def settle(self) -> tuple[str, tuple[str, ...]]:
+        """The arguments that all carriers will have, and what had to be done to find them."""
+        deltas, steps = full_arguments(self.fragments())
+        said: list[tuple[str, str]] = []
+        if self.stated:
+            said.append(("done", payload.text_of(self.stated.message.get("arguments"))))
+        if self.ended:
+            said.append(("the item", payload.text_of(self.ended.item.get("arguments"))))
+        if self.added and self.added.item.get("arguments"):
+            said.append(("the announced item", payload.text_of(self.added.item.get("arguments"))))
+        if self.told:
+            said.append(("the response", payload.text_of(self.told.get("arguments"))))
+        text, more = settle(deltas, said)
+        return text, steps + more
+
+
+_DELTA = re.compile(rb'"delta"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")')
+
+
+def deltas_in(block: bytes) -> list[str]:
+    """The deltas of a block of nothing but delta events."""
+    # A quote inside a JSON string is escaped, so the key can be found without reading the events.
+    found = _DELTA.findall(block)
+    told = payload.read_strict(b"[" + b",".join(found) + b"]")
+    if isinstance(told, list) and len(told) == block.count(b"data:") == block.count(b'"delta"'):
+        return told
+    events = (payload.read_strict(sse.read_event(raw).data or "") for raw in sse.split(block))
+    return [payload.text_of(event.get("delta")) for event in events if isinstance(event, dict)]
+
+
+def settle(deltas: str, said: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
+    """One text out of several. Deltas win unless they are no object and another carrier's text is one."""
+    if all(text == deltas for _, text in said):
+        return deltas, ()
+    candidates = [("", deltas), *said] if deltas else [entry for entry in said if entry[1]]
+    if not candidates:
+        return "", ()
+    objects = [(entry, value) for entry in candidates if (value := _object(entry[1])) is not None]
+    if objects:
+        # An empty object is what some servers say before, or instead of, the real one.
+        label, text = next((entry for entry, value in objects if value), objects[0][0])
+    else:
+        label, text = candidates[0]
+        for other, longer in candidates[1:]:
+            if len(longer) > len(text) and text in longer:
+                label, text = other, longer
+    if not label:
+        return text, ("carriers made to agree",)
+    return text, (f"arguments taken from {label}" if deltas else f"arguments only in {label}",)
+
+
+def _object(text: str) -> Json | None:
+    value = payload.read_strict(text)
+    return value if isinstance(value, dict) else None
+
+
+def whole(text: str) -> bool:
+    """Is this a closed JSON value that no cut can have damaged? Then the end of the response need not be known."""
+    return isinstance(payload.read_strict(text), dict | str)
+
+
+def unwrapped(arguments: str) -> str | None:
+    """The raw input of a freeform tool out of the JSON that a server wrapped around it."""
+    value = _object(arguments)
+    if value is None or len(value) != 1:
+        return None
+    key, inner = next(iter(value.items()))
+    if isinstance(inner, str) and key in _WRAPPERS:
+        return inner
+    if key == "command" and isinstance(inner, list) and len(inner) == 2 and isinstance(inner[1], str):
+        return inner[1] if inner[1].startswith(_PATCH) else None
+    return None
+
+
+def freeform_input(arguments: str, finish: Finish) -> str | None:
+    """The raw input of a freeform tool that was answered as a function call; None where that cannot be told."""
+    text = unwrapped(arguments)
+    if text is not None:
+        return text
+    if arguments.lstrip().startswith(("{", '"')):
+        mended = mend_arguments(arguments, finish)
+        return unwrapped(mended.text) if mended.text is not None else None
+    # The input itself, without any JSON around it: a cut in it would not show.
+    return arguments if arguments.strip() and finish is Finish.COMPLETE else None
+
+
+@dataclass(slots=True, frozen=True)
+class Form:
+    """How a call is written: as a function call, or as the call of a freeform tool."""
+
+    type: str
+    field: str
+    events: str
+
+
+FUNCTION = Form(CALL, "arguments", "response.function_call_arguments")
+CUSTOM = Form(FREEFORM, "input", "response.custom_tool_call_input")
+
+
+def finished_item(call: Call, form: Form, name: str, text: str, *, cut: bool) -> Json:
+    """The item of `output_item.done` and of the terminal event, in the order of keys in which it came."""
+    body = dict(call.bodies[0]) if call.bodies else {}
+    if form is CUSTOM:
+        body.pop("arguments", None)
+    fields: Json = {"id": call.id, "type": form.type, "call_id": call.call_id, "name": name, form.field: text}
+    if call.namespace:
+        fields["namespace"] = call.namespace
+    elif form is FUNCTION and not call.flow:
+        # A call that was sent to the client's tool for invalid ones.
+        body.pop("namespace", None)
+    if not call.ended or body.get("status") == "in_progress" or (cut and call.flow):
+        fields["status"] = "incomplete" if cut else "completed"
+    return {**body, **fields}
+
+
+def announced_item(call: Call, form: Form, item: Json) -> Json:
+    """The item of `output_item.added`: without its arguments."""
+    came = call.added.item if call.added else None
+    body = came if came else {**item, "status": "in_progress"}
+    gone = {"arguments" if form is CUSTOM else "input", *({"namespace"} - item.keys())}
+    body = {key: value for key, value in body.items() if key not in gone}
+    shared: Json = {key: item[key] for key in ("id", "type", "call_id", "name", "namespace") if key in item}
+    return {**body, **shared, form.field: ""}

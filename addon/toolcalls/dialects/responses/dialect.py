@@ -1,0 +1,309 @@
+"""OpenAI Responses, streamed and not.
+
+Strategy: text, reasoning, server-side tools and freeform calls pass as they come; the events of a function
+call are held, and go out as one announcement, one delta, one end of arguments and one end of item that all
+say the same (`held.py` says when). The terminal event follows what really went out.
+Deltas that look like the last healthy one pass unread, and so do the events that only echo the request and
+a terminal event whose output is, word for word, what was sent.
+"""
+
+from __future__ import annotations
+
+from ...mend.arguments import Finish
+from ...mend.call import Mender
+from ...policy import Policy
+from ...request import Question
+from ...wire import sse
+from ...wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
+from .. import payload
+from .body import mend_body
+from .end import TERMINAL, Ending, finish_of, status_of
+from .events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
+from .held import Held
+from .items import CALL, FREEFORM, Item, Items, with_needed
+from .long import LongText
+from .prose import Search
+from .text import Speech, is_text
+
+_ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
+_ARGUMENTS = "response.function_call_arguments"
+_INPUT = "response.custom_tool_call_input"
+_BLANK_LINES = (b"\n\n", b"\r\n", b"\r")
+_FRAGMENT = f"{_ARGUMENTS}.delta"
+
+
+class Responses:
+    """The dialect of `/responses`."""
+
+    __slots__ = (
+        "_ending",
+        "_held",
+        "_items",
+        "_long",
+        "_mender",
+        "_over",
+        "_policy",
+        "_question",
+        "_search",
+        "_speech",
+        "_started",
+        "_writer",
+        "engaged",
+        "plain",
+    )
+
+    def __init__(self, question: Question, policy: Policy, mender: Mender) -> None:
+        self._question = question
+        self._policy = policy
+        self._mender = mender
+        self._items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
+        self._writer = Writer()
+        self._search = search = Search(question.tools, policy)
+        self._speech = Speech(self._items, self._writer, policy.max_held_bytes, search)
+        self._held = Held(self._items, self._writer, mender, question.tools, search, flows=not policy.aggregate)
+        self._ending = Ending(self._items, self._held, self._speech, self._writer, search, question.model)
+        self._long = LongText()
+        self._started = False
+        self._over = False
+        self.plain = self._speech.passes_unread
+        self.engaged = False
+        """Never: `plain` itself knows when a block has to be read, held calls or not."""
+
+    def gathers(self, block: bytes) -> Hold | None:
+        """Under which key the stream holds a block of nothing but fragments of one call; None to have it read."""
+        return None if self._over else self._held.gathers(block)
+
+    def read(self, event: Event) -> Answer:
+        if self._over:
+            return PASS
+        data = event.data or ""
+        if not event.raw.endswith(_BLANK_LINES):
+            return self._read_tail(event, data)
+        if event.type == _FRAGMENT and (hold := self._held.gathers(event.raw)) is not None:
+            return hold
+        if event.type in _ECHOES and self._passes_unread(event, data):
+            self._started = True
+            self._ending.created = data
+            return PASS
+        if event.type in TERMINAL and self._ending.agrees(data) and self._passes_unread(event, data):
+            self._over = True
+            return PASS
+        came = read_came(event.raw, event.type, data, self._long)
+        if came is not None:
+            return self._answer(came)
+        return self._read_odd(event, data)
+
+    def close(self) -> Reply | None:
+        if self._over or not self._started:
+            return None
+        self._over = True
+        return self._stop(Finish.CUT)
+
+    def body(self, body: bytes) -> bytes:
+        return mend_body(body, self._question, self._policy, self._mender)
+
+    def _passes_unread(self, event: Event, data: str) -> bool:
+        """Is an event whose content does not matter to us whole, as far as its own fields go?"""
+        if f'"type":"{event.type}"' not in data and f'"type": "{event.type}"' not in data:
+            return False
+        if not self._started and event.type != "response.created":
+            return False
+        return self._writer.passes(number_in(event.raw))
+
+    def _read_tail(self, event: Event, data: str) -> Answer:
+        """The last event of a stream that ends without a blank line: whole, or broken off in the middle."""
+        raw = sse.write(data.replace("\n", " "), event.type)
+        came = read_came(raw, event.type, data, self._long)
+        if came is not None:
+            answer = self._answer(came)
+            return Reply((raw,)) if answer is PASS and self._started else answer
+        if data.strip() == "[DONE]":
+            return self._read_odd(event, data)
+        # Half an event is no event: behind it comes our own end.
+        return Reply() if self._started else PASS
+
+    def _read_odd(self, event: Event, data: str) -> Answer:
+        """What is no JSON object."""
+        text = data.strip()
+        if not text or text.startswith(":"):
+            # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
+            return Reply((f":{text.removeprefix(':')}\n\n".encode(),))
+        if text == "[DONE]":
+            if not self._started:
+                return PASS
+            self._over = True
+            return self._stop(Finish.UNKNOWN, event.raw)
+        if "\n" in data:
+            return LINES_ALONE
+        if not data.lstrip().startswith("{"):
+            return PASS
+        mended = payload.read_broken(data)
+        if mended is None:
+            return PASS
+        written = payload.write(mended)
+        rewritten = sse.write(written, event.type)
+        answer = self._answer(Came(rewritten, event.type, written, mended))
+        return Reply((rewritten,)) if answer is PASS else answer
+
+    def _answer(self, came: Came) -> Answer:
+        """Only what goes out otherwise than it came is a reply."""
+        texts: list[bytes] = []
+        if self._search.ends and (came.type == ADDED or came.item.get("status") == "incomplete"):
+            # Where another item begins, the text before it was not cut off.
+            texts = self._end_texts(finished=came.type == ADDED)
+        answer = self._told(texts, self._dispatch(came), came)
+        if isinstance(answer, Reply) and answer.out:
+            if answer.out == (came.raw,) and not answer.release and not answer.hold:
+                return PASS
+            if answer.out[-1] is not came.raw or len(answer.out) > 1:
+                self._speech.steady = None
+        return answer
+
+    def _dispatch(self, came: Came) -> Answer:
+        kind = came.type
+        stem, _, verb = kind.rpartition(".")
+        if kind in ITEM_EVENTS:
+            self._started = True
+            return self._read_item(came)
+        if stem == _ARGUMENTS:
+            self._started = True
+            return self._held.read_delta(came) if verb == "delta" else self._held.read_stated(came)
+        if is_text(kind):
+            self._started = True
+            return Reply(tuple(self._speech.read(came)))
+        if kind in TERMINAL:
+            self._over = True
+            texts = self._end_texts(
+                finished=finish_of(status_of(kind, came.message.get("response"))) is not Finish.CUT
+            )
+            out, keys = self._ending.read(came)
+            return Reply((*texts, *out), tuple(keys))
+        if kind == "error" or (came.message.get("error") and not kind.startswith("response.")):
+            return self._read_error(came)
+        if kind in _ECHOES:
+            return Reply(tuple(self._read_echo(came)))
+        return Reply((self._forward(came),)) if kind.startswith("response.") else PASS
+
+    def _read_error(self, came: Came) -> Answer:
+        """The error always goes on. One that is no event of the protocol is told again as `response.failed`."""
+        if came.type == "error":
+            self._over = True
+        else:
+            self._ending.error = came.message["error"]
+        texts = self._end_texts(finished=False)
+        out, keys = self._ending.fail()
+        return Reply((*texts, *out, came.raw), tuple(keys))
+
+    def _stop(self, finish: Finish, last: bytes = b"") -> Reply:
+        """No terminal event came."""
+        # An item that the upstream itself ended was not cut off, whatever became of the stream.
+        ended = any(came.type in ITEM_EVENTS for came in self._search.ends)
+        texts = self._end_texts(finished=ended or finish is not Finish.CUT)
+        out, keys = self._ending.stop(finish)
+        released, _ = self._search.drain()
+        return Reply((*texts, *out, *((last,) if last else ())), (*keys, *released))
+
+    def _read_echo(self, came: Came) -> list[bytes]:
+        out: list[bytes] = []
+        response = came.message.get("response")
+        if not self._started and came.type != "response.created" and isinstance(response, dict):
+            created = {**response, "status": "in_progress"}
+            out.append(self._writer.write("response.created", {"response": created}))
+        self._started = True
+        self._ending.created = came.data
+        return [*out, self._writer.forward(came)]
+
+    def _forward(self, came: Came) -> bytes:
+        """An event of a server-side tool, of a freeform call, or one that we do not know."""
+        item = self._items.known(came.text("item_id")) or self._items.at(came.number("output_index"))
+        fields: Json = {}
+        if item is not None and ("item_id" in came.message or "output_index" in came.message):
+            fields = {"output_index": item.index}
+            if came.type.startswith(_INPUT):
+                fields["item_id"] = item.id
+        sent = self._writer.forward(came, **fields)
+        if came.type.endswith(".delta") and came.text("item_id") and sent is came.raw:
+            self._speech.learn(came)
+        return sent
+
+    # Text that is searched for calls
+
+    def _told(self, texts: list[bytes], answer: Answer, came: Came) -> Answer:
+        """The answer behind texts that go out before it, and with what the search has to tell the books."""
+        release, hold = self._search.drain()
+        if not release and not hold and not texts:
+            return answer
+        if isinstance(answer, Hold):
+            return Reply(tuple(texts), release, (*hold, (answer.key, came.raw)))
+        if not isinstance(answer, Reply):
+            return Reply((*texts, came.raw), release, hold)
+        return Reply((*texts, *answer.out), (*release, *answer.release), (*hold, *answer.hold))
+
+    def _end_texts(self, *, finished: bool) -> list[bytes]:
+        """What is held of texts is decided, and the events that waited for that go on."""
+        if not self._search.on:
+            return []
+        ends = self._search.take_ends()
+        out = self._speech.end_texts(finished=finished)
+        for came in ends:
+            out += self._read_ended(came, "message") if came.type in ITEM_EVENTS else self._speech.read(came)
+        return out
+
+    # Items
+
+    def _read_item(self, came: Came) -> Answer:
+        kind = _type_of(came.item)
+        if not kind:
+            return Reply((self._writer.forward(came),))
+        if kind == CALL:
+            return self._held.read_added(came) if came.type == ADDED else self._held.read_ended(came)
+        out = self._read_added(came, kind) if came.type == ADDED else self._read_ended(came, kind)
+        return Reply(tuple(out))
+
+    def _read_added(self, came: Came, kind: str) -> list[bytes]:
+        known = self._items.known(str(came.item.get("id") or ""))
+        if known is not None and known.type == kind and known.open and known.announced:
+            return []
+        item = self._add(came, kind)
+        self._speech.steady = None
+        body = with_needed(came.item, kind, item.id)
+        return [self._writer.forward(came, output_index=item.index, item=body)]
+
+    def _read_ended(self, came: Came, kind: str) -> list[bytes]:
+        came_id, came_index = str(came.item.get("id") or ""), came.number("output_index")
+        item = self._items.find(kind, came_id, came_index)
+        out: list[bytes] = []
+        if item is None:
+            known = self._items.known(came_id)
+            if known is not None and known.type == kind and known.done is not None:
+                return []
+            if kind in ("message", "reasoning"):
+                item, out = self._speech.open(kind, came_id, came_index, came.item)
+            else:
+                item = self._add(came, kind)
+        elif came.item.get("status") != "incomplete" and self._speech.undecided(item):
+            self._search.wait(came)
+            return []
+        body, events = self._speech.finish(item, came.item, finished=came.item.get("status") != "incomplete")
+        item.done = body
+        self._speech.steady = None
+        self._held.sent += kind == FREEFORM
+        if body == came.item:
+            item.done_text = came.item_text
+        return [*out, *events, self._writer.forward(came, output_index=item.index, item=body)]
+
+    def _add(self, came: Came, kind: str) -> Item:
+        came_id, came_index = str(came.item.get("id") or ""), came.number("output_index")
+        index = self._items.place(came_index)
+        item = Item(index, self._items.identity(came_id, kind), kind, came.item, announced=True)
+        self._items.add(item, came_id, came_index)
+        return item
+
+
+def _type_of(item: Json) -> str:
+    kind = item.get("type")
+    if isinstance(kind, str) and kind:
+        return kind
+    if "arguments" in item:
+        return CALL
+    return "message" if "content" in item else ""

@@ -1,0 +1,284 @@
+"""The end of a response: what is held comes out, what is open is closed, and the output is what was sent.
+
+A terminal event that came is never replaced by another one. Where none came, `response.completed` is
+written if every item is done; otherwise `response.failed`, so that clients retry and nothing runs by halves.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...mend.arguments import Finish
+from .. import payload
+from .calls import Call
+from .events import Came, Json, Writer
+from .held import Held
+from .items import CALL, FREEFORM, Item, Items, with_needed
+from .prose import Search
+from .text import Speech
+
+COMPLETED: Final = "response.completed"
+TERMINAL: Final = frozenset({COMPLETED, "response.incomplete", "response.failed", "response.done"})
+_FAILED: Final = frozenset({"failed", "cancelled"})
+_CARRIED: Final = ("id", "type", "call_id", "name", "namespace", "arguments", "input")
+
+
+def finish_of(status: str) -> Finish:
+    if status in ("incomplete", *_FAILED):
+        return Finish.CUT
+    return Finish.COMPLETE if status == "completed" else Finish.UNKNOWN
+
+
+def status_of(kind: str, response: Any) -> str:
+    """How a response ended, by its terminal event."""
+    status = kind.removeprefix("response.")
+    if status in ("completed", "done") and isinstance(response, dict):
+        return str(response.get("status") or status)
+    return status
+
+
+def text_of_content(item: Json) -> list[str]:
+    content = item.get("content")
+    entries = content if isinstance(content, list) else []
+    return [str(entry.get("text") or entry.get("refusal") or "") for entry in entries if isinstance(entry, dict)]
+
+
+def _output_in(data: str) -> int:
+    """Where the output of an unread terminal event begins; -1 where that cannot be told."""
+    for key in ('"output":[', '"output": ['):
+        at = data.find(key)
+        if at >= 0:
+            return at + len(key)
+    return -1
+
+
+class Ending:
+    __slots__ = (
+        "_held",
+        "_items",
+        "_matched",
+        "_model",
+        "_search",
+        "_speech",
+        "_unseen",
+        "_writer",
+        "created",
+        "error",
+    )
+
+    def __init__(self, items: Items, held: Held, speech: Speech, writer: Writer, search: Search, model: str) -> None:
+        self._search = search
+        self._items = items
+        self._held = held
+        self._speech = speech
+        self._writer = writer
+        self._model = model
+        self._matched: dict[int, Json] = {}
+        """By our index: the entry of the terminal event's output."""
+        self._unseen: list[tuple[int, Json]] = []
+        self.created = ""
+        """The data of the last event that carried the response, read only if it is needed."""
+        self.error: Any = None
+
+    def agrees(self, data: str) -> bool:
+        """Is the output in an unread terminal event, word for word, what the client got?"""
+        if self._held.waiting or self._held.notes or self._held.dropped or self._search.found or self._search.ends:
+            return False
+        at = _output_in(data)
+        if at < 0:
+            return False
+        for item in self._items.in_order():
+            if not item.done_text or not data.startswith(item.done_text, at):
+                return False
+            at += len(item.done_text)
+            at += data.startswith(", ", at) + data.startswith(",", at)
+        return data.startswith("]", at)
+
+    def read(self, came: Came) -> tuple[list[bytes], list[str]]:
+        """The terminal event."""
+        response = came.message.get("response")
+        fields: Json = {}
+        if not isinstance(response, dict):
+            response = {**self._response(), "status": came.type.removeprefix("response.")}
+            fields["response"] = response
+        out, keys, final = self._settle(came.type, response)
+        if final != response.get("output"):
+            fields["response"] = {**response, "output": final}
+        out.append(self._writer.forward(came, **fields))
+        return out, keys
+
+    def mended_output(self, kind: str, response: Json) -> Any:
+        """The output of a response that came as one document."""
+        return self._settle(kind, response)[2]
+
+    def _settle(self, kind: str, response: Json) -> tuple[list[bytes], list[str], Any]:
+        status = status_of(kind, response)
+        failed = status in _FAILED
+        output = response.get("output")
+        self._learn(output if isinstance(output, list) else [])
+        out, keys = self._held.flush(finish_of(status), before_error=failed)
+        if failed:
+            out += self._held.flush_found(before_error=True)
+            return out, keys, self._failed_output(output)
+        out += self._close_items("incomplete" if status == "incomplete" else "completed")
+        out += self._held.flush_found()
+        out += self._tell_notes()
+        return out, keys, self._output(output)
+
+    def stop(self, finish: Finish) -> tuple[list[bytes], list[str]]:
+        """No terminal event came."""
+        out, keys = self._held.flush(finish, before_error=True)
+        response = self._response()
+        items = [item for item in self._items.all if not item.dropped]
+        if items and all(item.finished for item in items) and not self._held.dropped and not self.error:
+            out += self._close_items("completed")
+            out += self._held.flush_found()
+            fields = {**response, "status": "completed", "output": self._output(None)}
+            out.append(self._writer.write(COMPLETED, {"response": fields}))
+            return out, keys
+        error = self.error if isinstance(self.error, dict) else {}
+        reason = {
+            "code": str(error.get("code") or error.get("type") or "server_error"),
+            "message": str(error.get("message") or "The answer of the server ended before it was complete."),
+        }
+        out += self._held.flush_found(before_error=True)
+        fields = {**response, "status": "failed", "error": reason, "output": self._output(None)}
+        out.append(self._writer.write("response.failed", {"response": fields}))
+        return out, keys
+
+    def fail(self) -> tuple[list[bytes], list[str]]:
+        """An error is about to go on: complete calls come out, unfinished ones are dropped."""
+        out, keys = self._held.flush(Finish.CUT, before_error=True)
+        return [*out, *self._held.flush_found(before_error=True)], keys
+
+    def _response(self) -> Json:
+        message = payload.read_strict(self.created)
+        response = message.get("response") if isinstance(message, dict) else None
+        if isinstance(response, dict):
+            return response
+        identity = self._items.identity("", "response")
+        return {"id": identity, "object": "response", "created_at": 0, "model": self._model, "output": []}
+
+    # What the terminal event says about the items
+
+    def _learn(self, output: list[Any]) -> None:
+        entries = [(place, entry) for place, entry in enumerate(output) if isinstance(entry, dict)]
+        left = [item for item in self._items.in_order() if item.index not in self._matched]
+        later: list[tuple[int, Json]] = []
+        for place, entry in entries:
+            item = next((item for item in left if _same_item(item, entry)), None)
+            if item is None:
+                later.append((place, entry))
+            else:
+                left.remove(item)
+                self._match(item, entry)
+        # Ids that changed once more: told by the order, where nothing else is missing or new.
+        alike = len(left) == len(later) and all(
+            item.type == entry.get("type") for item, (_, entry) in zip(left, later, strict=False)
+        )
+        for number, (place, entry) in enumerate(later):
+            if alike:
+                self._match(left[number], entry)
+            elif entry.get("type") == CALL:
+                call = self._held.open(str(entry.get("id") or ""), place)
+                self._match(call, entry)
+            else:
+                self._unseen.append((place, entry))
+
+    def _match(self, item: Item, entry: Json) -> None:
+        self._matched[item.index] = entry
+        if isinstance(item, Call) and item.type == entry.get("type"):
+            item.told = entry
+        elif item.open:
+            item.body = entry
+
+    def _close_items(self, status: str) -> list[bytes]:
+        """Items that the client knows and that never ended, and items that nobody told it about."""
+        out: list[bytes] = []
+        for item in [item for item in self._items.in_order() if item.open]:
+            entry = self._matched.get(item.index)
+            if item.type in ("message", "reasoning"):
+                body = entry or {"type": item.type, **item.body, "status": status}
+                out += self._end_item(item, body, finished=status == "completed")
+            elif entry is not None:
+                out += self._end_item(item, entry)
+        for place, entry in self._unseen:
+            kind, came_id = str(entry.get("type") or "message"), str(entry.get("id") or "")
+            if kind in ("message", "reasoning"):
+                item, events = self._speech.open(kind, came_id, place, entry)
+                out += events
+            else:
+                index = self._items.place(place)
+                item = Item(index, self._items.identity(came_id, kind), kind, entry, announced=True)
+                self._items.add(item, came_id, place)
+                fields = {"output_index": index, "item": entry}
+                out.append(self._writer.write("response.output_item.added", fields))
+                self._held.sent += kind == FREEFORM
+            self._matched[item.index] = entry
+            out += self._end_item(item, entry, finished=status == "completed")
+        return out
+
+    def _end_item(self, item: Item, body: Json, *, finished: bool = True) -> list[bytes]:
+        body, out = self._speech.finish(item, body, finished=finished)
+        item.done = body
+        fields = {"output_index": item.index, "item": body}
+        return [*out, self._writer.write("response.output_item.done", fields)]
+
+    def _tell_notes(self) -> list[bytes]:
+        if self._held.sent:
+            return []
+        return [piece for index, note in self._held.notes for piece in self._speech.say(note, index)]
+
+    def _output(self, output: Any) -> list[Any]:
+        """The output of the terminal event: the items as the client got them."""
+        final: list[Any] = []
+        for item in self._items.in_order():
+            entry = self._matched.get(item.index)
+            kept = None if item.dropped else item.done
+            if entry is not None and not item.dropped and _holds(entry, item):
+                kept = entry
+            if kept is not None:
+                final.append(kept)
+        entries = output if isinstance(output, list) else []
+        same = len(entries) == len(final) and all(any(entry is kept for kept in final) for entry in entries)
+        return entries if same and isinstance(output, list) else final
+
+    def _failed_output(self, output: Any) -> Any:
+        """Nothing is added to the output of a failure; only its calls are those that went out."""
+        if not isinstance(output, list):
+            return output
+        final = []
+        for entry in output:
+            item = next((item for item in self._items.all if self._matched.get(item.index) is entry), None)
+            if not isinstance(item, Call):
+                final.append(entry)
+            elif item.done is not None:
+                final.append(entry if _holds(entry, item) else item.done)
+        return final
+
+
+def _same_item(item: Item, entry: Json) -> bool:
+    body = item.done or item.body
+    if isinstance(item, Call):
+        if entry.get("type") not in (CALL, item.type):
+            return False
+        # Lists: what stands in the place of an id may be no text, and then it is in no set.
+        told = [item.call_id, *(said.get("call_id") for said in item.bodies)]
+        call_ids = [call_id for call_id in told if call_id not in ("", None)]
+        if entry.get("call_id") and call_ids:
+            return entry["call_id"] in call_ids
+    elif entry.get("type") != item.type:
+        return False
+    ids = [item.id, body.get("id"), *((said.get("id") for said in item.bodies) if isinstance(item, Call) else ())]
+    return bool(entry.get("id")) and entry["id"] in ids
+
+
+def _holds(entry: Json, item: Item) -> bool:
+    """Is the entry of the output good as it came, or does it lag behind what the client was told?"""
+    if isinstance(item, Call):
+        return item.done is not None and all(entry.get(key) == item.done.get(key) for key in _CARRIED)
+    if item.done is None or item.type not in ("message", "reasoning"):
+        return True
+    if with_needed(entry, item.type, item.id) is not entry:
+        return False
+    return item.type != "message" or text_of_content(entry) == text_of_content(item.done)

@@ -1,0 +1,165 @@
+"""Events of the Responses protocol as they come and as they are written.
+
+An event that needs nothing goes out as the bytes it came in. One that lacks a number, an index or its
+`event:` line gets just that. Numbers increase: an event keeps its own as long as that is above the last
+one sent, so a stream that is in order is never renumbered.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ...wire import sse
+from .. import payload
+from .long import LONG, TELLING, LongText
+
+Json = dict[str, Any]
+
+NUMBER = "sequence_number"
+_NUMBER_MARK = b'"sequence_number"'
+_NUMBER = re.compile(rb'"sequence_number"\s*:\s*(\d+)')
+
+
+@dataclass(slots=True)
+class Came:
+    """An event of the upstream: its bytes, the type on its `event:` line, its data, and what that says."""
+
+    raw: bytes
+    line: str
+    data: str
+    message: Json
+    item_text: str = ""
+    """The JSON text of the item in it, where it is the end of one."""
+
+    @property
+    def type(self) -> str:
+        return str(self.message.get("type") or self.line)
+
+    def text(self, key: str) -> str:
+        value = self.message.get(key)
+        return value if isinstance(value, str) else ""
+
+    def number(self, key: str) -> int | None:
+        return whole_number(self.message.get(key))
+
+    @property
+    def item(self) -> Json:
+        item = self.message.get("item")
+        return item if isinstance(item, dict) else {}
+
+
+ADDED, ENDED = "response.output_item.added", "response.output_item.done"
+ITEM_EVENTS = frozenset({ADDED, ENDED})
+_DECODER = json.JSONDecoder()
+
+
+def read_came(raw: bytes, line: str, data: str, long: LongText) -> Came | None:
+    """An event, the text of an item in it kept apart; None where it is no JSON object."""
+    short = long.without(data) if len(data) > LONG and line in TELLING else None
+    if short is not None:
+        came = _read_came(raw, line, short)
+        if came is not None and long.put_back(came.message):
+            came.data = data
+            came.item_text = long.written(came.item_text)
+            return came
+    return _read_came(raw, line, data)
+
+
+def _read_came(raw: bytes, line: str, data: str) -> Came | None:
+    start = data.find('"item":') if line in ITEM_EVENTS else -1
+    try:
+        if start >= 0:
+            start += len('"item":')
+            start += data.startswith(" ", start)
+            item, end = _DECODER.raw_decode(data, start)
+            message = json.loads(f"{data[:start]}null{data[end:]}")
+            # Only a key of the event itself was replaced, unless an earlier value had a key of that name.
+            if isinstance(message, dict) and message.get("item", 0) is None:
+                message["item"] = item
+                return Came(raw, line, data, message, data[start:end])
+        message = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return Came(raw, line, data, message) if isinstance(message, dict) else None
+
+
+def whole_number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def number_in(data: bytes) -> int | None:
+    """The one sequence number of an event that is not read; None where that cannot be told."""
+    at = data.find(_NUMBER_MARK)
+    # It stands near the beginning, and CPython searches backwards in half the time that counting takes.
+    if at < 0 or data.rfind(_NUMBER_MARK) != at:
+        return None
+    match = _NUMBER.match(data, at)
+    return int(match[1]) if match else None
+
+
+class Writer:
+    """Writes events and keeps their numbers in order."""
+
+    __slots__ = ("_last", "unread")
+
+    def __init__(self) -> None:
+        self._last = -1
+        self.unread = b""
+        """The last block that passed without being read."""
+
+    @property
+    def last(self) -> int:
+        """The number of the last event sent, those that passed unread included."""
+        if self.unread:
+            match = _NUMBER.match(self.unread, max(self.unread.rfind(_NUMBER_MARK), 0))
+            if match:
+                self._last = max(self._last, int(match[1]))
+            self.unread = b""
+        return self._last
+
+    def passes(self, number: int | None) -> bool:
+        """May an event with this number pass as it is? If so it counts as sent."""
+        if number is None or number <= self.last:
+            return False
+        self._last = number
+        return True
+
+    def _next(self, wanted: object) -> int:
+        number = whole_number(wanted)
+        self._last = number if number is not None and number > self.last else self.last + 1
+        return self._last
+
+    def forward(self, came: Came, **fields: Any) -> bytes:
+        """An event that came, saying what `fields` say: its own bytes where it says so already."""
+        kind = came.type
+        fields = {"type": kind, NUMBER: self._next(came.message.get(NUMBER)), **fields}
+        message = came.message
+        changed = {key: value for key, value in fields.items() if key not in message or message[key] != value}
+        if not changed and came.line == kind:
+            return came.raw
+        if any(key in message and not isinstance(value, int) for key, value in changed.items()):
+            return sse.write(payload.write({**message, **changed}), kind)
+        data = came.data.replace("\n", " ")
+        for key, value in changed.items():
+            spliced = _spliced(data, key, value, fresh=key not in message)
+            if spliced is None:
+                return sse.write(payload.write({**message, **changed}), kind)
+            data = spliced
+        return sse.write(data, kind)
+
+    def write(self, kind: str, fields: Json, wanted: object = None) -> bytes:
+        """An event of ours."""
+        return sse.write(payload.write({"type": kind, NUMBER: self._next(wanted), **fields}), kind)
+
+
+def _spliced(data: str, key: str, value: object, *, fresh: bool) -> str | None:
+    """The data with one top-level value put in or replaced, everything else as it came."""
+    if fresh:
+        head, brace, tail = data.partition("{")
+        comma = "" if tail.lstrip().startswith("}") else ","
+        return f"{head}{brace}{payload.write(key)}:{payload.write(value)}{comma}{tail}"
+    spliced, count = re.subn(rf'("{key}"\s*:\s*)-?\d+', rf"\g<1>{value}", data)
+    return spliced if count == 1 else None

@@ -1,0 +1,341 @@
+"""The calls of one response that are held: gathered, mended and written when it is time.
+
+How long a call is held: until its `output_item.done` if its arguments are a closed JSON value, for then
+nothing that follows can change what they mean. A broken one is held until the terminal event (or `[DONE]`,
+or the end of the stream), because only that tells whether the answer was cut. Calls that are done leave in
+the order in which they were done, so a whole call waits behind a broken one. Text never waits.
+"""
+
+from __future__ import annotations
+
+from ...calls import Outcome
+from ...mend.arguments import Finish
+from ...mend.call import Mender
+from ...tools import Tools
+from ...wire import sse
+from ...wire.events import Answer, Hold, Reply
+from .. import payload
+from ..prose import mend_found
+from .calls import CUSTOM, FUNCTION, Call, Flow, Form, announced_item, finished_item, freeform_input, whole
+from .events import Came, Json, Writer
+from .items import CALL, Items
+from .prose import Search
+from .steady import Steady
+
+RETYPED = "retyped as a freeform call"
+
+
+class Held:
+    __slots__ = (
+        "_count",
+        "_flows",
+        "_items",
+        "_last",
+        "_mender",
+        "_queue",
+        "_search",
+        "_streamed",
+        "_tools",
+        "_writer",
+        "dropped",
+        "notes",
+        "sent",
+    )
+
+    def __init__(
+        self,
+        items: Items,
+        writer: Writer,
+        mender: Mender,
+        tools: Tools,
+        search: Search,
+        *,
+        flows: bool = False,
+        streamed: bool = True,
+    ) -> None:
+        self._items = items
+        self._writer = writer
+        self._mender = mender
+        self._tools = tools
+        self._search = search
+        self._flows = flows
+        self._streamed = streamed
+        self._queue: list[Call] = []
+        self._count = 0
+        self._last: tuple[Call, Steady] | None = None
+        self.sent = 0
+        self.dropped = 0
+        self.notes: list[tuple[int, str]] = []
+        """What to tell the client about dropped calls where no call is left, and at which index."""
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._queue)
+
+    # Gathering
+
+    def open(self, came_id: str, came_index: int | None) -> Call:
+        self._count += 1
+        index = self._items.place(came_index)
+        call = Call(index, self._items.identity(came_id, CALL), CALL, {}, hold=Hold(f"call {self._count}"))
+        self._items.add(call, came_id, came_index)
+        return call
+
+    def read_added(self, came: Came) -> Answer:
+        came_id, came_index = _text(came.item, "id"), came.number("output_index")
+        call = self._find(came_id, came_index)
+        if call is None or (call.added and not came_id) or not self._fits(call, came):
+            call = self.open(came_id, came_index)
+        if call.added is None:
+            call.added = came
+            if self._flows and call.delta is None and call.wanted_name() and not self._freeform(call):
+                return Reply((self._begin_flow(call),))
+        return call.hold
+
+    def read_delta(self, came: Came) -> Answer:
+        came_id, came_index = came.text("item_id"), came.number("output_index")
+        call = self._find(came_id, came_index)
+        if (
+            call is not None
+            and self._items.known(came_id) is not call
+            and call.delta
+            and whole("".join(call.fragments()))
+        ):
+            # Another id at the place of a call that is whole: the next call, on a server that does not count.
+            call = None
+        if call is None:
+            call = self.open(came_id, came_index)
+        self._items.alias(call, came_id, None)
+        call.delta = call.delta or came
+        text = payload.text_of(came.message.get("delta"))
+        call.add(text)
+        if call.flow:
+            return self._flow_on(call, call.flow, came, text)
+        self._last = (call, Steady(came)) if came.line == came.type and came.text("item_id") else None
+        return call.hold
+
+    def gathers(self, block: bytes) -> Hold | None:
+        """Fragments like the last one are held unread; what they say is read when the call is complete."""
+        if self._last is None:
+            return None
+        call, steady = self._last
+        if call.ended is not None or not steady.covers(block):
+            return None
+        call.add_unread(block)
+        return call.hold
+
+    def read_stated(self, came: Came) -> Answer:
+        came_id, came_index = came.text("item_id"), came.number("output_index")
+        call = self._find(came_id, came_index)
+        if came_id and call is not None and call.stated and _arguments(call.stated) == _arguments(came):
+            # The same arguments of the same item, said twice: not another call.
+            return call.hold
+        if call is None or call.stated:
+            known = self._items.known(came_id) or self._items.at(came_index)
+            if isinstance(known, Call) and not known.open:
+                # Said again, or only after the item was done: the call is written already, or will be.
+                known.stated = known.stated or came
+                return Reply() if known.done or known.dropped else known.hold
+            call = self.open(came_id, came_index)
+        call.stated = came
+        return call.hold
+
+    def read_ended(self, came: Came) -> Answer:
+        came_id, came_index = _text(came.item, "id"), came.number("output_index")
+        call = self._called(_text(came.item, "call_id")) or self._find(came_id, came_index)
+        if call is None or not self._fits(call, came):
+            known = self._items.known(came_id)
+            if isinstance(known, Call) and not known.open and self._fits(known, came):
+                return Reply() if known.done or known.dropped else known.hold
+            call = self.open(came_id, came_index)
+        call.ended = came
+        self._queue.append(call)
+        out: list[bytes] = []
+        release: list[str] = []
+        while self._queue and whole(self._queue[0].settle()[0]):
+            call = self._queue.pop(0)
+            out += self._write(call, Finish.COMPLETE)
+            release.append(call.hold.key)
+        return Reply(tuple(out), tuple(release)) if release else call.hold
+
+    def _find(self, came_id: str, came_index: int | None) -> Call | None:
+        call = self._items.find(CALL, came_id, came_index)
+        return call if isinstance(call, Call) else None
+
+    def _called(self, call_id: str) -> Call | None:
+        """The open call that was announced with this call id."""
+        if not call_id:
+            return None
+        calls = [item for item in self._items.all if isinstance(item, Call) and item.open and item.added]
+        found = [call for call in calls if call.added and call.added.item.get("call_id") == call_id]
+        return found[0] if len(found) == 1 else None
+
+    def _fits(self, call: Call, came: Came) -> bool:
+        """Does nothing say that this item is another call?"""
+        call_id = _text(came.item, "call_id")
+        known = {_text(body, "call_id") for body in call.bodies} - {""}
+        return not call_id or not known or call_id in known
+
+    # Aggregation off
+
+    def _begin_flow(self, call: Call) -> bytes:
+        """The announcement goes out now: its name and its id are final."""
+        assert call.added is not None
+        call.flow = Flow()
+        call.announced = True
+        call.call_id = self._mender.ids.unique(call.wanted_id())
+        call.name = call.wanted_name()
+        item = {**call.added.item, "id": call.id, "type": CALL, "call_id": call.call_id, "arguments": ""}
+        return self._writer.forward(call.added, output_index=call.index, item=item)
+
+    def _flow_on(self, call: Call, flow: Flow, came: Came, text: str) -> Answer:
+        where = {"item_id": call.id, "output_index": call.index}
+        taken = flow.take(text)
+        if taken == text:
+            return Reply((self._writer.forward(came, **where, delta=text),))
+        if not taken:
+            return call.hold
+        rest = sse.write(payload.write({**came.message, "delta": text[len(taken) :]}), came.type)
+        return Reply((self._writer.forward(came, **where, delta=taken),), hold=((call.hold.key, rest),))
+
+    def _write_rest(self, call: Call, flow: Flow, finish: Finish, *, before_error: bool) -> list[bytes]:
+        """The end of a call that flowed: what is missing of it, if what is mended continues what was sent."""
+        text, steps = call.settle()
+        sent = flow.sent
+        outcome = self._mender.mend_rest(call.name, text, sent, finish, steps=steps, before_error=before_error)
+        self._search.tell(outcome)
+        if outcome.dropped:
+            call.dropped = True
+            self.dropped += 1
+            return []
+        whole_text = outcome.arguments if outcome.arguments.startswith(sent) else sent
+        item = finished_item(call, FUNCTION, call.name, whole_text, cut=outcome.status == "refused")
+        call.done = item
+        self.sent += 1
+        where = {"item_id": call.id, "output_index": call.index}
+        out: list[bytes] = []
+        if len(whole_text) > len(sent) or not call.delta:
+            delta = {**where, "delta": whole_text[len(sent) :]}
+            out.append(self._writer.write(f"{FUNCTION.events}.delta", delta))
+        out.append(self._write_stated(call, FUNCTION, where, call.name, whole_text))
+        return [*out, self._write_ended(call, item)]
+
+    # The end
+
+    def flush(self, finish: Finish, *, before_error: bool = False) -> tuple[list[bytes], list[str]]:
+        """Everything that is held: the calls that are done, in that order, then the others."""
+        waiting = self._queue
+        self._queue = []
+        waiting += [item for item in self._items.in_order() if isinstance(item, Call) and item.open]
+        out = [piece for call in waiting for piece in self._write(call, finish, before_error=before_error)]
+        return out, [call.hold.key for call in waiting]
+
+    def _write(self, call: Call, finish: Finish, *, before_error: bool = False) -> list[bytes]:
+        if call.flow:
+            return self._write_rest(call, call.flow, finish, before_error=before_error)
+        outcome, form = self._mend(call, finish, before_error=before_error)
+        if outcome is None or outcome.dropped:
+            call.dropped = True
+            self.dropped += 1
+            if outcome is not None and outcome.note:
+                self.notes.append((call.index, outcome.note))
+            return []
+        self._search.tell(outcome)
+        return self._write_whole(call, form, outcome, cut=finish is Finish.CUT)
+
+    def flush_found(self, *, before_error: bool = False) -> list[bytes]:
+        """The calls that were written as text and that no structured call repeats, behind all others."""
+        out: list[bytes] = []
+        for found in self._search.take_found():
+            outcome = mend_found(found, self._mender, before_error=before_error)
+            call = self.open("", None)
+            if outcome.dropped:
+                call.dropped = True
+                self.notes += [(call.index, outcome.note)] if outcome.note else []
+                continue
+            call.namespace = outcome.namespace or ""
+            out += self._write_whole(call, FUNCTION, outcome, cut=False)
+        return out
+
+    def _write_whole(self, call: Call, form: Form, outcome: Outcome, *, cut: bool) -> list[bytes]:
+        call.call_id = outcome.id
+        text = outcome.arguments
+        item = finished_item(call, form, outcome.name, text, cut=cut)
+        call.type = form.type
+        call.done = item
+        self.sent += 1
+        where = {"item_id": call.id, "output_index": call.index}
+        return [
+            *self._write_beginning(call, form, where, announced_item(call, form, item), text),
+            self._write_stated(call, form, where, outcome.name, text),
+            self._write_ended(call, item),
+        ]
+
+    def _freeform(self, call: Call) -> bool:
+        tool = self._tools.get(call.wanted_name(), call.wanted_namespace())
+        return tool is not None and tool.kind == "custom"
+
+    def _mend(self, call: Call, finish: Finish, *, before_error: bool) -> tuple[Outcome | None, Form]:
+        text, steps = call.settle()
+        if not self._streamed:
+            steps = ()
+        name, namespace, identity = call.wanted_name(), call.wanted_namespace(), call.wanted_id()
+        if not name and not text:
+            return None, FUNCTION
+        if finish is not Finish.COMPLETE and not text.strip() and not call.said_all:
+            reason = "the answer was cut off before the arguments"
+            outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error, id=identity)
+            return outcome, FUNCTION
+        if self._freeform(call):
+            raw = freeform_input(text, finish)
+            if raw is None and not whole(text):
+                reason = "the input of the freeform tool was cut off or has no one reading"
+                outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error, id=identity)
+                return outcome, FUNCTION
+            if raw is not None:
+                steps += (RETYPED,)
+                return self._mender.mend(name, raw, finish, namespace=namespace, steps=steps, id=identity), CUSTOM
+        outcome = self._mender.mend(
+            name, text, finish, namespace=namespace, steps=steps, before_error=before_error, id=identity
+        )
+        call.namespace = outcome.namespace or ""
+        return outcome, FUNCTION
+
+    def _write_beginning(self, call: Call, form: Form, where: Json, item: Json, text: str) -> list[bytes]:
+        writer = self._writer
+        place = {"output_index": call.index, "item": item}
+        first = (
+            writer.forward(call.added, **place) if call.added else writer.write("response.output_item.added", place)
+        )
+        if call.delta and form is FUNCTION:
+            return [first, writer.forward(call.delta, **where, delta=text)]
+        wanted = call.delta.number("sequence_number") if call.delta else None
+        return [first, writer.write(f"{form.events}.delta", {**where, "delta": text}, wanted)]
+
+    def _write_stated(self, call: Call, form: Form, where: Json, name: str, text: str) -> bytes:
+        fields = {**where, form.field: text}
+        if call.stated and form is FUNCTION:
+            if "name" in call.stated.message:
+                fields["name"] = name
+            return self._writer.forward(call.stated, **fields)
+        wanted = call.stated.number("sequence_number") if call.stated else None
+        return self._writer.write(f"{form.events}.done", fields, wanted)
+
+    def _write_ended(self, call: Call, item: Json) -> bytes:
+        place = {"output_index": call.index, "item": item}
+        if not call.ended:
+            return self._writer.write("response.output_item.done", place)
+        written = self._writer.forward(call.ended, **place)
+        if call.ended.message.get("item") == item:
+            call.done_text = call.ended.item_text
+        return written
+
+
+def _arguments(stated: Came) -> tuple[str, object]:
+    """Whose arguments, and which."""
+    return stated.text("item_id"), stated.message.get("arguments")
+
+
+def _text(body: Json, key: str) -> str:
+    value = body.get(key)
+    return value if isinstance(value, str) else ""

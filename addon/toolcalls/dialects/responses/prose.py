@@ -1,0 +1,141 @@
+"""The text of a Responses answer while it is searched for calls: what is held of it, and what was found.
+
+The text of a call leaves its message; the call itself goes out behind everything else, as an item of its own,
+unless a structured call told the same. While it is not known whether the last words of a part are a call, the
+events that end it and its item wait for what tells whether they were cut off.
+"""
+
+from __future__ import annotations
+
+from ...calls import Outcome
+from ...policy import Policy
+from ...textcalls.scanner import FoundCall
+from ...tools import Tools
+from ...wire import sse
+from .. import payload
+from ..prose import Prose, Said, repeated, searches
+from ..unread import Field
+from .events import Came, Json
+from .items import Item, Part
+
+DELTA = "response.output_text.delta"
+_ENDS = "ends of text"
+_TEXT = Field("delta")
+
+
+class Search:
+    __slots__ = ("_count", "_policy", "_spoken", "_told", "_tools", "ends", "found", "hold", "on", "release")
+
+    def __init__(self, tools: Tools, policy: Policy) -> None:
+        self.on = searches(tools, policy)
+        self._tools = tools
+        self._policy = policy
+        self._spoken = False
+        """Something was said in an earlier part."""
+        self._count = 0
+        self._told: list[Outcome] = []
+        self.found: list[tuple[str, FoundCall]] = []
+        """Calls that wait, each with the key under which its text is held."""
+        self.ends: list[Came] = []
+        """Events that end a part or an item whose last words are not decided yet."""
+        self.hold: list[tuple[str, bytes]] = []
+        self.release: list[str] = []
+        """What the answer to this event has to tell the books."""
+
+    def take(self, item: Item, place: int, part: Part, text: str, source: Came | None = None) -> Said:
+        if part.prose is None:
+            part.prose = Prose(self._tools, self._policy, _TEXT, begins=not self._spoken)
+        self._spoken = self._spoken or not text.isspace()
+        return self._account(item, place, part, part.prose.take(text, source))
+
+    def close(self, item: Item, place: int, part: Part, *, finished: bool) -> Said:
+        """The text of a part is over."""
+        if part.prose is None or part.searched:
+            return Said()
+        part.searched = True
+        return self._account(item, place, part, part.prose.close(finished=finished))
+
+    def whole(self, item: Item, place: int, part: Part, text: str, *, finished: bool) -> Said:
+        """A text that came in one piece."""
+        said = self.take(item, place, part, text)
+        return Said(said.parts + self.close(item, place, part, finished=finished).parts)
+
+    def _account(self, item: Item, place: int, part: Part, said: Said) -> Said:
+        key = f"text {item.index} {place}"
+        if said.parts:
+            self.let_go(key)
+        where = {"item_id": item.id, "output_index": item.index, "content_index": place}
+        for call in said.calls:
+            self._count += 1
+            mark = f"found {self._count}"
+            self.found.append((mark, call))
+            part.calls.append(call.raw)
+            if call.raw:
+                self.hold.append((mark, _written({**where, "delta": call.raw})))
+        if said.parts and part.prose is not None and part.prose.holding:
+            self.hold.append((key, _written({**where, "delta": part.prose.held})))
+        return said
+
+    def keep(self, item: Item, place: int, raw: bytes) -> None:
+        """All of an event is held."""
+        self.hold.append((f"text {item.index} {place}", raw))
+
+    # The events that end a text
+
+    def wait(self, came: Came) -> None:
+        self.ends.append(came)
+        self.hold.append((_ENDS, came.raw))
+
+    def take_ends(self) -> list[Came]:
+        ends, self.ends = self.ends, []
+        if ends:
+            self.let_go(_ENDS)
+        return ends
+
+    # The books
+
+    def let_go(self, key: str) -> None:
+        self.release.append(key)
+        self.hold = [entry for entry in self.hold if entry[0] != key]
+
+    def drain(self) -> tuple[tuple[str, ...], tuple[tuple[str, bytes], ...]]:
+        """What this event released and what it holds."""
+        release, hold = tuple(self.release), tuple(self.hold)
+        self.release, self.hold = [], []
+        return release, hold
+
+    # Calls
+
+    def tell(self, outcome: Outcome) -> None:
+        """A structured call went out."""
+        if self.on:
+            self._told.append(outcome)
+
+    def take_found(self) -> list[FoundCall]:
+        """The calls that waited, but for those that structured calls told."""
+        found, self.found = self.found, []
+        for key, _ in found:
+            self.let_go(key)
+        return [call for _, call in found if not repeated(call.name, call.arguments, self._told)]
+
+
+def quiet(part: Part, block: bytes, count: int) -> bool:
+    """Do so many deltas of a part go on as they are?"""
+    if part.prose is None or part.searched:
+        return part.searched
+    return part.prose.passes(block, count if block.count(_TEXT.key) == count else 0)
+
+
+def without_calls(text: str, part: Part) -> str:
+    """A stated text without the calls that were found in it."""
+    out: list[str] = []
+    for raw in filter(None, part.calls):
+        before, found, after = text.partition(raw)
+        if found:
+            out.append(before)
+            text = after
+    return "".join([*out, text])
+
+
+def _written(fields: Json) -> bytes:
+    return sse.write(payload.write({"type": DELTA, **fields}), DELTA)

@@ -1,0 +1,374 @@
+"""What the model says in messages and reasoning items. It passes as it comes, in the moment it comes.
+
+Only what a client cannot do without is added: an item or a part that was never announced, an end that
+never came. Deltas like the last healthy one pass unread; they are remembered as they came, in case that
+their text has to be told again in an end that the upstream forgot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...wire import sse
+from .. import payload
+from ..prose import Said
+from .events import Came, Json, Writer
+from .items import Item, Items, Part, with_needed
+from .prose import DELTA, Search, quiet, without_calls
+from .steady import LF, Steady
+
+_TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
+
+
+@dataclass(slots=True, frozen=True)
+class Family:
+    """Events that speak about one kind of part of one type of item."""
+
+    item: str
+    part: str
+    place: str
+    """The key that numbers the parts."""
+
+
+_FAMILIES = {
+    "response.output_text": Family("message", _TEXT, "content_index"),
+    "response.output_text.annotation": Family("message", _TEXT, "content_index"),
+    "response.refusal": Family("message", _REFUSAL, "content_index"),
+    "response.content_part": Family("message", _TEXT, "content_index"),
+    "response.reasoning_text": Family("reasoning", _THOUGHT, "content_index"),
+    "response.reasoning_summary_text": Family("reasoning", _SUMMARY, "summary_index"),
+    "response.reasoning_summary_part": Family("reasoning", _SUMMARY, "summary_index"),
+}
+_PART_EVENTS = {
+    _TEXT: "response.content_part",
+    _REFUSAL: "response.content_part",
+    _SUMMARY: "response.reasoning_summary_part",
+}
+_TEXT_EVENTS = {
+    _TEXT: "response.output_text",
+    _REFUSAL: "response.refusal",
+    _SUMMARY: "response.reasoning_summary_text",
+}
+
+
+_MANY = 256
+"""So many blocks that passed unread are put into the transcript together."""
+
+
+def is_text(kind: str) -> bool:
+    return kind.rpartition(".")[0] in _FAMILIES
+
+
+class Transcript:
+    """The deltas that the client got, as bytes, until the item that they belong to is done."""
+
+    __slots__ = ("_blocks", "_limit", "_size")
+
+    def __init__(self, limit: int) -> None:
+        self._blocks: list[bytes] = []
+        self._size = 0
+        self._limit = limit
+
+    def add(self, block: bytes) -> None:
+        self._size += len(block)
+        if self._size <= self._limit:
+            self._blocks.append(block)
+
+    def clear(self) -> None:
+        self._blocks = []
+        self._size = 0
+
+    def text(self, item: Item, part: str, number: int) -> str | None:
+        """The text of one part, told by its deltas; None when there was too much of it to remember."""
+        if self._size > self._limit:
+            return None
+        said: list[str] = []
+        for block in self._blocks:
+            for raw in sse.split(block):
+                message = payload.read_strict(sse.read_event(raw).data or "")
+                if isinstance(message, dict) and message.get("item_id") == item.id:
+                    family = _FAMILIES.get(str(message.get("type")).removesuffix(".delta"))
+                    if family and family.part == part and message.get(family.place) == number:
+                        said.append(payload.text_of(message.get("delta")))
+        return "".join(said)
+
+
+class Speech:
+    __slots__ = ("_items", "_search", "_searching", "_transcript", "_unread", "_writer", "steady")
+
+    def __init__(self, items: Items, writer: Writer, limit: int, search: Search) -> None:
+        self._search = search
+        self._searching: Part | None = None
+        """The part whose deltas pass unread, where its text is searched."""
+        self._items = items
+        self._writer = writer
+        self._transcript = Transcript(limit)
+        self._unread: list[bytes] = []
+        self.steady: Steady | None = None
+
+    def passes_unread(self, block: bytes) -> bool:
+        """Is this nothing but deltas like the last one? If so they count as sent."""
+        steady, searching = self.steady, self._searching
+        if steady is None:
+            return False
+        if searching is None or searching.prose is None or not searching.prose.repeats(block):
+            # What `covers` does, in one piece: nearly every event of an answer comes here.
+            if not block.startswith(steady.head):
+                return False
+            if not block.startswith(steady.item, steady.at) and not steady.found_in(block):
+                return False
+            if (block.find(b"\n", steady.body) != len(block) - 2 or block[-1] != LF) and not steady.covers_all(block):
+                return False
+            if searching is not None and not quiet(searching, block, block.count(b"\n") // steady.lines):
+                return False
+        self._unread.append(block)
+        self._writer.unread = block
+        if len(self._unread) == _MANY:
+            self._remember()
+        return True
+
+    def learn(self, came: Came | None, searching: Part | None = None) -> None:
+        """Deltas like this one may pass unread from now on."""
+        self.steady = Steady(came) if came is not None else None
+        self._searching = searching
+
+    def _remember(self) -> None:
+        for block in self._unread:
+            self._transcript.add(block)
+        self._unread.clear()
+
+    def read(self, came: Came) -> list[bytes]:
+        """One event of a text family: what the client gets for it."""
+        stem, _, verb = came.type.rpartition(".")
+        family = _family(stem, came)
+        if family.part == _TEXT and verb == "done" and self._ends_undecided(came, family):
+            return []
+        item, out = self._item(family, came)
+        place = came.number(family.place) or 0
+        part = item.parts.setdefault((family.part, place), Part())
+        opens = came.type == f"{_PART_EVENTS.get(family.part)}.added"
+        if not part.opened and not opens and family.part in _PART_EVENTS:
+            out.append(self._open_part(item, family.part, place))
+        part.opened = True
+        fields: Json = {"item_id": item.id, "output_index": item.index, family.place: place}
+        searched = self._search.on and family.part == _TEXT
+        if searched and verb == "done":
+            out += self._end_text(item, place, part, finished=True)
+        if stem in _PART_EVENTS.values():
+            fields["part"] = _whole_part(came.message.get("part"), family.part)
+            if verb == "done" and part.calls:
+                fields["part"] = {**fields["part"], "text": self._told(item, place, part)}
+            part.closed = part.closed or verb == "done"
+        elif verb == "done":
+            said = came.message.get("refusal" if family.part == _REFUSAL else "text")
+            part.text = said if isinstance(said, str) else None
+            if part.calls:
+                part.text = fields["text"] = self._told(item, place, part)
+        elif came.type == DELTA and searched and not self._passes(came, item, place, part, out):
+            return out
+        sent = self._writer.forward(came, **fields)
+        out.append(sent)
+        if verb == "delta":
+            self._remember()
+            self._transcript.add(sent)
+            self.learn(came if sent is came.raw else None, part if searched else None)
+        elif searched:
+            self.steady = None
+        return out
+
+    # The search for calls
+
+    def _passes(self, came: Came, item: Item, place: int, part: Part, out: list[bytes]) -> bool:
+        """Search a delta. False when it does not simply go on; what may go out of the text is told."""
+        text = came.message.get("delta")
+        if not isinstance(text, str) or not text or part.searched:
+            return True
+        said = self._search.take(item, place, part, text, came)
+        if said.parts == ((text, came),):
+            return True
+        if not said.parts:
+            self._search.keep(item, place, came.raw)
+        out += self._tell_text(item, place, said)
+        return False
+
+    def _tell_text(self, item: Item, place: int, said: Said) -> list[bytes]:
+        where: Json = {"item_id": item.id, "output_index": item.index, "content_index": place}
+        out = [
+            self._writer.write(DELTA, {**where, "delta": piece.text})
+            if piece.source is None
+            else self._writer.forward(piece.source, **where)
+            for piece in said.pieces
+        ]
+        self._remember()
+        for sent in out:
+            self._transcript.add(sent)
+        return out
+
+    def _ends_undecided(self, came: Came, family: Family) -> bool:
+        """The end of a text whose last words may be a call waits."""
+        item = self._items.find(family.item, came.text("item_id"), came.number("output_index"))
+        if item is None or not self.undecided(item):
+            return False
+        self._search.wait(came)
+        return True
+
+    @staticmethod
+    def undecided(item: Item) -> bool:
+        return any(
+            part.prose is not None and not part.searched and part.prose.undecided for part in item.parts.values()
+        )
+
+    def end_texts(self, *, finished: bool) -> list[bytes]:
+        """All texts are over."""
+        out: list[bytes] = []
+        for item in self._items.all:
+            for (kind, place), part in item.parts.items():
+                if kind == _TEXT:
+                    out += self._end_text(item, place, part, finished=finished)
+        return out
+
+    def _end_text(self, item: Item, place: int, part: Part, *, finished: bool) -> list[bytes]:
+        """The text of a part is over: what was held of it is told."""
+        return self._tell_text(item, place, self._search.close(item, place, part, finished=finished))
+
+    def _told(self, item: Item, place: int, part: Part) -> str:
+        """The text that the client got of a part with calls in it."""
+        self._remember()
+        said = self._transcript.text(item, _TEXT, place)
+        return without_calls(part.text or "", part) if said is None else said
+
+    def _search_content(self, item: Item, content: list[Any], *, finished: bool) -> list[bytes]:
+        """Put into the content what was told of it, and search what was never told."""
+        out: list[bytes] = []
+        for place, entry in enumerate(content):
+            text = entry.get("text") if isinstance(entry, dict) and entry.get("type") == _TEXT else None
+            if not isinstance(text, str) or not text:
+                continue
+            part = item.parts.setdefault((_TEXT, place), Part())
+            out += self._end_text(item, place, part, finished=finished)
+            if part.prose is None:
+                said = self._search.whole(item, place, part, text, finished=finished)
+                if part.calls:
+                    content[place] = {**entry, "text": said.text}
+            elif part.calls:
+                content[place] = {**entry, "text": self._told(item, place, part)}
+        return out
+
+    def _item(self, family: Family, came: Came) -> tuple[Item, list[bytes]]:
+        came_id, came_index = came.text("item_id"), came.number("output_index")
+        item = self._items.find(family.item, came_id, came_index)
+        if item is None:
+            known = self._items.known(came_id)
+            if known is not None and known.type == family.item:
+                # Something said after the item was done; there is nothing to announce.
+                return known, []
+            return self.open(family.item, came_id, came_index, {})
+        self._items.alias(item, came_id, None)
+        return item, []
+
+    # Items
+
+    def open(
+        self, kind: str, came_id: str, came_index: int | None, body: Json, *, instead: int | None = None
+    ) -> tuple[Item, list[bytes]]:
+        """An item that the upstream never announced; `instead`: at the index of a dropped one."""
+        index = self._items.place(came_index) if instead is None else instead
+        item = Item(index, self._items.identity(came_id, kind), kind, body, announced=True)
+        self._items.add(item, came_id, came_index)
+        kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}
+        empty = {**with_needed({"type": kind, **kept}, kind, item.id), "status": "in_progress"}
+        fields = {"output_index": index, "item": empty}
+        return item, [self._writer.write("response.output_item.added", fields)]
+
+    def say(self, text: str, index: int) -> list[bytes]:
+        """A message of ours."""
+        item, out = self.open("message", "", None, {}, instead=index)
+        content = [{"type": _TEXT, "text": text, "annotations": []}]
+        said = {"type": "message", "role": "assistant", "status": "completed", "content": content}
+        body, events = self.finish(item, said)
+        item.done = body
+        return [*out, *events, self._writer.write("response.output_item.done", {"output_index": index, "item": body})]
+
+    def finish(self, item: Item, body: Json, *, finished: bool = True) -> tuple[Json, list[bytes]]:
+        """The whole item for its end, and the ends of parts that have to come before it."""
+        self._remember()
+        body = with_needed(body, item.type, item.id)
+        key = "content" if item.type == "message" else "summary"
+        if item.type not in ("message", "reasoning") or not isinstance(body.get(key), list):
+            return body, []
+        content = list(body[key])
+        out: list[bytes] = []
+        for (part, place), state in sorted(item.parts.items(), key=lambda entry: entry[0][1]):
+            if part in _PART_EVENTS and _belongs(part, key):
+                self._settle_part(item, part, place, state, content)
+        if self._search.on and item.type == "message":
+            out += self._search_content(item, content, finished=finished)
+        for place, entry in enumerate(content):
+            out += self._tell(item, key, place, entry)
+        if not any(other.open and other.parts for other in self._items.all if other is not item):
+            self._transcript.clear()
+        return (body if content == body[key] else {**body, key: content}), out
+
+    def _settle_part(self, item: Item, part: str, place: int, state: Part, content: list[Any]) -> None:
+        """Put into the content what was said and is not in it."""
+        field = "refusal" if part == _REFUSAL else "text"
+        while len(content) <= place:
+            content.append(_whole_part(None, part))
+        entry = content[place]
+        if isinstance(entry, dict) and not entry.get(field):
+            said = state.text or self._transcript.text(item, part, place)
+            content[place] = {**_whole_part(entry, part), field: said or ""}
+
+    def _tell(self, item: Item, key: str, place: int, entry: Any) -> list[bytes]:
+        """The events of a part that are still missing before its item ends."""
+        part = entry.get("type") if isinstance(entry, dict) else None
+        if part not in _PART_EVENTS or not _belongs(part, key):
+            return []
+        state = item.parts.setdefault((part, place), Part())
+        field = "refusal" if part == _REFUSAL else "text"
+        text = entry.get(field)
+        where = {"item_id": item.id, "output_index": item.index}
+        where["summary_index" if part == _SUMMARY else "content_index"] = place
+        out: list[bytes] = []
+        if not state.opened:
+            if not isinstance(text, str) or not text:
+                return []
+            out.append(self._open_part(item, part, place))
+            state.opened = True
+            out.append(self._writer.write(f"{_TEXT_EVENTS[part]}.delta", {**where, "delta": text}))
+        if state.text is None and not state.closed:
+            out.append(self._writer.write(f"{_TEXT_EVENTS[part]}.done", {**where, field: text or ""}))
+            state.text = text or ""
+        if not state.closed:
+            out.append(self._writer.write(f"{_PART_EVENTS[part]}.done", {**where, "part": entry}))
+            state.closed = True
+        return out
+
+    def _open_part(self, item: Item, part: str, place: int) -> bytes:
+        fields: Json = {"item_id": item.id, "output_index": item.index}
+        fields["summary_index" if part == _SUMMARY else "content_index"] = place
+        fields["part"] = _whole_part(None, part)
+        return self._writer.write(f"{_PART_EVENTS[part]}.added", fields)
+
+
+def _family(stem: str, came: Came) -> Family:
+    family = _FAMILIES[stem]
+    part = came.message.get("part")
+    if stem == "response.content_part" and isinstance(part, dict):
+        if part.get("type") == _REFUSAL:
+            return Family("message", _REFUSAL, "content_index")
+        if part.get("type") == _THOUGHT:
+            return Family("reasoning", _THOUGHT, "content_index")
+    return family
+
+
+def _belongs(part: str, key: str) -> bool:
+    return (part == _SUMMARY) == (key == "summary")
+
+
+def _whole_part(entry: Any, part: str) -> Json:
+    field = "refusal" if part == _REFUSAL else "text"
+    if not isinstance(entry, dict):
+        return {"type": part, field: "", **({"annotations": []} if part == _TEXT else {})}
+    return entry if isinstance(entry.get(field), str) else {**entry, field: ""}

@@ -1,0 +1,123 @@
+"""Responses over a WebSocket: the same events as on HTTP, one JSON text a frame, no SSE framing.
+
+Sans-IO, one object a connection. Each frame is framed as an event and goes through the same `Answer` as a
+stream, so the same books are kept and it fails open in the same way. The tools are those of the last request
+that declared some: follow-up frames of Codex carry `previous_response_id` and new items, but no tools.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from ...calls import Outcome
+from ...engine import Answer
+from ...history import Refusals, mend_frame
+from ...history.used import used_ids
+from ...policy import Policy
+from ...request import read_question, seed_of
+from ...wire import sse
+
+_CREATE = "response.create"
+
+
+class ResponsesSocket:
+    """`failure` is the exception that made us fail open in the last response that had one."""
+
+    __slots__ = (
+        "_answer",
+        "_policy",
+        "_refusals",
+        "_request",
+        "_seed",
+        "_started",
+        "_used",
+        "failure",
+        "outcomes",
+        "seconds",
+    )
+
+    def __init__(self, policy: Policy | None = None, refusals: Refusals | None = None) -> None:
+        self._policy = policy or Policy()
+        self._refusals = Refusals() if refusals is None else refusals
+        self._request: dict[str, Any] | None = None
+        self._seed = ""
+        self._answer: Answer | None = None
+        self._started = False
+        self.outcomes: list[Outcome] = []
+        """What became of the calls of all responses on this connection so far."""
+        self.seconds: list[float] = []
+        """What mending took, one figure a call."""
+        self.failure: Exception | None = None
+        self._used: set[str] = set()
+        """The ids of this connection: a follow-up frame does not bring those of the turns before."""
+
+    def client_message(self, text: str) -> str:
+        """A frame of the client, whose answer is the next response; gives the frame that goes up."""
+        message = _object(text)
+        if message is None or message.get("type") != _CREATE:
+            return text
+        inner = message.get("response")
+        request = inner if isinstance(inner, dict) else message
+        kept = self._request or {}
+        self._request = {"model": request.get("model", kept.get("model")), "stream": True}
+        self._request["tools"] = request.get("tools") or kept.get("tools")
+        additional = [item for item in _items(request) if item.get("type") == "additional_tools"]
+        self._request["input"] = additional or kept.get("input")
+        self._seed = seed_of(text.encode("utf-8", "replace"))
+        self._used |= used_ids(request)
+        self._answer = None
+        try:
+            return mend_frame(text, self._policy, self._refusals) or text
+        except Exception as failure:
+            self.failure = failure
+            return text
+
+    def server_message(self, text: str) -> list[str]:
+        """The frames to deliver instead of this one; none while a call is held."""
+        message = _object(text)
+        kind = message.get("type") if message is not None else None
+        if not isinstance(kind, str) or not (kind.startswith("response.") or kind == "error"):
+            return [text]
+        if self._answer is None or (kind == "response.created" and self._started):
+            self._begin()
+        assert self._answer is not None
+        self._started = True
+        before, mended = len(self._answer.outcomes), len(self._answer.seconds)
+        framed = _framed(text, kind)
+        out = self._answer.feed(framed)
+        self.outcomes += self._answer.outcomes[before:]
+        self.seconds += self._answer.seconds[mended:]
+        self.failure = self._answer.failure or self.failure
+        if out == [framed]:
+            return [text]
+        return [data for raw in sse.split(b"".join(out)) if (data := sse.read_event(raw).data) is not None]
+
+    def _begin(self) -> None:
+        question = replace(read_question(self._request), used_ids=frozenset(self._used))
+        self._answer = Answer("responses", question, self._policy, seed=self._seed, tell=self._hear)
+        self._started = False
+
+    def _hear(self, outcome: Outcome) -> None:
+        self._refusals.remember(outcome)
+        self._used.add(outcome.id)
+
+
+def _framed(text: str, kind: str) -> bytes:
+    # Line ends stand between the tokens of a JSON text, never inside a string.
+    data = text.replace("\r", " ").replace("\n", " ")
+    return sse.write(data, kind)
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return message if isinstance(message, dict) else None
+
+
+def _items(request: dict[str, Any]) -> list[dict[str, Any]]:
+    items = request.get("input")
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

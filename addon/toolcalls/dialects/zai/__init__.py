@@ -1,0 +1,1 @@
+"""The stream of chat.z.ai, which becomes Chat."""

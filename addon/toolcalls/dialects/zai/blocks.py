@@ -1,0 +1,229 @@
+"""The JSON inside `<glm_block …>{json}</glm_block>`: where it ends, and where the fields of the call stand.
+
+Strategy: a scan that can be interrupted and resumed at any character. It follows strings and brackets, so
+that markup inside the arguments never ends a block, and notes the offsets of the few values that make a
+call. Nothing is decoded before the call is final: a block of 200 KB that grows in thousands of edits is
+scanned only where it changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NamedTuple
+
+from .. import payload
+from .document import Document, text_of_units
+
+_INSIDE = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_SPACE = re.compile(r"\s*+")
+_SCALAR = re.compile(r'[^\s"{}\[\]:,]++')
+_PLAIN_PAIR = re.compile(r"""\s*+(,?)\s*+"([^"\\]*+)"\s*+:\s*+("[^"\\]*+"|[^\s"{}\[\]:,]++)(?=\s*+[,}])""")
+"""A whole member of an object without an escape: most of what follows the arguments, taken in one match."""
+
+_MAX_KEY: Final = 64
+_LEVELS: Final = 3
+
+# Where a call's fields stand. The second form is known from synthetic tests only.
+_FIELDS: Final = {
+    ("data", "metadata", "id"): "id",
+    ("data", "metadata", "name"): "name",
+    ("data", "metadata", "arguments"): "arguments",
+    ("data", "metadata", "result"): "result",
+    ("function", "name"): "function.name",
+    ("function", "arguments"): "function.arguments",
+    ("id",): "function.id",
+}
+
+_KEYS: Final = frozenset(path[-1] for path in _FIELDS)
+
+Span = tuple[int, int]
+
+
+class Scan(NamedTuple):
+    """How far the JSON of one block was read. Offsets are those of the document."""
+
+    depth: int = 0
+    kinds: str = ""
+    """The brackets of the outer levels."""
+    path: tuple[str, ...] = ()
+    """The keys that lead to here through the outer levels."""
+    after_colon: bool = False
+    in_string: bool = False
+    field: str = ""
+    """The field whose value is being read."""
+    level: int = 0
+    start: int = 0
+    spans: tuple[tuple[str, Span], ...] = ()
+
+    @property
+    def named(self) -> bool:
+        return any(field in ("name", "function.name") for field, _ in self.spans)
+
+
+def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at
+
+
+def scan_json(text: str, at: int, base: int, scan: Scan) -> tuple[int, Scan, bool]:
+    """Read on in `text` from `at`; its first character stands at `base` in the document.
+
+    Gives how far it was read, the new state, and whether the JSON ended there. What may still change its
+    meaning (half an escape, half a word, half a key) is left unread.
+    """
+    depth, kinds, path, after_colon, in_string, field, level, start, spans = scan
+    size = len(text)
+    ended = False
+    while at < size and not ended:
+        if in_string:
+            at = _skip(_INSIDE, text, at)
+            if at >= size or text[at] != '"':
+                break
+            at += 1
+            in_string = False
+        else:
+            pair = _PLAIN_PAIR.match(text, at)
+            if pair and (pair[1] or not after_colon):
+                if pair[2] in _KEYS and not field and kinds[:depth] == "{" * depth:
+                    name = _FIELDS.get((*path[: depth - 1], pair[2]))
+                    spans = (*spans, (name, (base + pair.start(3), base + pair.end(3)))) if name else spans
+                after_colon = True
+                at = pair.end()
+                continue
+            at = _skip(_SPACE, text, at)
+            if at >= size:
+                break
+            character = text[at]
+            if character == '"' and not after_colon and kinds[depth - 1 : depth] == "{" and depth <= _LEVELS:
+                end = _skip(_INSIDE, text, at + 1)
+                if end < size and text[end] == '"':
+                    path = (*path[: depth - 1], text[at + 1 : end])
+                    at = end + 1
+                elif size - at <= _MAX_KEY:
+                    break
+                else:
+                    path = (*path[: depth - 1], "")
+                    in_string = True
+                    at += 1
+                continue
+            if character == ":":
+                after_colon = True
+                at += 1
+                continue
+            if character == ",":
+                after_colon = False
+                at += 1
+                continue
+            if after_colon and not field and character not in "}]" and kinds[:depth] == "{" * depth:
+                field, level, start = _FIELDS.get(path[:depth], ""), depth, base + at
+            if character == '"':
+                in_string = True
+                at += 1
+                continue
+            if character in "{[":
+                depth += 1
+                if depth <= _LEVELS:
+                    kinds = kinds[: depth - 1] + character
+                after_colon = False
+                at += 1
+                continue
+            if character in "}]":
+                depth -= 1
+                path = path[:depth]
+                at += 1
+                ended = depth <= 0
+            else:
+                end = _skip(_SCALAR, text, at)
+                if end == size and size - at <= _MAX_KEY:
+                    break
+                at = end
+        # A string, a word or a container ended here.
+        if field and depth <= level:
+            # A closing bracket of the level itself ends no value: the one before it did.
+            if depth == level:
+                spans = (*spans, (field, (start, base + at)))
+            field = ""
+    return at, Scan(depth, kinds, path, after_colon, in_string, field, level, start, spans), ended
+
+
+class Result(Enum):
+    """What the backend made of a tool call."""
+
+    OPEN = '"" or nothing yet'
+    NULL = "null: it could not run the tool, which is the client's"
+    FILLED = "a result: it ran the tool itself"
+
+
+@dataclass(slots=True, frozen=True)
+class Call:
+    """What a block says about a call. `whole` is False when the arguments were cut off in the middle."""
+
+    id: str
+    name: str
+    arguments: str
+    result: Result
+    whole: bool = True
+
+
+class Block:
+    """A tool block of the document: the stretch from its tag to the end of its JSON, or to where it is now."""
+
+    __slots__ = ("_fields", "_open", "end", "start")
+
+    def __init__(self, start: int, end: int, scan: Scan) -> None:
+        self.start = start
+        self.end = end
+        self._fields = dict(scan.spans)
+        self._open = (scan.field, scan.start) if scan.field else None
+
+    def result(self, document: Document) -> Result:
+        span = self._fields.get("result")
+        if span is None or span[1] - span[0] > 4:
+            return Result.OPEN if span is None else Result.FILLED
+        raw = document.units(*span)
+        return {'""': Result.OPEN, "null": Result.NULL}.get(raw, Result.FILLED)
+
+    def name(self, document: Document) -> str:
+        return self._text(document, "name") or self._text(document, "function.name")
+
+    def call(self, document: Document) -> Call:
+        form = "" if "name" in self._fields else "function."
+        arguments, whole = self._arguments(document, form + "arguments")
+        return Call(self._text(document, form + "id"), self.name(document), arguments, self.result(document), whole)
+
+    def _text(self, document: Document, field: str) -> str:
+        span = self._fields.get(field)
+        value = payload.read_strict(text_of_units(document.units(*span))) if span else None
+        return value if isinstance(value, str) else ""
+
+    def _arguments(self, document: Document, field: str) -> tuple[str, bool]:
+        """The arguments, decoded once, and whether they were there to their end."""
+        span = self._fields.get(field)
+        if span is None:
+            if self._open is None or self._open[0] != field:
+                return "", True
+            return _cut_literal(text_of_units(document.units(self._open[1], self.end))), False
+        raw = text_of_units(document.units(*span))
+        if not raw.startswith('"'):
+            return payload.text_of(payload.read_strict(raw)) or raw.removeprefix("null"), True
+        value = _literal(raw)
+        return raw[1:-1] if value is None else value, True
+
+
+def _literal(raw: str) -> str | None:
+    """The text of a JSON string literal; line ends may stand in it as they are."""
+    try:
+        value = json.loads(raw, strict=False)
+    except ValueError:
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _cut_literal(raw: str) -> str:
+    """The text of a literal that was cut: it may end with a part of an escape, `\\u` and three digits at most."""
+    ends = range(len(raw), max(len(raw) - 6, 0), -1)
+    values = (_literal(raw[:end] + '"') for end in ends) if raw.startswith('"') else iter(())
+    return next((value for value in values if value is not None), raw.removeprefix('"'))

@@ -1,0 +1,148 @@
+"""The tool calls of a chat.z.ai answer: gathered from blocks and deltas, the client's told from the server's.
+
+A closed block is not a complete call, and a call is not the client's before the backend has left it alone:
+so calls are kept until the turn ends, and judged then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...calls import Gathering
+from ...mend.names import mend_name
+from ...request import Question
+from ...tools import Tools
+from .. import payload
+from ..chat.calls import fragments_of
+from ..slots import Fragment, Slots, full_name
+from .blocks import Result
+from .envelope import Json, call_id_of
+from .reader import Reader
+
+
+@dataclass(slots=True, frozen=True)
+class Candidate:
+    """A call as far as it is known. Final: nothing that may still come changes its arguments."""
+
+    id: str
+    name: str
+    arguments: str
+    result: Result
+    whole: bool
+    final: bool
+
+    @property
+    def stands_alone(self) -> bool:
+        """Is it complete by itself, however the answer was cut off? No object is a prefix of another."""
+        if not self.whole:
+            return False
+        if not self.arguments.strip():
+            return self.final
+        value = payload.read_strict(self.arguments)
+        if isinstance(value, str):
+            value = payload.read_strict(value)
+        return isinstance(value, dict) and (bool(value) or self.final)
+
+
+class DeltaCalls:
+    """Delta shape: `delta_name` or a new id opens a call, `delta_arguments` appends to the open one."""
+
+    __slots__ = ("_index_of", "_openai", "_ran", "_settled", "_slots", "_tools", "size")
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._slots = Slots(tools)
+        self._openai = Slots(tools)
+        """`tool_calls` in the OpenAI form, which some clients pass on."""
+        self._index_of: dict[str, int] = {}
+        self._settled = 0
+        self._ran: list[Gathering] = []
+        self.size = 0
+
+    def add(self, data: Json) -> None:
+        name = data.get("delta_name")
+        fragment = Fragment(
+            None,
+            call_id_of(data),
+            name if isinstance(name, str) else "",
+            payload.text_of(data.get("delta_arguments")),
+        )
+        if fragment.name or fragment.arguments:
+            self._slots.add(self._placed(fragment))
+            self.size += len(fragment.arguments)
+        if data.get("tool_calls"):
+            for found in fragments_of({"tool_calls": data["tool_calls"]})[0]:
+                self._openai.add(found)
+                self.size += len(found.arguments)
+
+    def _placed(self, fragment: Fragment) -> Fragment:
+        last = len(self._slots.slots) - 1
+        index = self._index_of.get(fragment.id, last) if fragment.id else last
+        new_id = bool(fragment.id) and fragment.id not in self._index_of
+        named_again = bool(fragment.name) and not fragment.id and last >= 0 and bool(self._slots.slots[last].names)
+        if last < 0 or new_id or named_again:
+            index = last + 1
+        if fragment.id:
+            self._index_of[fragment.id] = index
+        return Fragment(index, fragment.id, fragment.name, fragment.arguments)
+
+    def settle(self) -> None:
+        """Another phase had something to say: the open call has ended."""
+        self._settled = len(self._slots.slots)
+
+    def answered(self, data: Json) -> None:
+        """A `tool_response`: the backend ran the tool itself."""
+        identity, name = call_id_of(data), data.get("tool_name")
+        for slot in reversed(self._slots.slots):
+            if (identity and slot.id == identity) or (not identity and slot.name == name):
+                self._ran.append(slot)
+                return
+
+    def candidates(self) -> Iterator[Candidate]:
+        for slots, settled in ((self._slots.slots, self._settled), (self._openai.slots, 0)):
+            for number, slot in enumerate(slots):
+                if slot.empty:
+                    continue
+                ran = any(slot is other for other in self._ran)
+                final = number < settled or number < len(slots) - 1
+                yield Candidate(
+                    slot.id,
+                    full_name(slot.names, self._tools),
+                    slot.arguments,
+                    Result.FILLED if ran else Result.OPEN,
+                    True,
+                    final,
+                )
+
+
+def block_candidates(reader: Reader, count: int, *, left: bool) -> Iterator[Candidate]:
+    """The calls of the first blocks. `left`: the answer has left the phase of tool calls since."""
+    last = reader.block_count - 1
+    blocks = list(reader.blocks)
+    if reader.open_block is not None:
+        blocks.append(reader.open_block)
+    for number, block in enumerate(blocks[:count]):
+        call = block.call(reader.document)
+        final = left or number < last or call.result is not Result.OPEN
+        yield Candidate(call.id, call.name, call.arguments, call.result, call.whole, final)
+
+
+class Owners:
+    """Whose tool is it? Those that the request declares are the client's, the others run upstream."""
+
+    __slots__ = ("_known", "_question")
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._known: dict[str, bool] = {}
+
+    def is_clients(self, name: str, result: Result) -> bool:
+        """A tool that the backend ran is not the client's, whoever declared it: it would run a second time."""
+        if result is Result.FILLED or not name:
+            return False
+        if self._question.choices is None:
+            return True
+        if name not in self._known:
+            self._known[name] = mend_name(name, self._question.tools).status in ("exact", "mended")
+        return self._known[name]

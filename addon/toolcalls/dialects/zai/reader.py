@@ -1,0 +1,387 @@
+"""Reading the document while it grows and is cut: reasoning wrappers, tool blocks, and the text between them.
+
+Strategy: one pass over the document that can stop at any character. The state after a stretch depends on
+nothing but the document up to there (the horizon), so a copy of it is kept every few hundred units; an edit
+goes back to the last copy before its cut and reads on from there. What may still become something else (half
+a tag, newlines that may frame a block, half a surrogate pair) stays unread or unsaid.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from enum import Enum
+from operator import attrgetter
+from typing import Final, Literal
+
+from .blocks import Block, Scan, scan_json
+from .document import Channel, Document, is_high_surrogate, text_of_units
+
+_STEP: Final = 1024
+_SPACING: Final = 512
+_MAX_TAG: Final = 1024
+_MAX_NAMELESS: Final = 64 * 1024
+"""A block that did not say its tool's name by then is text."""
+
+_BLOCK_TAG: Final = "<glm_block"
+_BLOCK_END: Final = "</glm_block>"
+_WRAPPER_TAG: Final = "<details"
+_WRAPPER_END: Final = "</details>"
+_SUMMARY: Final = "<summary>"
+_SUMMARY_END: Final = "</summary>"
+
+_TAG_REST = re.compile(r'>|[^\S\n](?:[^">\n]|"[^"\n]*")*+>')
+_REASONING = re.compile(r'\stype="reasoning"[\s>]')
+_BLANK = re.compile(r"\s*+")
+
+_MORE: Final = -1
+_NO: Final = 0
+
+Kind = Literal["content", "reasoning"]
+Said = tuple[Kind, str] | Block
+
+
+_START: Final = Scan()
+
+
+class _Mode(Enum):
+    TEXT = "answer text"
+    REASONING = "inside a reasoning wrapper"
+    BLOCK = "inside the JSON of a block"
+    TAIL = "between the JSON of a block and its closing tag"
+
+
+@dataclass(slots=True)
+class _State:
+    """Everything that reading on depends on."""
+
+    at: int = 0
+    mode: _Mode = _Mode.TEXT
+    line_start: bool = True
+    newlines: int = 0
+    """Newlines that were read and not said: they may frame a block."""
+    edge: bool = False
+    """Nothing was said since the last wrapper or block."""
+    content: int = 0
+    reasoning: int = 0
+    blank: str = ""
+    """White space of the reasoning that is only said when more follows."""
+    thought: bool = False
+    """The open wrapper has said something."""
+    blocks: int = 0
+    block_start: int = 0
+    scan: Scan = _START
+
+
+_values_of = attrgetter(*(field.name for field in fields(_State)))
+
+
+def _copy(state: _State) -> _State:
+    return _State(*_values_of(state))
+
+
+class Reader:
+    """The document of one answer and what it says."""
+
+    __slots__ = ("_checkpoints", "_horizon", "_said", "_state", "blocks", "content", "document", "reasoning")
+
+    def __init__(self) -> None:
+        self.document = Document()
+        self.blocks: list[Block] = []
+        """The blocks whose JSON is closed, in their order."""
+        self.content = Channel()
+        self.reasoning = Channel()
+        self._state = _State()
+        self._horizon = 0
+        self._checkpoints: list[tuple[int, _State]] = [(0, _State())]
+        self._said: list[Said] = []
+
+    @property
+    def rewritten(self) -> bool:
+        """Was text changed that the client had seen already?"""
+        return self.content.rewritten or self.reasoning.rewritten
+
+    @property
+    def open_block(self) -> Block | None:
+        """The block whose JSON has not ended yet."""
+        state = self._state
+        if state.mode is not _Mode.BLOCK:
+            return None
+        return Block(state.block_start, state.at, state.scan)
+
+    @property
+    def block_count(self) -> int:
+        return len(self.blocks) + (self._state.mode is _Mode.BLOCK)
+
+    # Changing the document. Each gives what it said anew, in order, and the blocks that it closed.
+
+    def append(self, text: str) -> list[Said]:
+        self.document.append(text)
+        self._read()
+        return self._take()
+
+    def edit(self, index: int, text: str) -> list[Said]:
+        """Cut and replace. `index` counts UTF-16 code units."""
+        cut = self.document.cut(index)
+        if cut < len(self.document):
+            self.document.truncate(cut)
+            self._go_back(cut)
+        return self.append(text)
+
+    def finish(self) -> list[Said]:
+        """The document is complete: what was held back as a possible beginning is text after all."""
+        state = self._state
+        rest = self.document.units(state.at, len(self.document))
+        if state.mode is _Mode.TEXT:
+            if state.edge and not rest.strip():
+                return []
+            self._say(rest)
+            if state.newlines and not state.edge:
+                self._write("content", "\n" * state.newlines)
+        elif state.mode is _Mode.REASONING and state.line_start:
+            self._think(rest.removeprefix(">"))
+        elif state.mode is _Mode.REASONING:
+            self._think(rest)
+        elif state.mode is _Mode.BLOCK and not state.scan.named:
+            self._say(self.document.units(state.block_start, len(self.document)))
+        state.at = len(self.document)
+        return self._take()
+
+    def _take(self) -> list[Said]:
+        said, self._said = self._said, []
+        return said
+
+    # Going on and back
+
+    def _read(self) -> None:
+        size = len(self.document)
+        state = self._state
+        end = max(self._horizon, state.at)
+        while end < size:
+            end = min(end + _STEP, size)
+            start = state.at
+            state.at = start + self._consume(self.document.units(start, end), start)
+            self._horizon = end
+            if end < size:
+                self._remember()
+
+    def _remember(self) -> None:
+        if self._horizon >= self._checkpoints[-1][0] + _SPACING:
+            self._checkpoints.append((self._horizon, _copy(self._state)))
+
+    def _go_back(self, cut: int) -> None:
+        """The document ends at `cut` now: forget what was read behind it."""
+        while self._checkpoints[-1][0] > cut:
+            self._checkpoints.pop()
+        self._horizon, state = self._checkpoints[-1]
+        self._state = _copy(state)
+        self.content.length = state.content
+        self.reasoning.length = state.reasoning
+        del self.blocks[state.blocks :]
+        self._read()
+        self._remember()
+
+    # Reading
+
+    def _consume(self, text: str, base: int) -> int:
+        """Read as much of `text` as has one meaning whatever follows; give how much."""
+        at = 0
+        while at < len(text):
+            mode = self._state.mode
+            match mode:
+                case _Mode.TEXT:
+                    after = self._read_text(text, at, base)
+                case _Mode.REASONING:
+                    after = self._read_reasoning(text, at)
+                case _Mode.BLOCK:
+                    after = self._read_block(text, at, base)
+                case _Mode.TAIL:
+                    after = self._read_tail(text, at)
+            if after == at and self._state.mode is mode:
+                break
+            at = after
+        return at
+
+    def _read_text(self, text: str, at: int, base: int) -> int:
+        state = self._state
+        tag = at
+        if state.edge:
+            # White space alone between two elements is no text.
+            tag = _skip_blank(text, at)
+            if tag - at >= _MAX_TAG:
+                tag = at
+            elif tag == len(text):
+                return at
+        if text[tag : tag + 1] == "<" and (state.line_start if tag == at else text[tag - 1] == "\n"):
+            opening = _block_opening(text, tag) or _wrapper_opening(text, tag)
+            if opening == _MORE:
+                return at
+            if opening:
+                return self._open_element(text, tag, opening, base)
+        end = text.find("\n<", tag) + 1 or len(text)
+        if end == len(text) and is_high_surrogate(text[-1]):
+            end -= 1
+        if end > at:
+            self._say(text[at:end])
+        return end
+
+    def _open_element(self, text: str, tag: int, opening: int, base: int) -> int:
+        state = self._state
+        if text.startswith(_BLOCK_TAG, tag):
+            state.mode = _Mode.BLOCK
+            state.block_start = base + tag
+            state.scan = _START
+        else:
+            state.mode = _Mode.REASONING
+            state.newlines = 0
+            state.edge = True
+            state.line_start = False
+            state.thought = False
+            state.blank = ""
+        return opening
+
+    def _read_reasoning(self, text: str, at: int) -> int:
+        state = self._state
+        if state.line_start:
+            rest = text[at : at + _MAX_TAG]
+            if rest.startswith(_WRAPPER_END):
+                state.mode = _Mode.TEXT
+                return at + len(_WRAPPER_END)
+            if _WRAPPER_END.startswith(rest) or _SUMMARY.startswith(rest) or rest == ">":
+                return at
+            if rest.startswith(_SUMMARY):
+                end = rest.find(_SUMMARY_END)
+                if end >= 0:
+                    state.line_start = False
+                    return at + end + len(_SUMMARY_END)
+                if len(rest) < _MAX_TAG:
+                    return at
+            if rest.startswith(">"):
+                state.line_start = False
+                return at + (2 if rest.startswith("> ") else 1)
+        end = text.find("\n", at) + 1 or len(text)
+        if is_high_surrogate(text[end - 1]):
+            end -= 1
+        if end > at:
+            self._think(text[at:end])
+            state.line_start = text[end - 1] == "\n"
+        return end
+
+    def _read_block(self, text: str, at: int, base: int) -> int:
+        state = self._state
+        at, state.scan, ended = scan_json(text, at, base, state.scan)
+        size = base + at - state.block_start
+        if ended and state.scan.named:
+            state.mode = _Mode.TAIL
+            state.newlines = 0
+            state.edge = True
+            block = Block(state.block_start, base + at, state.scan)
+            self.blocks.append(block)
+            state.blocks += 1
+            self._said.append(block)
+        elif ended or (size > _MAX_NAMELESS and not state.scan.named):
+            # Typed by the model: a block of the backend names its tool in the first few hundred characters.
+            state.mode = _Mode.TEXT
+            self._say(self.document.units(state.block_start, base + at))
+        return at
+
+    def _read_tail(self, text: str, at: int) -> int:
+        state = self._state
+        tag = _skip_blank(text, at)
+        near = tag - at < _MAX_TAG
+        closed = near and text.startswith(_BLOCK_END, tag)
+        if near and not closed and _BLOCK_END.startswith(text[tag : tag + len(_BLOCK_END)]):
+            return at
+        state.mode = _Mode.TEXT
+        state.line_start = True
+        return tag + len(_BLOCK_END) if closed else at
+
+    # Saying
+
+    def _say(self, run: str) -> None:
+        """Answer text. Newlines next to an element are framing; the parts between elements join with a blank line."""
+        state = self._state
+        body = run.rstrip("\n")
+        state.line_start = len(body) < len(run)
+        if not body:
+            state.newlines += len(run)
+            return
+        if state.edge:
+            self._write("content", ("\n\n" if state.content else "") + body.lstrip("\n"))
+        else:
+            self._write("content", "\n" * state.newlines + body)
+        state.edge = False
+        state.newlines = len(run) - len(body)
+
+    def _think(self, run: str) -> None:
+        """Reasoning, trimmed; wrappers join with a blank line."""
+        state = self._state
+        text = state.blank + run
+        body = text.rstrip()
+        state.blank = text[len(body) :]
+        if len(state.blank) > _MAX_TAG:
+            body, state.blank = text, ""
+        if not state.thought:
+            body = body.lstrip()
+        if not body:
+            return
+        if not state.thought and state.reasoning:
+            body = "\n\n" + body
+        state.thought = True
+        self._write("reasoning", body)
+
+    def _write(self, kind: Kind, units: str) -> None:
+        channel = self.content if kind == "content" else self.reasoning
+        fresh = channel.write(units)
+        self._state.content = self.content.length
+        self._state.reasoning = self.reasoning.length
+        if fresh:
+            self._said.append((kind, text_of_units(fresh)))
+
+
+def _skip_blank(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
+
+
+def _tag_end(text: str, at: int, name: str) -> int:
+    """Behind the `>` of an opening tag; _MORE while it may still become one, _NO when it is none."""
+    tag = text[at : at + _MAX_TAG]
+    if not tag.startswith(name):
+        return _MORE if name.startswith(tag) else _NO
+    match = _TAG_REST.match(tag, len(name))
+    if match:
+        return at + match.end()
+    rest = tag[len(name) :]
+    may_close = len(tag) < _MAX_TAG and "\n" not in rest and (not rest or rest[0].isspace())
+    return _MORE if may_close else _NO
+
+
+def _next_mark(text: str, at: int) -> int:
+    """Behind the white space from here; _MORE when the text ends there, _NO when there is too much of it."""
+    mark = _skip_blank(text, at)
+    if mark - at >= _MAX_TAG:
+        return _NO
+    return _MORE if mark == len(text) else mark
+
+
+def _block_opening(text: str, at: int) -> int:
+    """Where the JSON of a block begins, if one opens here."""
+    end = _tag_end(text, at, _BLOCK_TAG)
+    start = _next_mark(text, end) if end > 0 else end
+    if start <= 0:
+        return start
+    if text[start] != "{":
+        return _NO
+    key = _next_mark(text, start + 1)
+    if key <= 0:
+        return key
+    return start if text[key] in '"}' else _NO
+
+
+def _wrapper_opening(text: str, at: int) -> int:
+    """Behind the tag of a reasoning wrapper, if one opens here. Plain `<details>` is text."""
+    end = _tag_end(text, at, _WRAPPER_TAG)
+    if end <= 0:
+        return end
+    return end if _REASONING.search(text, at, end) else _NO

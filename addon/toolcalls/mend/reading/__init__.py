@@ -1,0 +1,1 @@
+"""Broken JSON, read: characters, strings, the tolerant grammar, and strict JSON itself."""

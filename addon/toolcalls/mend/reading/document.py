@@ -1,0 +1,195 @@
+"""The whole text: one object, and what stands around it.
+
+Prose, fences and template markers before and behind are dropped, as long as nothing in them can be a part of
+the object: a key, an open bracket, a list around it. Objects that repeat collapse, an empty one is skipped,
+two different ones are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ..refusal import Refusal
+from . import characters as chars
+from .escapes import drive_in_text
+from .grammar import read_object
+from .source import Source
+from .strict import read_prefix, write
+from .strings import OTHER_LANGUAGES
+
+MAX_OBJECTS = 16
+
+_BRACES_WITH_COLON = re.compile(r"[{｛][^{}｛｝:：]*+[:：][^{}｛｝]*+[}｝]")
+_OPEN_BEFORE_OBJECT = re.compile(r"[\[［,，]\s*\Z")
+_ONLY_BRACES = re.compile(r"\s*[{｛]\s*\Z")
+_NOTHING = re.compile(r"(?:null|None)?\Z")
+_QUOTE_AT_END = re.compile(r"[\"'”’`]\s*\Z")
+_CLOSING = re.compile(r"[}\]｝］]")
+_ENDS_OPEN = re.compile(r"[\s(\[{=,:<>|&+\\\-]\Z")
+
+
+def read_document(s: Source) -> dict[str, Any]:
+    """document = around object { around object } around"""
+    found: list[dict[str, Any]] = []
+    while True:
+        s.skip()
+        start = _next_object(s)
+        if start is None:
+            break
+        if len(found) == MAX_OBJECTS:
+            raise Refusal(f"the arguments hold more than {MAX_OBJECTS} objects")
+        _check_before(s, s.pos, start, first=not found)
+        s.pos = start
+        found.append(_object(s))
+    if not found:
+        raise Refusal("there is no object in the arguments")
+    _check_behind(s, found[-1])
+    if s.guessed and s.doubts:
+        raise Refusal(f"quotes that are not escaped and {next(iter(s.doubts))} cannot be told apart")
+    if s.literal_codes and not s.steps.keys().isdisjoint(OTHER_LANGUAGES):
+        raise Refusal("escapes of JavaScript or Python in a JSON string have two readings")
+    return _one_of(s, found)
+
+
+def _next_object(s: Source) -> int | None:
+    found = chars.object_start.search(s.text, s.pos)
+    return found.start() if found else None
+
+
+def _object(s: Source) -> dict[str, Any]:
+    """At C speed where it is JSON, which it mostly is when only its surroundings are wrong."""
+    start = s.pos
+    if s.text[start] == "{" and not (s.tried and not s.text[:start].strip()):
+        try:
+            value, end = read_prefix(s.text, start)
+        except json.JSONDecodeError:
+            pass
+        else:
+            if not drive_in_text.search(s.text, start, end):
+                s.pos = end
+                if not s.text[start:end].isprintable():
+                    _tell_control_characters(s, start, end)
+                return dict(value)
+    s.structure(s.text[start])
+    return read_object(s)
+
+
+_CONTROL_IN_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+([\x00-\x1f])?')
+
+
+def _tell_control_characters(s: Source, start: int, end: int) -> None:
+    while start < end:
+        string = _CONTROL_IN_STRING.search(s.text, start, end)
+        if string is None:
+            return
+        if string[1]:
+            s.step("raw control characters")
+            return
+        start = string.end() + 1
+
+
+def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
+    before = s.text[begin:end]
+    bare = before.strip()
+    if not bare:
+        return
+    if not first:
+        _check_closed(s, bare)
+        bare = bare[chars.loose_ends.match(bare).end() :] if chars.loose_ends.match(bare) else bare  # type: ignore[union-attr]
+    if first and _ONLY_BRACES.fullmatch(before):
+        s.step("extra opening bracket")
+        return
+    if _OPEN_BEFORE_OBJECT.search(before) and (first or "," not in before):
+        raise Refusal("the arguments are a list, not an object")
+    if chars.quoted_key.search(before) or _BRACES_WITH_COLON.search(before):
+        raise Refusal("there is a key outside the object")
+    inside = before if first else bare
+    if inside.count("{") != inside.count("}"):
+        raise Refusal("a brace before the object is not closed")
+    if _QUOTE_AT_END.search(before) and "\\" in s.text:
+        raise Refusal("the arguments are a quoted text with quotes that are not escaped")
+    if bare:
+        _tell_around(s, bare)
+
+
+def _check_closed(s: Source, behind: str) -> None:
+    """Where a bracket was missing the object may have closed too early: what follows would belong inside."""
+    if "missing closing bracket" in s.steps and chars.marker.sub("", behind).strip("]}` \t\r\n"):
+        raise Refusal("text follows the object, and a bracket inside it is missing")
+
+
+def _tell_around(s: Source, around: str) -> None:
+    plain = around[chars.blanks.match(around).end() :]  # type: ignore[union-attr]
+    if not plain:
+        s.step("invisible characters")
+    elif "```" in around or "~~~" in around or plain.strip("`") == "":
+        s.step("code fence")
+    elif chars.marker.match(plain):
+        s.step("markers around the object")
+    else:
+        s.step("text around the object")
+
+
+def _check_behind(s: Source, value: dict[str, Any]) -> None:
+    rest = s.text[s.pos :]
+    bare = rest.strip(" \t\r\n")
+    if not bare:
+        return
+    if chars.blanks.fullmatch(bare):
+        s.step("invisible characters")
+        return
+    _check_closed(s, bare)
+    if s.guessed:
+        if chars.marker.sub("", bare).strip():
+            raise Refusal("text follows the object, and quotes inside it are not escaped")
+        s.step("markers around the object")
+        return
+    loose = chars.loose_ends.match(rest)
+    behind = rest[loose.end() :] if loose else rest
+    ends = rest[: loose.end()] if loose else ""
+    quotes = sum(ends.count(quote) for quote in "\"'”’")
+    if quotes > 1 or (quotes and (s.doubts or not _ends_like_whole(value, ends))):
+        raise Refusal("quotes follow the object; a text in it may not end where it seems to")
+    if _CLOSING.search(ends):
+        s.step("extra closing bracket")
+    elif quotes or ends.strip(" \t\r\n`"):
+        s.step("text around the object")
+    if not behind:
+        if "`" in ends:
+            s.step("code fence")
+        return
+    if quotes or chars.quoted_key.search(rest) or _BRACES_WITH_COLON.search(rest) or behind[0] in "{｛":
+        raise Refusal("there is a key outside the object")
+    if behind.count("}") > behind.count("{") or behind.endswith('"}'):
+        raise Refusal("a brace follows the object; a text in it may not end where it seems to")
+    _tell_around(s, behind)
+
+
+def _ends_like_whole(value: dict[str, Any], ends: str) -> bool:
+    """Whether a quote behind the object is only loose: the text of `"echo "}"}` may go on, `"ls"}"` ended."""
+    last: Any = value
+    while isinstance(last, dict | list) and last:
+        last = list(last.values())[-1] if isinstance(last, dict) else last[-1]
+    if not isinstance(last, str):
+        return ends.rstrip()[-1] not in "}])"
+    balanced = all(last.count(one) == last.count(other) for one, other in ("{}", "[]", "()"))
+    return bool(last) and balanced and last.count('"') % 2 == 0 and _ENDS_OPEN.search(last) is None
+
+
+def _one_of(s: Source, found: list[dict[str, Any]]) -> dict[str, Any]:
+    if len(found) == 1:
+        return found[0]
+    full = [value for value in found if value]
+    if not full:
+        s.step("repeated object")
+        return found[0]
+    if len(full) < len(found):
+        s.step("empty object beside the real one")
+    if len(full) > 1:
+        texts = {write(value) for value in full}
+        if len(texts) > 1:
+            raise Refusal("the arguments hold two different objects")
+        s.step("repeated object")
+    return full[0]

@@ -1,0 +1,344 @@
+"""The tolerant grammar: JSON, JSON5, Python literals and the damage that models do to them.
+
+One pass, one small function a production; each starts at `s.pos` and leaves it behind what it has read.
+Nothing is invented: where a value, a key or a quote is missing, the text is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..refusal import Refusal
+from . import characters as chars
+from .numbers import LITERALS, may_be_cut, read_number
+from .source import MAX_DEPTH, SLOW, Cut, Source
+from .strict import exact_int
+from .strings import ARRAY, KEY, OBJECT, TUPLE, prefixed_string, read_string
+
+_PYTHON_CONSTANTS = frozenset({"True", "False", "None"})
+
+
+def read_object(s: Source) -> dict[str, Any]:
+    """object = "{" [ pair { comma pair } [ comma ] ] "}" """
+    _enter(s, OBJECT)
+    pairs: dict[str, Any] = {}
+    while True:
+        _plain_pairs(s, pairs)
+        if _plain_end(s, chars.plain_object_end, bool(pairs)):
+            break
+        after_word = _after_word(s) if pairs else False
+        before = s.pos
+        char = s.skip()
+        comma = bool(pairs) and _commas(s, char)
+        char = s.skip() if comma else char
+        if not char:
+            _end_of_text(s, comma or not pairs, after_word)
+            break
+        if char in chars.CLOSE_OBJECT:
+            s.structure(char)
+            if comma:
+                s.step("trailing comma")
+            break
+        if char in chars.CLOSE_ARRAY:
+            if pairs and _stray_bracket(s, char):
+                continue
+            if not pairs:
+                raise Refusal("a bracket closes what was not opened")
+            break
+        if pairs and not comma:
+            _lost_comma_before_key(s, char, before)
+        try:
+            _pair(s, char, pairs)
+        except Cut:
+            if not s.complete:
+                raise
+            s.step("closed a cut-off call")
+            s.pos = s.length
+            break
+    s.open.pop()
+    return pairs
+
+
+def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
+    """Pairs with nothing to mend but their quotes, at the cost of one match each; stops before the rest."""
+    text, pos = s.text, s.pos
+    if pairs:
+        comma = chars.comma_before_pair.match(text, pos)
+        if comma is None:
+            return
+        pos = comma.end()
+    while found := chars.plain_pair.match(text, pos):
+        s.spend(1)
+        key_quote, key, quote, string, number, literal = found.group(1, 2, 3, 4, 5, 6)
+        if key_quote == "'" or quote == "'":
+            s.step("single quotes")
+        pairs[key] = string if quote else _plain_word(s, number, literal)
+        s.key = key
+        s.pos = pos = found.end()
+        if text[pos] != ",":
+            return
+        pos += 1
+
+
+def _plain_items(s: Source, items: list[Any]) -> None:
+    """As `_plain_pairs`, for the numbers, words and strings of a list."""
+    text, pos = s.text, s.pos
+    if items:
+        comma = chars.comma_before_item.match(text, pos)
+        if comma is None:
+            return
+        pos = comma.end()
+    while found := chars.plain_item.match(text, pos):
+        s.spend(1)
+        quote, string, number, literal = found.group(1, 2, 3, 4)
+        if quote == "'":
+            s.step("single quotes")
+        items.append(string if quote else _plain_word(s, number, literal))
+        s.pos = pos = found.end()
+        if text[pos] != ",":
+            return
+        pos += 1
+
+
+def _plain_end(s: Source, pattern: re.Pattern[str], filled: bool) -> bool:
+    found = pattern.match(s.text, s.pos)
+    if found is None or (found[1] and not filled):
+        return False
+    s.pos = found.end()
+    if found[1]:
+        s.step("trailing comma")
+    return True
+
+
+def _plain_word(s: Source, number: str, literal: str | None) -> Any:
+    if literal:
+        if literal in _PYTHON_CONSTANTS:
+            s.step("Python literals")
+        return LITERALS[literal]
+    return exact_int(number) if number.isdecimal() else read_number(number)[0]
+
+
+def _pair(s: Source, char: str, pairs: dict[str, Any]) -> None:
+    """pair = key ":" value"""
+    key = _key(s, char)
+    colon = s.skip()
+    if not colon:
+        raise s.cut()
+    if colon not in chars.COLONS:
+        raise Refusal(f"`{key[:60]}` has no colon")
+    s.structure(colon)
+    s.key = key
+    pairs[key] = read_value(s, OBJECT)
+    s.key = key
+
+
+def _key(s: Source, char: str) -> str:
+    """key = string | name"""
+    if char in chars.QUOTES:
+        return read_string(s, KEY)
+    s.spend(SLOW)
+    found = chars.name.match(s.text, s.pos)
+    if found is None or found[0] in _PYTHON_CONSTANTS:
+        raise Refusal(f"there is no key at character {s.pos:,}")
+    s.pos = found.end()
+    if s.pos == s.length:
+        raise s.cut()
+    s.step("unquoted keys")
+    return found[0]
+
+
+def read_array(s: Source) -> list[Any]:
+    """array = "[" [ value { comma value } [ comma ] ] "]" """
+    _enter(s, ARRAY)
+    items: list[Any] = []
+    while True:
+        _plain_items(s, items)
+        if _plain_end(s, chars.plain_array_end, bool(items)):
+            break
+        after_word = _after_word(s) if items else False
+        comma = False
+        if items and (found := chars.plain_comma.match(s.text, s.pos)):
+            s.pos, comma = found.end(), True
+        char = s.skip()
+        if not comma and items and _comma(s, char):
+            comma, char = True, s.skip()
+        if not char:
+            _end_of_text(s, comma or not items, after_word)
+            break
+        if char in chars.CLOSE_ARRAY:
+            s.structure(char)
+            if comma:
+                s.step("trailing comma")
+            break
+        if char in chars.CLOSE_OBJECT:
+            if comma:
+                raise Refusal("a list ends with a comma and a wrong bracket")
+            s.doubt("missing closing bracket")
+            break
+        if items and not comma:
+            if char in chars.COLONS:
+                raise Refusal("a list has a pair in it")
+            s.doubt("missing comma")
+        try:
+            items.append(read_value(s, ARRAY))
+        except Cut:
+            if not s.complete:
+                raise
+            s.step("closed a cut-off call")
+            s.pos = s.length
+            break
+    s.open.pop()
+    return items
+
+
+def _tuple(s: Source) -> Any:
+    """tuple = "(" [ value { comma value } [ comma ] ] ")"; without a comma it is only a value in brackets"""
+    _enter(s, TUPLE)
+    items: list[Any] = []
+    commas = 0
+    while True:
+        char = s.skip()
+        comma = bool(items) and _comma(s, char)
+        char = s.skip() if comma else char
+        commas += comma
+        if not char:
+            raise s.cut()
+        if char in chars.CLOSE_TUPLE:
+            s.structure(char)
+            break
+        if char in chars.CLOSE_OBJECT + chars.CLOSE_ARRAY:
+            raise Refusal("a Python tuple is not closed")
+        item = read_value(s, TUPLE)
+        if comma or not items:
+            items.append(item)
+        else:
+            items[-1] = _joined(s, items[-1], item)
+    s.open.pop()
+    if items and not commas:
+        return items[0]
+    s.step("tuple")
+    return items
+
+
+def _joined(s: Source, first: Any, second: Any) -> str:
+    """Python joins strings that stand side by side."""
+    if not (isinstance(first, str) and isinstance(second, str)):
+        raise Refusal("a Python tuple lacks a comma")
+    s.step("joined strings")
+    return first + second
+
+
+def read_value(s: Source, place: str) -> Any:
+    """value = string | object | array | tuple | word"""
+    char = s.skip()
+    if not char:
+        raise s.cut()
+    if char in chars.QUOTES:
+        return read_string(s, place)
+    if char in chars.OPEN_OBJECT:
+        s.structure(char)
+        return read_object(s)
+    if char in chars.OPEN_ARRAY:
+        s.structure(char)
+        return read_array(s)
+    if char in chars.OPEN_TUPLE:
+        s.structure(char)
+        return _tuple(s)
+    if char in "rRbBuU":
+        text = prefixed_string(s, place)
+        if text is not None:
+            return text
+    return _word(s)
+
+
+def _word(s: Source) -> Any:
+    """word = number | "true" | "false" | "null", in any spelling"""
+    s.spend(SLOW)
+    found = chars.word.match(s.text, s.pos)
+    if found is None:
+        raise Refusal(f"there is no value for `{s.key}`" if s.key else "there is no value where one should be")
+    word = found[0]
+    s.pos = found.end()
+    if s.pos == s.length and may_be_cut(word):
+        if s.complete:
+            return _completed(s, word)
+        raise s.cut()
+    if word in LITERALS:
+        if word not in ("true", "false", "null"):
+            s.step("Python literals" if word in _PYTHON_CONSTANTS else "upper-case literals")
+        return LITERALS[word]
+    if word[0] in "0123456789+-.":
+        number, as_json = read_number(word)
+        if not as_json:
+            s.step("number format")
+        return number
+    raise Refusal(f"`{word[:40]}` is not in quotes")
+
+
+def _completed(s: Source, word: str) -> Any:
+    s.step("closed a cut-off call")
+    for literal, value in LITERALS.items():
+        if literal.startswith(word):
+            return value
+    digits = word.rstrip(".eE+-xX")
+    if not digits:
+        raise s.cut()
+    return read_number(digits)[0]
+
+
+def _enter(s: Source, bracket: str) -> None:
+    s.spend(SLOW)
+    s.open.append(bracket)
+    if len(s.open) > MAX_DEPTH:
+        raise Refusal(f"the broken arguments are nested more than {MAX_DEPTH} deep")
+
+
+def _comma(s: Source, char: str) -> bool:
+    if not char or char not in chars.COMMAS:
+        return False
+    s.structure(char)
+    return True
+
+
+def _commas(s: Source, char: str) -> bool:
+    """Commas between pairs; an object has no holes, so that a second one means nothing."""
+    found = False
+    while _comma(s, char):
+        if found:
+            s.doubt("extra comma")
+            s.spend(SLOW)
+        found = True
+        char = s.skip()
+    return found
+
+
+def _after_word(s: Source) -> bool:
+    """Whether the last thing read was a bare number or word: only such a thing may have gone on."""
+    return s.text[s.pos - 1].isalnum() or s.text[s.pos - 1] in "._"
+
+
+def _end_of_text(s: Source, more_to_come: bool, after_word: bool) -> None:
+    """Behind a comma or an opening bracket something is missing; behind a value only brackets are."""
+    if more_to_come and not s.complete:
+        raise s.cut()
+    s.unclosed(after_word=after_word)
+
+
+def _lost_comma_before_key(s: Source, char: str, before: int) -> None:
+    if char not in chars.QUOTES and not chars.line_break.search(s.text, before, s.pos):
+        raise Refusal(f"something that is neither a comma nor a bracket follows `{s.key}`")
+    s.doubt("missing comma")
+
+
+def _stray_bracket(s: Source, char: str) -> bool:
+    """A `]` in an object: True when it is too many, False when it closes a list further out."""
+    if ARRAY in s.open:
+        s.doubt("missing closing bracket")
+        return False
+    s.structure(char)
+    following = s.skip()
+    if following and following not in chars.CLOSE_OBJECT + chars.CLOSE_ARRAY:
+        raise Refusal("a bracket closes what was not opened")
+    s.doubt("extra closing bracket")
+    return True

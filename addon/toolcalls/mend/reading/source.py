@@ -1,0 +1,110 @@
+"""The text being read by the tolerant grammar, and what has been found out about it on the way."""
+
+from __future__ import annotations
+
+from ..finish import Finish
+from ..refusal import Refusal, cut_inside
+from . import characters as chars
+
+# Broken text is read in Python, and the caller waits: this much work takes about 15 ms here, and what needs
+# more is refused. A plain pair or item costs 1, anything else 3 a token, whatever its length: 64 KB of code
+# or prose in a few strings need a hundredth of it, a list of numbers fits up to about 64 KB.
+MAX_WORK = 5_000
+SLOW = 3
+MAX_DEPTH = 150
+
+
+class Cut(Refusal):
+    """The text ends inside a value; `toolfix_truncated=complete` turns this refusal into an object."""
+
+
+class Source:
+    __slots__ = (
+        "complete",
+        "doubts",
+        "finish",
+        "guessed",
+        "key",
+        "length",
+        "literal_codes",
+        "open",
+        "pos",
+        "steps",
+        "text",
+        "tried",
+        "work",
+    )
+
+    def __init__(self, text: str, finish: Finish, complete: bool) -> None:
+        self.text = text
+        self.length = len(text)
+        self.pos = 0
+        self.tried = False  # whether C has already failed on an object at the very beginning
+        self.finish = finish
+        self.complete = complete
+        self.steps: dict[str, None] = {}
+        self.doubts: dict[str, None] = {}
+        self.guessed = False
+        self.literal_codes = False  # whether `\\x41` in a JSON string was kept as it is
+        self.open: list[str] = []
+        self.key: str | None = None
+        self.work = MAX_WORK
+
+    def step(self, words: str) -> None:
+        self.steps[words] = None
+
+    def doubt(self, words: str) -> None:
+        """A repair of structure: sound by itself, but not beside strings whose end was guessed."""
+        self.steps[words] = None
+        self.doubts[words] = None
+
+    def spend(self, work: int) -> None:
+        self.work -= work
+        if self.work < 0:
+            raise Refusal(f"the broken arguments have too many parts to mend in time ({self.length:,} characters)")
+
+    def skip(self) -> str:
+        """Go past blanks and comments; the character there, or "" at the end."""
+        text, pos = self.text, self.pos
+        while pos < self.length:
+            char = text[pos]
+            if "!" <= char <= "~" and char not in "/#":
+                break
+            gap = chars.blanks.match(text, pos)
+            if gap and gap.end() > pos:
+                pos = gap.end()
+                if gap[0].strip(" \t\r\n"):
+                    self.step("invisible characters")
+                continue
+            note = chars.comment.match(text, pos) if char in "/#" else None
+            if note is None:
+                break
+            pos = note.end()
+            self.step("comments")
+        self.pos = pos
+        return text[pos] if pos < self.length else ""
+
+    def structure(self, char: str) -> None:
+        """Take a character of structure; full-width forms are told."""
+        self.pos += 1
+        if char in chars.FULL_WIDTH:
+            self.step("full-width punctuation")
+        elif char == ";":
+            self.step("semicolons")
+
+    def cut(self) -> Cut:
+        return Cut(cut_inside(self.key, self.length).reason)
+
+    def unclosed(self, *, after_word: bool) -> None:
+        """The text ends where only closing brackets are missing.
+
+        After `length`, an error or a broken connection a number or word may have gone on, and a list or an
+        inner object may have had more items; only the last brace is then put back, and only behind a string
+        or a bracket.
+        """
+        if self.complete:
+            self.step("closed a cut-off call")
+            return
+        if self.finish is Finish.CUT and (after_word or len(self.open) > 1):
+            raise self.cut()
+        self.doubt("missing closing bracket")

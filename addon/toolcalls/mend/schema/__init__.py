@@ -1,0 +1,1 @@
+"""The schemas that a request declares, prepared for asking."""

@@ -1,0 +1,1 @@
+"""Valid JSON of the wrong shape, and what is missing in it."""

@@ -1,0 +1,127 @@
+"""Keys that are not where, or not called what, the schema says: drifted names, dotted keys, wrappers.
+
+Each function proposes; the caller keeps a proposal only when the schema has fewer objections to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..fold import fold
+from ..schema.node import OBJECT, Node
+from ..schema.views import View, view_of
+from .synonyms import ROWS, WRAPPERS
+
+_MAX_KEYS = 200
+_MAX_LEVELS = 6
+
+
+@dataclass(slots=True, frozen=True)
+class Rename:
+    source: str
+    target: str
+
+
+def _rows() -> dict[str, frozenset[str]]:
+    known: dict[str, frozenset[str]] = {}
+    for row in ROWS:
+        folded = frozenset(fold(name) for name in row)
+        for name in folded:
+            known[name] = known.get(name, frozenset()) | folded
+    return known
+
+
+_SYNONYMS: Final = _rows()
+
+
+def drifted(view: View, value: dict[str, Any]) -> list[Rename]:
+    """Undeclared keys that are the other name of exactly one required and absent property."""
+    missing = [name for name in view.required if name not in value and name in view.properties]
+    if not missing or not view.keys_known or len(value) > _MAX_KEYS:
+        return []
+    absent = [(name, folded) for name, folded in view.folded.items() if name not in value]
+    renames: list[Rename] = []
+    claimed: dict[str, int] = {}
+    for source in value:
+        if view.declares(source):
+            continue
+        folded = fold(source)
+        if not folded:
+            continue
+        targets = [name for name, other in absent if other == folded]
+        if not targets:
+            row = _SYNONYMS.get(folded, frozenset())
+            targets = [name for name, other in absent if other in row]
+        for target in targets:
+            claimed[target] = claimed.get(target, 0) + 1
+        if len(targets) == 1:
+            renames.append(Rename(source, targets[0]))
+    return [rename for rename in renames if rename.target in missing and claimed[rename.target] == 1]
+
+
+def renamed(value: dict[str, Any], rename: Rename, content: Any) -> dict[str, Any]:
+    return {
+        (rename.target if key == rename.source else key): (content if key == rename.source else item)
+        for key, item in value.items()
+    }
+
+
+def dotted(view: View, value: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The dotted keys of each object that is declared, absent, and was sent as dotted keys."""
+    groups: dict[str, tuple[str, ...]] = {}
+    if not view.keys_known or len(value) > _MAX_KEYS:
+        return groups
+    for key in value:
+        head, dot, _ = key.partition(".")
+        if dot and head in view.properties and head not in value and not view.declares(key):
+            groups[head] = (*groups.get(head, ()), key)
+    return groups
+
+
+def nested(view: View, value: dict[str, Any], head: str, keys: tuple[str, ...]) -> dict[str, Any] | None:
+    """The value with these keys nested under their head; None where one of them is not declared there."""
+    built = _build(view, value, keys)
+    if built is None:
+        return None
+    result: dict[str, Any] = {}
+    for key, item in value.items():
+        if key == keys[0]:
+            result[head] = built[head]
+        elif key not in keys:
+            result[key] = item
+    return result
+
+
+def _build(view: View, value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any] | None:
+    built: dict[str, Any] = {}
+    for key in keys:
+        steps = key.split(".")
+        if len(steps) > _MAX_LEVELS:
+            return None
+        here, place = built, view
+        for step in steps[:-1]:
+            child = place.child(step) if step in place.properties else None
+            if child is None or OBJECT not in child.types:
+                return None
+            place = child.narrowed(OBJECT)
+            if not place.keys_known:
+                return None
+            here = here.setdefault(step, {})
+            if not isinstance(here, dict):
+                return None
+        if steps[-1] not in place.properties or steps[-1] in here:
+            return None
+        here[steps[-1]] = value[key]
+    return built
+
+
+def wrapper_key(view: View, value: dict[str, Any]) -> str | None:
+    """The only key, when it is one that models wrap arguments in and the schema knows nothing of it."""
+    if len(value) != 1:
+        return None
+    key = next(iter(value))
+    if key not in WRAPPERS or view.declares(key):
+        return None
+    branches: list[Node] = [branch for union in view.unions for branch in union]
+    return None if any(view_of(branch).declares(key) for branch in branches) else key

@@ -1,0 +1,112 @@
+"""One value that does not fit its place: the one value that it stands for, if there is one.
+
+Nothing here looks at the value's surroundings. A candidate counts only when the schema of its place
+admits it.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from ..fold import fold_value
+from ..schema.node import ARRAY, BOOLEAN, EVERY_TYPE, FRACTION, INTEGER, OBJECT, STRING, type_of
+from ..schema.views import View, view_of
+
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?")
+_BOOLEANS: Final = {"true": True, "false": False}
+_EXACT: Final = 2**53
+_MAX_DIGITS = 400
+_MAX_MEMBER = 256
+
+# A string with one of these may be several items written as text: splitting it would be a guess, and so
+# would be not to split it.
+_LIST_LIKE: Final = re.compile(r"[,;\n\r\t]")
+# A command line is not a program's name: as an argv it has more than one item.
+_ARGV: Final = frozenset({"command", "cmd", "argv", "args"})
+
+
+def member_for(view: View, text: str) -> str | None:
+    """The one admitted string that differs from the text in case and separators only."""
+    members = view.strings()
+    if not members or len(text) > _MAX_MEMBER:
+        return None
+    folded = fold_value(text)
+    if not any(character.isalnum() for character in folded):
+        return None
+    matching = [member for member in members if fold_value(member) == folded]
+    return matching[0] if len(matching) == 1 else None
+
+
+def admits_free_strings(view: View) -> bool:
+    return STRING in view.types and view.strings() is None
+
+
+def scalar_in(view: View, text: str) -> int | float | bool | None:
+    """The number or boolean that a string holds, where the place wants one and no string."""
+    if BOOLEAN in view.types and text.lower() in _BOOLEANS and text.isascii():
+        return _BOOLEANS[text.lower()]
+    if INTEGER not in view.types or len(text) > _MAX_DIGITS:
+        return None
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return None
+    if match["fraction"] is None and match["exponent"] is None:
+        return int(text)
+    value = float(text)
+    if not _is_exactly(value, text):
+        return None
+    if FRACTION in view.types:
+        return value
+    return int(value) if value.is_integer() and abs(value) <= _EXACT else None
+
+
+def integer_in(view: View, value: float) -> int | None:
+    """`120000.0` where integers are wanted: the same number as the token that the client can read."""
+    if INTEGER not in view.types or FRACTION in view.types:
+        return None
+    if not value.is_integer() or abs(value) > _EXACT or (value == 0 and str(value).startswith("-")):
+        return None
+    token = getattr(value, "text", None)
+    if isinstance(token, str) and not _is_exactly(float(int(value)), token):
+        return None
+    return int(value)
+
+
+def only_item(view: View, value: Any, key: str | None) -> View | None:
+    """The place of the items, where a value's type is declared for them and for nothing else here."""
+    if ARRAY not in view.types or value is None or isinstance(value, list):
+        return None
+    kind = type_of(value)
+    if kind in view.types:
+        return None
+    item = view.item(0)
+    if item is None or kind not in item.types or not _says_its_type(item):
+        return None
+    if isinstance(value, str):
+        if admits_free_strings(item) and not _is_one_item(value, key):
+            return None
+    elif kind == OBJECT:
+        branches = [view_of(branch) for union in item.unions for branch in union]
+        if not any(name in place.properties for place in (item, *branches) for name in value):
+            return None
+    return item
+
+
+def _is_one_item(text: str, key: str | None) -> bool:
+    if not text.strip() or text.lstrip()[0] in "[{\"'`" or _LIST_LIKE.search(text):
+        return False
+    return not (key in _ARGV and len(text.split()) > 1)
+
+
+def _says_its_type(view: View) -> bool:
+    """The schema names types: what admits everything proves nothing."""
+    return view.types != EVERY_TYPE
+
+
+def _is_exactly(value: float, token: str) -> bool:
+    try:
+        return Decimal(repr(value)) == Decimal(token)
+    except (InvalidOperation, ValueError):
+        return False

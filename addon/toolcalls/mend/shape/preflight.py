@@ -1,0 +1,65 @@
+"""What the client would reject anyway, found before it gets there, and the payload that says why.
+
+A call that cannot run goes to the client's own tool for invalid calls, when it has one: the model then reads
+one sentence and sends the call again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tools import Tool, Tools
+from ..schema.node import Node
+
+INVALID = "invalid"
+
+
+def missing_required(value: object, tool: Tool) -> tuple[str, ...]:
+    """The required fields that are not there. One with a default is left to the client, which may fill it."""
+    view = tool.view
+    if view is None:
+        return ()
+    present = value if isinstance(value, dict) else {}
+    return tuple(
+        name
+        for name in tool.required
+        if name not in present and not any(_has_default(node) for node in view.properties.get(name, ()))
+    )
+
+
+def _has_default(node: Node) -> bool:
+    seen = 0
+    while node.ref is not None and not node.default and seen < 20:
+        node, seen = node.ref, seen + 1
+    return node.default
+
+
+def invalid_tool(option: str, tools: Tools) -> str | None:
+    """The client's tool for invalid calls. `option` (`toolfix_invalid_tool`) counts even if undeclared."""
+    if option:
+        return option
+    declared = tools.get(INVALID)
+    return INVALID if declared is not None and declared.namespace is None else None
+
+
+def invalid_payload(tool: str, error: str, received: dict[str, Any] | str) -> dict[str, Any]:
+    """`tool`: the name as it came; `received`: the arguments as an object, or the raw text."""
+    return {"tool": tool, "error": error, "receivedArgs": received}
+
+
+def missing_sentence(missing: tuple[str, ...]) -> str:
+    fields = ", ".join(missing)
+    return f"Invalid arguments: missing required field(s): {fields}."
+
+
+def unknown_sentence(name: str) -> str:
+    return f"Unknown tool requested by the model: {name}."
+
+
+def not_a_name_sentence(name: str) -> str:
+    return f"Not a tool name: {name or 'empty'}."
+
+
+def unreadable_sentence(reason: str = "") -> str:
+    why = f": {reason.rstrip('.')}" if reason else ""
+    return f"Invalid arguments: they could not be read as JSON{why}."
