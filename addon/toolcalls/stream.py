@@ -281,7 +281,7 @@ class Stream:
 
     def _stop_holding(self) -> list[bytes]:
         self.limited = True
-        return self._give_up("the answer is larger than toolfix allows")
+        return self._give_up("the answer is larger than toolfix_max_held_bytes or 1,000 calls allow")
 
     def _give_up(self, reason: str) -> list[bytes]:
         self._calm = False
