@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from scripts.fuzzing.part import Part
-from scripts.fuzzing.run import Report, run, tried
+from scripts.fuzzing.run import Report, limit_memory, run, tried
 
 DEFAULT_INPUTS = 50_000
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
@@ -42,6 +42,7 @@ def main() -> int:
         parser.error(f"there is no part {unknown[0]!r}; the parts are {', '.join(parts)}.")
     if options.atheris:
         return guided(parts[names[0]], options.minutes or 1.0, options.seed)
+    limit_memory()
     reports = []
     for name in names or parts:
         reports.append(run(parts[name], options.inputs, options.seed, options.minutes))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import random
+import resource
+import signal
 import time
 from dataclasses import dataclass, field
+
+from types import FrameType
 
 from .part import Part
 
@@ -12,6 +16,12 @@ BASE_SECONDS = 0.5
 SECONDS_PER_KB = 0.02
 """Processor time that a check may take. A check runs the engine a few times; linear work needs a tenth of it."""
 MOST_FINDINGS = 20
+STALLED_SECONDS = 30.0
+MOST_MEMORY = 4 * 1024**3
+
+
+class Stalled(Exception):
+    """A check that would not end."""
 
 
 @dataclass(slots=True)
@@ -38,8 +48,18 @@ class Report:
         )
 
 
+def limit_memory() -> None:
+    """An input that takes all memory is a finding, and not the end of the machine."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+
+
+def _stalled(number: int, frame: FrameType | None) -> None:
+    raise Stalled
+
+
 def run(part: Part, inputs: int, seed: int = 0, minutes: float = 0.0) -> Report:
     """So many inputs, or as many as there is time for."""
+    signal.signal(signal.SIGVTALRM, _stalled)
     chance = random.Random(f"{part.name} {seed}")
     report = Report(part.name, part.about)
     begin = time.perf_counter()
@@ -64,12 +84,13 @@ def tried(part: Part, data: bytes) -> tuple[str, float]:
     spent = 0.0
     for _ in range(2):  # What is slow only once was somebody else's doing.
         begin = time.process_time()
+        signal.setitimer(signal.ITIMER_VIRTUAL, STALLED_SECONDS)
         try:
             part.check(data)
-        except RecursionError as error:
-            return f"RecursionError: {error}", time.process_time() - begin
         except Exception as error:
             return f"{type(error).__name__}: {error}", time.process_time() - begin
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         spent = time.process_time() - begin
         if spent <= allowed:
             return "", spent

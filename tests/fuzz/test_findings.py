@@ -71,6 +71,37 @@ def test_a_call_id_that_is_no_text_is_no_call_id(odd: object) -> None:
     assert answer.failure is None
 
 
+@pytest.mark.parametrize("place", [10**20, 10**7, -1])
+def test_a_number_of_the_upstream_is_not_the_length_of_a_list_of_ours(place: int) -> None:
+    """One event with a content_index of 10**20 took all the memory of the machine."""
+    message = {"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": []}
+    said = {"item_id": "m", "output_index": 0, "content_index": place, "delta": "x"}
+    events = [
+        {"type": "response.output_item.added", "output_index": 0, "item": message},
+        {"type": "response.output_text.delta", **said},
+        {"type": "response.output_item.done", "output_index": 0, "item": message},
+        {"type": "response.completed", "response": {"id": "r", "status": "completed", "output": [message]}},
+    ]
+    answer = Answer("responses", Question(tools=TWENTY))
+    lines = (json.dumps({**event, "sequence_number": number}) for number, event in enumerate(events))
+    out = feed(answer, [f"data: {line}\n\n".encode() for line in lines])
+    assert answer.failure is None
+    assert len(out) < 10_000
+
+
+def test_a_part_whose_type_is_no_text_and_a_number_that_python_cannot_write() -> None:
+    content = [{"type": [], "text": "Done."}]
+    call = {"id": "f", "type": "function_call", "call_id": "c", "name": "Bash", "arguments": "{'a': 1}"}
+    output = [{"id": "m", "type": "message", "role": "assistant", "content": content}, call]
+    answer = Answer("responses", Question(tools=TWENTY))
+    feed(answer, [json.dumps({"object": "response", "status": "completed", "output": output}).encode()])
+    assert answer.failure is None
+    body = b"data: {'id': 'c', 'created': " + b"7" * 5_000 + b", 'choices': []}\n\n"
+    answer = Answer("chat")
+    assert feed(answer, [body]) == body
+    assert answer.failure is None
+
+
 def test_a_text_that_was_searched_in_an_event_that_cannot_be_read_does_not_fail_the_answer() -> None:
     broken = b'x\ndata:"glm-4{"index":0,"delta":{"content":" file.<to"fin\n'
     good = chunk({"content": "ad_key"}).encode()

@@ -33,7 +33,16 @@ def read_broken(text: str) -> dict[str, Any] | None:
         return glued
     mended = mend_arguments(text, Finish.CUT)
     # A frame that was cut off by the end of the connection is no frame: it passes as it came.
-    return None if _CLOSED in mended.steps else mended.value
+    return mended.value if _CLOSED not in mended.steps and _can_be_written(mended.value) else None
+
+
+def _can_be_written(value: Any) -> bool:
+    """Python reads longer numbers than it writes."""
+    try:
+        write(value)
+    except ValueError:
+        return False
+    return True
 
 
 def write(value: Any) -> str:

@@ -52,6 +52,9 @@ _TEXT_EVENTS = {
 }
 
 
+_MOST_PARTS = 1_000
+"""Parts of one item. The upstream counts them, and a list that long is made: so it may not say any number."""
+
 _MANY = 256
 """So many blocks that passed unread are put into the transcript together."""
 
@@ -313,6 +316,8 @@ class Speech:
     def _settle_part(self, item: Item, part: str, place: int, state: Part, content: list[Any]) -> None:
         """Put into the content what was said and is not in it."""
         field = "refusal" if part == _REFUSAL else "text"
+        if not 0 <= place < _MOST_PARTS:
+            return
         while len(content) <= place:
             content.append(_whole_part(None, part))
         entry = content[place]
@@ -323,7 +328,7 @@ class Speech:
     def _tell(self, item: Item, key: str, place: int, entry: Any) -> list[bytes]:
         """The events of a part that are still missing before its item ends."""
         part = entry.get("type") if isinstance(entry, dict) else None
-        if part not in _PART_EVENTS or not _belongs(part, key):
+        if not isinstance(part, str) or part not in _PART_EVENTS or not _belongs(part, key):
             return []
         state = item.parts.setdefault((part, place), Part())
         field = "refusal" if part == _REFUSAL else "text"
