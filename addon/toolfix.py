@@ -372,6 +372,9 @@ class Toolfix:
                 "please report this with the recording.",
                 exc_info=answer.failure,
             )
+        if answer.failure is not None:
+            # Its frames know the flow, which would never be forgotten with them.
+            answer.failure.__traceback__ = answer.failure.__context__ = answer.failure.__cause__ = None
         if answer.limited:
             most = f"more than toolfix_max_held_bytes or {MOST_CALLS:,} calls"
             logger.warning(f"{_place(flow)}: {most} were held; the rest passed untouched.")

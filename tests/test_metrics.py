@@ -120,7 +120,9 @@ def test_the_steps_and_reasons_of_all_scenarios_have_classes() -> None:
 
 
 def test_every_refusal_in_the_code_has_a_class_with_a_reader_in_mind() -> None:
-    source = "\n".join(path.read_text() for path in (RECORDINGS.parent / "addon" / "toolcalls" / "mend").glob("*.py"))
+    source = "\n".join(
+        path.read_text() for path in (RECORDINGS.parent / "addon" / "toolcalls" / "mend").rglob("*.py")
+    )
     reasons = re.findall(r'Refusal\(f?"([^"]+)"', source)
     assert len(reasons) > 30
     classes = {reason_class(reason) for reason in reasons}

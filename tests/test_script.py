@@ -16,6 +16,7 @@ from mitmproxy.test import taddons, tflow, tutils
 
 from toolcalls import hosts, policy
 from toolcalls.cli.proxy_process import SCRIPT
+from toolcalls.recording import live
 from toolfix import Toolfix
 
 CHAT = "/v1/chat/completions"
@@ -25,6 +26,7 @@ TOOLS = [{"type": "function", "function": {"name": "Bash", "parameters": {"type"
 
 @pytest.fixture
 def addon() -> Toolfix:
+    live.flows.clear()  # It outlives the script, and so the test before.
     return Toolfix()
 
 
@@ -448,3 +450,15 @@ def test_a_recording_is_written_when_the_answer_is_over(
 
 def test_the_script_is_where_the_command_looks_for_it() -> None:
     assert SCRIPT.is_file()
+
+
+def test_a_flow_whose_answer_failed_is_forgotten_with_it(addon: Toolfix, context: taddons.context) -> None:
+    """The frames of the exception know the flow."""
+    flow = asked()
+    addon.request(flow)
+    answered(flow, content_encoding="gzip")
+    play(addon, flow, [b"\x1f\x8b no gzip", b"and more"])
+    assert len(addon.closed) == 1
+    del flow
+    gc.collect()
+    assert not addon.closed
