@@ -86,3 +86,9 @@ def test_what_it_passes_has_no_call(end: str) -> None:
     for text in ('x","tool_calls":[{"index":0}],"y":"', 'x","function_call":{"name":"a"},"y":"'):
         assert json.loads(event(text, end)[6:])
         assert not plain.passes(event(text, end))
+
+
+@pytest.mark.parametrize("blank", ["\n", "\n\n", "\n\n\n", "\r\n", ": ping\n\n\n"])
+def test_a_blank_line_too_many_before_the_first_text_hides_no_call(blank: str) -> None:
+    call = event("", ',"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]')
+    assert not Plain().passes(blank.encode() + call)

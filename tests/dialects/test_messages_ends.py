@@ -238,3 +238,14 @@ def test_unknown_events_pass():
     odd = event({"type": "vendor_note", "note": 1})
     body = begin() + odd + text(0, "Hi") + end("end_turn") + b"data: [DONE]\n\n"
     assert mended(body)[0] == body
+
+
+def test_a_fragment_behind_a_count_in_passing_is_no_end_either():
+    """Even one that looks like the last fragment: what was counted before it is not the end of the answer."""
+    first, last = fragment(0, A[:4]), fragment(0, A[4:])
+    body = (
+        begin() + tool_start(0) + first + reason(None, usage={"output_tokens": 50}, nothing=1) + last + MESSAGE_STOP
+    )
+    out, _ = mended(body)
+    assert strict.read(out).calls == [CALL_A]
+    assert b"nothing" not in out

@@ -15,6 +15,8 @@ from toolcalls.dialects.responses.steady import Steady
 from toolcalls.mend.call import Mender
 from toolcalls.policy import Policy
 from toolcalls.request import Question
+from toolcalls.tools import Tools
+from toolcalls.wire.sse import read_event
 
 KIND = "response.output_text.delta"
 
@@ -60,3 +62,19 @@ def test_a_longer_number_moves_the_item_and_nothing_else(number: int) -> None:
     look = steady(delta(8))
     assert look.covers(delta(9)) and look.covers(delta(number)) and look.covers(delta(9) + delta(number))
     assert not look.covers(delta(number, item="msg_2"))
+
+
+def test_an_item_that_is_named_behind_its_text_is_still_told_from_another() -> None:
+    """Events that are numbered before their text may vary behind it, but not in the item that they belong to."""
+
+    def said(number: int, item: str) -> bytes:
+        data = {"type": KIND, "sequence_number": number, "delta": " It is so.", "item_id": item, "output_index": 0}
+        return f"event: {KIND}\ndata: {json.dumps({**data, 'content_index': 0})}\n\n".encode()
+
+    tools = Tools.read({"tools": [{"type": "function", "name": "Bash", "parameters": {}}]})
+    question = Question(tools=tools)
+    dialect = Responses(question, Policy(), Mender(tools, Policy(), Ids(""), lambda _: None))
+    for number in range(10, 13):
+        dialect.read(read_event(said(number, "msg_1")))
+    assert dialect.plain(said(13, "msg_1")) and dialect.plain(said(14, "msg_1"))
+    assert not dialect.plain(said(15, "msg_2"))

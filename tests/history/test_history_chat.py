@@ -368,3 +368,8 @@ def test_hints_go_into_the_description_of_shell_like_tools_alone() -> None:
 def test_hints_and_guidance_are_part_of_what_the_option_switches_off() -> None:
     raw = body(*turn(call("{}"), results=["Error"]), tools=[READ, BASH])
     assert mend(raw, request=False, hints=True, retry_guidance=True) is None
+
+
+def test_the_old_function_call_is_mended_beside_new_ones_too() -> None:
+    both = {**turn(call())[0], "function_call": {"name": "read", "arguments": "{'a': 1}"}}
+    assert mended(body(both))[0]["function_call"]["arguments"] == '{"a":1}'

@@ -102,3 +102,9 @@ def test_a_socket_gives_ids_back_and_tells_why_a_call_was_refused() -> None:
     up = json.loads(socket.client_message(json.dumps(follow)))
     assert up["input"][0]["call_id"] == "x:0"
     assert "the arguments were cut off inside `a`" in up["input"][0]["output"]
+
+
+def test_arguments_are_mended_in_a_call_without_an_id_and_in_one_with_an_output() -> None:
+    alone = {key: value for key, value in call("{'a': 1}").items() if key != "call_id"}
+    assert mended(body(alone)) == [{**alone, "arguments": '{"a":1}'}]
+    assert mended(body(call("{'a': 1}", output=None))) == [call('{"a":1}', output=None)]

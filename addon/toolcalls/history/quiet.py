@@ -36,6 +36,8 @@ def _chat(request: Json, known: Known, refusals: Refusals) -> bool:
                 texts.append(call["function"]["arguments"])
             if len(calls) > 1 and len(set(ids[-len(calls) :])) < len(calls):
                 return False
+            if message.get("function_call"):
+                return False
         elif "tool_call_id" in message:
             answered.append(message["tool_call_id"])
         elif "function_call" in message:
@@ -78,8 +80,10 @@ def _responses(request: Json, known: Known, refusals: Refusals) -> bool:
     answered: list[str] = []
     for item in items:
         if "call_id" not in item:
+            if item.get("type") == "function_call":
+                return False
             continue
-        if "output" in item:
+        if item["type"].endswith("_output"):
             answered.append(item["call_id"])
             continue
         ids.append(item["call_id"])

@@ -32,24 +32,8 @@ _BLOCK_TAGS = (
         "script",
         "style",
     ),
-    *(
-        "tool_response",
-        "tool_responses",
-        "tool_result",
-        "tool_results",
-        "function_results",
-        "function_response",
-    ),
-    *(
-        "tool_output",
-        "instructions",
-        "INSTRUCTIONS",
-        "system",
-        "system-reminder",
-        "prompt",
-        "user",
-        "context",
-    ),
+    *("tool_response", "tool_responses", "tool_result", "tool_results", "function_results", "function_response"),
+    *("tool_output", "instructions", "INSTRUCTIONS", "system", "system-reminder", "prompt", "user", "context"),
     *("document", "documents", "file", "files", "file_content", "file_contents"),
 )
 _INLINE_TAGS = ("code", "kbd", "samp", "tt")
@@ -81,6 +65,8 @@ _MAY_BEGIN = re.compile("[<\"']")
 _AT_HEAD = re.compile("|".join(map(re.escape, sorted(_HEAD_SPANS, key=len, reverse=True))))
 _HEREDOC = re.compile(r"-?(?:([\"'])([A-Za-z_]\w*)\1(?=$|[\s;|>&)])|([A-Z_]{2}\w*+)(?=$|\s+[>|&]))")
 _LINE_LIMIT = 200
+_AREA = 256
+"""So much of a span is looked at in one go: a copy of all the rest for each of thousands would be quadratic."""
 _MARKERS = "-*+#/"
 """A list, a heading, a comment, a diff: an opener right behind one at the head of a line is quoted."""
 
@@ -297,12 +283,12 @@ class Quoting:
 
     def _in_span(self, text: str, at: int) -> int:
         seen = self._seen
-        area = seen + text[at:]
+        area = seen + text[at : at + _AREA]
         places = [(place, closer) for closer in self._until if (place := area.find(closer)) >= 0]
         if not places:
             keep = max(map(len, self._until)) - 1
             self._seen = area[-keep:] if keep else ""
-            return len(text)
+            return min(at + _AREA, len(text))
         place, closer = min(places)
         self._until, self._seen = (), ""
         return at + place - len(seen) + (0 if closer == "\n" else len(closer))

@@ -33,9 +33,9 @@ class Plain:
     __slots__ = ("_after", "_before", "_end", "_repeated", "_start", "_unused")
 
     def __init__(self) -> None:
-        self._before = b"\n"
-        """What no block begins with: nothing was looked at yet."""
-        self._after = b""
+        self._before = b""
+        self._after = b"nothing"
+        """What no block ends with: nothing was looked at yet. (With a line end one may even begin.)"""
         self._start = self._end = 0
         self._repeated = True
         self._unused = 0

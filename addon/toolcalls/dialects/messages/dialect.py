@@ -146,7 +146,7 @@ class Messages:
         elif kind == "ping":
             draft.out.append(event.raw)
         else:
-            self._machine.talk.shape = None
+            self._machine.look_again()
             self._take_around(kind, event, said, draft)
         return draft.answer()
 

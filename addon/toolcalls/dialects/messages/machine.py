@@ -76,6 +76,11 @@ class Machine:
         call.add(text)
         return hold
 
+    def look_again(self) -> None:
+        """The next event is read, whatever it looks like."""
+        self.talk.shape = None
+        self._run = None
+
     # Events of blocks
 
     def take(self, event: Event, said: Json, draft: Draft) -> None:
@@ -83,8 +88,7 @@ class Machine:
         if kind == "content_block_delta":
             self._delta(event, said, draft)
             return
-        self.talk.shape = None
-        self._run = None
+        self.look_again()
         if kind == "content_block_start":
             self._start(event, said, draft)
         else:
@@ -264,8 +268,7 @@ class Machine:
 
     def finish(self, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False when one was refused."""
-        self.talk.shape = None
-        self._run = None
+        self.look_again()
         whole = True
         if self._flow is not None:
             whole = self._settle(draft, finish, before_error=before_error)
@@ -352,7 +355,6 @@ class Machine:
             for event, said in later:
                 self.take(event, said, draft)
             # Learnt on the way; whoever asked for room opens another block now.
-            self.talk.shape = None
-            self._run = None
+            self.look_again()
         self._send_ready(draft)
         return not refused

@@ -115,11 +115,12 @@ class Speech:
         steady, searching = self.steady, self._searching
         if steady is None:
             return False
+        # What `covers` does, in one piece: nearly every event of an answer comes here. The item may stand behind the
+        # text, where events that repeat may vary.
+        if not block.startswith(steady.item, steady.at) and not steady.found_in(block):
+            return False
         if searching is None or searching.prose is None or not searching.prose.repeats(block):
-            # What `covers` does, in one piece: nearly every event of an answer comes here.
             if not block.startswith(steady.head):
-                return False
-            if not block.startswith(steady.item, steady.at) and not steady.found_in(block):
                 return False
             if (block.find(b"\n", steady.body) != len(block) - 2 or block[-1] != LF) and not steady.covers_all(block):
                 return False
