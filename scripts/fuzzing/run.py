@@ -7,7 +7,6 @@ import resource
 import signal
 import time
 from dataclasses import dataclass, field
-
 from types import FrameType
 
 from .part import Part
