@@ -47,7 +47,7 @@ _BYTES = re.escape(_FIRST.encode("latin-1"))
 _CALM = rb'[^"\\\n%b]*+' % _BYTES
 _SAFE = rb"(?!%b)%b(?:(?!%b|%b)(?:\\.|[%b])%b)*+" % (_HEADS, _CALM, _ESCAPE, _pattern(_ANYWHERE), _BYTES, _CALM)
 """A whole string in which nothing is suspicious."""
-_TEXT = re.compile(_SAFE + b'"')
+_WHOLE_SAFE = re.compile(_SAFE + b'"')
 _HEAD = re.compile(_HEADS)
 _QUOTE = re.compile(rb'"(?<!\\")')
 """One that is not escaped, where no backslash is."""
@@ -65,7 +65,7 @@ class Field:
     def __init__(self, name: str) -> None:
         self.key = f'"{name}"'.encode()
         value = rf'"{name}"\s*:\s*"'.encode()
-        self._safe = re.compile(value + _TEXT.pattern)
+        self._safe = re.compile(value + _WHOLE_SAFE.pattern)
         self._heads = re.compile(value + _HEADS)
         self._begins = re.compile(value.decode())
 
@@ -121,7 +121,7 @@ class Form:
             return False
         start, end = self._start, len(block) - self._end
         if len(block) < _SHORT:
-            text = _TEXT.match(block, start)
+            text = _WHOLE_SAFE.match(block, start)
             return text is not None and text.end() == end + 1
         if _QUOTE.search(block, start, end) is not None or _HEAD.match(block, start) is not None:
             return False
@@ -158,7 +158,7 @@ class NumberedForm:
         if at < 0 or block.find(b"\n", start) != len(block) - 2 or block.rfind(self._key) > start:
             return False
         if len(block) < _SHORT:
-            return _TEXT.match(block, start) is not None
+            return _WHOLE_SAFE.match(block, start) is not None
         return _HEAD.match(block, start) is None and not _suspicious(block, start, len(block))
 
     def count(self, block: bytes) -> int:
