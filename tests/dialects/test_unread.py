@@ -106,3 +106,10 @@ def test_on_every_protocol_the_cuts_of_the_network_change_nothing(
     body = protocol.stream([text for text in said if text] or ["x"], False)
     whole = feed(Answer(protocol.name, question), [body])
     assert feed(Answer(protocol.name, question), [body[at : at + size] for at in range(0, len(body), size)]) == whole
+
+
+@pytest.mark.parametrize("size", [10, 2000])
+def test_a_text_with_a_raw_line_feed_is_not_of_the_form_however_long_it_is(size: int) -> None:
+    form = CONTENT.form(event("a", ascii=True, extra=0))
+    assert form is not None and form.harmless(event("x" * size, ascii=True, extra=0))
+    assert not form.harmless(event("x" * size + "|", ascii=True, extra=0).replace(b"|", b"\n\ndata: y"))

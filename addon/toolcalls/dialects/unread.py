@@ -123,7 +123,10 @@ class Form:
         if len(block) < _SHORT:
             text = _WHOLE_SAFE.match(block, start)
             return text is not None and text.end() == end + 1
-        if _QUOTE.search(block, start, end) is not None or _HEAD.match(block, start) is not None:
+        # A line feed would end the event, or half of one that was broken off.
+        if block.find(b"\n", start, end) >= 0 or _QUOTE.search(block, start, end) is not None:
+            return False
+        if _HEAD.match(block, start) is not None:
             return False
         return not _suspicious(block, start, end + 1)
 
