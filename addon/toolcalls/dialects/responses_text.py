@@ -65,7 +65,7 @@ def is_text(kind: str) -> bool:
 class Steady:
     """The look of the last healthy delta: a block of nothing but such deltas need not be read."""
 
-    __slots__ = ("head", "item", "lines")
+    __slots__ = ("_next", "head", "item", "lines")
 
     def __init__(self, came: Came) -> None:
         raw = came.raw
@@ -74,6 +74,7 @@ class Steady:
         self.item = _mark(raw, "item_id", came.text("item_id"))
         self.head = raw[: raw.find(b"data:") + 5]
         """Its `event:` line, which says the same as the type inside it."""
+        self._next = b"\n" + self.head
         if not self.head.startswith(b"event:"):
             self.lines = -1
 
@@ -83,7 +84,7 @@ class Steady:
         lines = block.count(b"\n")
         if lines == self.lines:
             return True
-        return lines == self.lines * block.count(self.head) == self.lines * block.count(self.item)
+        return lines == self.lines * (1 + block.count(self._next)) == self.lines * block.count(self.item)
 
 
 def _mark(raw: bytes, key: str, value: str) -> bytes:
