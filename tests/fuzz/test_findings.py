@@ -48,6 +48,16 @@ def test_fragments_behind_the_end_of_a_response_pass_whatever_block_they_come_in
     assert json.dumps(late).encode() in same_for_every_cut("responses", body)
 
 
+def test_an_event_line_that_is_a_comment_is_none_whatever_block_it_comes_in() -> None:
+    said = {"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "content_index": 0, "delta": "x"}
+    lines = [f"event: {said['type']}\ndata: {json.dumps({**said, 'sequence_number': n})}\n\n" for n in range(5)]
+    lines[3] = f":{lines[3]}"
+    body = "".join(lines).encode()
+    whole = feed(Answer("responses"), [body])
+    assert feed(Answer("responses"), [line.encode() for line in lines]) == whole
+    assert b":event" not in whole
+
+
 def test_an_item_id_that_is_half_a_character_is_an_id() -> None:
     event = {"type": DELTA, "sequence_number": 1, "item_id": "\ud800", "output_index": 0, "delta": "{}"}
     body = f"event: {DELTA}\ndata: {json.dumps(event)}\n\n".encode()

@@ -12,7 +12,7 @@ LF = 0x0A
 class Steady:
     """The look of the last healthy delta: a block of nothing but such deltas need not be read."""
 
-    __slots__ = ("at", "body", "head", "item", "lines")
+    __slots__ = ("_next", "at", "body", "head", "item", "lines")
 
     def __init__(self, came: Came) -> None:
         raw = came.raw
@@ -23,6 +23,8 @@ class Steady:
         """Where it was last found: the events differ in front of it only when their number gets longer."""
         self.head = raw[: raw.find(b"data:") + 5]
         """Its `event:` line, which says the same as the type inside it."""
+        self._next = b"\n" + self.head
+        """Where another event begins: inside a comment it is none."""
         if not self.head.startswith(b"event:"):
             self.lines = -1
         self.body = len(self.head) if self.lines == 3 and self.head.count(b"\n") == 1 else maxsize
@@ -44,7 +46,7 @@ class Steady:
         lines = block.count(b"\n")
         if lines == self.lines:
             return True
-        return lines == self.lines * block.count(self.head) == self.lines * block.count(self.item)
+        return lines == self.lines * (1 + block.count(self._next)) == self.lines * block.count(self.item)
 
 
 def _mark(raw: bytes, key: str, value: str) -> bytes:
