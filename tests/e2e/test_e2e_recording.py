@@ -36,7 +36,7 @@ def toolfix(*arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "addon")}
     return subprocess.run(
         [sys.executable, "-m", "toolcalls.cli", *arguments],
-        capture_output=True, text=True, timeout=3 * PATIENCE, env=environment, check=False,
+        capture_output=True, text=True, timeout=240, env=environment, check=False,
     )  # fmt: skip
 
 
