@@ -64,7 +64,8 @@ def messages(body: bytes) -> list[Call]:
     made: list[list[Any]] = []
     open_calls: dict[Any, list[Any]] = {}
     for event in payloads(body):
-        place = repr(event.get("index"))
+        index = event.get("index")
+        place = int(index) if isinstance(index, int) else repr(index)  # true is 1 for the validators
         if event.get("type") == "content_block_start":
             open_calls.pop(place, None)
             if inside(event, "content_block", "type") == "tool_use":

@@ -150,7 +150,7 @@ class _Reader:
         _need(said["index"] == self.open, f"delta for block {said['index']}, open is {self.open}")
         block, delta = self.message.content[-1], said["delta"]
         kind = delta["type"]
-        _need(isinstance(kind, str), f"a delta of the type {kind!r}")
+        _need(isinstance(kind, str) and kind, f"a delta of the type {kind!r}")
         _need(block["type"] in _FITS.get(kind, {block["type"]}), f"{kind} in a block of {block['type']}")
         if kind == "text_delta":
             block["text"] += delta["text"]
@@ -181,6 +181,7 @@ class _Reader:
         _need(isinstance(said["usage"]["output_tokens"], int), "no usage in message_delta")
         self.message.usage.update(said["usage"])
         self.message.stop_reason = reason = said["delta"]["stop_reason"]
+        _need(reason is None or isinstance(reason, str), f"stop_reason {reason!r}")
         kinds = {block["type"] for block in self.message.content}
         if reason == "tool_use":
             _need(any(kind.endswith("tool_use") for kind in kinds), "tool_use without a call")

@@ -196,6 +196,8 @@ class _Reader:
             need(body.get("arguments", body.get("input")) == item.stated, "the item has other arguments")
         if kind == "message":
             need(all(part["closed"] for part in item.parts.values()), "a message is done with an open part")
+            kinds = [part.get("type") for part in body["content"]]
+            need(all(kind in ("output_text", "refusal") for kind in kinds), f"a message of {kinds}")
             text = "".join(part.get("text") or part.get("refusal") or "" for part in body["content"])
             need(text == "".join(item.deltas), "the message is not what was said")
         item.done = body
