@@ -51,6 +51,8 @@ def script(mode: str, recording: store.Recording, **more: str) -> Iterator[tuple
     level = logger.level
     logger.addHandler(heard)
     logger.setLevel(logging.INFO)
+    # mitmproxy 12 leaves a handler of each context behind, whose event loop is closed.
+    logger.propagate = False
     options = {**recording.flow.get("policy", {}), "toolfix_mode": mode, **more}
     try:
         with taddons.context(addon) as context:
@@ -60,6 +62,7 @@ def script(mode: str, recording: store.Recording, **more: str) -> Iterator[tuple
     finally:
         logger.removeHandler(heard)
         logger.setLevel(level)
+        logger.propagate = True
 
 
 @dataclass
