@@ -28,7 +28,7 @@ from toolcalls.guard import LONG_HOLD_SECONDS, Guard
 from toolcalls.recording import live
 from toolcalls.recording.frames import SocketBooks
 from toolcalls.recording.record import Exchange, Recorder
-from toolcalls.recording.several import Several
+from toolcalls.recording.several import deliver
 from toolcalls.wire.encoding import Corrupt, Inflated, decode_whole, readable
 from toolcalls.wire.events import MOST_CALLS
 
@@ -302,23 +302,20 @@ class Toolfix:
             if mended != message.text and self.mode != "observe":
                 message.text = mended
             return
-        told, timed = len(socket.outcomes), len(socket.seconds)
+        told = len(socket.outcomes)
         frames = socket.server_message(message.text)
         for frame in frames:
             books.after.add(False, frame)
         for outcome in socket.outcomes[told:]:
             self._log(flow, outcome)
             self.tally.answer([outcome])
-        self.metrics.called("responses", socket.outcomes[told:], socket.seconds[timed:])
-        if self.mode == "observe" or frames == [message.text]:
-            return
-        if not frames:
-            message.drop()
-            return
-        if len(frames) == 1:
-            message.text = frames[0]
-        else:
-            message.content = Several(frames)
+        self.metrics.called("responses", socket.outcomes[told:], socket.seconds)
+        # A socket lives for hours: only a recording wants the calls of all that time.
+        socket.seconds.clear()
+        if flow not in self.socket_exchanges:
+            socket.outcomes.clear()
+        if self.mode != "observe" and frames != [message.text]:
+            deliver(flow, message, frames)
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         socket = self.sockets.pop(flow, None)

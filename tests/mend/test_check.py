@@ -77,7 +77,7 @@ def _wild(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
 WILD = st.recursive(st.one_of(st.booleans(), TYPES.map(lambda t: {"type": t})), _wild, max_leaves=8)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(WILD, WILD, VALUES)
 def test_what_it_is_certain_of_is_what_the_jsonschema_package_says(schema: Any, other: Any, value: Any) -> None:
     whole = {
@@ -93,7 +93,7 @@ def test_what_it_is_certain_of_is_what_the_jsonschema_package_says(schema: Any, 
         assert verdict is Draft202012Validator(whole).is_valid(value)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.dictionaries(st.sampled_from(["a", "b", "c"]), WILD, min_size=1, max_size=3),
     st.booleans(),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.mend.judging import same
 from toolcalls.mend.arguments import mend_arguments
 
-BOUNDED = settings(max_examples=300, deadline=None)
+BOUNDED = settings(max_examples=150, deadline=None)
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(
     ["", "it's", 'say "hi"', "a\\d+", "C:\\x", "a\nb", "\u2028", "{'a': 1}", "`", "// x", "’", "é\U0001f600"]
@@ -148,7 +148,7 @@ def strings_of(node: Any) -> list[str]:
     return [node] if isinstance(node, str) else []
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(objects, st.data())
 def test_every_string_of_the_output_stands_in_the_input(meant: dict[str, Any], data: st.DataObject) -> None:
     written = data.draw(

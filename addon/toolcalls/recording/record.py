@@ -22,7 +22,7 @@ from .. import __version__
 from ..calls import Outcome
 from ..guard import MAX_KEPT, Guard, Kept
 from ..policy import BY_NAME
-from ..wire.encoding import MAX_INFLATED, Corrupt, Inflated, decoder
+from ..wire.encoding import Corrupt, Inflated, decoder
 from . import frames, store
 from .frames import SocketBooks
 from .redact import redact_bytes
@@ -255,13 +255,15 @@ def decoded(kept: Kept, encoding: str) -> list[bytes]:
     room = MAX_KEPT
     for chunk in kept.chunks[:]:
         try:
-            piece = undo.decode(chunk, min(room, MAX_INFLATED)) if undo else chunk
+            piece = undo.decode(chunk) if undo else chunk
         except Inflated:
             break
         except Corrupt:
             undo = None
             piece = chunk
         room -= len(piece)
+        if room < 0:
+            break
         pieces.append(piece)
     return pieces
 

@@ -2,7 +2,8 @@
 
 mitmproxy can inject messages, but what is injected comes behind everything that arrived in the same read, the
 closing of the socket included: a call would follow the end of its answer, or be lost. What a message becomes on the
-wire is decided by mitmproxy's `Fragmentizer`; it is taught what to do with content that is several messages.
+wire is decided by mitmproxy's `Fragmentizer`; it is taught what to do with content that is several messages. That
+class is no promise of mitmproxy's: where it is gone the script still loads, and injects.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mitmproxy.proxy.layers.websocket import Fragmentizer
+from mitmproxy import ctx, http
+from mitmproxy.proxy.layers import websocket as layer
+from mitmproxy.websocket import WebSocketMessage
 
 
 class Several(bytes):
@@ -25,12 +28,32 @@ class Several(bytes):
         return several
 
 
-_one = Fragmentizer.__call__
+def deliver(flow: http.HTTPFlow, message: WebSocketMessage, texts: Sequence[str]) -> None:
+    """These go out instead of the message that came; none: it is dropped."""
+    if not texts:
+        message.drop()  # type: ignore[no-untyped-call]
+    elif len(texts) == 1:
+        message.text = texts[0]
+    elif TAUGHT:
+        message.content = Several(texts)
+    else:
+        message.text = texts[0]
+        for text in texts[1:]:
+            ctx.master.commands.call("inject.websocket", flow, True, text.encode("utf-8", "surrogatepass"), True)
 
 
-def _each(self: Fragmentizer, content: bytes) -> Iterator[Any]:
-    for message in content.messages if isinstance(content, Several) else (content,):
-        yield from _one(self, message)
+def _teach() -> bool:
+    known = getattr(layer, "Fragmentizer", None)
+    if known is None:
+        return False
+    one = known.__call__
+
+    def each(self: Any, content: bytes) -> Iterator[Any]:
+        for message in content.messages if isinstance(content, Several) else (content,):
+            yield from one(self, message)
+
+    known.__call__ = each
+    return True
 
 
-Fragmentizer.__call__ = _each  # type: ignore[method-assign]
+TAUGHT = _teach()

@@ -13,7 +13,10 @@ from typing import Protocol
 MIB = 1024 * 1024
 
 MAX_INFLATED = 16 * MIB
-"""Most bytes that one chunk of the network may become: 256 times what mitmproxy reads at once. JSON has 5 to 20."""
+"""So many bytes any stream may become..."""
+
+MAX_RATIO = 64
+"""...and so many more for each byte that came: JSON has 5 to 20."""
 
 MAX_WHOLE = 64 * MIB
 """Most bytes that a body may become that is decoded as a whole."""
@@ -125,30 +128,35 @@ _CODECS: dict[str, Callable[[], Codec]] = {
 
 
 class Decoder:
-    """One content encoding, undone chunk by chunk."""
+    """One content encoding, undone chunk by chunk; how the network cut them decides nothing."""
 
-    __slots__ = ("_codec",)
+    __slots__ = ("_codec", "_made", "_ratio", "_room", "_took")
 
-    def __init__(self, codec: Codec) -> None:
+    def __init__(self, codec: Codec, room: int = MAX_INFLATED, ratio: int = MAX_RATIO) -> None:
         self._codec = codec
+        self._room = room
+        self._ratio = ratio
+        self._took = self._made = 0
 
     @property
     def ended(self) -> bool:
         return self._codec.ended
 
-    def decode(self, data: bytes, most: int = MAX_INFLATED) -> bytes:
-        """Decode what is there; raises Corrupt, and Inflated where it would become more than `most` bytes."""
+    def decode(self, data: bytes) -> bytes:
+        """Decode what is there; raises Corrupt, and Inflated where all of it would become too much."""
         step, slice = self._codec.step, self._codec.slice
         decoded = []
-        size = 0
         for start in range(0, len(data), slice):
+            taken = data[start : start + slice]
             try:
-                piece = step(data[start : start + slice])
+                piece = step(taken)
             except Exception as error:
                 raise Corrupt(str(error)) from error
-            size += len(piece)
-            if size > most:
-                raise Inflated(f"{start + slice:,} bytes become more than {most // MIB} MiB")
+            self._took += len(taken)
+            self._made += len(piece)
+            most = self._room + self._ratio * self._took
+            if self._made > most:
+                raise Inflated(f"{self._took:,} bytes become more than {most // MIB} MiB")
             if piece:
                 decoded.append(piece)
         return decoded[0] if len(decoded) == 1 else b"".join(decoded)
@@ -159,20 +167,20 @@ def readable(encoding: str) -> bool:
     return encoding.strip().lower() in {"", "identity", *_CODECS}
 
 
-def decoder(encoding: str) -> Decoder | None:
-    """The decoder of one content encoding; None where there is nothing to undo."""
+def decoder(encoding: str, *limits: int) -> Decoder | None:
+    """The decoder of one content encoding, with limits of its own; None where there is nothing to undo."""
     make = _CODECS.get(encoding.strip().lower())
-    return Decoder(make()) if make else None
+    return Decoder(make(), *limits) if make else None
 
 
 def decode_whole(body: bytes, encoding: str, most: int = MAX_WHOLE) -> bytes:
     """A body that is here as a whole. Raises Corrupt where it is not all there, too."""
     if not readable(encoding):
         raise Corrupt(f"{encoding!r} is not known")
-    undo = decoder(encoding) if body else None
+    undo = decoder(encoding, most, 0) if body else None
     if undo is None:
         return body
-    decoded = undo.decode(body, most)
+    decoded = undo.decode(body)
     if not undo.ended:
         raise Corrupt("the end is missing")
     return decoded

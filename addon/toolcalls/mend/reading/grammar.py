@@ -50,11 +50,8 @@ def read_object(s: Source) -> dict[str, Any]:
             _lost_comma_before_key(s, char, before)
         try:
             _pair(s, char, pairs)
-        except Cut:
-            if not s.complete:
-                raise
-            s.step("closed a cut-off call")
-            s.pos = s.length
+        except Cut as cut:
+            _close_cut(s, cut)
             break
     s.open.pop()
     return pairs
@@ -182,11 +179,8 @@ def read_array(s: Source) -> list[Any]:
             s.doubt("missing comma")
         try:
             items.append(read_value(s, ARRAY))
-        except Cut:
-            if not s.complete:
-                raise
-            s.step("closed a cut-off call")
-            s.pos = s.length
+        except Cut as cut:
+            _close_cut(s, cut)
             break
     s.open.pop()
     return items
@@ -292,6 +286,14 @@ def _enter(s: Source, bracket: str) -> None:
     s.open.append(bracket)
     if len(s.open) > MAX_DEPTH:
         raise Refusal(f"the broken arguments are nested more than {MAX_DEPTH} deep")
+
+
+def _close_cut(s: Source, cut: Cut) -> None:
+    """What was cut off in here ends here, if the user wants that (`toolfix_truncated=complete`)."""
+    if not s.complete:
+        raise cut
+    s.step("closed a cut-off call")
+    s.pos = s.length
 
 
 def _comma(s: Source, char: str) -> bool:
