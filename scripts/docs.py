@@ -31,11 +31,18 @@ def help_of(command: click.Command, name: str, parent: click.Context | None = No
     return "\n".join(lines)
 
 
+ROOT = click.Context(main, info_name="toolfix", terminal_width=WIDTH)
+
+
+def commands() -> list[tuple[str, click.Command]]:
+    found = ((name, main.get_command(ROOT, name)) for name in main.list_commands(ROOT))
+    return [(name, command) for name, command in found if command is not None]
+
+
 def page() -> str:
-    root = click.Context(main, info_name="toolfix", terminal_width=WIDTH)
     parts = [HEAD, f"```text\n{help_of(main, 'toolfix')}\n```\n"]
-    for name, command in main.commands.items():
-        parts.append(f"## toolfix {name}\n\n```text\n{help_of(command, name, root)}\n```\n")
+    for name, command in commands():
+        parts.append(f"## toolfix {name}\n\n```text\n{help_of(command, name, ROOT)}\n```\n")
     return "\n".join(parts)
 
 

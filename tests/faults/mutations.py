@@ -124,9 +124,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py of_one_read", "several messages go where one would have gone",
-        ((SCRIPT, "message.content = Several(frames)", '''message.text = frames[0]
-            for frame in frames[1:]:
-                ctx.master.commands.call("inject.websocket", flow, True, frame.encode(), True)'''),),
+        ((ENGINE + "recording/several.py", "TAUGHT = _teach()", "TAUGHT = False"),),
     ),
     Mutation(
         "client that disconnects", "test_slow.py disconnects_at_any_event", "the `error` hook closes the books", (NOT_CALLED,)

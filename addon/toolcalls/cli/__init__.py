@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
 from .. import __version__
-from .demo import demo
-from .doctor import doctor
-from .env import env
-from .filter import filter_command
-from .proxy import proxy
-from .repair import repair
-from .replay import replay
-from .report import report
-from .run import run
+
+_COMMANDS = ("demo", "run", "proxy", "env", "filter", "repair", "replay", "report", "doctor")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Each command is a file of its own, loaded when it is asked for: all of them take half a second."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f".{cmd_name}", __name__)
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="toolfix")
 def main() -> None:
     """Make the tool calls of any model work in CLI coding agents."""
-
-
-for _command in (demo, run, proxy, env, filter_command, repair, replay, report, doctor):
-    main.add_command(_command)

@@ -25,7 +25,7 @@ from . import inputs
 @click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, as mitmproxy spells it.")
 @click.option("--report", metavar="FILE", help="Write the outcome of each call there, as JSON.")
 @click.option("--jsonl", is_flag=True, help='Many at once: {"id","protocol","body" or "body_base64",…} a line.')
-def filter_command(
+def filter(
     protocol: str,
     request_file: str | None,
     chunk_size: int | None,
