@@ -33,9 +33,10 @@ def steady(raw: bytes) -> Steady:
 def counted(look: Steady, block: bytes) -> bool:
     """The rule itself: as many heads and items as there are events, by the lines that one has."""
     lines = block.count(b"\n")
+    heads = 1 + block.count(b"\n" + look.head)
     if not block.startswith(look.head) or look.item not in block:
         return False
-    return lines == look.lines or lines == look.lines * block.count(look.head) == look.lines * block.count(look.item)
+    return lines == look.lines or lines == look.lines * heads == look.lines * block.count(look.item)
 
 
 _EVENT = st.builds(

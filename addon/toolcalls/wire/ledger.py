@@ -40,12 +40,13 @@ class Ledger:
         then the end is known before anything is joined, and nothing is copied twice.
         """
         rest = self.rest
-        if _LF not in data or type(rest) is not bytes:
+        end = data.rfind(b"\n\n") + 2
+        if end < 3 or type(rest) is not bytes or data[end - 3] <= _CR:
             return b""
-        events, end, behind = data.rpartition(b"\n\n")
-        if not events or events[-1] <= _CR or _CR in behind:
+        behind = data[end:]
+        if _CR in behind:
             return b""
-        block = self.block = rest + events + end
+        block = self.block = rest + data[:end]
         self.done = 0
         self.rest = behind
         self.searched = 0

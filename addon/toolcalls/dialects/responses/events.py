@@ -107,18 +107,24 @@ class Writer:
 
     def __init__(self) -> None:
         self._last = -1
-        self.unread = b""
-        """The last block that passed without being read."""
+        self.unread: list[bytes] = []
+        """The last blocks that passed without being read."""
 
     @property
     def last(self) -> int:
         """The number of the last event sent, those that passed unread included."""
         if self.unread:
-            match = _NUMBER.match(self.unread, max(self.unread.rfind(_NUMBER_MARK), 0))
+            block = self.unread[-1]
+            match = _NUMBER.match(block, max(block.rfind(_NUMBER_MARK), 0))
             if match:
                 self._last = max(self._last, int(match[1]))
-            self.unread = b""
         return self._last
+
+    def take_unread(self) -> list[bytes]:
+        self._last = self.last
+        blocks = self.unread.copy()
+        self.unread.clear()
+        return blocks
 
     def passes(self, number: int | None) -> bool:
         """May an event with this number pass as it is? If so it counts as sent."""

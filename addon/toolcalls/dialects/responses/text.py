@@ -107,7 +107,7 @@ class Speech:
         self._items = items
         self._writer = writer
         self._transcript = Transcript(limit)
-        self._unread: list[bytes] = []
+        self._unread = writer.unread
         self.steady: Steady | None = None
 
     def passes_unread(self, block: bytes) -> bool:
@@ -126,9 +126,9 @@ class Speech:
                 return False
             if searching is not None and not quiet(searching, block, block.count(b"\n") // steady.lines):
                 return False
-        self._unread.append(block)
-        self._writer.unread = block
-        if len(self._unread) == _MANY:
+        unread = self._unread
+        unread.append(block)
+        if len(unread) == _MANY:
             self._remember()
         return True
 
@@ -138,9 +138,8 @@ class Speech:
         self._searching = searching
 
     def _remember(self) -> None:
-        for block in self._unread:
+        for block in self._writer.take_unread():
             self._transcript.add(block)
-        self._unread.clear()
 
     def read(self, came: Came) -> list[bytes]:
         """One event of a text family: what the client gets for it."""
