@@ -23,6 +23,7 @@ from .wire.sse import WHOLE
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
+_END = slice(-3, None)
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
@@ -92,7 +93,7 @@ class Stream:
         ledger = self._ledger
         dialect = self._dialect
         try:
-            if not ledger.rest and chunk.endswith(WHOLE):
+            if not ledger.rest and chunk[_END] in WHOLE:
                 block = ledger.block = chunk
                 ledger.done = 0
             else:

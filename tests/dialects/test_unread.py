@@ -113,3 +113,16 @@ def test_a_text_with_a_raw_line_feed_is_not_of_the_form_however_long_it_is(size:
     form = CONTENT.form(event("a", ascii=True, extra=0))
     assert form is not None and form.harmless(event("x" * size, ascii=True, extra=0))
     assert not form.harmless(event("x" * size + "|", ascii=True, extra=0).replace(b"|", b"\n\ndata: y"))
+
+
+@pytest.mark.parametrize("size", [10, 2000])
+def test_a_call_behind_the_text_is_not_of_the_form_however_long_it_is(size: int) -> None:
+    def said(**delta: Any) -> bytes:
+        return b"data: " + json.dumps({"choices": [{"delta": {**delta, "role": "assistant"}}]}).encode() + b"\n\n"
+
+    form = CONTENT.form(said(content="a"))
+    assert form is not None and form.harmless(said(content="x" * size))
+    call = {"index": 0, "function": {"name": "Read", "arguments": json.dumps({"file_path": "x" * size})}}
+    assert not form.harmless(said(content="", tool_calls=[call]))
+    assert not form.harmless(said(content="", function_call=call["function"]))
+    assert not form.harmless(said(content="a", reasoning="b" * size, finish_reason="tool_use"))

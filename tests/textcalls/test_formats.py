@@ -9,6 +9,8 @@ import json5
 import pytest
 
 from tests.textcalls.declared import TWENTY, back, calls_of, scan, text_of
+from toolcalls.textcalls import Scanner
+from toolcalls.tools import Tools
 
 LS = [("Bash", {"command": "ls"})]
 TWO = [("Bash", {"command": "ls"}), ("Read", {"file_path": "a"})]
@@ -516,3 +518,13 @@ def _read(arguments: str) -> Any:
         return json.loads(arguments)
     except ValueError:
         return json5.loads(arguments)
+
+
+@pytest.mark.parametrize("name", ["N", "No", "Note"])
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+def test_a_word_at_the_beginning_may_be_a_tool_of_any_length(name: str, size: int) -> None:
+    tools = Tools.read({"tools": [{"name": name, "input_schema": {"type": "object"}}]})
+    text = name + ' {"a": 1}[TOOL_REQUEST_END]'
+    scanner = Scanner(tools)
+    out = [item for at in range(0, len(text), size) for item in scanner.feed(text[at : at + size])] + scanner.close()
+    assert [(call.name, call.arguments) for call in out if not isinstance(call, str)] == [(name, '{"a": 1}')]

@@ -19,12 +19,14 @@ from ..mend.names import mend_name
 from ..policy import Policy
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
-from .unread import Field, Form, NumberedForm
+from ..wire import sse
+from .unread import LONG, Field, Form, NumberedForm
 
 WRITTEN_AS_TEXT = "written as text"
 TEXT = Field("text")
 _LESSONS = 8
 """After so many forms that no event repeated, no more are learned: this server varies its events."""
+_FEW = 4
 _MOST_UNREAD = 1024 * 1024
 """Nearly every answer is shorter, and without an opener in it nobody asks how its text is quoted."""
 
@@ -164,7 +166,8 @@ class Prose:
 
     def repeats(self, block: bytes) -> bool:
         """One event like one that passed, but for its text, and that goes on too: the cheapest look there is."""
-        if not self._resting or self._form is None or not self._form.harmless(block):
+        form = self._form
+        if form is None or not self._resting or not form.harmless(block):
             return False
         self._lessons = _LESSONS
         self._unread.append(block)
@@ -180,13 +183,20 @@ class Prose:
     def passes(self, block: bytes, count: int) -> bool:
         """Do whole events go on as they are? `count`: so many texts stand in them, and those are the ones that
         would be taken, one after the other; 0 where that is not certain."""
-        if self._resting and count and self._field.harmless(block, count):
+        if self._resting and count and self._harmless(block, count):
             if count == 1 and self._lessons:
                 self._lessons -= 1
                 self._form = self._field.form(block)
             self._skip(block)
             return True
         return self._passes(block, count)
+
+    def _harmless(self, block: bytes, count: int) -> bool:
+        form = self._form
+        # A few events, or long ones: by the form each is told sooner than all of them together.
+        if form is not None and count > 1 and (count <= _FEW or len(block) > count * LONG):
+            return all(map(form.harmless, sse.split(block))) or self._field.harmless(block, count)
+        return self._field.harmless(block, count)
 
     def _passes(self, block: bytes, count: int) -> bool:
         """A closer look."""
@@ -246,7 +256,7 @@ class Prose:
 
 def searches(tools: Tools, policy: Policy) -> bool:
     """Is text searched for calls at all?"""
-    return policy.text_calls and len(_searched(tools, policy)) > 0
+    return policy.text_calls and any(tool.kind == "function" and policy.touches(tool.name) for tool in tools)
 
 
 def search(text: str, tools: Tools, policy: Policy, *, finished: bool, begins: bool = True) -> Said:
@@ -276,7 +286,9 @@ def _value(arguments: str) -> Any:
 
 def _searched(tools: Tools, policy: Policy) -> Tools:
     """The tools whose calls are looked for: functions that the user wants touched."""
-    ours = [tool for tool in tools if tool.kind == "function" and policy.touches(tool.name)]
+    ours = [tool for tool in tools if tool.kind == "function"]
+    if policy.tools:
+        ours = [tool for tool in ours if policy.touches(tool.name)]
     return tools if len(ours) == len(tools) else Tools(ours)
 
 

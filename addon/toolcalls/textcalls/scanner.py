@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from ..tools import Tools
 from .cursor import CutOff, NotACall, Step
 from .formats import WHOLE, WORD
+from .formats.words import may_be_word
 from .names import Names
 from .openers import AT_HEAD, BEGUN, BY_OPENER, EXTENDS, FIRST, FIRST_AT_HEAD, LONGEST, OPENER, PARTIAL, THINK_END
 from .quoting import Quoting
@@ -214,7 +215,10 @@ class Scanner:
         out.append(text[at:start])
         if start < len(text):
             self._armed = False
-            format = WORD if text[start].isalpha() else WHOLE.get(text[start])
+            if text[start].isalpha():
+                format = WORD if may_be_word(text[start:], self._tools) else None
+            else:
+                format = WHOLE.get(text[start])
             if format is not None and self._quoting.is_open():
                 self._begin(text[start:], entire_message(format), rescue=True)
         return start

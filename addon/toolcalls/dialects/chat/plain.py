@@ -30,21 +30,22 @@ _PATIENCE = 8
 class Plain:
     """The look of the last event without a mark: all of it but its text."""
 
-    __slots__ = ("_after", "_before", "_end", "_repeated", "_start", "_unused")
+    __slots__ = ("_after", "_before", "_repeated", "_tail", "_text", "_top", "_unused")
 
     def __init__(self) -> None:
         self._before = b""
         self._after = b"nothing"
         """What no block ends with: nothing was looked at yet. (With a line end one may even begin.)"""
-        self._start = self._end = 0
+        # Cut out and compared, bytes take half the time of `startswith`.
+        self._top, self._text, self._tail = slice(0), slice(0), slice(-len(self._after), None)
         self._repeated = True
         self._unused = 0
 
     def passes(self, block: bytes) -> bool:
         """Has none of these events a mark? The same as `unmarked`, sooner."""
-        if block.startswith(self._before) and block.endswith(self._after):
+        if block[self._top] == self._before and block[self._tail] == self._after:
             self._repeated = True
-            text = block[self._start : self._end]
+            text = block[self._text]
             if (
                 (_UNDERSCORE not in text or (text.rfind(_CALL) < 0 and text.rfind(_REASON) < 0))
                 and (_BRACE not in text or _APOSTROPHE not in text or text.rfind(_PYTHON) < 0)
@@ -71,7 +72,8 @@ class Plain:
         lone = before.rfind(_DATA) == 0 and before.find(_CHOICES) >= 0 and _DATA not in after
         if lone and not any(end in before or end in after for end in _ENDS):
             self._before, self._after = before, after
-            self._start, self._end = len(before), -len(after)
+            self._top, self._text = slice(len(before)), slice(len(before), -len(after))
+            self._tail = slice(-len(after), None)
 
 
 def unmarked(block: bytes) -> bool:

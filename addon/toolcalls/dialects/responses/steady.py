@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-from sys import maxsize
-
 from .events import Came
 
 LF = 0x0A
+END = slice(-2, None)
 
 
 class Steady:
-    """The look of the last healthy delta: a block of nothing but such deltas need not be read."""
+    """The look of the last healthy delta: a block of nothing but such deltas need not be read.
 
-    __slots__ = ("_next", "at", "body", "head", "item", "lines")
+    What is compared are slices: cut out and compared, bytes take half the time of `startswith` or `find`.
+    """
+
+    __slots__ = ("_next", "body", "head", "item", "lines", "place", "top")
 
     def __init__(self, came: Came) -> None:
         raw = came.raw
         self.lines = raw.count(b"\n") or -1
         """Line feeds an event: looking for single bytes is far cheaper than looking for blank lines."""
         self.item = _mark(raw, "item_id", came.text("item_id"))
-        self.at = 0
+        self.place = slice(0, len(self.item))
         """Where it was last found: the events differ in front of it only when their number gets longer."""
         self.head = raw[: raw.find(b"data:") + 5]
         """Its `event:` line, which says the same as the type inside it."""
+        self.top = slice(len(self.head))
         self._next = b"\n" + self.head
         """Where another event begins: inside a comment it is none."""
         if not self.head.startswith(b"event:"):
             self.lines = -1
-        self.body = len(self.head) if self.lines == 3 and self.head.count(b"\n") == 1 else maxsize
-        """Where the data begins, if it is one line: the next line feed is then the first of the blank line."""
+        single = self.lines == 3 and self.head.count(b"\n") == 1
+        self.body = slice(len(self.head), -2) if single else self.top
+        """The data, if it is one line: in a single event the next line feed is then the first of the blank line."""
 
     def covers(self, block: bytes) -> bool:
-        # Finding a byte takes a third of the time of counting it.
-        if not block.startswith(self.head) or not (block.startswith(self.item, self.at) or self.found_in(block)):
+        if block[self.top] != self.head or (block[self.place] != self.item and not self.found_in(block)):
             return False
-        return (block.find(b"\n", self.body) == len(block) - 2 and block[-1] == LF) or self.covers_all(block)
+        return (LF not in block[self.body] and block[END] == b"\n\n") or self.covers_all(block)
 
     def found_in(self, block: bytes) -> bool:
         at = block.find(self.item)
         if at >= 0:
-            self.at = at
+            self.place = slice(at, at + len(self.item))
         return at >= 0
 
     def covers_all(self, block: bytes) -> bool:

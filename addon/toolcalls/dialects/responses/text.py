@@ -7,6 +7,7 @@ their text has to be told again in an end that the upstream forgot.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..prose import Said
 from .events import Came, Json, Writer
 from .items import Item, Items, Part, with_needed
 from .prose import DELTA, Search, quiet, without_calls
-from .steady import LF, Steady
+from .steady import END, LF, Steady
 
 _TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
 
@@ -98,12 +99,14 @@ class Transcript:
 
 
 class Speech:
-    __slots__ = ("_items", "_search", "_searching", "_transcript", "_unread", "_writer", "steady")
+    __slots__ = ("_items", "_repeats", "_search", "_searching", "_transcript", "_unread", "_writer", "steady")
 
     def __init__(self, items: Items, writer: Writer, limit: int, search: Search) -> None:
         self._search = search
         self._searching: Part | None = None
         """The part whose deltas pass unread, where its text is searched."""
+        self._repeats: Callable[[bytes], bool] | None = None
+        """The first look that its search takes at them."""
         self._items = items
         self._writer = writer
         self._transcript = Transcript(limit)
@@ -112,18 +115,20 @@ class Speech:
 
     def passes_unread(self, block: bytes) -> bool:
         """Is this nothing but deltas like the last one? If so they count as sent."""
-        steady, searching = self.steady, self._searching
+        steady = self.steady
         if steady is None:
             return False
         # What `covers` does, in one piece: nearly every event of an answer comes here. The item may stand behind the
         # text, where events that repeat may vary.
-        if not block.startswith(steady.item, steady.at) and not steady.found_in(block):
+        if block[steady.place] != steady.item and not steady.found_in(block):
             return False
-        if searching is None or searching.prose is None or not searching.prose.repeats(block):
-            if not block.startswith(steady.head):
+        repeats = self._repeats
+        if repeats is None or not repeats(block):
+            if block[steady.top] != steady.head:
                 return False
-            if (block.find(b"\n", steady.body) != len(block) - 2 or block[-1] != LF) and not steady.covers_all(block):
+            if (LF in block[steady.body] or block[END] != b"\n\n") and not steady.covers_all(block):
                 return False
+            searching = self._searching
             if searching is not None and not quiet(searching, block, block.count(b"\n") // steady.lines):
                 return False
         unread = self._unread
@@ -136,6 +141,7 @@ class Speech:
         """Deltas like this one may pass unread from now on."""
         self.steady = Steady(came) if came is not None else None
         self._searching = searching
+        self._repeats = searching.prose.repeats if searching is not None and searching.prose is not None else None
 
     def _remember(self) -> None:
         for block in self._writer.take_unread():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ...tools import Tools
 from ..cursor import NotACall, Step
 from ..envelope import add_calls
 from ..jsontext import read_json
@@ -10,12 +11,21 @@ from ..region import Format, Region
 from .bare import read_objects
 
 ACTION = "Action:"
+_FUNCTOOLS = "functools["
 _REQUEST_END = ("[TOOL_REQUEST_END]", "[END_TOOL_REQUEST]")
+
+
+def may_be_word(text: str, tools: Tools) -> bool:
+    """Can a message that begins like this be one of the words? Most cannot, and two characters tell."""
+    begins = text[:2]
+    if len(begins) < 2 or _FUNCTOOLS.startswith(begins):
+        return True
+    return any(tool.name.startswith(begins) or tool.name == begins[0] for tool in tools)
 
 
 def read_word(region: Region) -> Step[None]:
     """At the beginning of a message."""
-    functools, _ = yield from region.ahead(("functools[",), space=False)
+    functools, _ = yield from region.ahead((_FUNCTOOLS,), space=False)
     if functools:
         region.pos += len(functools) - 1
         yield from read_objects(region, "functools")
