@@ -6,6 +6,7 @@ Every request brings the whole history again, so arguments that were found good 
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ from ..mend.reading.strict import write
 
 NOTHING = "{}"
 MAX_KNOWN = 65_536
+_TOGETHER = 16
+_WORD = secrets.token_hex()
+_BETWEEN = f'"{_WORD}"'
 
 
 def _no_constant(name: str) -> Any:
@@ -39,11 +43,10 @@ class Known:
         if self._hashes.keys() >= set(hashes):
             return True
         known = self._hashes
-        for text, key in zip(texts, hashes, strict=True):
-            if key not in known:
-                if not _is_object(text):
-                    return False
-                known[key] = None
+        new = {key: text for text, key in zip(texts, hashes, strict=True) if key not in known}
+        if not _are_objects(list(new.values())):
+            return False
+        known.update(dict.fromkeys(new))
         while len(known) > MAX_KNOWN:
             del known[next(iter(known))]
         return True
@@ -52,14 +55,25 @@ class Known:
         return self.are_objects((text,))
 
 
-def _is_object(text: str) -> bool:
-    if not text.startswith("{"):
-        return False
-    try:
-        end = _scan(text, 0)[1]
-    except (ValueError, StopIteration, RecursionError):
-        return False
-    return end == len(text) or not text[end:].strip(" \t\n\r")
+def _are_objects(texts: list[str]) -> bool:
+    """Read them as lists, with a word between each two that nobody can have written in one of them.
+
+    Where that word stands in every second place of the list, what stands between is one text each. So many short
+    ones take two thirds of the time that they take one by one.
+    """
+    for at in range(0, len(texts), _TOGETHER):
+        some = texts[at : at + _TOGETHER]
+        written = f"[{f',{_BETWEEN},'.join(some)}]"
+        try:
+            values, end = _scan(written, 0)
+        except (ValueError, StopIteration, RecursionError):
+            return False
+        between = values[1::2]
+        if end != len(written) or len(between) != len(some) - 1 or between.count(_WORD) != len(between):
+            return False
+        if len(values) != len(some) + len(between) or any(type(value) is not dict for value in values[::2]):
+            return False
+    return True
 
 
 def mended(text: str) -> str:
