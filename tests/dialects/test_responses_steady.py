@@ -31,12 +31,12 @@ def steady(raw: bytes) -> Steady:
 
 
 def counted(look: Steady, block: bytes) -> bool:
-    """The rule itself: as many heads and items as there are events, by the lines that one has."""
+    """The rule itself: as many heads as there are events, by the lines that one has, and in each the item."""
     lines = block.count(b"\n")
-    heads = 1 + block.count(b"\n" + look.head)
+    events = (b"\n" + block).split(b"\n" + look.head)[1:]
     if not block.startswith(look.head) or look.item not in block:
         return False
-    return lines == look.lines or lines == look.lines * heads == look.lines * block.count(look.item)
+    return lines == look.lines or (lines == look.lines * len(events) and all(look.item in event for event in events))
 
 
 _EVENT = st.builds(

@@ -167,3 +167,20 @@ def test_patterns_that_were_quadratic_are_linear(text: str) -> None:
     begin = time.process_time()
     mend_arguments(text)
     assert time.process_time() - begin < 3
+
+
+@pytest.mark.parametrize("place", ["x", None, 1, 10, [0]])
+def test_a_text_of_another_part_is_read_whatever_block_it_comes_in(place: object) -> None:
+    """With one in the same block that named its item twice it passed as if it were like those before it."""
+    kind = "response.output_text.delta"
+
+    def said(number: int, text: str, part: object, space: str = "") -> str:
+        event = {"type": kind, "sequence_number": number, "item_id": "m", "output_index": 0, "content_index": part}
+        data = json.dumps({**event, "delta": text, "logprobs": []}, separators=(f",{space}", f":{space}"))
+        return f"event: {kind}\ndata: {data}\n\n"
+
+    twice = said(9, "d", 0)
+    twice = twice.replace('"logprobs":[]', twice[twice.index('"item_id"') : twice.index("}")])
+    for odd in (said(8, "c", place), said(8, "c", place, " ")):
+        lines = [said(6, "a", 0), said(7, "b", 0), odd, twice, said(10, "e", 0)]
+        same_for_every_cut("responses", "".join(lines).encode())

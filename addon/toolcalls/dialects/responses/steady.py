@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from .events import Came
 
 LF = 0x0A
 END = slice(-2, None)
+
+
+_NUMBERS = re.compile(rb'(?:, ?"(?:output|content|summary)_index": ?\d+)+[,}]')
+"""Which item and which part of it: they stand right behind its id."""
 
 
 class Steady:
@@ -49,10 +55,15 @@ class Steady:
         lines = block.count(b"\n")
         if lines == self.lines:
             return True
-        return lines == self.lines * (1 + block.count(self._next)) == self.lines * block.count(self.item)
+        # Each of them: one that names its item twice does not stand for one that has another.
+        events = block.split(self._next)
+        item = self.item
+        return lines == self.lines * len(events) and all(item in event for event in events)
 
 
 def _mark(raw: bytes, key: str, value: str) -> bytes:
     # A quote inside a JSON string is escaped, so this text is a key and its value wherever it stands.
     close, wide = (f'"{key}":{space}"{value}"'.encode("utf-8", "surrogatepass") for space in ("", " "))
-    return close if close in raw else wide
+    mark = close if close in raw else wide
+    numbers = _NUMBERS.match(raw, raw.find(mark) + len(mark))
+    return mark + numbers[0] if mark in raw and numbers else mark
