@@ -131,18 +131,21 @@ class Stream:
         """Any chunk: the first one, one that is encoded or ends with a CR, one of a body that is no event stream."""
         if not chunk or self._form is _Form.ENDED:
             return []
-        out: list[bytes] = []
-        told = len(self._outcomes)
         try:
             data = self._decoder.decode(chunk) if self._decoder else chunk
         except Inflated as error:
-            return self._cut_off(error)
+            return [*self._feed_decoded(error.before), *self._cut_off(error)]
         except Exception as error:
             self._decoder = None
             if self._form is not _Form.OPEN:
-                return self._fail(error, told, chunk)
+                return self._fail(error, len(self._outcomes), chunk)
             self.failure = error
             data = chunk
+        return self._feed_decoded(data)
+
+    def _feed_decoded(self, data: bytes) -> list[bytes]:
+        out: list[bytes] = []
+        told = len(self._outcomes)
         if self._form is _Form.OPEN:
             # The client was told of no encoding, so it gets none, whatever it was that made us let go.
             return [data] if data else []

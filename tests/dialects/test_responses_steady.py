@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.dialects.responses_wire import Upstream
+from tests.splits import feed
 from toolcalls.calls import Ids
 from toolcalls.dialects.responses.dialect import Responses
 from toolcalls.dialects.responses.events import Came
 from toolcalls.dialects.responses.steady import Steady
+from toolcalls.engine import Answer
 from toolcalls.mend.call import Mender
 from toolcalls.policy import Policy
-from toolcalls.request import Question
+from toolcalls.request import Question, read_question
 from toolcalls.tools import Tools
 from toolcalls.wire.sse import read_event
 
+Json = dict[str, Any]
 KIND = "response.output_text.delta"
 
 
@@ -79,3 +84,17 @@ def test_an_item_that_is_named_behind_its_text_is_still_told_from_another() -> N
         dialect.read(read_event(said(number, "msg_1")))
     assert dialect.plain(said(13, "msg_1")) and dialect.plain(said(14, "msg_1"))
     assert not dialect.plain(said(15, "msg_2"))
+
+
+@pytest.mark.parametrize("form", ["data: {data}\nevent: {kind}\n\n", "event: {kind}\rdata: {data}\n\n"])
+@pytest.mark.parametrize("declared", [[], [{"name": "Read"}]])
+def test_events_that_do_not_begin_with_a_line_of_their_own_are_read(form: str, declared: list[Json]) -> None:
+    upstream = Upstream().message("Hi", " there", " you").call("Read", '{"file_path":', '"/a.py"}').end()
+    events = [form.format(data=json.dumps(event), kind=event["type"]).encode() for event in upstream.events]
+    question = read_question({"tools": declared, "stream": True})
+    outs = set()
+    for at in range(len(events)):
+        answer = Answer("responses", question, seed="s")
+        outs.add(feed(answer, [*events[:at], b"".join(events[at:])]))
+        assert len(answer.outcomes) == 1
+    assert len(outs) == 1

@@ -126,3 +126,38 @@ def test_a_call_behind_the_text_is_not_of_the_form_however_long_it_is(size: int)
     assert not form.harmless(said(content="", tool_calls=[call]))
     assert not form.harmless(said(content="", function_call=call["function"]))
     assert not form.harmless(said(content="a", reasoning="b" * size, finish_reason="tool_use"))
+
+
+@pytest.mark.parametrize("escape", [r"C:\dir", r"\u12 x", r"C:\\dir"])
+@pytest.mark.parametrize("size", [100, 2000])
+def test_an_event_that_is_no_json_costs_no_call_behind_it(size: int, escape: str) -> None:
+    """A long one passes as it came: what is broken in it concerns no call."""
+    said = ["Hello", " there", " you", "x" * size + escape, json.dumps("\n" + CALL)[1:-1]]
+    for protocol in PROTOCOLS:
+        answer = Answer(
+            protocol.name, read_question({"tools": [{"name": "Read", "input_schema": {}}], "stream": True})
+        )
+        body = protocol.stream([f"@{number}@" for number in range(len(said))], False)
+        for number, text in enumerate(said):
+            body = body.replace(f'"@{number}@"'.encode(), f'"{text}"'.encode())
+        feed(answer, [body[at : at + 50] for at in range(0, len(body), 50)])
+        assert answer.failure is None
+        assert [outcome.name for outcome in answer.outcomes] == ["Read"], protocol.name
+
+
+@pytest.mark.parametrize("tail", [{"x": "abc", "delta": f"\n{CALL}"}, {"x": {"y": "z", "logprobs": 1}}])
+def test_a_long_event_is_read_where_what_follows_its_text_is_odd(tail: dict[str, Any]) -> None:
+    where = {"type": "response.output_text.delta", "sequence_number": 7, "item_id": "m"}
+
+    def numbered(text: str, **more: Any) -> bytes:
+        return b"data: " + json.dumps({**where, "delta": text, "logprobs": [], **more}).encode() + b"\n\n"
+
+    def twice(raw: bytes) -> bytes:
+        return raw.replace(b'"x": "abc", "delta2"', b'"x": "abc", "delta"')
+
+    form = Field("delta").form(numbered("a"))
+    assert form is not None and form.harmless(numbered("x" * 2000))
+    assert form.harmless(numbered("x" * 2000, x="abc"))
+    odd = {f"{key}2" if key == "delta" else key: value for key, value in tail.items()}
+    assert form.harmless(twice(numbered("x" * 2000, **odd))) == ("delta" not in tail)
+    assert not form.harmless(twice(numbered("x" * 2000 + "\nAct", **odd)))

@@ -15,7 +15,7 @@ from toolcalls.mend.shape.shape import mend_shape
 from toolcalls.tools import Tool
 
 SETTINGS = settings(
-    max_examples=int(os.environ.get("TOOLFIX_EXAMPLES", "30")),
+    max_examples=int(os.environ.get("TOOLFIX_EXAMPLES", "20")),
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )

@@ -61,6 +61,7 @@ _NUMBER = re.compile(rb'"sequence_number": ?(?=\d)')
 _DIGITS = b"0123456789"
 _MOST_DIGITS = 9
 _STRING = re.compile(rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+')
+_string_of = re.compile(_STRING.pattern.decode()).match
 
 
 class Field:
@@ -87,12 +88,19 @@ class Field:
         return self.key not in block or self._begins.search(block.decode("utf-8", "replace")) is None
 
     def texts(self, block: bytes, *, strict: bool = True) -> list[str]:
-        """ValueError where they are no JSON. `strict`: control characters have to be escaped."""
+        """ValueError where they are no JSON. Not `strict`: what passed already, whatever it was."""
         text = block.decode("utf-8", "replace")
         found: list[str] = []
         at = 0
         while (begins := self._begins.search(text, at)) is not None:
-            said, at = _read_string(text, begins.end(), strict)
+            try:
+                said, at = _read_string(text, begins.end(), strict)
+            except ValueError:
+                if strict:
+                    raise
+                broken = _string_of(text, begins.end())
+                at = broken.end() if broken else len(text)
+                said = text[begins.end() : at].replace("\\n", "\n")
             found.append(said)
         return found
 
@@ -183,8 +191,10 @@ class NumberedForm:
                     return False
                 self._tail = tail
             return True
-        end = block.rfind(self._after)
-        return end >= start and block.find(b"\n", start) == len(block) - 2 and _calm(block, start, end)
+        end = block.find(self._after, start)
+        if end < 0 or block.find(b"\n", start) != len(block) - 2 or block.rfind(self._key) > end:
+            return False
+        return _calm(block, start, end)
 
     def _found_in(self, block: bytes) -> bool:
         at = block.find(self._middle, self._start, self._last)

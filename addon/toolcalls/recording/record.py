@@ -256,7 +256,8 @@ def decoded(kept: Kept, encoding: str) -> list[bytes]:
     for chunk in kept.chunks[:]:
         try:
             piece = undo.decode(chunk) if undo else chunk
-        except Inflated:
+        except Inflated as error:
+            pieces.append(error.before[: max(room, 0)])
             break
         except Corrupt:
             undo = None

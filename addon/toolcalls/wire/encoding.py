@@ -12,8 +12,8 @@ from typing import Protocol
 
 MIB = 1024 * 1024
 
-MAX_INFLATED = 16 * MIB
-"""So many bytes any stream may become..."""
+MAX_INFLATED = 8 * MIB
+"""So many bytes any stream may become: fewer than are held, so that a call that waits is not let go by them..."""
 
 MAX_RATIO = 64
 """...and so many more for each byte that came: JSON has 5 to 20."""
@@ -30,7 +30,11 @@ class Corrupt(Exception):
 
 
 class Inflated(Corrupt):
-    """The body becomes so large that nobody can have meant it."""
+    """The body becomes so large that nobody can have meant it. `before`: what it was until there."""
+
+    def __init__(self, message: str, before: bytes) -> None:
+        super().__init__(message)
+        self.before = before
 
 
 class Codec(Protocol):
@@ -145,18 +149,21 @@ class Decoder:
     def decode(self, data: bytes) -> bytes:
         """Decode what is there; raises Corrupt, and Inflated where all of it would become too much."""
         step, slice = self._codec.step, self._codec.slice
-        decoded = []
-        for start in range(0, len(data), slice):
-            taken = data[start : start + slice]
+        decoded: list[bytes] = []
+        at = 0
+        while at < len(data):
+            # The slices are those of the whole stream, and only whole ones are looked at.
+            taken = data[at : at + slice - self._took % slice]
             try:
                 piece = step(taken)
             except Exception as error:
                 raise Corrupt(str(error)) from error
+            at += len(taken)
             self._took += len(taken)
             self._made += len(piece)
             most = self._room + self._ratio * self._took
-            if self._made > most:
-                raise Inflated(f"{self._took:,} bytes become more than {most // MIB} MiB")
+            if self._made > most and self._took % slice == 0:
+                raise Inflated(f"{self._took:,} bytes become more than {most // MIB} MiB", b"".join(decoded))
             if piece:
                 decoded.append(piece)
         return decoded[0] if len(decoded) == 1 else b"".join(decoded)

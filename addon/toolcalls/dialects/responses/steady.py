@@ -37,7 +37,7 @@ class Steady:
         if not self.head.startswith(b"event:"):
             self.lines = -1
         single = self.lines == 3 and self.head.count(b"\n") == 1
-        self.body = slice(len(self.head), -2) if single else self.top
+        self.body = slice(len(self.head), -2) if single else slice(None)
         """The data, if it is one line: in a single event the next line feed is then the first of the blank line."""
 
     def covers(self, block: bytes) -> bool:
