@@ -13,6 +13,12 @@ from collections.abc import Callable, Iterator
 _WINDOW = 8 * 1024
 """Bytes that are searched at a time: a search holds the interpreter, and streams wait for it (about 0.2 ms)."""
 _LONGEST_HINT = 40
+_LOOK_BEHIND, _LOOK_AHEAD = 64, 8 * 1024
+"""Bytes around a window on which it may depend whether a word in it belongs to a credential: the patterns that can
+fail look no further."""
+_MOST_HARMLESS = 65_536
+_harmless: set[int] = set()
+"""Hashes of windows without a credential."""
 
 
 def _pattern(source: str) -> re.Pattern[bytes]:
@@ -99,23 +105,40 @@ _GROUPS = {
 def redact_bytes(data: bytes, between: Callable[[], None] = lambda: None) -> bytes:
     """The bytes with what looks like a credential masked; `between` is called now and then."""
     out = bytearray(data)
-    lower = data.lower()
     for start in range(0, len(data), _WINDOW):
-        end = min(start + _WINDOW + _LONGEST_HINT, len(data))
-        for first, last in _runs(data[start:end]):
-            for beginning in _BEGINNING.finditer(data, start + first, start + last):
-                if shaped := _SHAPED.match(data, beginning.start()):
-                    out[shaped.start() : shaped.end()] = b"*" * len(shaped[0])
-        for hint, pattern in _HINTS:
-            at = lower.find(hint, start, end)
-            while at >= 0:
-                named = pattern.match(data, at)
-                if named:
-                    first, last = named.span(next(name for name in _GROUPS[pattern] if named[name] is not None))
-                    out[first:last] = _masked(data[first:last], pattern)
-                at = lower.find(hint, at + 1, end)
+        # With every turn an agent sends its history again: what had nothing in it is known by its hash.
+        key = hash(data[max(0, start - _LOOK_BEHIND) : start + _WINDOW + _LOOK_AHEAD])
+        if key in _harmless:
+            continue
+        if not _mask(data, start, out):
+            if len(_harmless) >= _MOST_HARMLESS:
+                _harmless.clear()
+            _harmless.add(key)
         between()
     return bytes(out)
+
+
+def _mask(data: bytes, start: int, out: bytearray) -> bool:
+    """Mask what begins in one window. False where nothing does."""
+    found = False
+    end = min(start + _WINDOW + _LONGEST_HINT, len(data))
+    window = data[start:end]
+    for first, last in _runs(window):
+        for beginning in _BEGINNING.finditer(data, start + first, start + last):
+            if shaped := _SHAPED.match(data, beginning.start()):
+                out[shaped.start() : shaped.end()] = b"*" * len(shaped[0])
+                found = True
+    lower = window.lower()
+    for hint, pattern in _HINTS:
+        at = lower.find(hint)
+        while at >= 0:
+            named = pattern.match(data, start + at)
+            if named:
+                first, last = named.span(next(name for name in _GROUPS[pattern] if named[name] is not None))
+                out[first:last] = _masked(data[first:last], pattern)
+                found = True
+            at = lower.find(hint, at + 1)
+    return found
 
 
 def _runs(window: bytes) -> Iterator[tuple[int, int]]:
