@@ -238,14 +238,14 @@ def with_twice_a_key(chance: random.Random, text: str) -> str:
 
 
 def mutated_json(chance: random.Random, text: str) -> str:
-    """A JSON text with one change; as it came where it is none."""
+    """A JSON text with one change; as it came where it is none, or nested too deep already."""
     try:
         value = json.loads(text)
-    except ValueError:
+        if chance.random() < 0.1:
+            return with_twice_a_key(chance, text)
+        return json.dumps(mutated_value(chance, value), ensure_ascii=chance.random() < 0.3)
+    except (ValueError, RecursionError):
         return text
-    if chance.random() < 0.1:
-        return with_twice_a_key(chance, text)
-    return json.dumps(mutated_value(chance, value), ensure_ascii=chance.random() < 0.3)
 
 
 def mutated_stream(chance: random.Random, stream: bytes, other: bytes) -> bytes:
