@@ -142,8 +142,11 @@ def save(rows: list[Row], run: dict[str, Any], path: Path) -> None:
     path.write_text(json.dumps({"run": run, "rows": rows}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
+END = "<!-- end of figures -->"
+
+
 def save_markdown(rows: list[Row], run: dict[str, Any], path: Path) -> None:
-    """The same table for people, below what it was measured with."""
+    """The same table for people, below what it was measured with. What stands behind it in the file stays."""
     lines = ["# What toolfix costs", "", "    " + run["command"], ""]
     lines += [f"- {name}: {value}" for name, value in run.items() if name != "command"]
     lines += ["", total(rows) + ". A goal is for the ratio where there is one, else for the figure."]
@@ -162,8 +165,9 @@ def save_markdown(rows: list[Row], run: dict[str, Any], path: Path) -> None:
         name = row["name"].replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
         figure = f"{number(row['figure'])} {row['unit']}".strip()
         lines.append(f"| {name} | {figure} | {number(row['ratio'])} | {goal} | {row['verdict']} |")
+    words = path.read_text(encoding="utf-8").partition(END)[2] if path.exists() else "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text("\n".join([*lines, "", END]) + words, encoding="utf-8")
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ scripts/fuzz --atheris chat --minutes 10      guided by coverage; needs `pip ins
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import platform
 import sys
@@ -23,6 +24,7 @@ BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 
 
 def main() -> int:
+    logging.disable()  # What is said of thousands of broken answers is not what is looked for.
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", nargs="*", help="of docs/fuzz.md; a number: so many inputs for arguments")
     parser.add_argument("--inputs", type=int, default=DEFAULT_INPUTS, help="of each part (default %(default)s)")

@@ -36,11 +36,14 @@ def test_chat_and_proxy_give_one_table_and_save_it(tmp_path: Path) -> None:
 
 def test_lag_and_memory_run_and_the_table_is_markdown_too(tmp_path: Path) -> None:
     written = tmp_path / "docs" / "bench.md"
+    written.parent.mkdir()
+    written.write_text("old figures\n<!-- end of figures -->\n\nWhy it is so.\n", encoding="utf-8")
     done = bench("--quick", "lag", "memory", "--json", str(tmp_path / "table.json"), "--markdown", str(written))
     assert done.returncode == 0, done.stderr
     saved = json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))
     text = written.read_text(encoding="utf-8")
     assert text.startswith("# What toolfix costs\n\n    scripts/bench --quick lag memory ")
+    assert text.endswith("\n<!-- end of figures -->\n\nWhy it is so.\n")
     for name in ("commit", "python", "mitmproxy", "machine"):
         assert f"- {name}: {saved['run'][name]}\n" in text
     for row in saved["rows"]:

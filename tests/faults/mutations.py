@@ -41,7 +41,7 @@ ENGINE = "addon/toolcalls/"
 NOT_CALLED = (SCRIPT, "self._close(flow, ours, broken=True)", "return")
 JOINED = (SCRIPT, "return guard.feed(chunk) if chunk", 'return b"".join(guard.feed(chunk)) if chunk')
 NO_END = (ENGINE + "dialects/chat/dialect.py", 'answer = self._end(b"", Finish.CUT)', "answer = None")
-NO_LIMIT = (ENGINE + "stream.py", "> self._limit", "> 10**12")
+NO_LIMIT = (ENGINE + "stream.py", "self._limit = limit", "self._limit = 10**12")
 
 MUTATIONS = (
     Mutation(
@@ -91,7 +91,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "corrupt gzip in the middle", "test_lies.py gzip and broken", "a decoder that fails lets the bytes pass",
-        ((ENGINE + "stream.py", "return self._fail(Corrupt(str(error)), told, chunk)", "raise"),),
+        ((ENGINE + "stream.py", "return self._fail(error, len(self._outcomes), chunk)", "raise"),),
     ),
     Mutation(
         "invalid UTF-8", "test_lies.py invalid_utf_8", "bytes that are no text are read as U+FFFD",
