@@ -216,7 +216,7 @@ class Scanner:
         if start < len(text):
             self._armed = False
             if text[start].isalpha():
-                format = WORD if may_be_word(text[start:], self._tools) else None
+                format = WORD if may_be_word(text[start : start + 2], self._tools) else None
             else:
                 format = WHOLE.get(text[start])
             if format is not None and self._quoting.is_open():

@@ -15,9 +15,8 @@ _FUNCTOOLS = "functools["
 _REQUEST_END = ("[TOOL_REQUEST_END]", "[END_TOOL_REQUEST]")
 
 
-def may_be_word(text: str, tools: Tools) -> bool:
-    """Can a message that begins like this be one of the words? Most cannot, and two characters tell."""
-    begins = text[:2]
+def may_be_word(begins: str, tools: Tools) -> bool:
+    """Can a message that begins with these two characters be one of the words? Most cannot."""
     if len(begins) < 2 or _FUNCTOOLS.startswith(begins):
         return True
     return any(tool.name.startswith(begins) or tool.name == begins[0] for tool in tools)
