@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -231,7 +230,9 @@ class Toolfix:
         headers = flow.response.headers
         ours.encoding = headers.get("content-encoding", "")
         answer = self._answer(ours)
-        guard = ours.guard = Guard(answer, observe=self.mode == "observe", doubtful_end=flow.response.is_http2)
+        guard = ours.guard = Guard(
+            answer, observe=self.mode == "observe", doubtful_end=flow.response.is_http2, ends=_is_the_end
+        )
         if self.mode != "observe":
             headers.pop("content-encoding", None)
             headers.pop("content-length", None)
@@ -243,11 +244,7 @@ class Toolfix:
         if self.recorder:
             ours.exchange = live.exchange_of(flow, guard, ours, self.options)
             self.recorder.begin(ours.exchange)
-
-        def stream(chunk: bytes) -> list[bytes]:
-            return guard.feed(chunk) if chunk else guard.end(_is_the_end(sys._getframe(1)))
-
-        flow.response.stream = stream
+        flow.response.stream = guard.feed
 
     def response(self, flow: http.HTTPFlow) -> None:
         ours = self.flows.get(flow)

@@ -6,9 +6,11 @@ gives back an empty chunk (which ends a chunked response early). Sends the keep-
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import FrameType
 
 from .engine import Answer
 
@@ -50,6 +52,8 @@ class Guard:
         "_asked_to_end",
         "_clock",
         "_doubtful_end",
+        "_ends",
+        "_feed",
         "_held_since",
         "_observe",
         "_silent_since",
@@ -66,9 +70,13 @@ class Guard:
         *,
         observe: bool = False,
         doubtful_end: bool = False,
+        ends: Callable[[FrameType], bool | None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`ends` tells by the frame that feeds an empty chunk whether that is the end, for `end`."""
         self.answer = answer
+        self._feed = answer.feed
+        self._ends = ends
         self.before = Kept()
         self.after = self.before
         """The same books as long as what goes out is what came in, chunk by chunk."""
@@ -83,14 +91,20 @@ class Guard:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """A chunk of the body."""
+        if not chunk and self._ends is not None:
+            return self.end(self._ends(sys._getframe(1)))
         self._asked_to_end = False
         now = self._clock()
-        out = self.answer.feed(chunk)
-        if len(out) == 1 and out[0] is chunk and self._held_since is None:
-            # Nearly every chunk: it passes, so nothing of it is held.
-            self.before.add(chunk, now)
-            if self.after is not self.before:
-                self.after.add(chunk, now)
+        out = self._feed(chunk)
+        before = self.before
+        if len(out) == 1 and out[0] is chunk and self._held_since is None and self.after is before:
+            # Nearly every chunk: it passes, so nothing of it is held. This is `Kept.add` in one piece.
+            before.size += len(chunk)
+            if before.size <= MAX_KEPT:
+                before.chunks.append(chunk)
+                before.times.append(now)
+            else:
+                before.complete = False
             return out
         self._write_down(out, now)
         self.before.add(chunk, now)
@@ -100,10 +114,11 @@ class Guard:
 
     def _write_down(self, out: list[bytes], now: float) -> None:
         """What goes out is no longer what came in."""
-        if self.after is self.before:
-            self.after = self.before.copy()
+        after = self.after
+        if after is self.before:
+            after = self.after = after.copy()
         for piece in out:
-            self.after.add(piece, now)
+            after.add(piece, now)
 
     def end(self, sure: bool | None) -> list[bytes]:
         """An empty chunk. Over HTTP/2 it may be an empty frame in mid-stream, so a live call outlasts the first."""

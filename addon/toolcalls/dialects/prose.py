@@ -20,7 +20,7 @@ from ..policy import Policy
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
 from ..wire import sse
-from .unread import LONG, Field, Form, NumberedForm
+from .unread import LONG, Field, Form, NumberedForm, Unread
 
 WRITTEN_AS_TEXT = "written as text"
 TEXT = Field("text")
@@ -70,7 +70,6 @@ class Prose:
         "_resting",
         "_scanner",
         "_unread",
-        "_unread_size",
     )
 
     def __init__(self, tools: Tools, policy: Policy, field: Field = TEXT, *, begins: bool = True) -> None:
@@ -89,9 +88,8 @@ class Prose:
         """Nothing is held, searched ahead or expected: harmless events pass."""
         self._form: Form | NumberedForm | None = None
         self._lessons = _LESSONS
-        self._unread: list[bytes] = []
+        self._unread = Unread(field)
         """Events that passed, and whose texts the scanner does not know of yet."""
-        self._unread_size = 0
 
     @property
     def holding(self) -> bool:
@@ -130,7 +128,7 @@ class Prose:
     def close(self, *, finished: bool) -> Said:
         """The text is over; `finished` is False when the answer was cut off."""
         self._resting = False
-        self._unread.clear()
+        self._unread = Unread(self._field)
         if self._ahead:
             return Said(self._search_anew())
         return self._released(self._scanner.close(finished))
@@ -167,14 +165,22 @@ class Prose:
     def repeats(self, block: bytes) -> bool:
         """One event like one that passed, but for its text, and that goes on too: the cheapest look there is."""
         form = self._form
-        if form is None or not self._resting or not form.harmless(block):
+        if form is None:
             return False
+        if not self._resting or not form.harmless(block):
+            return self._goes_on(form, block)
         self._lessons = _LESSONS
-        self._unread.append(block)
-        self._unread_size += len(block)
-        if self._unread_size > _MOST_UNREAD:
+        unread = self._unread
+        unread.alike.append(block)
+        unread.size += len(block)
+        if unread.size > _MOST_UNREAD:
             self._catch_up()
         return True
+
+    def _goes_on(self, form: Form | NumberedForm, block: bytes) -> bool:
+        """The same where the text has to be searched: what surrounds it is known in any case."""
+        text = None if self._held or self._ahead or self._scanner.off else form.text(block)
+        return text is not None and self._searched_ahead([text], block)
 
     def alike(self, block: bytes) -> int:
         """How many texts these events have, if they begin like one that passed; 0 where that does not tell."""
@@ -187,6 +193,7 @@ class Prose:
             if count == 1 and self._lessons:
                 self._lessons -= 1
                 self._form = self._field.form(block)
+                self._unread.learn(self._form)
             self._skip(block)
             return True
         return self._passes(block, count)
@@ -208,6 +215,9 @@ class Prose:
             texts = self._field.texts(block)
         except ValueError:  # no JSON: whoever reads the event will see
             return False
+        return self._searched_ahead(texts, block)
+
+    def _searched_ahead(self, texts: list[str], block: bytes) -> bool:
         if self._resting and not any(map(self._scanner.needs, texts)):
             self._skip(block)
             return True
@@ -239,19 +249,14 @@ class Prose:
         self._resting = self._scanner.resting and not (self._held or self._ahead)
 
     def _skip(self, block: bytes) -> None:
-        self._unread.append(block)
-        self._unread_size += len(block)
-        if self._unread_size > _MOST_UNREAD:
+        self._unread.add(block)
+        if self._unread.size > _MOST_UNREAD:
             self._catch_up()
 
     def _catch_up(self) -> None:
         """Tell the scanner what passed unread."""
-        blocks = self._unread
-        if not blocks:
-            return
-        self._scanner.skip("".join(self._field.texts(b"".join(blocks), strict=False)))
-        blocks.clear()
-        self._unread_size = 0
+        if self._unread.size:
+            self._scanner.skip(self._unread.take())
 
 
 def searches(tools: Tools, policy: Policy) -> bool:

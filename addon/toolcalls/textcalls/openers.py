@@ -13,22 +13,28 @@ CHAINED = tuple(opener for opener in BY_OPENER if opener not in AT_HEAD)
 THINK_END = "</think>"
 
 
-def _head_pattern(opener: str, tail: str) -> str:
+BEHIND = {"=functions.": "o"}
+"""What an opener of prose has to follow: `to=functions.` is looked for from its `=` on, so that no letter is held."""
+
+
+def _behind(before: str, opener: str, tail: str) -> str:
     # Begins with a literal character, as every branch: that makes the search skip what cannot begin one.
     head = re.escape(opener[0])
-    return f"{head}(?<![^\\n]{head}){tail}"
+    return f"{head}(?<![^{before}]{head}){tail}"
 
 
-_HEADS = sorted(AT_HEAD)
-OPENER = re.compile(
-    "|".join((trie.pattern((*CHAINED, THINK_END)), *(_head_pattern(head, re.escape(head[1:])) for head in _HEADS)))
-)
-_BEGUN_HEADS = (_head_pattern(head, trie.begun_tail([head[1:]])) for head in _HEADS)
-BEGUN = re.compile("|".join((trie.begun((*CHAINED, THINK_END)), *_BEGUN_HEADS)))
+_PLACED = {**dict.fromkeys(sorted(AT_HEAD), "\\n"), **BEHIND}
+_FREE = (*(opener for opener in CHAINED if opener not in BEHIND), THINK_END)
+_WHOLE = (_behind(before, opener, re.escape(opener[1:])) for opener, before in _PLACED.items())
+OPENER = re.compile("|".join((trie.pattern(_FREE), *_WHOLE)))
+"""An opener. Where the text begins it is not known what stands before one."""
+_BEGUN = (_behind(before, opener, trie.begun_tail([opener[1:]])) for opener, before in _PLACED.items())
+BEGUN = re.compile("|".join((trie.begun(_FREE), *_BEGUN)))
 """An opener, or what may become one when the text goes on."""
 LONGEST = max(map(len, BY_OPENER))
 PARTIAL = frozenset(opener[:end] for opener in BY_OPENER for end in range(1, len(opener)))
 FIRST = re.compile("[" + "".join({re.escape(opener[0]) for opener in BY_OPENER}) + "]")
 FIRST_AT_HEAD = frozenset(opener[0] for opener in AT_HEAD)
+FIRST_BEHIND = {opener[0]: before for opener, before in BEHIND.items()}
 EXTENDS = frozenset(opener for opener in BY_OPENER if opener in PARTIAL)
 """Openers that are the beginning of a longer one."""

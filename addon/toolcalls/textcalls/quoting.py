@@ -83,12 +83,12 @@ class Quoting:
         "_nested",
         "_pending",
         "_phase",
-        "_previous",
         "_run",
         "_run_char",
         "_seen",
         "_until",
         "_word",
+        "previous",
         "thinking",
     )
 
@@ -104,18 +104,19 @@ class Quoting:
         self._until: tuple[str, ...] = ()
         self._seen = ""
         self._pending = ""
-        self._previous = ""
         self._before = ""
         self._line: str | None = None
         self._word = ""
         self._fresh = True
+        self.previous = ""
+        """The last character, unless a call took it away."""
         self.thinking = False
         """A `<think>` at the beginning of the message has not ended yet."""
 
     def is_open(self) -> bool:
         """May a region begin here? Asked only where the next character is no backtick and no newline."""
         self._settle()
-        if self._until or self._code or self._previous in QUOTES:
+        if self._until or self._code or self.previous in QUOTES:
             return False
         if self._phase == HEAD:
             return self._indent < 4 and not self._list
@@ -144,12 +145,12 @@ class Quoting:
     def call(self) -> None:
         """A call stood here; what follows on its line is the middle of a line."""
         self._settle()
-        self._phase, self._previous, self._pending, self._fresh = BODY, "", "", False
+        self._phase, self.previous, self._pending, self._fresh = BODY, "", "", False
 
     def advance(self, text: str) -> None:
         if not text:
             return
-        self._before, self._previous = self._previous, text[-1]
+        self._before, self.previous = self.previous, text[-1]
         if self._pending:
             text, self._pending = self._pending + text, ""
         at, end = 0, len(text)

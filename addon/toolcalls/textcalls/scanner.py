@@ -19,7 +19,20 @@ from .cursor import CutOff, NotACall, Step
 from .formats import WHOLE, WORD
 from .formats.words import may_be_word
 from .names import Names
-from .openers import AT_HEAD, BEGUN, BY_OPENER, EXTENDS, FIRST, FIRST_AT_HEAD, LONGEST, OPENER, PARTIAL, THINK_END
+from .openers import (
+    AT_HEAD,
+    BEGUN,
+    BEHIND,
+    BY_OPENER,
+    EXTENDS,
+    FIRST,
+    FIRST_AT_HEAD,
+    FIRST_BEHIND,
+    LONGEST,
+    OPENER,
+    PARTIAL,
+    THINK_END,
+)
 from .quoting import Quoting
 from .region import Region
 from .transaction import anywhere, entire_message, parted
@@ -115,6 +128,9 @@ class Scanner:
             self.skip(text)
             return [text]
         out: list[str | FoundCall] = []
+        if len(text) <= _BLOCK:
+            self._take(text, out, eof=False, finished=True)
+            return _joined(out)
         # In blocks: what is left of one when a region ends is copied.
         for at in range(0, len(text), _BLOCK):
             block = text[at : at + _BLOCK]
@@ -173,7 +189,8 @@ class Scanner:
                 out.append(opener)
                 self._rearm()
                 continue
-            if quoting.quoted or (opener in AT_HEAD and not quoting.at_head):
+            misplaced = opener in BEHIND and BEHIND[opener] != quoting.previous
+            if misplaced or quoting.quoted or (opener in AT_HEAD and not quoting.at_head):
                 at = start + 1
                 quoting.advance(text[start])
                 out.append(text[start])
@@ -201,7 +218,10 @@ class Scanner:
                     continue
                 quoting.advance(text[at:place])
                 at = place
-                if not quoting.quoted and (match.group() not in FIRST_AT_HEAD or quoting.at_head):
+                first = match.group()
+                if first in FIRST_BEHIND and FIRST_BEHIND[first] != quoting.previous:
+                    continue
+                if not quoting.quoted and (first not in FIRST_AT_HEAD or quoting.at_head):
                     return place
         self.skip(text[at:])
         return end
