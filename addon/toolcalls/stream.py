@@ -97,11 +97,10 @@ class Stream:
                 block = ledger.block = chunk
                 ledger.done = 0
             else:
-                block = ledger.arrived_as_usual(chunk)
-                if not block:
-                    if chunk.endswith(b"\r"):
-                        return self._feed(chunk)
-                    block = ledger.arrived(chunk)
+                usual = ledger.arrived_as_usual(chunk)
+                if usual is None and chunk.endswith(b"\r"):
+                    return self._feed(chunk)
+                block = ledger.arrived(chunk) if usual is None else usual
             if not block:
                 return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
             size = len(block)

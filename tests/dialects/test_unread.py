@@ -42,7 +42,8 @@ def told(prose: Prose, groups: list[list[str]], ascii: bool, extra: int) -> list
     out: list[Any] = []
     for group in groups:
         blocks = [event(text, ascii=ascii, extra=extra) for text in group]
-        if prose.repeats(b"".join(blocks)) or prose.passes(b"".join(blocks), len(blocks)):
+        whole = b"".join(blocks)
+        if prose.repeats(whole) or prose.all_repeat(whole) or prose.passes(whole, len(blocks)):
             out += group
             continue
         for text, block in zip(group, blocks, strict=True):
@@ -61,13 +62,32 @@ def told(prose: Prose, groups: list[list[str]], ascii: bool, extra: int) -> list
 
 
 @settings(max_examples=500, deadline=None)
-@given(texts, st.integers(1, 4), st.booleans(), st.sampled_from([0, 1100]))
+@given(texts, st.integers(1, 4), st.booleans(), st.sampled_from([0, 400, 1100]))
 def test_what_passes_unread_gives_what_single_characters_give(
     said: list[str], size: int, ascii: bool, extra: int
 ) -> None:
     groups = [said[at : at + size] for at in range(0, len(said), size)]
     got = told(Prose(TWENTY, Policy(), CONTENT), groups, ascii, extra)
     assert got == scan("".join(said), size=1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts, st.sampled_from([0, 400, 1100]), st.booleans(), st.booleans())
+def test_several_events_are_harmless_if_each_of_them_is(
+    said: list[str], extra: int, numbered: bool, varied: bool
+) -> None:
+    def event_of(number: int, text: str) -> bytes:
+        head = {"sequence_number": 98 + number} if numbered else {}
+        pad = "x" * (extra + number * (varied and numbered))
+        data = json.dumps({"id": "i", **head, "content": text, "pad": pad}, ensure_ascii=number % 2 == 0)
+        return f"event: e\ndata: {data}\n\n".encode()
+
+    events = [event_of(number, text) for number, text in enumerate(said * 3)]
+    form = CONTENT.form(event_of(0, "a"))
+    assert form is not None and form.harmless(event_of(1, "a")) and form.says(b'"id": "i"')
+    assert form.all_harmless(b"".join(events)) == all(map(form.harmless, events))
+    assert not form.all_harmless(b"".join([*events, event_of(5, "a").replace(b'"i"', b'"j"'), event_of(6, "a")]))
+    assert not form.all_harmless(b"".join([*events, event_of(5, "a").replace(b'"pad"', b'"content":"a"')]))
 
 
 @settings(max_examples=300, deadline=None)

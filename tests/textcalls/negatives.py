@@ -93,6 +93,8 @@ TIER_B = {
     "stripped harmony in a sentence": 'It said commentary to=functions.Bash json{"command": "ls"} and stopped.\n',
     "stripped harmony without JSON": "The commentary to=functions.Bash channel is for calls.\nIts commentary is dry.\n",
     "stripped harmony of an unknown name": 'commentary to=functions.python json{"code": "1"}\n',
+    "an assignment from a module that is called functions": 'x=functions.Bash json{"command": "ls"}\n'
+    '=functions.Bash json{"command": "ls"}\n',
     "the generic tag in documentation": "<tool>\n<name>hammer</name>\n<price>10</price>\n</tool>\n"
     "<tool><name>Bash</name> is the usual one</tool>\n",
     "a function with a name attribute": '<function name="Bash">documented below</function>\n'

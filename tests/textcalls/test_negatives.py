@@ -8,8 +8,8 @@ from tests.textcalls.declared import scan
 from tests.textcalls.negatives import KIMI, MORE, TIERS
 
 
-def test_there_are_25_negatives_a_tier() -> None:
-    assert {tier: len(texts) for tier, texts in TIERS.items()} == {"A": 25, "B": 25, "C": 25}
+def test_there_are_at_least_25_negatives_a_tier() -> None:
+    assert {tier: len(texts) for tier, texts in TIERS.items()} == {"A": 25, "B": 26, "C": 25}
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 7])

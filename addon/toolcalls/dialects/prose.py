@@ -19,14 +19,13 @@ from ..mend.names import mend_name
 from ..policy import Policy
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
-from ..wire import sse
-from .unread import LONG, Field, Form, NumberedForm, Unread
+from .forms import Form, NumberedForm
+from .unread import Field, Unread
 
 WRITTEN_AS_TEXT = "written as text"
 TEXT = Field("text")
 _LESSONS = 8
 """After so many forms that no event repeated, no more are learned: this server varies its events."""
-_FEW = 4
 _MOST_UNREAD = 1024 * 1024
 """Nearly every answer is shorter, and without an opener in it nobody asks how its text is quoted."""
 
@@ -177,6 +176,15 @@ class Prose:
             self._catch_up()
         return True
 
+    def all_repeat(self, block: bytes, mark: bytes = b"") -> bool:
+        """The same for several events, each of which has this mark too."""
+        form = self._form
+        if form is None or not self._resting or not form.says(mark) or not form.all_harmless(block):
+            return False
+        self._lessons = _LESSONS
+        self._skip(block)
+        return True
+
     def _goes_on(self, form: Form | NumberedForm, block: bytes) -> bool:
         """The same where the text has to be searched: what surrounds it is known in any case."""
         text = None if self._held or self._ahead or self._scanner.off else form.text(block)
@@ -189,21 +197,18 @@ class Prose:
     def passes(self, block: bytes, count: int) -> bool:
         """Do whole events go on as they are? `count`: so many texts stand in them, and those are the ones that
         would be taken, one after the other; 0 where that is not certain."""
-        if self._resting and count and self._harmless(block, count):
-            if count == 1 and self._lessons:
-                self._lessons -= 1
-                self._form = self._field.form(block)
-                self._unread.learn(self._form)
+        if self._resting and count and self._field.harmless(block, count):
+            self._learn(block if count == 1 else block[: block.find(b"\n\n") + 2])
             self._skip(block)
             return True
         return self._passes(block, count)
 
-    def _harmless(self, block: bytes, count: int) -> bool:
-        form = self._form
-        # A few events, or long ones: by the form each is told sooner than all of them together.
-        if form is not None and count > 1 and (count <= _FEW or len(block) > count * LONG):
-            return all(map(form.harmless, sse.split(block))) or self._field.harmless(block, count)
-        return self._field.harmless(block, count)
+    def _learn(self, event: bytes) -> None:
+        form = self._field.form(event) if self._lessons else None
+        if form is not None:
+            self._lessons -= 1
+            self._form = form
+            self._unread.learn(form)
 
     def _passes(self, block: bytes, count: int) -> bool:
         """A closer look."""

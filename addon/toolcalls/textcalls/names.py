@@ -22,16 +22,23 @@ def fold(name: str) -> str:
 
 
 class Names:
-    __slots__ = ("_by_fold", "_exact", "_resolve")
+    # Both are made when the first opener asks: most answers have none.
+    __slots__ = ("_by_fold", "_names", "_resolve", "_tools")
 
     def __init__(self, tools: Tools, resolve: Resolve | None = None) -> None:
-        self._exact = {tool.name for tool in tools}
+        self._tools = tools
+        self._names: frozenset[str] = frozenset()
         self._by_fold: dict[str, str | None] = {}
         self._resolve = resolve
 
     @property
+    def _exact(self) -> frozenset[str]:
+        if not self._names:
+            self._names = frozenset(tool.name for tool in self._tools)
+        return self._names
+
+    @property
     def _folded(self) -> dict[str, str | None]:
-        # Made when the first opener asks: most answers have none.
         if not self._by_fold:
             for name in self._exact:
                 key = fold(name)

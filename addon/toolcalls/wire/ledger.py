@@ -36,16 +36,28 @@ class Ledger:
         self.searched = 0
         """How many of them were searched for the end of an event already."""
 
-    def arrived_as_usual(self, data: bytes) -> bytes:
-        """What `arrived` does, where the end of the last event is plain to see; else nothing, and b"" is given.
+    def arrived_as_usual(self, data: bytes) -> bytes | None:
+        """What `arrived` does, where the end of the last event is plain to see; else nothing, and None is given.
 
         It is where `data` has two line feeds behind something else, and no line end but single line feeds follows:
-        then the end is known before anything is joined, and nothing is copied twice.
+        then the end is known before anything is joined, and nothing is copied twice. And it is where a long piece
+        of `data` has no line end at all.
         """
         rest = self.rest
-        events, end, behind = data.rpartition(b"\n\n") if len(data) < _LONG else _cut(data)
-        if not events or events[-1] <= _CR or _CR in behind or type(rest) is not bytes:
+        if type(rest) is not bytes:
+            return None
+        if len(data) < _LONG:
+            events, end, behind = data.rpartition(b"\n\n")
+        elif _LF in data:
+            events, end, behind = _cut(data)
+        elif _CR in data or len(rest) > _SHORT or rest[-1:] == b"\r":
+            return None
+        else:
+            self.rest = rest + data
+            self.searched = len(rest) + len(data) - 3
             return b""
+        if not events or events[-1] <= _CR or _CR in behind:
+            return None
         block = self.block = b"".join((rest, events, end))
         self.done = 0
         self.rest = behind

@@ -72,7 +72,8 @@ class Chat:
     # The stream
 
     def _plain(self, block: bytes) -> bool:
-        if self._prose is not None and self._prose.repeats(block):
+        prose = self._prose
+        if prose is not None and (prose.repeats(block) or prose.all_repeat(block)):
             return True
         return self._unmarked(block) and self._quiet(block)
 

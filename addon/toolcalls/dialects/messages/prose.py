@@ -74,8 +74,9 @@ class Search:
         return prose.passes(block, block.count(TEXT.key))
 
     def repeats(self, block: bytes) -> bool:
-        """One delta like one that passed, but for its text: does that go on too?"""
-        return self._prose is not None and not self.found and self._prose.repeats(block)
+        """Deltas like one that passed, but for their text: does that go on too?"""
+        prose = self._prose
+        return prose is not None and not self.found and (prose.repeats(block) or prose.all_repeat(block))
 
     def take(self, place: Place, text: str, source: tuple[Event, Json]) -> Said:
         if self._prose is None:

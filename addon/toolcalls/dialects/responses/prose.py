@@ -119,6 +119,11 @@ class Search:
         return [call for _, call in found if not repeated(call.name, call.arguments, self._told)]
 
 
+def all_repeat(part: Part, block: bytes, mark: bytes) -> bool:
+    """Are these deltas like one that passed, each with this mark, and do they go on too?"""
+    return part.prose is not None and not part.searched and part.prose.all_repeat(block, mark)
+
+
 def quiet(part: Part, block: bytes, count: int) -> bool:
     """Do so many deltas of a part go on as they are?"""
     if part.prose is None or part.searched:

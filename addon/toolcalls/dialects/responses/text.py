@@ -16,7 +16,7 @@ from .. import payload
 from ..prose import Said
 from .events import Came, Json, Writer
 from .items import Item, Items, Part, with_needed
-from .prose import DELTA, Search, quiet, without_calls
+from .prose import DELTA, Search, all_repeat, quiet, without_calls
 from .steady import END, LF, Steady
 
 _TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
@@ -74,10 +74,10 @@ class Transcript:
         self._size = 0
         self._limit = limit
 
-    def add(self, block: bytes) -> None:
-        self._size += len(block)
+    def add(self, *blocks: bytes) -> None:
+        self._size += sum(map(len, blocks))
         if self._size <= self._limit:
-            self._blocks.append(block)
+            self._blocks += blocks
 
     def clear(self) -> None:
         self._blocks = []
@@ -126,11 +126,13 @@ class Speech:
         if repeats is None or not repeats(block):
             if block[steady.top] != steady.head:
                 return False
-            if (LF in block[steady.body] or block[END] != b"\n\n") and not steady.covers_all(block):
-                return False
             searching = self._searching
-            if searching is not None and not quiet(searching, block, block.count(b"\n") // steady.lines):
-                return False
+            several = LF in block[steady.body] or block[END] != b"\n\n"
+            if not (several and searching is not None and all_repeat(searching, block, steady.item)):
+                if several and not steady.covers_all(block):
+                    return False
+                if searching is not None and not quiet(searching, block, block.count(b"\n") // steady.lines):
+                    return False
         unread = self._unread
         unread.append(block)
         if len(unread) == _MANY:
@@ -144,8 +146,7 @@ class Speech:
         self._repeats = searching.prose.repeats if searching is not None and searching.prose is not None else None
 
     def _remember(self) -> None:
-        for block in self._writer.take_unread():
-            self._transcript.add(block)
+        self._transcript.add(*self._writer.take_unread())
 
     def read(self, came: Came) -> list[bytes]:
         """One event of a text family: what the client gets for it."""
@@ -210,8 +211,7 @@ class Speech:
             for piece in said.pieces
         ]
         self._remember()
-        for sent in out:
-            self._transcript.add(sent)
+        self._transcript.add(*out)
         return out
 
     def _ends_undecided(self, came: Came, family: Family) -> bool:

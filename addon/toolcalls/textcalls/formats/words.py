@@ -19,7 +19,8 @@ def may_be_word(begins: str, tools: Tools) -> bool:
     """Can a message that begins with these two characters be one of the words? Most cannot."""
     if len(begins) < 2 or _FUNCTOOLS.startswith(begins):
         return True
-    return any(tool.name.startswith(begins) or tool.name == begins[0] for tool in tools)
+    initials = {tool.name[:2] for tool in tools}
+    return begins in initials or begins[0] in initials
 
 
 def read_word(region: Region) -> Step[None]:
