@@ -56,7 +56,9 @@ class Quoted:
 
 
 def put_in(event: bytes, pieces: Sequence[str]) -> bytes:
-    """The event with the text in the place of its stand-in."""
+    """The event with the text in the place of its stand-in; the event itself where there is no such text."""
+    if not pieces:
+        return event
     head, _, tail = event.partition(_LITERAL)
     # As `sse.write` does it.
     text = (piece.encode("utf-8", "backslashreplace") for piece in pieces)

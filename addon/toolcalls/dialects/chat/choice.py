@@ -377,7 +377,7 @@ class Choice:
         else:
             call = {"index": self._sent, **written_call(slot, outcome, arguments)}
             written = self._delta({"tool_calls": [call]})
-        return put_in(written, pieces) if pieces else written
+        return put_in(written, pieces)
 
     @property
     def _speaks_legacy(self) -> bool:

@@ -97,8 +97,8 @@ class Blocks:
     def call(self, block: Json, outcome: Outcome, pieces: list[str]) -> list[bytes]:
         """A whole call: its start with empty input, one delta, its stop. `pieces` are arguments that are long."""
         start = self.call_start(block, outcome.id, outcome.name, None)
-        delta = put_in(self.call_delta(STAND_IN), pieces) if pieces else self.call_delta(outcome.arguments)
-        return [start, delta, self.stop()]
+        delta = self.call_delta(STAND_IN if pieces else outcome.arguments)
+        return [start, put_in(delta, pieces), self.stop()]
 
     def call_start(self, block: Json, identity: str, name: str, place: Place) -> bytes:
         content = named_block(block, identity, name, {})
