@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from toolcalls import tools as tools_module
 from toolcalls.tools import Tool, Tools
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -151,3 +153,35 @@ def test_shell_like_is_a_string_called_command_or_cmd(schema: Any, shell: bool) 
 def test_there_are_no_tools_in_the_empty_one() -> None:
     assert list(Tools()) == []
     assert Tools().get("a") is None
+
+
+def declared(number: object) -> dict[str, Any]:
+    """A request as it was read from its bytes, whose one tool takes this number."""
+    schema = {"type": "object", "properties": {"count": {"const": number}}}
+    body = {"tools": [{"type": "function", "function": {"name": "Read", "parameters": schema}}]}
+    request: dict[str, Any] = json.loads(json.dumps(body))
+    return request
+
+
+def test_requests_that_declare_the_same_tools_share_them() -> None:
+    assert Tools.read(declared(1)) is Tools.read(declared(1))
+
+
+def test_tools_that_differ_in_no_more_than_the_type_of_a_number_are_not_shared() -> None:
+    one, true, real = (Tools.read(declared(number)) for number in (1, True, 1.0))
+    assert len({id(one), id(true), id(real)}) == 3
+
+
+def test_no_more_than_the_tools_of_the_last_requests_are_kept() -> None:
+    first = Tools.read(declared(0))
+    for number in range(1, 200):
+        Tools.read(declared(number))
+    assert Tools.read(declared(0)) is not first
+    assert len(tools_module._recent) <= 8
+
+
+def test_tools_nested_too_deep_to_be_recognised_are_read_all_the_same() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(100_000):
+        schema = {"not": schema}
+    assert Tools.read({"tools": [{"name": "Read", "input_schema": schema}]}).get("Read") is not None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .ids import Ids as Ids
+from .wire.quoted import Quoted
 
 Status = Literal["valid", "repaired", "refused"]
 
@@ -22,6 +23,8 @@ class Gathering:
     fragments: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
     """Whatever else the upstream said about the call, kept for the client (signatures and the like)."""
+    quoted: Quoted = field(default_factory=Quoted)
+    """Long arguments on their way into an event."""
 
     @property
     def name(self) -> str:
@@ -30,8 +33,21 @@ class Gathering:
     @property
     def arguments(self) -> str:
         if len(self.fragments) > 1:
-            self.fragments = ["".join(self.fragments)]
+            self.join("".join(self.fragments))
         return self.fragments[0] if self.fragments else ""
+
+    def join(self, arguments: str) -> None:
+        """The fragments are these arguments."""
+        self.quoted.join(self.fragments)
+        self.fragments = [arguments]
+
+    def pieces(self, arguments: str) -> list[str]:
+        """What is to be written, where the arguments are long and those that came; else nothing."""
+        quoted = self.quoted
+        if not quoted.pieces or len(self.fragments) != 1 or arguments is not self.fragments[0]:
+            return []
+        quoted.take(self.fragments)
+        return quoted.pieces
 
     @property
     def empty(self) -> bool:

@@ -8,6 +8,7 @@ call of its tool is looked at, and the same schema only once for all requests.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -80,7 +81,7 @@ class Tools:
     @classmethod
     def read(cls, request: object) -> Tools:
         """Read the tools of a decoded request body; whatever is not understood is left out."""
-        return cls(_declared(request))
+        return _shared(_declared(request))
 
     def get(self, name: str, namespace: str | None = None) -> Tool | None:
         """The tool of that name. Without a namespace: one outside all of them, else the only one inside."""
@@ -100,6 +101,33 @@ class Tools:
 
     def __len__(self) -> int:
         return len(self._by_name) + sum(map(len, self._by_namespace.values()))
+
+
+_recent: dict[bytes, Tools] = {}
+"""The tools of the last requests, the latest last, by their bytes: by value 1, 1.0 and true would be the same."""
+_MOST_RECENT = 8
+_MOST_BYTES = 1024 * 1024
+
+
+def _shared(found: list[Tool]) -> Tools:
+    """The tools of an earlier request, where they are the same: agents declare theirs with each one.
+
+    Else every flow would keep hundreds of objects of its own for as long as mitmproxy keeps the flow, and each of
+    Python's full garbage collections, in which all streams wait, would walk through all of them.
+    """
+    if not found:
+        return Tools()
+    try:
+        key = pickle.dumps([(tool.name, tool.schema, tool.kind, tool.namespace) for tool in found], 5)
+    except RecursionError:
+        return Tools(found)
+    if len(key) > _MOST_BYTES:
+        return Tools(found)
+    known = _recent.pop(key, None)
+    tools = _recent[key] = Tools(found) if known is None else known
+    while len(_recent) > _MOST_RECENT:
+        _recent.pop(next(iter(_recent)), None)
+    return tools
 
 
 def _declared(request: object) -> list[Tool]:

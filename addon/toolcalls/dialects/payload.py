@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
+from ..mend.reading.strict import read
+from ..mend.refusal import Refusal
 
 _GLUE = "data: {"
 _CLOSED = "missing closing bracket"
@@ -17,6 +19,17 @@ def read_strict(text: str | bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def read_twice(text: str) -> tuple[Any, dict[str, Any] | None]:
+    """As `read_strict`, and the same object as the mender would read it, where there is nothing to mend in it."""
+    try:
+        value = read(text)
+    except Refusal:
+        return read_strict(text), None
+    except (ValueError, RecursionError):
+        return None, None
+    return value, value if type(value) is dict else None
 
 
 def read_glued(text: str) -> dict[str, Any] | None:

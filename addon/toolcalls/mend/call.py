@@ -51,14 +51,16 @@ class Mender:
         before_error: bool = False,
         id: str | None = None,
         legal: bool = False,
+        value: dict[str, Any] | None = None,
     ) -> Outcome:
         """Mend one call. `steps` are repairs that the dialect made; unfinished calls before an error are dropped.
 
         `id` is the one that the upstream gave, if calls have ids here; the outcome has that of the client,
-        where `legal` in the alphabet of Messages.
+        where `legal` in the alphabet of Messages. `value` is what `strict.read` gives for the arguments, where
+        the dialect had to look already: they may be long.
         """
         started = perf_counter()
-        outcome = self._mend(name, arguments, finish, namespace, steps)
+        outcome = self._mend(name, arguments, finish, namespace, steps, value)
         self.seconds.append(perf_counter() - started)
         if before_error and outcome.status == "refused":
             outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
@@ -143,7 +145,13 @@ class Mender:
         return replace(refused, arguments=sent + (spoiler or ("" if open_prefix else "{")))
 
     def _mend(
-        self, name: str, arguments: str, finish: Finish, namespace: str | None, steps: tuple[str, ...]
+        self,
+        name: str,
+        arguments: str,
+        finish: Finish,
+        namespace: str | None,
+        steps: tuple[str, ...],
+        value: dict[str, Any] | None,
     ) -> Outcome:
         came = Outcome("valid", name, arguments, name, arguments, steps, namespace=namespace)
         named = mend_name(name, self._tools, namespace) if name else NameMended(name, "unknown", namespace=namespace)
@@ -158,7 +166,7 @@ class Mender:
             return self._mend_arguments(came, self._arguments_in_name(named, arguments), finish, named.tool)
         if named.status == "unknown" and name and len(self._tools) and self._invalid_tool() not in (None, name):
             return self._to_invalid(came, preflight.unknown_sentence(name), mend_arguments(arguments, finish).value)
-        return self._mend_arguments(came, arguments, finish, named.tool)
+        return self._mend_arguments(came, arguments, finish, named.tool, value)
 
     @staticmethod
     def _arguments_in_name(named: NameMended, arguments: str) -> str:
@@ -168,8 +176,13 @@ class Mender:
         inside = named.arguments
         return inside if isinstance(inside, str) else write(inside)
 
-    def _mend_arguments(self, came: Outcome, arguments: str, finish: Finish, tool: Tool | None) -> Outcome:
-        mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
+    def _mend_arguments(
+        self, came: Outcome, arguments: str, finish: Finish, tool: Tool | None, known: dict[str, Any] | None = None
+    ) -> Outcome:
+        if known is not None:
+            mended = Mended("valid", arguments, known)
+        else:
+            mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
         if mended.text is None and tool is not None:
             mended = _with_first_fragment(arguments, tool) or mended
         steps = (*came.steps, *mended.steps)

@@ -18,6 +18,7 @@ WHOLE = (b"}\n\n", b"]\n\n")
 """How a chunk of whole events ends, nearly always: JSON or `[DONE]`, and one blank line that no CR or LF precedes."""
 _LF = 0x0A
 _LONG_LINE = 400
+_LONG_EVENT = 64 * 1024
 
 # Atomic groups: a CRLF must never be read as two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
@@ -98,14 +99,21 @@ def read_event(raw: bytes) -> Event:
     line = raw.find(b"\n")
     if raw.find(b"\r") < 0:
         if raw.startswith(b"data: ") and line == len(raw) - 2:
-            return Event(raw, raw[6:-2].decode("utf-8", "replace"))
+            return Event(raw, _decoded(raw, 6))
         if (
             raw.startswith(b"event: ")
             and raw.startswith(b"data: ", line + 1)
             and raw.find(b"\n", line + 1) == len(raw) - 2
         ):
-            return Event(raw, raw[line + 7 : -2].decode("utf-8", "replace"), raw[7:line].decode("utf-8", "replace"))
+            return Event(raw, _decoded(raw, line + 7), raw[7:line].decode("utf-8", "replace"))
     return _read_lines(raw)
+
+
+def _decoded(raw: bytes, start: int) -> str:
+    """The text from there to the blank line; of a long event no copy is made before."""
+    if len(raw) < _LONG_EVENT:
+        return raw[start:-2].decode("utf-8", "replace")
+    return str(memoryview(raw)[start:-2], "utf-8", "replace")
 
 
 def _read_lines(raw: bytes) -> Event:

@@ -114,7 +114,7 @@ def _mend_slots(
         if outcome.dropped:
             notes.append(outcome.note)
         else:
-            calls.append(written_call(slot, outcome))
+            calls.append(written_call(slot, outcome, outcome.arguments))
     return calls, notes
 
 

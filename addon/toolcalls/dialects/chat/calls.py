@@ -38,6 +38,8 @@ def mend_slot(
 ) -> Outcome:
     name = full_name(slot.names, tools)
     arguments, steps = full_arguments(slot.fragments)
+    if not steps and slot.fragments:
+        slot.join(arguments)
     if slot.found:
         steps = (WRITTEN_AS_TEXT, *steps)
         finish = Finish.COMPLETE
@@ -80,8 +82,8 @@ def _fragment(entry: Json) -> Fragment:
 _KNOWN = frozenset({"index", "id", "type", "function"})
 
 
-def written_call(slot: Slot, outcome: Outcome) -> Json:
-    function: Json = {"arguments": outcome.arguments}
+def written_call(slot: Slot, outcome: Outcome, arguments: str) -> Json:
+    function: Json = {"arguments": arguments}
     if outcome.name:
         function = {"name": outcome.name, **function}
     return {"id": outcome.id, "type": "function", "function": function, **slot.extra}

@@ -15,6 +15,7 @@ from ...mend.call import Mender
 from ...policy import Policy
 from ...request import Question
 from ...wire.events import PASS, Answer, Event, Hold, Reply
+from ...wire.quoted import STAND_IN, put_in
 from ..prose import Prose, Said, repeated, searches
 from ..slots import Fragment, Slot, Slots
 from ..unread import Field
@@ -305,7 +306,9 @@ class Choice:
         slot = None
         for fragment in fragments:
             slot = self._slots.add(fragment)
-            if slot is not None and not self._policy.aggregate and not legacy:
+            if slot is not None and (self._policy.aggregate or legacy):
+                slot.quoted.grew(slot.fragments, len(fragment.arguments))
+            elif slot is not None:
                 out += self._flow(slot)
         if len(fragments) == 1 and not fragments[0].name and self._policy.aggregate:
             self.last = slot
@@ -360,16 +363,21 @@ class Choice:
             if outcome.dropped:
                 notes.append(outcome.note)
                 continue
-            out.append(self._delta(self._call(slot, outcome)))
+            out.append(self._call(slot, outcome))
             self._sent += 1
         if not self._sent:
             out += [self._delta({"content": note}) for note in filter(None, notes)]
         return out
 
-    def _call(self, slot: Slot, outcome: Outcome) -> Json:
+    def _call(self, slot: Slot, outcome: Outcome) -> bytes:
+        pieces = slot.pieces(outcome.arguments)
+        arguments = STAND_IN if pieces else outcome.arguments
         if self._speaks_legacy:
-            return {"function_call": {"name": outcome.name, "arguments": outcome.arguments}}
-        return {"tool_calls": [{"index": self._sent, **written_call(slot, outcome)}]}
+            written = self._delta({"function_call": {"name": outcome.name, "arguments": arguments}})
+        else:
+            call = {"index": self._sent, **written_call(slot, outcome, arguments)}
+            written = self._delta({"tool_calls": [call]})
+        return put_in(written, pieces)
 
     @property
     def _speaks_legacy(self) -> bool:

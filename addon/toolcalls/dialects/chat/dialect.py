@@ -18,6 +18,7 @@ from ...policy import Policy
 from ...request import Question
 from ...wire import sse
 from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Answer, Event, Hold, LimitReached, Reply
+from ...wire.quoted import BATCH
 from .. import payload
 from ..echo import Echo
 from ..prose import Prose, searches
@@ -97,6 +98,9 @@ class Chat:
         slot, hold = self._last
         if arguments:
             slot.fragments.append(arguments)
+            slot.quoted.fresh += len(arguments)
+            if slot.quoted.fresh > BATCH:
+                slot.quoted.take(slot.fragments)
         return hold
 
     def read(self, event: Event) -> Answer:

@@ -12,6 +12,7 @@ from typing import Any
 from ...calls import Outcome
 from ...wire import sse
 from ...wire.events import Event
+from ...wire.quoted import STAND_IN, put_in
 from .. import payload
 from .calls import Json, named_block
 
@@ -93,10 +94,11 @@ class Blocks:
             self.stop(),
         ]
 
-    def call(self, block: Json, identity: str, outcome: Outcome) -> list[bytes]:
-        """A whole call: its start with empty input, one delta, its stop."""
-        start = self.call_start(block, identity, outcome.name, None)
-        return [start, self.call_delta(outcome.arguments), self.stop()]
+    def call(self, block: Json, outcome: Outcome, pieces: list[str]) -> list[bytes]:
+        """A whole call: its start with empty input, one delta, its stop. `pieces` are arguments that are long."""
+        start = self.call_start(block, outcome.id, outcome.name, None)
+        delta = self.call_delta(STAND_IN if pieces else outcome.arguments)
+        return [start, put_in(delta, pieces), self.stop()]
 
     def call_start(self, block: Json, identity: str, name: str, place: Place) -> bytes:
         content = named_block(block, identity, name, {})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...calls import Gathering, Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
+from ...wire.quoted import BATCH
 from .. import payload
 from ..echo import Echo
 
@@ -38,15 +38,27 @@ class Call(Gathering):
     echo: Echo = field(default_factory=lambda: Echo("partial_json"))
     whole: bool | None = None
     """Are the arguments so far strictly valid? None when nobody has looked since the last fragment."""
+    value: Json | None = None
+    """What they are, as far as the look has told: they need not be read again to be mended."""
 
     def add(self, text: str) -> None:
         self.fragments.append(text)
         self.whole = None
+        quoted = self.quoted
+        quoted.fresh += len(text)
+        if quoted.fresh > BATCH:
+            quoted.take(self.fragments)
 
     def is_whole(self) -> bool:
         if self.whole is None:
-            self.whole = strict_object(self.arguments) is not None
+            value, self.value = payload.read_twice(self.arguments)
+            self.whole = isinstance(value, dict)
         return self.whole
+
+    def take_value(self, arguments: str) -> Json | None:
+        """What these arguments are, if they are those that were looked at. It is given once: it may be large."""
+        value, self.value = self.value, None
+        return value if self.whole and arguments is self.arguments else None
 
     def ready(self) -> bool:
         """Complete beyond doubt: it needs no stop reason to be believed."""
@@ -60,14 +72,6 @@ def true_reason(reason: Any, *, calls: bool, other_tools: bool = False) -> Any:
     if calls:
         return TOOL_USE
     return "end_turn" if reason in NEEDS_CALLS and not other_tools else reason
-
-
-def strict_object(text: str) -> Json | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def mend_call(
@@ -85,7 +89,10 @@ def mend_call(
         return mender.refuse(
             call.name, arguments, reason, steps=steps, before_error=before_error, id=call.id, legal=True
         )
-    return mender.mend(call.name, arguments, finish, steps=steps, before_error=before_error, id=call.id, legal=True)
+    value = call.take_value(arguments)
+    return mender.mend(
+        call.name, arguments, finish, steps=steps, before_error=before_error, id=call.id, legal=True, value=value
+    )
 
 
 def full_input(call: Call, finish: Finish) -> tuple[str, tuple[str, ...]]:

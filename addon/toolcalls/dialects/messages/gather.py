@@ -110,7 +110,8 @@ class Flow:
         """How much of the fragment may go on."""
         size = self.prefix.feed(text)
         self.sent.append(text[:size])
-        self.call.add(text)
+        self.call.fragments.append(text)
+        self.call.whole = None
         return size
 
 

@@ -235,15 +235,15 @@ class Machine:
                 continue
             outcome = mend_found(call, self._mender, before_error=before_error, legal=True)
             whole = whole and outcome.status != "refused"
-            self._write_call({}, outcome, draft)
+            self._write_call({}, outcome, [], draft)
             search.gave(outcome)
         return whole
 
-    def _write_call(self, block: Json, outcome: Outcome, draft: Draft) -> None:
+    def _write_call(self, block: Json, outcome: Outcome, pieces: list[str], draft: Draft) -> None:
         if outcome.dropped:
             self.notes.append(outcome.note)
         else:
-            draft.out += self.blocks.call(block, outcome.id, outcome)
+            draft.out += self.blocks.call(block, outcome, pieces)
             self.sent += 1
 
     def _send_ready(self, draft: Draft) -> None:
@@ -261,7 +261,7 @@ class Machine:
         if self._search is not None and self._search.gave_already(call.name, call.arguments):
             return True
         outcome = mend_call(call, self._mender, finish, before_error=before_error)
-        self._write_call(call.block, outcome, draft)
+        self._write_call(call.block, outcome, call.pieces(outcome.arguments), draft)
         if self._search is not None:
             self._search.tell(outcome)
         return outcome.status != "refused"

@@ -13,6 +13,7 @@ from ...mend.arguments import Finish, mend_arguments
 from ...mend.prefix import StrictPrefix
 from ...wire import sse
 from ...wire.events import Hold
+from ...wire.quoted import Quoted
 from .. import payload
 from ..slots import full_arguments
 from .events import Came, Json
@@ -69,6 +70,12 @@ class Call(Item):
     namespace: str = ""
     flow: Flow | None = None
     """Where aggregation is off: what flows on as it comes."""
+    quoted: Quoted = field(default_factory=Quoted)
+    """Long arguments on their way into an event."""
+    joined: tuple[int, str, tuple[str, ...]] = (0, "", ())
+    """How many deltas were joined last, to what, and what had to be done for that."""
+    looked: tuple[str, bool, Json | None] | None = None
+    """The arguments that were looked at last: are they whole, and what they are, for those who mend them."""
 
     @property
     def open(self) -> bool:
@@ -76,6 +83,11 @@ class Call(Item):
 
     def add(self, fragment: str) -> None:
         self.fragments().append(fragment)
+        self._grew(len(fragment))
+
+    def _grew(self, size: int) -> None:
+        if self.flow is None:
+            self.quoted.grew(self.texts, size)
 
     def add_unread(self, block: bytes) -> None:
         """Deltas that are read later, many at once. Not all at the end: that would hold up every other stream."""
@@ -87,10 +99,45 @@ class Call(Item):
     def fragments(self) -> list[str]:
         """What the deltas said so far."""
         if self.blocks:
-            self.texts += deltas_in(b"".join(self.blocks))
+            deltas = deltas_in(b"".join(self.blocks))
+            self.texts += deltas
             self.blocks = []
             self.unread = 0
+            self._grew(sum(map(len, deltas)))
         return self.texts
+
+    def said(self) -> tuple[str, tuple[str, ...]]:
+        """The arguments that the deltas say, joined once: several events ask for them."""
+        texts = self.fragments()
+        if self.joined[0] != len(texts):
+            self.joined = (len(texts), *full_arguments(texts))
+        return self.joined[1:]
+
+    def expected(self) -> tuple[str, str] | None:
+        """Long arguments as JSON writes them and as they are, as far as the deltas have told."""
+        text, steps = self.said()
+        pieces = self.pieces(text)
+        return (self.quoted.literal(), text) if pieces and not steps else None
+
+    def pieces(self, text: str) -> list[str]:
+        """What is to be written, where the text is long and that of the deltas; else nothing."""
+        if not self.quoted.pieces or text is not self.said()[0] or self.joined[2]:
+            return []
+        self.quoted.take(self.texts)
+        return self.quoted.pieces
+
+    def is_whole(self) -> bool:
+        """Is it settled what the arguments are, whatever follows?"""
+        text, _ = self.settle()
+        if self.looked is None or self.looked[0] is not text:
+            value, known = payload.read_twice(text)
+            self.looked = (text, isinstance(value, dict | str), known)
+        return self.looked[1]
+
+    def take_value(self, text: str) -> Json | None:
+        """What these arguments are, if they are those that were looked at. It is given once: it may be large."""
+        looked, self.looked = self.looked, None
+        return looked[2] if looked is not None and looked[0] is text else None
 
     @property
     def bodies(self) -> list[Json]:
@@ -129,7 +176,7 @@ class Call(Item):
 
     def settle(self) -> tuple[str, tuple[str, ...]]:
         """The arguments that all carriers will have, and what had to be done to find them."""
-        deltas, steps = full_arguments(self.fragments())
+        deltas, steps = self.said()
         said: list[tuple[str, str]] = []
         if self.stated:
             said.append(("done", payload.text_of(self.stated.message.get("arguments"))))

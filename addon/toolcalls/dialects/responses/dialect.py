@@ -21,7 +21,7 @@ from .end import TERMINAL, Ending, finish_of, status_of
 from .events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
 from .held import Held
 from .items import CALL, FREEFORM, Item, Items, with_needed
-from .long import LongText
+from .long import STATED, LongText
 from .prose import Search
 from .text import Speech, is_text
 
@@ -88,6 +88,8 @@ class Responses:
         if event.type in TERMINAL and self._ending.agrees(data) and self._passes_unread(event, data):
             self._over = True
             return PASS
+        if event.type == STATED and (expected := self._held.expected()) is not None:
+            self._long.expect(*expected)
         came = read_came(event.raw, event.type, data, self._long)
         if came is not None:
             return self._answer(came)

@@ -58,7 +58,7 @@ _DECODER = json.JSONDecoder()
 
 def read_came(raw: bytes, line: str, data: str, long: LongText) -> Came | None:
     """An event, the text of an item in it kept apart; None where it is no JSON object."""
-    short = long.without(data) if len(data) > LONG and line in TELLING else None
+    short = long.without(data, line) if len(data) > LONG and line in TELLING else None
     if short is not None:
         came = _read_came(raw, line, short)
         if came is not None and long.put_back(came.message):

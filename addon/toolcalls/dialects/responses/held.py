@@ -14,6 +14,7 @@ from ...mend.call import Mender
 from ...tools import Tools
 from ...wire import sse
 from ...wire.events import Answer, Hold, Reply
+from ...wire.quoted import STAND_IN, put_in
 from .. import payload
 from ..prose import mend_found
 from .calls import CUSTOM, FUNCTION, Call, Flow, Form, announced_item, finished_item, freeform_input, whole
@@ -124,6 +125,10 @@ class Held:
         call.add_unread(block)
         return call.hold
 
+    def expected(self) -> tuple[str, str] | None:
+        """The arguments that are about to be stated, if they are long: as JSON writes them and as they are."""
+        return self._last[0].expected() if self._last is not None and self._last[0].quoted.pieces else None
+
     def read_stated(self, came: Came) -> Answer:
         came_id, came_index = came.text("item_id"), came.number("output_index")
         call = self._find(came_id, came_index)
@@ -138,6 +143,9 @@ class Held:
                 return Reply() if known.done or known.dropped else known.hold
             call = self.open(came_id, came_index)
         call.stated = came
+        if call.quoted.pieces and came.message.get("arguments") is call.said()[0]:
+            # They are long and were recognised, which took no time. Most of the work is at the end of the item.
+            call.is_whole()
         return call.hold
 
     def read_ended(self, came: Came) -> Answer:
@@ -152,7 +160,7 @@ class Held:
         self._queue.append(call)
         out: list[bytes] = []
         release: list[str] = []
-        while self._queue and whole(self._queue[0].settle()[0]):
+        while self._queue and self._queue[0].is_whole():
             call = self._queue.pop(0)
             out += self._write(call, Finish.COMPLETE)
             release.append(call.hold.key)
@@ -296,7 +304,14 @@ class Held:
                 steps += (RETYPED,)
                 return self._mender.mend(name, raw, finish, namespace=namespace, steps=steps, id=identity), CUSTOM
         outcome = self._mender.mend(
-            name, text, finish, namespace=namespace, steps=steps, before_error=before_error, id=identity
+            name,
+            text,
+            finish,
+            namespace=namespace,
+            steps=steps,
+            before_error=before_error,
+            id=identity,
+            value=call.take_value(text),
         )
         call.namespace = outcome.namespace or ""
         return outcome, FUNCTION
@@ -307,28 +322,38 @@ class Held:
         first = (
             writer.forward(call.added, **place) if call.added else writer.write("response.output_item.added", place)
         )
+        pieces = _unsaid(call, call.delta.message if call.delta else {}, "delta", text)
+        told = STAND_IN if pieces else text
         if call.delta and form is FUNCTION:
-            return [first, writer.forward(call.delta, **where, delta=text)]
+            return [first, put_in(writer.forward(call.delta, **where, delta=told), pieces)]
         wanted = call.delta.number("sequence_number") if call.delta else None
-        return [first, writer.write(f"{form.events}.delta", {**where, "delta": text}, wanted)]
+        return [first, put_in(writer.write(f"{form.events}.delta", {**where, "delta": told}, wanted), pieces)]
 
     def _write_stated(self, call: Call, form: Form, where: Json, name: str, text: str) -> bytes:
-        fields = {**where, form.field: text}
+        pieces = _unsaid(call, call.stated.message if call.stated else {}, form.field, text)
+        fields = {**where, form.field: STAND_IN if pieces else text}
         if call.stated and form is FUNCTION:
             if "name" in call.stated.message:
                 fields["name"] = name
-            return self._writer.forward(call.stated, **fields)
+            return put_in(self._writer.forward(call.stated, **fields), pieces)
         wanted = call.stated.number("sequence_number") if call.stated else None
-        return self._writer.write(f"{form.events}.done", fields, wanted)
+        return put_in(self._writer.write(f"{form.events}.done", fields, wanted), pieces)
 
     def _write_ended(self, call: Call, item: Json) -> bytes:
-        place = {"output_index": call.index, "item": item}
+        key = FUNCTION.field
+        pieces = _unsaid(call, call.ended.item if call.ended else {}, key, str(item.get(key, "")))
+        place = {"output_index": call.index, "item": {**item, key: STAND_IN} if pieces else item}
         if not call.ended:
-            return self._writer.write("response.output_item.done", place)
-        written = self._writer.forward(call.ended, **place)
+            return put_in(self._writer.write("response.output_item.done", place), pieces)
+        written = put_in(self._writer.forward(call.ended, **place), pieces)
         if call.ended.message.get("item") == item:
             call.done_text = call.ended.item_text
         return written
+
+
+def _unsaid(call: Call, said: Json, key: str, text: str) -> list[str]:
+    """The pieces of long arguments that the event has to be given, because it does not say them itself."""
+    return call.pieces(text) if call.quoted.pieces and said.get(key) != text else []
 
 
 def _arguments(stated: Came) -> tuple[str, object]:

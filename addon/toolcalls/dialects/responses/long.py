@@ -1,7 +1,8 @@
 """A text is told whole three times when it ends: by itself, in its part and in its item. A long one is read once.
 
 The string is cut out of the event, a short one stands in for it while the rest is read as JSON, and what was read
-gets the text back. The second and the third time the string is recognised by its bytes.
+gets the text back. The second and the third time the string is recognised by its bytes. So are the arguments of a
+call, which are told by themselves and in their item; and where a server writes them as we do, even the first time.
 """
 
 from __future__ import annotations
@@ -11,27 +12,36 @@ from typing import Any
 
 Json = dict[str, Any]
 
-TELLING = frozenset({"response.output_text.done", "response.content_part.done", "response.output_item.done"})
+STATED = "response.function_call_arguments.done"
+_KEYS = {"response.output_text.done": "text", "response.content_part.done": "text", STATED: "arguments"}
+TELLING = frozenset({*_KEYS, "response.output_item.done"})
 LONG = 1024
 _STAND_IN, _STOOD_IN = '"\\u0000a long text\\u0000"', "\0a long text\0"
-_KEY = '"text":'
 _scan = decoder.scanstring  # type: ignore[attr-defined]  # what `json.loads` itself reads a string with
 
 
 class LongText:
     """The last long text."""
 
-    __slots__ = ("_literal", "_value")
+    __slots__ = ("_key", "_literal", "_value")
 
     def __init__(self) -> None:
+        self._key = "text"
+        """Under which it was told last: its item tells it under the same."""
         self._literal = ""
         """As it stands in the events, quotes included."""
         self._value = ""
 
-    def without(self, data: str) -> str | None:
+    def expect(self, literal: str, value: str) -> None:
+        """It is likely that this is told next."""
+        self._literal, self._value = literal, value
+
+    def without(self, data: str, kind: str) -> str | None:
         """The event with the stand-in for its first text; None where that is not long or does not end."""
-        start = data.find(_KEY) + len(_KEY)
-        if start < len(_KEY) or len(data) - start < LONG:
+        self._key = _KEYS.get(kind, self._key)
+        key = f'"{self._key}":'
+        start = data.find(key) + len(key)
+        if start < len(key) or len(data) - start < LONG:
             return None
         start += data.startswith(" ", start)
         if not self._literal or not data.startswith(self._literal, start):
@@ -51,9 +61,9 @@ class LongText:
         """Put the text where its stand-in was read. False when that is no place for a text."""
         item = message.get("item")
         content = item.get("content") if isinstance(item, dict) else None
-        for there in (message, message.get("part"), *(content if isinstance(content, list) else ())):
-            if isinstance(there, dict) and there.get("text") == _STOOD_IN:
-                there["text"] = self._value
+        for there in (message, item, message.get("part"), *(content if isinstance(content, list) else ())):
+            if isinstance(there, dict) and there.get(self._key) == _STOOD_IN:
+                there[self._key] = self._value
                 return True
         return False
 
