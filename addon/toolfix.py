@@ -50,7 +50,7 @@ class Ours:
     No dataclass: mitmproxy loads scripts under a module name that `dataclasses` does not find.
     """
 
-    __slots__ = ("_seed", "changed", "encoding", "exchange", "guard", "protocol", "question", "request_body")
+    __slots__ = ("changed", "encoding", "exchange", "guard", "protocol", "question", "request_body", "seed")
 
     def __init__(self, protocol: str, question: request.Question, request_body: bytes | None) -> None:
         self.protocol = protocol
@@ -61,13 +61,9 @@ class Ours:
         self.encoding = ""
         self.changed: history.Changed | None = None
         """What went up instead of the request that came, if anything."""
-        self._seed: str | None = None
-
-    def seed(self) -> str:
-        """What new ids are made from. Costs as much as a tenth of reading the request, so only when asked for."""
-        if self._seed is None:
-            self._seed = request.seed_of(self.request_body)
-        return self._seed
+        # No method of this object: the answer would know who knows it, and what is in a circle waits for Python's
+        # next full garbage collection, which counts objects, however many bytes they have.
+        self.seed = request.Seed(request_body)
 
 
 class Toolfix:
@@ -257,7 +253,8 @@ class Toolfix:
             self._mend_at_once(flow, ours)
         elif flow.response.raw_content is None and ours.guard.after.complete:
             kept = ours.guard.before if self.mode == "observe" else ours.guard.after
-            flow.response.raw_content = kept.joined()
+            # A recording tells when each chunk came.
+            flow.response.raw_content = kept.joined() if self.recorder else kept.settled()
         self._close(flow, ours)
 
     def error(self, flow: http.HTTPFlow) -> None:
@@ -354,6 +351,7 @@ class Toolfix:
         if guard is None:
             return
         self.closed[flow] = ours
+        ours.seed.forget()
         answer = guard.answer
         if isinstance(answer.failure, Inflated):
             cut = "" if self.mode == "observe" else "the answer was cut off there: "

@@ -42,6 +42,13 @@ class Kept:
     def joined(self) -> bytes:
         return b"".join(self.chunks)
 
+    def settled(self) -> bytes:
+        """All of it, in one piece from now on: who keeps the body and who keeps the books keep one copy."""
+        body = self.joined()
+        self.chunks = [body]
+        self.times = self.times[:1]
+        return body
+
 
 class Guard:
     """Feeds one answer. With `observe` the bytes pass as they are and only the books are kept."""
