@@ -24,7 +24,7 @@ from toolcalls import clients, history, hosts, metrics, policy, request, tally
 from toolcalls.calls import Outcome
 from toolcalls.dialects.responses.ws import ResponsesSocket
 from toolcalls.engine import Answer, protocol_of
-from toolcalls.guard import LONG_HOLD_SECONDS, Guard
+from toolcalls.guard import LONG_HOLD_SECONDS, MAX_KEPT, MAX_UNASKED, Guard
 from toolcalls.recording import live
 from toolcalls.recording.frames import SocketBooks
 from toolcalls.recording.record import Exchange, Recorder
@@ -76,6 +76,8 @@ class Toolfix:
         self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = live.sockets
         self.socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = live.socket_exchanges
         self.recorder: Recorder | None = None
+        self.most_kept = MAX_UNASKED
+        """Of one answer that is not recorded."""
         self.options: dict[str, str] = {}
         """As a recording notes them. Asking mitmproxy for each of them costs too much to do it for every flow."""
         self.tally = tally.Tally(os.environ.get(tally.VARIABLE, ""))
@@ -104,6 +106,7 @@ class Toolfix:
         self.remove_view = view.register(self._look)
 
     def configure(self, updated: set[str]) -> None:
+        self.most_kept = MAX_KEPT if _somebody_looks() else MAX_UNASKED
         if "allow_hosts" in updated and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
             # Somebody has set it anew; without ours it would open every host, or none of ours.
             self._allow(self.patterns)
@@ -227,8 +230,10 @@ class Toolfix:
         headers = flow.response.headers
         ours.encoding = headers.get("content-encoding", "")
         answer = self._answer(ours)
-        guard = ours.guard = Guard(answer, observe=self.mode == "observe", doubtful_end=flow.response.is_http2)
-        if self.mode != "observe":
+        most = MAX_KEPT if self.recorder else self.most_kept
+        observe = self.mode == "observe"
+        guard = ours.guard = Guard(answer, observe=observe, doubtful_end=flow.response.is_http2, most=most)
+        if not observe:
             headers.pop("content-encoding", None)
             headers.pop("content-length", None)
             # An HTTP/2 client takes chunked as a protocol error, an HTTP/1.0 client does not know it.
@@ -421,6 +426,12 @@ def _reverse_targets(modes: list[str]) -> list[str]:
     """In reverse mode the upstream is ours, whatever its name."""
     parsed = (mode_specs.ProxyMode.parse(mode) for mode in modes)
     return [hosts.pattern(mode.address[0]) for mode in parsed if isinstance(mode, mode_specs.ReverseMode)]
+
+
+def _somebody_looks() -> bool:
+    """Are the bodies of finished flows wanted: by the lists of mitmproxy and mitmweb, a file, or the log?"""
+    writes = any(getattr(ctx.options, name, None) for name in ("save_stream_file", "hardump"))
+    return writes or getattr(ctx.options, "flow_detail", 0) > 2 or ctx.master.addons.get("view") is not None
 
 
 def _may_hold_calls(response: http.Response) -> bool:

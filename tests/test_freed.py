@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mitmproxy.addons.dumper import Dumper
+from mitmproxy.addons.save import Save
+from mitmproxy.addons.view import View
 from mitmproxy.test import taddons
 
 from tests.test_script import answered, asked, events, play
@@ -93,6 +96,33 @@ def test_the_body_of_a_flow_and_what_the_view_shows_of_it_are_one_copy(
     assert guard is not None
     assert [response.raw_content] == guard.after.chunks
     assert guard.after.chunks[0] is response.raw_content
+
+
+@pytest.mark.parametrize("looks", ["nobody", "a file", "the log", "a list", "a recorder"])
+def test_a_large_body_is_kept_only_where_somebody_looks(
+    looks: str, addon: Toolfix, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("toolfix.MAX_UNASKED", 100)
+    with taddons.context(Save(), Dumper(), *([View()] if looks == "a list" else []), addon) as context:
+        options = {
+            "a file": {"save_stream_file": str(tmp_path / "flows")},
+            "the log": {"flow_detail": 3},
+            "a recorder": {"toolfix_record": str(tmp_path / "recorded")},
+        }
+        context.configure(addon, toolfix_mode="repair", **options.get(looks, {}))
+        flow = asked()
+        addon.request(flow)
+        response = answered(flow)
+        out = b"".join(play(addon, flow, events()))
+        guard = addon.closed[flow].guard
+        assert guard is not None
+        assert len(out) > 100
+        assert response.raw_content == (None if looks == "nobody" else out)
+        assert sum(map(len, guard.before.chunks)) <= 100 or looks != "nobody"
+        addon.done()
+    if looks == "a recorder":
+        (recording,) = store.find(tmp_path)
+        assert store.load(recording).after == out
 
 
 def test_a_seed_that_is_forgotten_keeps_no_request() -> None:

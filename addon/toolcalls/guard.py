@@ -17,6 +17,9 @@ KEEP_ALIVE_SECONDS = 5.0
 LONG_HOLD_SECONDS = 60.0
 MAX_KEPT = 64 * 1024 * 1024
 """Most bytes kept of one response, for its recording and for mitmproxy's own views."""
+MAX_UNASKED = 1024 * 1024
+"""The same where nobody is known to look: a finished flow waits with dozens of others for the garbage collection,
+and nearly every answer of a model is smaller."""
 
 
 @dataclass(slots=True)
@@ -27,17 +30,18 @@ class Kept:
     times: list[float] = field(default_factory=list)
     size: int = 0
     complete: bool = True
+    limit: int = field(default_factory=lambda: MAX_KEPT)
 
     def add(self, chunk: bytes, when: float) -> None:
         self.size += len(chunk)
-        if self.size > MAX_KEPT:
+        if self.size > self.limit:
             self.complete = False
         if self.complete:
             self.chunks.append(chunk)
             self.times.append(when)
 
     def copy(self) -> Kept:
-        return Kept(self.chunks.copy(), self.times.copy(), self.size, self.complete)
+        return Kept(self.chunks.copy(), self.times.copy(), self.size, self.complete, self.limit)
 
     def joined(self) -> bytes:
         return b"".join(self.chunks)
@@ -51,7 +55,7 @@ class Kept:
 
 
 class Guard:
-    """Feeds one answer. With `observe` the bytes pass as they are and only the books are kept."""
+    """Feeds one answer. With `observe` the bytes pass as they are and only the books are kept, of `most` bytes."""
 
     __slots__ = (
         "_asked_to_end",
@@ -73,10 +77,11 @@ class Guard:
         *,
         observe: bool = False,
         doubtful_end: bool = False,
+        most: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.answer = answer
-        self.before = Kept()
+        self.before = Kept() if most is None else Kept(limit=most)
         self.after = self.before
         """The same books as long as what goes out is what came in, chunk by chunk."""
         self.failure: Exception | None = None
