@@ -23,7 +23,7 @@ from toolcalls import clients, history, hosts, metrics, policy, request, tally
 from toolcalls.calls import Outcome
 from toolcalls.dialects.responses.ws import ResponsesSocket
 from toolcalls.engine import Answer, protocol_of
-from toolcalls.guard import LONG_HOLD_SECONDS, Guard
+from toolcalls.guard import LONG_HOLD_SECONDS, MAX_KEPT, MAX_UNASKED, Guard
 from toolcalls.recording import live
 from toolcalls.recording.frames import SocketBooks
 from toolcalls.recording.record import Exchange, Recorder
@@ -49,7 +49,7 @@ class Ours:
     No dataclass: mitmproxy loads scripts under a module name that `dataclasses` does not find.
     """
 
-    __slots__ = ("_seed", "changed", "encoding", "exchange", "guard", "protocol", "question", "request_body")
+    __slots__ = ("changed", "encoding", "exchange", "guard", "protocol", "question", "request_body", "seed")
 
     def __init__(self, protocol: str, question: request.Question, request_body: bytes | None) -> None:
         self.protocol = protocol
@@ -60,13 +60,9 @@ class Ours:
         self.encoding = ""
         self.changed: history.Changed | None = None
         """What went up instead of the request that came, if anything."""
-        self._seed: str | None = None
-
-    def seed(self) -> str:
-        """What new ids are made from. Costs as much as a tenth of reading the request, so only when asked for."""
-        if self._seed is None:
-            self._seed = request.seed_of(self.request_body)
-        return self._seed
+        # No method of this object: the answer would know who knows it, and what is in a circle waits for Python's
+        # next full garbage collection, which counts objects, however many bytes they have.
+        self.seed = request.Seed(request_body)
 
 
 class Toolfix:
@@ -79,6 +75,8 @@ class Toolfix:
         self.sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = live.sockets
         self.socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = live.socket_exchanges
         self.recorder: Recorder | None = None
+        self.most_kept = MAX_UNASKED
+        """Of one answer that is not recorded."""
         self.options: dict[str, str] = {}
         """As a recording notes them. Asking mitmproxy for each of them costs too much to do it for every flow."""
         self.tally = tally.Tally(os.environ.get(tally.VARIABLE, ""))
@@ -107,6 +105,7 @@ class Toolfix:
         self.remove_view = view.register(self._look)
 
     def configure(self, updated: set[str]) -> None:
+        self.most_kept = MAX_KEPT if _somebody_looks() else MAX_UNASKED
         if "allow_hosts" in updated and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
             # Somebody has set it anew; without ours it would open every host, or none of ours.
             self._allow(self.patterns)
@@ -230,10 +229,10 @@ class Toolfix:
         headers = flow.response.headers
         ours.encoding = headers.get("content-encoding", "")
         answer = self._answer(ours)
-        guard = ours.guard = Guard(
-            answer, observe=self.mode == "observe", doubtful_end=flow.response.is_http2, ends=_is_the_end
-        )
-        if self.mode != "observe":
+        most = MAX_KEPT if self.recorder else self.most_kept
+        observe, doubtful = self.mode == "observe", flow.response.is_http2
+        guard = ours.guard = Guard(answer, observe=observe, doubtful_end=doubtful, ends=_is_the_end, most=most)
+        if not observe:
             headers.pop("content-encoding", None)
             headers.pop("content-length", None)
             # An HTTP/2 client takes chunked as a protocol error, an HTTP/1.0 client does not know it.
@@ -254,7 +253,8 @@ class Toolfix:
             self._mend_at_once(flow, ours)
         elif flow.response.raw_content is None and ours.guard.after.complete:
             kept = ours.guard.before if self.mode == "observe" else ours.guard.after
-            flow.response.raw_content = kept.joined()
+            # A recording tells when each chunk came.
+            flow.response.raw_content = kept.joined() if self.recorder else kept.settled()
         self._close(flow, ours)
 
     def error(self, flow: http.HTTPFlow) -> None:
@@ -351,6 +351,7 @@ class Toolfix:
         if guard is None:
             return
         self.closed[flow] = ours
+        ours.seed.forget()
         answer = guard.answer
         if isinstance(answer.failure, Inflated):
             cut = "" if self.mode == "observe" else "the answer was cut off there: "
@@ -420,6 +421,12 @@ def _reverse_targets(modes: list[str]) -> list[str]:
     """In reverse mode the upstream is ours, whatever its name."""
     parsed = (mode_specs.ProxyMode.parse(mode) for mode in modes)
     return [hosts.pattern(mode.address[0]) for mode in parsed if isinstance(mode, mode_specs.ReverseMode)]
+
+
+def _somebody_looks() -> bool:
+    """Are the bodies of finished flows wanted: by the lists of mitmproxy and mitmweb, a file, or the log?"""
+    writes = any(getattr(ctx.options, name, None) for name in ("save_stream_file", "hardump"))
+    return writes or getattr(ctx.options, "flow_detail", 0) > 2 or ctx.master.addons.get("view") is not None
 
 
 def _may_hold_calls(response: http.Response) -> bool:

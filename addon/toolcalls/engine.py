@@ -60,12 +60,14 @@ class Answer:
         """`seed` is what new ids are made from, or how it is found; `tell` hears of each outcome at once."""
         question = question or Question()
         policy = policy or Policy()
-        self.outcomes: list[Outcome] = []
+        # Not `self` in here: an answer that knows itself waits for the garbage collection, with all that it holds.
+        outcomes: list[Outcome] = []
+        self.outcomes = outcomes
 
         def report(outcome: Outcome) -> None:
-            if len(self.outcomes) >= MOST_CALLS:
+            if len(outcomes) >= MOST_CALLS:
                 raise LimitReached
-            self.outcomes.append(outcome)
+            outcomes.append(outcome)
             tell(outcome)
 
         mender = Mender(question.tools, policy, Ids(seed, question.used_ids), report)
@@ -75,7 +77,7 @@ class Answer:
         else:
             makers = {**_DIALECTS, "chat": Chat}
             dialect = AnyProtocol(lambda name: makers[name](question, policy, mender), makers)
-        self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), self.outcomes)
+        self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), outcomes)
         if isinstance(dialect, Sniffer):
             dialect.decided = self._stream.speak
         self.feed = self._stream.feed

@@ -19,6 +19,9 @@ KEEP_ALIVE_SECONDS = 5.0
 LONG_HOLD_SECONDS = 60.0
 MAX_KEPT = 64 * 1024 * 1024
 """Most bytes kept of one response, for its recording and for mitmproxy's own views."""
+MAX_UNASKED = 1024 * 1024
+"""The same where nobody is known to look: a finished flow waits with dozens of others for the garbage collection,
+and nearly every answer of a model is smaller."""
 
 
 @dataclass(slots=True)
@@ -29,24 +32,32 @@ class Kept:
     times: list[float] = field(default_factory=list)
     size: int = 0
     complete: bool = True
+    limit: int = field(default_factory=lambda: MAX_KEPT)
 
     def add(self, chunk: bytes, when: float) -> None:
         self.size += len(chunk)
-        if self.size > MAX_KEPT:
+        if self.size > self.limit:
             self.complete = False
         if self.complete:
             self.chunks.append(chunk)
             self.times.append(when)
 
     def copy(self) -> Kept:
-        return Kept(self.chunks.copy(), self.times.copy(), self.size, self.complete)
+        return Kept(self.chunks.copy(), self.times.copy(), self.size, self.complete, self.limit)
 
     def joined(self) -> bytes:
         return b"".join(self.chunks)
 
+    def settled(self) -> bytes:
+        """All of it, in one piece from now on: who keeps the body and who keeps the books keep one copy."""
+        body = self.joined()
+        self.chunks = [body]
+        self.times = self.times[:1]
+        return body
+
 
 class Guard:
-    """Feeds one answer. With `observe` the bytes pass as they are and only the books are kept."""
+    """Feeds one answer. With `observe` the bytes pass as they are and only the books are kept, of `most` bytes."""
 
     __slots__ = (
         "_asked_to_end",
@@ -71,13 +82,14 @@ class Guard:
         observe: bool = False,
         doubtful_end: bool = False,
         ends: Callable[[FrameType], bool | None] | None = None,
+        most: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`ends` tells by the frame that feeds an empty chunk whether that is the end, for `end`."""
         self.answer = answer
         self._feed = answer.feed
         self._ends = ends
-        self.before = Kept()
+        self.before = Kept() if most is None else Kept(limit=most)
         self.after = self.before
         """The same books as long as what goes out is what came in, chunk by chunk."""
         self.failure: Exception | None = None
@@ -100,7 +112,7 @@ class Guard:
         if len(out) == 1 and out[0] is chunk and self._held_since is None and self.after is before:
             # Nearly every chunk: it passes, so nothing of it is held. This is `Kept.add` in one piece.
             before.size += len(chunk)
-            if before.size <= MAX_KEPT:
+            if before.size <= before.limit:
                 before.chunks.append(chunk)
                 before.times.append(now)
             else:

@@ -49,6 +49,22 @@ def seed_of(body: bytes | None) -> str:
     return hashlib.sha256(body).hexdigest()[:16] if body else ""
 
 
+class Seed:
+    """The seed of a request, found when it is asked for: that takes a tenth of the time of reading the request."""
+
+    __slots__ = ("_body",)
+
+    def __init__(self, body: bytes | None) -> None:
+        self._body = body
+
+    def __call__(self) -> str:
+        return seed_of(self._body)
+
+    def forget(self) -> None:
+        """The answer is over. Whoever still has this does not keep the request alive."""
+        self._body = None
+
+
 def read_question(request: dict[str, Any] | None) -> Question:
     if request is None:
         return Question()

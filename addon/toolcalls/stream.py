@@ -104,7 +104,7 @@ class Stream:
             if not block:
                 return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
             size = len(block)
-            if not dialect.engaged and size <= self._limit and dialect.plain(block):
+            if not dialect.engaged and ledger.held_bytes + size <= self._limit and dialect.plain(block):
                 ledger.done = size
                 ledger.passed_last = True
                 if not ledger.rest or ledger.held_bytes + len(ledger.rest) <= self._limit:
@@ -206,7 +206,8 @@ class Stream:
                 if ledger.passed_last:
                     out.append(b"\n")
         block = ledger.arrived(data)
-        if block and not self._dialect.engaged and len(block) <= self._limit and self._dialect.plain(block):
+        fits = ledger.held_bytes + len(block) <= self._limit
+        if block and fits and not self._dialect.engaged and self._dialect.plain(block):
             out.append(block)
             ledger.passed(len(block))
         elif block:

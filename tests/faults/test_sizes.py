@@ -22,8 +22,8 @@ from .upstream import Line, Play
 
 MIB = 2**20
 FULL = bool(os.environ.get("TOOLFIX_FAULTS_FULL"))
-KEPT = 64 * MIB
-"""What is kept of one answer for its recording and mitmproxy's views (guard.MAX_KEPT)."""
+KEPT = 1 * MIB
+"""What is kept of one answer where nobody looks (guard.MAX_UNASKED)."""
 AROUND = 60 * MIB
 """Socket buffers, what is on its way through mitmproxy, and what an allocator does not give back at once."""
 

@@ -10,6 +10,7 @@ import pytest
 from tests.dialects.test_chat import chunk, piece, question
 from tests.splits import cut, feed
 from tests.textcalls.declared import TWENTY
+from tests.validators.responses import Illegal, events_of, validate
 from toolcalls.engine import Answer
 from toolcalls.history import Refusals, mend_request
 from toolcalls.ids import Ids
@@ -184,3 +185,64 @@ def test_a_text_of_another_part_is_read_whatever_block_it_comes_in(place: object
     for odd in (said(8, "c", place), said(8, "c", place, " ")):
         lines = [said(6, "a", 0), said(7, "b", 0), odd, twice, said(10, "e", 0)]
         same_for_every_cut("responses", "".join(lines).encode())
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("before", ["Q", '"delta'], ids=["in a text", "between two keys"])
+def test_a_fragment_with_bare_crs_is_read_alike_whatever_block_it_comes_in(before: str, line_end: str) -> None:
+    """Two of them end an event. Gathered unread it was held as a whole, read it was two halves that passed."""
+    events = (
+        {"type": DELTA, "sequence_number": n, "item_id": "f", "output_index": 0, "delta": "Q"} for n in range(4)
+    )
+    lines = [f"event: {DELTA}\ndata: {json.dumps(event)}\n\n".replace("\n", line_end) for event in events]
+    for odd in (1, 2):
+        body = [*lines[:odd], lines[odd].replace(before, f"\r\r{before}"), *lines[odd + 1 :]]
+        same_for_every_cut("responses", "".join(body).encode())
+
+
+@pytest.mark.parametrize("named", [{"item_id": "m"}, {}], ids=["its item is named", "no item is named"])
+def test_a_text_that_is_stated_otherwise_than_it_was_said_is_passed_on_as_it_is(named: dict[str, str]) -> None:
+    """Nobody knows which of the two is meant, and text is never rewritten. Where no item is named only that is added:
+    clients that look for the item by its place see the same with and without it."""
+    message = {"id": "m", "type": "message", "role": "assistant", "status": "completed"}
+    part = {"type": "output_text", "text": "", "annotations": []}
+    place = {"output_index": 0, "content_index": 0}
+    done = [{**part, "text": "said"}]
+    events = [
+        {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": {**message, "content": []}},
+        {"type": "response.content_part.added", "item_id": "m", **place, "part": part},
+        {"type": "response.output_text.delta", "item_id": "m", **place, "delta": "said"},
+        {"type": "response.output_text.done", **place, "text": "stated", **named},
+        {"type": "response.content_part.done", "item_id": "m", **place, "part": done[0]},
+        {"type": "response.output_item.done", "output_index": 0, "item": {**message, "content": done}},
+    ]
+    end = {"id": "r", "status": "completed", "output": [{**message, "content": done}]}
+    events.append({"type": "response.completed", "response": end})
+    for number, event in enumerate(events):
+        event["sequence_number"] = number
+    body = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+    with pytest.raises(Illegal):
+        validate(body)
+    out = [json.loads(data) for _, data in events_of(same_for_every_cut("responses", body))]
+    assert out == [{**event, "item_id": "m"} if "text" in event else event for event in events]
+
+
+def test_a_text_beside_a_held_call_reaches_the_limit_whatever_block_it_comes_in() -> None:
+    """In a chunk of its own it passed, with other events or cut in two it made us let go of the call."""
+
+    def said(number: int) -> dict[str, object]:
+        place = {"item_id": "m", "output_index": 0, "content_index": 0}
+        return {"type": "response.output_text.delta", "sequence_number": number, **place, "delta": "Well. "}
+
+    call = {"id": "f", "type": "function_call", "call_id": "c", "name": "Bash", "arguments": ""}
+    held = {"type": "response.output_item.added", "sequence_number": 13, "output_index": 1, "item": call}
+    events = [f"data: {json.dumps(event)}\n\n" for event in (said(11), said(12), held, said(14), said(15))]
+    events = [f"event: {json.loads(event[6:])['type']}\n{event}" for event in events]
+    for limit in (len(events[3]), len(events[2]) + len(events[3]) - 1, len(events[2]) + len(events[3])):
+        outs = set()
+        for size in (1, 100, 10_000, 0):
+            pieces = [event.encode() for event in events] if not size else cut("".join(events).encode(), size)
+            answer = Answer("responses", policy=Policy(max_held_bytes=limit), seed="s")
+            outs.add((feed(answer, pieces), answer.limited))
+        assert len(outs) == 1, limit

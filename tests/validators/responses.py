@@ -58,6 +58,11 @@ NEEDED = {
     "reasoning": ("id", "summary"),
 }
 STRICT = tuple(NEEDED)
+CALLS = ("response.function_call_arguments", "response.custom_tool_call_input")
+TEXTS = ("response.content_part", "response.output_text", "response.refusal")
+INSIDE = (*CALLS, *TEXTS)
+"""Events that speak about an item. Each names it: an event that does not is none of the protocol, so what it says is
+not to be judged."""
 
 
 def events_of(stream: bytes) -> list[tuple[str, str]]:
@@ -114,7 +119,8 @@ class _Reader:
             self.done(message)
         elif kind in TERMINAL:
             self.end(kind, message)
-        elif "item_id" in message:
+        elif "item_id" in message or kind.rpartition(".")[0] in INSIDE:
+            need(isinstance(message.get("item_id"), str), f"{kind} names no item")
             self.inside(kind, message)
 
     def added(self, message: Json) -> None:
@@ -136,7 +142,7 @@ class _Reader:
         need(item.body["id"] == message["item_id"], f"{kind}: {message['item_id']} is not {item.body['id']}")
         stem, _, verb = kind.rpartition(".")
         of = item.body["type"]
-        if stem in ("response.function_call_arguments", "response.custom_tool_call_input"):
+        if stem in CALLS:
             field_name = "arguments" if of == "function_call" else "input"
             need(stem.endswith("arguments") == (of == "function_call"), f"{kind} in a {of}")
             need(item.stated is None, f"{kind} after the arguments were stated")
@@ -145,7 +151,7 @@ class _Reader:
             else:
                 item.stated = message[field_name]
                 need(item.stated == "".join(item.deltas), "stated arguments are not those of the deltas")
-        elif stem in ("response.content_part", "response.output_text", "response.refusal"):
+        elif stem in TEXTS:
             self.content(item, stem, verb, message)
 
     def content(self, item: Item, stem: str, verb: str, message: Json) -> None:

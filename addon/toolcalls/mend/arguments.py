@@ -51,6 +51,8 @@ def mend_arguments(text: str, finish: Finish = Finish.UNKNOWN, *, complete_trunc
         value = _mend(text, value, Policy(finish, complete_truncated), steps, level=0)
         return Mended("repaired", write(value), value, tuple(steps))
     except Refusal as refusal:
+        # Its frames know it and, one above the other, the answer and the flow: a circle with all their bytes in it.
+        refusal.__traceback__ = refusal.__context__ = None
         return Mended("refused", None, None, reason=refusal.reason)
     except RecursionError:
         return Mended("refused", None, None, reason="the arguments are nested too deeply")
@@ -67,6 +69,8 @@ def _strict(text: str, *, control_characters: bool = False) -> Any:
     try:
         return read(text, control_characters=control_characters)
     except json.JSONDecodeError as error:
+        # A value from now on: its frames would keep alive whoever called, see above.
+        error.__traceback__ = error.__context__ = None
         return error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,7 @@ from ..calls import Outcome
 from ..dialects.responses.ws import ResponsesSocket
 from ..guard import Guard
 from ..history import Changed
+from ..request import seed_of
 from ..wire.encoding import decode_if_possible
 from .frames import SocketBooks
 from .record import Exchange
@@ -32,14 +34,13 @@ class Known(Protocol):
     request_body: bytes | None
     changed: Changed | None
 
-    def seed(self) -> str: ...
-
 
 def exchange_of(flow: http.HTTPFlow, guard: Guard, known: Known, options: dict[str, str]) -> Exchange:
     """What a recording keeps of an answer, from its first byte on."""
-    exchange = _exchange(flow, known.protocol, guard, guard.answer.outcomes, known.seed, options)
+    body = known.request_body or b""
+    exchange = _exchange(flow, known.protocol, guard, guard.answer.outcomes, partial(seed_of, body), options)
     exchange.encoding = known.encoding
-    exchange.request = known.request_body or b""
+    exchange.request = body
     if known.changed is not None:
         exchange.request_after = known.changed.body
         exchange.refusals = known.changed.reasons

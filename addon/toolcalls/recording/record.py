@@ -79,6 +79,11 @@ class Exchange:
         return len(self.request) + sum(min(body.size, MAX_KEPT) for body in bodies)
 
     @property
+    def most(self) -> int:
+        """So many bytes of an answer are kept. Fewer where recording began when it was under way."""
+        return self.books.before.limit if isinstance(self.books.before, Kept) else MAX_KEPT
+
+    @property
     def whole(self) -> bool:
         """Was every byte kept?"""
         return self.books.before.complete and self.books.after.complete
@@ -115,7 +120,7 @@ class Recorder:
             self._live.pop(id(exchange), None)
         if not exchange.whole:
             logger.warning(
-                f"toolfix records only the first {MAX_KEPT // 2**20} MiB of an answer of {exchange.host}; "
+                f"toolfix records only the first {exchange.most // 2**20} MiB of an answer of {exchange.host}; "
                 "all of it was passed on."
             )
         if not self._writer.offer(exchange, exchange.size):

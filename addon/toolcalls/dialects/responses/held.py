@@ -120,7 +120,7 @@ class Held:
         if self._last is None:
             return None
         call, steady = self._last
-        if call.ended is not None or not steady.covers(block):
+        if call.ended is not None or not steady.covers_lines(block):
             return None
         call.add_unread(block)
         return call.hold

@@ -1,0 +1,132 @@
+"""What is kept of an answer is freed with its flow, at once.
+
+Python's full garbage collection counts objects, not bytes: a few hundred flows with bodies of megabytes in circles
+were a gigabyte before it came. So no circle of ours may have the bodies in it.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mitmproxy.addons.dumper import Dumper
+from mitmproxy.addons.save import Save
+from mitmproxy.addons.view import View
+from mitmproxy.test import taddons
+
+from tests.test_script import answered, asked, events, play
+from toolcalls.engine import Answer
+from toolcalls.guard import Guard, Kept
+from toolcalls.recording import store
+from toolcalls.request import Seed, decode, read_question
+from toolfix import Ours, Toolfix
+
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+
+
+@pytest.fixture(autouse=True)
+def without_the_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def alive(*kinds: type) -> list[str]:
+    return [type(known).__name__ for known in gc.get_objects() if isinstance(known, kinds)]
+
+
+@pytest.fixture
+def addon() -> Toolfix:
+    return Toolfix()
+
+
+@pytest.fixture
+def context(addon: Toolfix) -> Iterator[taddons.context]:
+    with taddons.context(addon) as context:
+        context.configure(addon, toolfix_mode="repair")
+        yield context
+
+
+def test_no_answer_of_any_scenario_waits_for_the_collector() -> None:
+    """Refused arguments too: the frames of an exception know everybody up to the flow."""
+    before = alive(Guard, Kept)
+    count = 0
+    for flow in sorted(RECORDINGS.glob("*/flow.json")):
+        recording = store.load(flow.parent)
+        guard = Guard(Answer(recording.protocol, read_question(decode(recording.request))))
+        for start in range(0, len(recording.before), 1000):
+            guard.feed(recording.before[start : start + 1000])
+        guard.end(sure=True)
+        count += 1
+    del guard
+    assert count > 300
+    assert alive(Guard, Kept) == before
+
+
+@pytest.mark.parametrize("arguments", ["{'command': 'ls'}", "{"], ids=["mended", "refused"])
+@pytest.mark.parametrize("recorded", [False, True], ids=["not recorded", "recorded"])
+def test_a_flow_that_is_over_keeps_nothing_alive(
+    recorded: bool, arguments: str, addon: Toolfix, context: taddons.context, tmp_path: Path
+) -> None:
+    if recorded:
+        context.configure(addon, toolfix_record=str(tmp_path))
+    flow = asked()
+    addon.request(flow)
+    answered(flow)
+    gc.collect()  # mitmproxy's own helpers, which made this flow, know it in circles.
+    play(addon, flow, events(arguments))
+    assert len(addon.closed) == 1
+    addon.done()
+    del flow
+    assert not addon.closed
+    assert not alive(Guard, Kept, Ours)
+
+
+def test_the_body_of_a_flow_and_what_the_view_shows_of_it_are_one_copy(
+    addon: Toolfix, context: taddons.context
+) -> None:
+    flow = asked()
+    addon.request(flow)
+    response = answered(flow)
+    play(addon, flow, events())
+    guard = addon.closed[flow].guard
+    assert guard is not None
+    assert [response.raw_content] == guard.after.chunks
+    assert guard.after.chunks[0] is response.raw_content
+
+
+@pytest.mark.parametrize("looks", ["nobody", "a file", "the log", "a list", "a recorder"])
+def test_a_large_body_is_kept_only_where_somebody_looks(
+    looks: str, addon: Toolfix, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("toolfix.MAX_UNASKED", 100)
+    with taddons.context(Save(), Dumper(), *([View()] if looks == "a list" else []), addon) as context:
+        options = {
+            "a file": {"save_stream_file": str(tmp_path / "flows")},
+            "the log": {"flow_detail": 3},
+            "a recorder": {"toolfix_record": str(tmp_path / "recorded")},
+        }
+        context.configure(addon, toolfix_mode="repair", **options.get(looks, {}))
+        flow = asked()
+        addon.request(flow)
+        response = answered(flow)
+        out = b"".join(play(addon, flow, events()))
+        guard = addon.closed[flow].guard
+        assert guard is not None
+        assert len(out) > 100
+        assert response.raw_content == (None if looks == "nobody" else out)
+        assert sum(map(len, guard.before.chunks)) <= 100 or looks != "nobody"
+        addon.done()
+    if looks == "a recorder":
+        (recording,) = store.find(tmp_path)
+        assert store.load(recording).after == out
+
+
+def test_a_seed_that_is_forgotten_keeps_no_request() -> None:
+    seed = Seed(b"{}")
+    assert seed() == Seed(b"{}")() != ""
+    seed.forget()
+    assert seed() == ""
