@@ -118,6 +118,11 @@ def turns(proxies: list[ProxyProcess]) -> list[Row]:
     addon, noop, _ = (lag(proxy) for proxy in proxies)
     return [
         {"name": "longest call of ours in all of this", "figure": addon.call, "unit": "ms", "goal": CALL_GOAL},
+        {
+            "name": "longest call of ours, with a garbage collection of Python's that began in it",
+            "figure": addon.collecting_call,
+            "unit": "ms",
+        },
         {"name": "longest turn of the loop in all of this, addon", "figure": addon.turn, "unit": "ms"},
         {"name": "longest turn of the loop in all of this, no-op", "figure": noop.turn, "unit": "ms"},
     ]

@@ -34,7 +34,9 @@ class Lag(NamedTuple):
     """What held up an event loop at most, in milliseconds of processor time."""
 
     call: float
-    """One call of a stream callable, or of a hook of the addon."""
+    """One call of a stream callable, or of a hook of the addon, without a garbage collection that began in it."""
+    collecting_call: float
+    """The same with it."""
     turn: float
     """All that ran between two waits for the network, what mitmproxy itself did included."""
 
@@ -47,7 +49,7 @@ def lag(proxy: ProxyProcess) -> Lag:
         told = json.loads(connection.getresponse().read())
     finally:
         connection.close()
-    return Lag(told["call"] * 1000, told["turn"] * 1000)
+    return Lag(told["call"] * 1000, told["collecting_call"] * 1000, told["turn"] * 1000)
 
 
 async def ask(port: int, url: str, request: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, bytes, float]:
