@@ -221,12 +221,17 @@ class Stream:
         dialect = self._dialect
         gathers = self._gathers
         limit = self._limit
-        if gathers is not None and ledger.held_bytes + len(block) <= limit:
-            hold = gathers(block)
-            if hold is not None:
-                ledger.held(hold.key, len(block))
-                return
-        for raw in sse.split(block):
+        fits = ledger.held_bytes + len(block) <= limit
+        hold = gathers(block) if gathers is not None and fits else None
+        if hold is not None:
+            ledger.held(hold.key, len(block))
+            return
+        events = sse.split(block)
+        if len(events) == 1 and fits:
+            # What is asked for each event was asked for the block.
+            self._take(sse.read_event(block), out)
+            return
+        for raw in events:
             # All is asked for each event, so that the answer is the same however the stream was cut: whether the
             # limit is reached, and whether the event passes or is held unread, as it would in a chunk of its own.
             size = len(raw)
