@@ -47,7 +47,9 @@ class Gathering:
         if not quoted.pieces or len(self.fragments) != 1 or arguments is not self.fragments[0]:
             return []
         quoted.take(self.fragments)
-        return quoted.pieces
+        # They are written once, and the call is remembered: not with all its bytes twice.
+        pieces, quoted.pieces = quoted.pieces, []
+        return pieces
 
     @property
     def empty(self) -> bool:

@@ -83,7 +83,7 @@ def test_several_events_are_harmless_if_each_of_them_is(
         return f"event: e\ndata: {data}\n\n".encode()
 
     events = [event_of(number, text) for number, text in enumerate(said * 3)]
-    form = CONTENT.form(event_of(0, "a"))
+    form = Field("content", numbered=True).form(event_of(0, "a"))
     assert form is not None and form.harmless(event_of(1, "a")) and form.says(b'"id": "i"')
     assert form.all_harmless(b"".join(events)) == all(map(form.harmless, events))
     assert not form.all_harmless(b"".join([*events, event_of(5, "a").replace(b'"i"', b'"j"'), event_of(6, "a")]))
@@ -170,6 +170,50 @@ def test_an_event_that_is_no_json_costs_no_call_behind_it(size: int, escape: str
         assert [outcome.name for outcome in answer.outcomes] == ["Read"], protocol.name
 
 
+def test_a_call_behind_a_text_that_is_numbered_is_read_in_chat() -> None:
+    call = {"index": 0, "id": "c", "type": "function", "function": {"name": "Read", "arguments": "{file_path: 1}"}}
+
+    def said(number: int, **delta: Any) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": None}
+        return b"data: " + json.dumps({"sequence_number": number, "choices": [choice]}).encode() + b"\n\n"
+
+    for text in ("hi", "a <\u003e x"):
+        answer = Answer("chat", read_question({"tools": [{"name": "Read", "input_schema": {}}], "stream": True}))
+        feed(answer, [*(said(number, content="hi") for number in range(4)), said(4, content=text, tool_calls=[call])])
+        assert [outcome.status for outcome in answer.outcomes] == ["repaired"]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 50])
+def test_two_raw_carriage_returns_in_a_numbered_text_fail_nothing(cut: int) -> None:
+    protocol = next(protocol for protocol in PROTOCOLS if protocol.name == "responses")
+    body = protocol.stream(["a", "b", "c@d", "e"], False).replace(b"@", b"\r\r")
+    answer = Answer("responses", read_question({"tools": [{"name": "Read", "input_schema": {}}], "stream": True}))
+    feed(answer, [body[at : at + (cut or len(body))] for at in range(0, len(body), cut or len(body))])
+    assert answer.failure is None
+
+
+@pytest.mark.parametrize(("first", "found"), [("\n", 1), ("\n```\n", 0)])
+def test_two_events_that_end_their_lines_differently_are_no_form(first: str, found: int) -> None:
+    def said(text: str) -> bytes:
+        return event(text, ascii=True, extra=0)
+
+    two = said("a ").replace(b"\n", b"\r\n") + said("\n```\n")
+    chunks = [said("hi "), said("you "), said(first), two, two, said("\n" + CALL)]
+    question = read_question({"tools": [{"name": "Read", "input_schema": {}}], "stream": True})
+    for pieces in (chunks, [b"".join(chunks)]):
+        answer = Answer("chat", question)
+        feed(
+            answer,
+            [
+                piece.replace(b'{"index"', b'{"choices": [{"index"')
+                .replace(b"}\n", b"}]}\n")
+                .replace(b"}\r", b"}]}\r")
+                for piece in pieces
+            ],
+        )
+        assert len(answer.outcomes) == found
+
+
 @pytest.mark.parametrize("tail", [{"x": "abc", "delta": f"\n{CALL}"}, {"x": {"y": "z", "logprobs": 1}}])
 def test_a_long_event_is_read_where_what_follows_its_text_is_odd(tail: dict[str, Any]) -> None:
     where = {"type": "response.output_text.delta", "sequence_number": 7, "item_id": "m"}
@@ -180,7 +224,7 @@ def test_a_long_event_is_read_where_what_follows_its_text_is_odd(tail: dict[str,
     def twice(raw: bytes) -> bytes:
         return raw.replace(b'"x": "abc", "delta2"', b'"x": "abc", "delta"')
 
-    form = Field("delta").form(numbered("a"))
+    form = Field("delta", numbered=True).form(numbered("a"))
     assert form is not None and form.harmless(numbered("x" * 2000))
     assert form.harmless(numbered("x" * 2000, x="abc"))
     odd = {f"{key}2" if key == "delta" else key: value for key, value in tail.items()}

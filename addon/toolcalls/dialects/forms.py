@@ -208,7 +208,9 @@ class NumberedForm:
         if block[self._top] != self._before or (block[self._place] != self._middle and not self._found_in(block)):
             return None
         found = STRING.match(block, self._place.stop)
-        if found is None or block[found.end()] != _QUOTE or not self._may_end(block[found.end() + 1 :]):
+        # A text with two raw CRs in it may not end at all.
+        end = found.end() if found else len(block)
+        if found is None or block[end : end + 1] != b'"' or not self._may_end(block[end + 1 :]):
             return None
         return decoded(found.group())
 

@@ -19,6 +19,7 @@ from ..mend.names import mend_name
 from ..policy import Policy
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
+from ..wire import sse
 from .forms import Form, NumberedForm
 from .unread import Field, Unread
 
@@ -198,7 +199,7 @@ class Prose:
         """Do whole events go on as they are? `count`: so many texts stand in them, and those are the ones that
         would be taken, one after the other; 0 where that is not certain."""
         if self._resting and count and self._field.harmless(block, count):
-            self._learn(block if count == 1 else block[: block.find(b"\n\n") + 2])
+            self._learn(block if count == 1 else sse.split(block)[0])
             self._skip(block)
             return True
         return self._passes(block, count)

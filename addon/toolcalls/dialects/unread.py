@@ -19,9 +19,11 @@ _string_of = re.compile(STRING.pattern.decode()).match
 class Field:
     """Where the text of an event stands: its key, and how its values are found without reading the event."""
 
-    __slots__ = ("_begins", "_heads", "_safe", "key")
+    __slots__ = ("_begins", "_heads", "_numbered", "_safe", "key")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, numbered: bool = False) -> None:
+        """`numbered`: its events may have a number before the text, and behind the text nothing that concerns us."""
+        self._numbered = numbered
         self.key = f'"{name}"'.encode()
         value = rf'"{name}"\s*:\s*"'.encode()
         self._safe = re.compile(value + WHOLE_SAFE.pattern)
@@ -63,7 +65,8 @@ class Field:
         if ends is None:
             return None
         before = block[: ends.start()]
-        if (number := NUMBER.search(before)) is not None:
+        number = NUMBER.search(before) if self._numbered else None
+        if number is not None:
             middle = before[number.end() :].lstrip(_DIGITS)
             return NumberedForm(self.key, before[: number.end()], middle, block[ends.end() :])
         return Form(self.key, before, block[ends.end() :])

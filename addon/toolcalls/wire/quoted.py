@@ -59,7 +59,9 @@ def put_in(event: bytes, pieces: Sequence[str]) -> bytes:
     """The event with the text in the place of its stand-in; the event itself where there is no such text."""
     if not pieces:
         return event
-    head, _, tail = event.partition(_LITERAL)
+    head, found, tail = event.partition(_LITERAL)
+    if not found:
+        raise ValueError("an event lacks the place for its text")
     # As `sse.write` does it.
     text = (piece.encode("utf-8", "backslashreplace") for piece in pieces)
     return b"".join((head, b'"', *text, b'"', tail))

@@ -20,7 +20,7 @@ from .items import Item, Part
 
 DELTA = "response.output_text.delta"
 _ENDS = "ends of text"
-_TEXT = Field("delta")
+_TEXT = Field("delta", numbered=True)
 
 
 class Search:
