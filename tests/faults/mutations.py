@@ -39,7 +39,11 @@ class Mutation(NamedTuple):
 SCRIPT = "addon/toolfix.py"
 ENGINE = "addon/toolcalls/"
 NOT_CALLED = (SCRIPT, "self._close(flow, ours, broken=True)", "return")
-JOINED = (SCRIPT, "return guard.feed(chunk) if chunk", 'return b"".join(guard.feed(chunk)) if chunk')
+JOINED = (
+    SCRIPT,
+    "flow.response.stream = guard.feed",
+    'flow.response.stream = lambda chunk: b"".join(guard.feed(chunk)) if chunk else guard.end(True)',
+)
 NO_END = (ENGINE + "dialects/chat/dialect.py", 'answer = self._end(b"", Finish.CUT)', "answer = None")
 NO_LIMIT = (ENGINE + "stream.py", "self._limit = limit", "self._limit = 10**12")
 
@@ -95,7 +99,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "invalid UTF-8", "test_lies.py invalid_utf_8", "bytes that are no text are read as U+FFFD",
-        ((ENGINE + "wire/sse.py", 'raw[6:-2].decode("utf-8", "replace")', 'raw[6:-2].decode("utf-8")'),),
+        ((ENGINE + "wire/sse.py", 'raw[start:-2].decode("utf-8", "replace")', 'raw[start:-2].decode("utf-8")'),),
     ),
     Mutation(
         "deep nesting", "test_lies.py nested_too_deep", "a RecursionError is caught like any other",

@@ -1,0 +1,17 @@
+"""What `mutations.py` takes away still stands where it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .mutations import MUTATIONS, Mutation
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: f"{mutation.fault}, {mutation.removed}")
+def test_the_protection_stands_where_the_mutation_takes_it_away(mutation: Mutation) -> None:
+    for file, protection, _ in mutation.changes:
+        assert protection in (ROOT / file).read_text(encoding="utf-8")
