@@ -186,8 +186,8 @@ def main() -> int:
             parser.error(f"there is no bench {name!r}: say one of {', '.join(known)}.")
     run_of = circumstances()
     rows: list[Row] = []
-    # Each in a process of its own: what one bench taught the interpreter (3.11 rewrites its code for the types that it
-    # meets) and left in memory moved the rows of the next by up to a quarter.
+    # Each in a process of its own: what one bench taught the interpreter, which rewrites its code for the types that
+    # it meets, and what it left in memory moved the rows of the next by up to a quarter.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as processes:
         for name in options.names or known:
             print(f"{name} …", file=sys.stderr, flush=True)
