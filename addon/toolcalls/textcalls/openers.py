@@ -13,8 +13,8 @@ CHAINED = tuple(opener for opener in BY_OPENER if opener not in AT_HEAD)
 THINK_END = "</think>"
 
 
-BEHIND = {"=functions.": "o"}
-"""What an opener of prose has to follow: `to=functions.` is looked for from its `=` on, so that no letter is held."""
+BEHIND = {opener: format.behind for opener, format in BY_OPENER.items() if format.behind}
+"""The character that an opener has to follow."""
 
 
 def _behind(before: str, opener: str, tail: str) -> str:

@@ -32,6 +32,9 @@ class Format:
     read: Callable[[Region], Step[None]]
     tokens: bool = False
     """Its markers are special tokens of a vocabulary: prose glued to the closer was not written around it."""
+    behind: str = ""
+    """The character that stands before its openers, where they are the middle of what is written: no letter of
+    ordinary prose is held back for them."""
 
 
 class Region(Cursor):

@@ -18,7 +18,7 @@ _END = ("<|call|>", "<|end|>", "<|return|>")
 _RECIPIENT = re.compile(r"(?:^|\s)to=([\w.:/-]+)")
 _STRIPPED = "commentary to=functions."
 _GLUED = "=functions."
-"""Not from its first letter on: no letter of ordinary prose is held back for it."""
+"""Behind `to`."""
 
 
 def read(region: Region) -> Step[None]:
@@ -73,6 +73,6 @@ def read_stripped(region: Region) -> Step[None]:
 
 FORMATS = (
     Format("harmony", _START, read, tokens=True),
-    Format("harmony", (_GLUED,), read_stripped),
+    Format("harmony", (_GLUED,), read_stripped, behind="o"),
 )
 LINE_HEAD = (Format("harmony", (_STRIPPED,), read_stripped),)
