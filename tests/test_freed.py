@@ -38,18 +38,6 @@ def alive(*kinds: type) -> list[str]:
     return [type(known).__name__ for known in gc.get_objects() if isinstance(known, kinds)]
 
 
-@pytest.fixture
-def addon() -> Toolfix:
-    return Toolfix()
-
-
-@pytest.fixture
-def context(addon: Toolfix) -> Iterator[taddons.context]:
-    with taddons.context(addon) as context:
-        context.configure(addon, toolfix_mode="repair")
-        yield context
-
-
 def test_no_answer_of_any_scenario_waits_for_the_collector() -> None:
     """Refused arguments too: the frames of an exception know everybody up to the flow."""
     before = alive(Guard, Kept)

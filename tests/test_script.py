@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +16,11 @@ from mitmproxy.test import taddons, tflow, tutils
 
 from toolcalls import hosts, policy
 from toolcalls.cli.proxy_process import SCRIPT
-from toolcalls.recording import live
 from toolfix import Toolfix
 
 CHAT = "/v1/chat/completions"
 BROKEN = "{'command': 'ls'}"
 TOOLS = [{"type": "function", "function": {"name": "Bash", "parameters": {"type": "object"}}}]
-
-
-@pytest.fixture
-def addon() -> Toolfix:
-    live.flows.clear()  # It outlives the script, and so the test before.
-    return Toolfix()
-
-
-@pytest.fixture
-def context(addon: Toolfix) -> Iterator[taddons.context]:
-    with taddons.context(addon) as context:
-        context.configure(addon, toolfix_mode="repair")
-        yield context
 
 
 def asked(

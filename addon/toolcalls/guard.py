@@ -51,7 +51,7 @@ class Kept:
     def settled(self) -> bytes:
         """All of it, in one piece from now on: who keeps the body and who keeps the books keep one copy."""
         body = self.joined()
-        self.chunks = [body]
+        self.chunks = [body] if body else []
         self.times = self.times[:1]
         return body
 
