@@ -127,6 +127,7 @@ FINISH = {
 # Scenarios whose text is not that of the upstream's readable events: calls that were text, payloads that are no JSON.
 TEXT = {
     "chat-python-payload": "It's a Python dict",
+    "chat-text-harmony-glued": "We need the files.assistantcommentary to",
     "messages-block-type-mismatch-newline": "",
     "responses-patch-cut-off": "[toolfix] The call of apply_patch was dropped: "
     "the input of the freeform tool was cut off or has no one reading.",
