@@ -23,13 +23,15 @@ def fold(name: str) -> str:
 
 class Names:
     # Both are made when the first opener asks: most answers have none.
-    __slots__ = ("_by_fold", "_names", "_resolve", "_tools")
+    __slots__ = ("_by_fold", "_names", "_resolve", "_tools", "addressed")
 
     def __init__(self, tools: Tools, resolve: Resolve | None = None) -> None:
         self._tools = tools
         self._names: frozenset[str] = frozenset()
         self._by_fold: dict[str, str | None] = {}
         self._resolve = resolve
+        self.addressed: set[str] = set()
+        """Whom the answer has spoken to so far, in a format that names the recipient of text too."""
 
     @property
     def _exact(self) -> frozenset[str]:
