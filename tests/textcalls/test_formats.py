@@ -53,11 +53,6 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         "",
     ),
     "an invoke with a JSON body": ('<invoke name="Bash">{"command": "ls"}</invoke>', LS, ""),
-    "prose after an invoke on the next line": (
-        '<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>\nDone.',
-        LS,
-        "\nDone.",
-    ),
     "a value that documents the same syntax": (
         '<function_calls>\n<invoke name="Write">\n<parameter name="file_path">d.md</parameter>\n'
         '<parameter name="content">Call:\n<invoke name="Bash">\n<parameter name="command">ls</parameter>\n'
@@ -178,7 +173,7 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         '<tool_call>\n{"name": "Bash", "arguments": {"command": "ls"}}\n<tool_call>\n'
         '{"name": "Read", "arguments": {"file_path": "a"}}\n</tool_call>',
         TWO,
-        "\n",
+        "",
     ),
     "hermes with a bracket too many": (
         '<tool_call>{"name": "Bash", "arguments": {"command": "ls"}}}</tool_call>',
@@ -341,11 +336,6 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         LS,
         "",
     ),
-    "mistral and then prose on the next line": (
-        '[TOOL_CALLS] [{"name": "Bash", "arguments": {"command": "ls"}}]\nDone.',
-        LS,
-        "\nDone.",
-    ),
     "deepseek V3 in parallel": (
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>Bash\n```json\n"
         '{"command": "ls"}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>Read\n```json\n'
@@ -471,12 +461,6 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         '<tool_call>{"name": "list_tabs"}</tool_call>',
         TABS,
         '<think>\n<tool_call>{"name": "Bash", "arguments": {"command": "no"}}</tool_call>\n</think>\n',
-    ),
-    "prose glued behind a token": (
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.list_tabs:0<|tool_call_argument_begin|>{}"
-        "<|tool_call_end|><|tool_calls_section_end|>Done.",
-        TABS,
-        "Done.",
     ),
     "behind a fence that was closed": (
         "```sh\nls\n```\n<tool_call>list_tabs</tool_call>",
