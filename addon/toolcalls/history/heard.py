@@ -18,7 +18,8 @@ _BRACKETS = ("<", "{", "[", "(", "&lt;", "\\u003c")
 
 _ESCAPED = re.compile(r"\\++(?:[nrt]|u([0-9a-fA-F]{4}))?")
 _SPELLING = re.compile(r"[\s\u200b-\u200f\u2060\ufeff\"'“”‘’`>|｜*]+")
-_CLOSERS = re.compile(r"(?:</?[\w:.▁-]{1,60}|[}\])(,;.]){1,64}\Z")
+_CLOSER = r"(?:</?[\w:.▁-]{1,60}+|[}\])])"
+_CLOSERS = re.compile(rf"({_CLOSER}){_CLOSER}{{1,64}}+\Z")
 _WORD = re.compile(r"[A-Za-z0-9_]{4,}")
 _MOST_PLACES = 64
 _AROUND = 400
@@ -36,7 +37,7 @@ class Heard:
             return False
         wanted = _core(name, call)
         # A word of the call shows at the speed of memory which texts, and which parts of them, are worth a look.
-        word = max(_WORD.findall(call), key=len, default="")
+        word = max((word for word in _WORD.findall(call) if word.lower() in wanted), key=len, default="")
         reach = 4 * len(call) + _AROUND
         return any(wanted in _plain(part) for text in self.texts for part in _parts(text, word, reach))
 
@@ -91,10 +92,10 @@ def _parts(text: str, word: str, reach: int) -> Iterator[str]:
 
 
 def _core(name: str, call: str) -> str:
-    """The call without the wrapper around it: from the tool's name to the end of its last value."""
+    """The call without the wrapper around it: from the tool's name to what closes its last value."""
     whole = _plain(call)
     at = whole.find(name.lower())
-    core = _CLOSERS.sub("", whole[max(at, 0) :])
+    core = _CLOSERS.sub(r"\1", whole[max(at, 0) :])
     return core if len(core) > len(name) + 2 else whole
 
 
