@@ -264,11 +264,11 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         "",
     ),
     "kimi in parallel": (
-        "Ok <|tool_calls_section_begin|><|tool_call_begin|>functions.Bash:0<|tool_call_argument_begin|>"
+        "Ok. <|tool_calls_section_begin|><|tool_call_begin|>functions.Bash:0<|tool_call_argument_begin|>"
         '{"command": "ls"}<|tool_call_end|><|tool_call_begin|>functions.Read:1<|tool_call_argument_begin|>'
         '{"file_path": "a"}<|tool_call_end|><|tool_calls_section_end|>',
         TWO,
-        "Ok ",
+        "Ok. ",
     ),
     "kimi encoded twice": (
         '<|tool_call_begin|>functions.Bash:0<|tool_call_argument_begin|>"{\\"command\\": \\"ls\\"}"<|tool_call_end|>',

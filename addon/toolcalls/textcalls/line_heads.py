@@ -26,24 +26,32 @@ _quoted = re.compile(
     r"|\d{1,4}[-/.:]\d{1,2}[-/.:T]\d|\d{1,2}:\d{2}|\d{6,}[\s.,]"  # a date, a time
     rf"|(?:{_LEVELS})\b|(?i:<?(?:{_ROLES})>?)\s{{0,4}}[:|>]|\w[\w.@/-]{{0,40}}\s{{0,8}}[|]\s"  # a log, a transcript
     r"|[\w.@~:/ -]{0,60}[$❯➜»]\s|In\s?\[\d{0,4}\]|PS\s[A-Z]:"  # a shell
+    r"|[\[{]\s{0,4}[\"']|[\"'][\w .-]{1,60}[\"']\s{0,4}:"  # data
     r"|(?:export|const|let|var|return|print|echo|printf|say|def|puts)\b[^.!?]{0,60}\Z"  # code
 )
 _CODE_LEADS = frozenset("=([{+,|&\\$%#^<❯")
 """A lead that ends with one of these is code or data; prose ends otherwise."""
 
+_OBJECT = re.compile(r"\w\s+\Z")
+"""A word and a space: the call is a part of the sentence. Where a model calls, the sentence has ended."""
+
 _OPENS_BELOW = re.compile(r"(?:::|[|>][-+]?|[({\[=]|[\"'`])\s*\Z")
 """A line that ends like this has what belongs to it indented below: YAML's block scalars, reST, source code."""
 
 
-def is_quoted(line: str) -> bool:
-    """Does this beginning of a line, up to where a call stands, say that the call is quoted?"""
-    lead = line[blanks.match(line).end() :]  # type: ignore[union-attr]
-    return bool(lead) and (_quoted.match(lead) is not None or lead.rstrip()[-1:] in _CODE_LEADS)
+def is_quoted(head: str, ending: str) -> bool:
+    """Does a line that begins and, before a call, ends like this say that the call is quoted?"""
+    lead = head[blanks.match(head).end() :]  # type: ignore[union-attr]
+    if not lead:
+        return False
+    return (
+        _quoted.match(lead) is not None or ending.rstrip()[-1:] in _CODE_LEADS or _OBJECT.search(ending) is not None
+    )
 
 
 def opens_below(line: str) -> bool:
     """Does what belongs to this line stand indented below it?"""
-    return _OPENS_BELOW.search(line[-8:]) is not None
+    return _OPENS_BELOW.search(line) is not None
 
 
 def indentation(line: str) -> int:

@@ -29,6 +29,11 @@ _SPANS_AT_HEAD = {"/*": "*/", "{-": "-}", "(*": "*)"}
 _BLOCKS = {"#+begin_": "#+end_", "\\begin{": "\\end{", "[code": "[/code", "[quote": "[/quote", "[pre": "[/pre"}
 """Blocks of org-mode, LaTeX and BBCode, where a line begins with them."""
 
+_SPANS_AT_END = {"[[": "]]", "[=[": "]=]"}
+"""Strings of Lua, where a line ends with them."""
+_BEFORE_A_STRING = frozenset("=(:,+[{?")
+"""Behind one of these a backtick opens a string of source code."""
+
 _MARKS = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』"}
 """Quotation marks that open, and what closes them."""
 
@@ -70,13 +75,13 @@ _TOKEN = re.compile(
 _IN_CODE = re.compile(r"`{1,200}+")
 _LONGEST = 256
 """No token is longer."""
-_ORDINARY = re.compile(
-    r"(?:[^\S\n]{0,3}+[^\W\d_][^`<\"'“”„«»「」『』◁\[{\\\n.):\]]{2}[^`<\"'“”„«»「」『』◁\[{\\\n]*+\n|\n)++"
-)
+_ORDINARY = re.compile(r"(?:[^\W\d_][^`<\"'“”„«»「」『』◁\[{\\\n.):\]]{2}[^`<\"'“”„«»「」『』◁\[{\\\n]*+\n|\n)++")
 """Whole lines of prose in which nothing begins or ends that outlasts its line."""
 _IN_FENCE = re.compile(r"(?:[^\S\n]*+(?:[^\s`~>][^\n]*+)?\n)++")
 _HEAD = 120
 """So much of a line shows how it begins."""
+_ENDING = 16
+"""So much of a line shows how it ends."""
 
 
 class Quoting:
@@ -88,9 +93,12 @@ class Quoting:
         "_fence_in_quote",
         "_head",
         "_heredoc",
+        "_in_block",
+        "_in_diff",
         "_in_list",
         "_inline",
-        "_last_line",
+        "_kept_code",
+        "_last",
         "_length",
         "_marks",
         "_nested",
@@ -108,6 +116,8 @@ class Quoting:
         # The line.
         self._head = ""
         self._length = 0
+        self._last = ""
+        """Its last characters."""
         self._tail = ""
         """What of the line was not looked at yet."""
         self._inline = ""
@@ -116,6 +126,8 @@ class Quoting:
         # The paragraph.
         self._code = 0
         """How many backticks opened inline code."""
+        self._kept_code = False
+        """They open a string of source code, which goes on over blank lines."""
         self._odd_quote = False
         """An odd number of straight double quotes."""
         self._marks: tuple[str, ...] = ()
@@ -130,8 +142,9 @@ class Quoting:
         self._element = ""
         self._depth = 0
         self._in_list = False
-        self._last_line = ""
-        """The end of the last line that was not blank."""
+        self._in_diff = False
+        self._in_block = False
+        """What is indented belongs to a line above that opened a block."""
         self.said = False
         """Something visible was said."""
         self.previous = ""
@@ -147,9 +160,9 @@ class Quoting:
     def quoted(self) -> bool:
         """Does the quotation go on behind an opener that stands here?"""
         self._look(self._length)
-        if self._fence or self._heredoc or self._span or self._element or self._code or self._inline or self._marks:
+        if self._fence or self._heredoc or self._span or self._element or self._code or self._marks:
             return True
-        return (self.thinking and not self.thinks_first) or self._is_quoted_line()
+        return self.thinking and not self.thinks_first
 
     @property
     def quoted_so_far(self) -> bool:
@@ -161,11 +174,11 @@ class Quoting:
     @property
     def opens(self) -> bool:
         """May a call begin here?"""
-        if self.quoted or self._odd_quote or self.previous in QUOTES:
+        if self.quoted or self._odd_quote or self._inline or self.previous in QUOTES or self._is_quoted_line():
             return False
-        if self._is_indented() and (self._in_list or opens_below(self._last_line)):
+        if self._is_indented() and (self._in_list or self._in_block or self._in_diff):
             return False
-        return self._length > _HEAD or not is_quoted(self._head)
+        return not is_quoted(self._head, self._last)
 
     @property
     def at_head(self) -> bool:
@@ -189,6 +202,7 @@ class Quoting:
         if newline:
             self._end_line()
         self._head = (self._head + line)[:_HEAD]
+        self._last = (self._last + line)[-_ENDING:]
         self._length += len(line)
         self.said = True
         self.previous = ""
@@ -217,13 +231,13 @@ class Quoting:
             return lines.end() if lines else at
         if self._span or self._code or self._element or self._heredoc or self._odd_quote or self._marks:
             return at
-        lines = None if self._in_list or self.thinking else _ORDINARY.match(text, at)
+        lines = None if self._in_list or self._in_diff or self.thinking else _ORDINARY.match(text, at)
         if lines is None:
             return at
-        said = text[at : lines.end()].rstrip()
-        if said:
+        last = text[max(at, lines.end() - _ENDING) : lines.end()].rstrip()
+        if last:
             self.said = True
-            self._last_line = said[-8:].rpartition("\n")[2]
+            self._in_block = opens_below(last)
         return lines.end()
 
     def _take(self, text: str) -> None:
@@ -231,6 +245,7 @@ class Quoting:
         if self._length < _HEAD:
             self._head = (self._head + text)[:_HEAD]
         self._length += len(text)
+        self._last = (self._last + text)[-_ENDING:]
         self._tail += text
         if len(self._tail) > 2 * _LONGEST:
             self._look(self._length - _LONGEST)
@@ -250,12 +265,13 @@ class Quoting:
         self._end_line()
 
     def _end_line(self) -> None:
-        self._head = self._tail = self._inline = self._starts_heredoc = ""
+        self._head = self._last = self._tail = self._inline = self._starts_heredoc = ""
         self._length = 0
 
     def _end_line_of_text(self, visible: str) -> None:
         if not visible:
-            self._code, self._odd_quote, self._marks = 0, False, ()
+            self._code = self._code if self._kept_code else 0
+            self._odd_quote, self._marks = False, ()
             return
         quoted = visible[0] in ">|"
         body = visible.lstrip("> ") if quoted else visible
@@ -265,7 +281,9 @@ class Quoting:
             self._in_list = self._in_list or not quoted
         elif not self._is_indented():
             self._in_list = False
-        self._last_line = visible[-8:] if self._length <= _HEAD else ""
+        self._in_diff = visible.startswith("@@ ") or (self._in_diff and self._head[0] in " +-")
+        self._in_block = opens_below(self._last) or (self._in_block and self._is_indented())
+        self._span = next((end for begin, end in _SPANS_AT_END.items() if visible.endswith(begin)), "")
         fence = _run(body)
         if fence and (fence[0] == "~" or "`" not in body[len(fence) :]):
             self._fence, self._fence_in_quote, self._nested, self._code = fence, quoted, 0, 0
@@ -321,6 +339,8 @@ class Quoting:
     def _token(self, token: re.Match[str], place: int) -> None:
         found = token[0]
         if found[0] == "`":
+            if not self._code:
+                self._kept_code = token.string[: token.start()].rstrip()[-1:] in _BEFORE_A_STRING
             self._code = 0 if self._code == len(found) else self._code or len(found)
         elif token["thought"]:
             self.thinking, self.thinks_first = True, not self.said and found.lower() == "<think>"
