@@ -1,6 +1,8 @@
 """The generator of quotations: every way to quote, refuse, explain or rehearse a call, in the formats, on the wires.
 
-    .venv/bin/python -m tests.must_not_run.quotations      the ways by class, and how many calls came out of them
+    PYTHONPATH=addon:. .venv/bin/python -m tests.must_not_run.quotations [-v]
+
+prints the ways by class and how many calls came out of them; -v: and each way that is wrong.
 
 A class of ways is a table in a file of its own. A way gives the parts of an answer, and the request before it.
 """
@@ -16,9 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "addon"))  # where it runs as a script
 
 from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol
 from tests.must_not_run import parts as wire

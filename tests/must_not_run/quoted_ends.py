@@ -189,7 +189,6 @@ STRINGS = {
     "PHP, a now-document": ("$prompt = <<<'EOT'\n", "\nEOT;"),
     "Ruby, %q": ("prompt = %q{", "}"),
     "Ruby, a here-document": ("prompt = <<~HEREDOC\n", "\nHEREDOC"),
-    "Ruby, the data behind": ("puts DATA.read\n__END__\n", "\n"),
     "Perl, q": ("my $prompt = q{", "};"),
     "Perl, a here-document": ('print <<"END";\n', "\nEND"),
     "Lua": ("local prompt = [[\n", "\n]]"),
@@ -510,7 +509,6 @@ FAINT = {
         *(
             "D",
             "Ruby, %q",
-            "Ruby, the data behind",
             "Perl, q",
             "Nix",
             "Haskell",

@@ -1,6 +1,6 @@
 """Nobody's quotation runs: every way to quote, refuse, explain or rehearse a call, and the calls that are meant all the same.
 
-.venv/bin/python -m tests.must_not_run.quotations -v      the figures by class, and the ways that fail
+`tests/must_not_run/quotations.py` prints the figures by class, and every way that fails.
 """
 
 from __future__ import annotations
