@@ -323,6 +323,8 @@ class _Call:
     key: Key
     thought: str = ""
     """It stands at the end of a thought: it counts only where the answer ends there. What it is otherwise."""
+    requested: bool = False
+    """Its text stands in the request."""
 
 
 class _Reader:
@@ -343,20 +345,23 @@ class _Reader:
     def read(self) -> Plan:
         for piece in self.recipe["pieces"]:
             getattr(self, f"read_{piece['is']}")(piece)
-        unwanted = {"none": "tool_choice none", "read aloud": "read aloud"}.get(self.recipe["request"], "")
         structured = {key for part in self.plan.parts for key in part.keys}
         for call in self.pending:
-            if unwanted:
-                self.never(call.key, unwanted)
-            elif call.key not in structured:
-                self.perhaps(call.key)
+            if call.key not in structured:
+                self.perhaps(call)
         return self.plan
 
     def never(self, call: Key, origin: str) -> None:
         self.plan.origins.setdefault(call, origin)
 
-    def perhaps(self, call: Key) -> None:
-        self.plan.allowed[call] += 1
+    def perhaps(self, call: _Call) -> None:
+        """It may come out, unless the request forbids it."""
+        if self.recipe["request"] == "none":
+            self.never(call.key, "tool_choice none")
+        elif call.requested:
+            self.never(call.key, "read aloud")
+        else:
+            self.plan.allowed[call.key] += 1
 
     def say(self, text: str, kind: str = "text") -> None:
         parts = self.plan.parts
@@ -372,7 +377,7 @@ class _Reader:
             if thoughts_only and not call.thought:
                 kept.append(call)
             elif self.cut:
-                self.perhaps(call.key)
+                self.perhaps(call)
             else:
                 self.never(call.key, call.thought or "other text follows")
         self.pending = kept
@@ -402,7 +407,7 @@ class _Reader:
             said, plain = before + text + behind, False
         self.say(f"\n\n{said}\n\n")
         if self.cut and not plain:
-            self.perhaps(call)
+            self.perhaps(_Call(call))
         else:
             self.never(call, f"quoted, {how} — {name}")
 
@@ -448,6 +453,7 @@ class _Reader:
     def read_written(self, piece: Json) -> None:
         self.settle(thoughts_only=True)
         calls, text = _calls(piece)
+        aloud = self.recipe["request"] == "read aloud"
         if self.closer and self.closer in text:
             self.quotation = ""  # The call itself closes it, by its form.
         for call in calls:
@@ -456,16 +462,17 @@ class _Reader:
             elif FORMATS[piece["format"]].whole and self.talked:
                 self.never(call, "not the whole message")
             else:
-                self.pending.append(_Call(call))
+                self.pending.append(_Call(call, requested=aloud))
         if piece["how"] == "unclosed":
             # Does the line end before the next tag belong to a value that is not closed? Either will do.
-            self.pending += [_Call(other) for call in calls if not self.quotation for other in _with_a_line_end(call)]
+            others = [other for call in calls for other in _with_a_line_end(call)]
+            self.pending += [_Call(other, requested=aloud) for other in others if not self.quotation]
         for name, arguments in piece["calls"]:
             self.another_tool(name, arguments)
             for inner in _inner(arguments):
                 self.never(inner, "inside a value")
         self.say(("\n" if piece["how"] == "lines before" else "") + text + "\n")
-        if self.recipe["request"] == "read aloud":
+        if aloud:
             self.plan.requested.append(text)
 
     def read_token(self, piece: Json) -> None:
@@ -484,7 +491,7 @@ class _Reader:
             if entry["style"] in NOT_MEANT and not (self.cut and entry["style"] in SAID_BEHIND):
                 self.never(call, f"arguments that say no — {entry['style']}")
             elif (entry["id"], call) not in seen:
-                self.perhaps(call)
+                self.plan.allowed[call] += 1
             seen.add((entry["id"], call))
         if sent:
             self.plan.parts.append(Part("sent", sent=sent, keys=keys, how=piece["how"]))
