@@ -33,6 +33,8 @@ class Format:
     read: Callable[[Region], Step[None]]
     tokens: bool = False
     """Its markers are special tokens of a vocabulary: prose glued to the closer was not written around it."""
+    text_follows: bool = False
+    """Its template puts prose right behind the closer, where a message begins with the call."""
     behind: str = ""
     """The character that stands before its openers, where they are the middle of what is written: no letter of
     ordinary prose is held back for them."""

@@ -34,6 +34,12 @@ def replied(answer: Answer, event: Event) -> Reply:
     return answer if isinstance(answer, Reply) else Reply((event.raw,))
 
 
+def _reasons(delta: Json) -> bool:
+    """Does the delta go on with reasoning?"""
+    said = (delta.get(key) for key in ("reasoning_content", "reasoning", "thinking"))
+    return any(isinstance(text, str) and text.strip() for text in said)
+
+
 class Choice:
     __slots__ = (
         "_cut",
@@ -58,7 +64,7 @@ class Choice:
 
     def __init__(self, index: int, question: Question, policy: Policy, mender: Mender, write: Write) -> None:
         self.index = index
-        self.prose = Prose(question.tools, policy, CONTENT) if searches(question.tools, policy) else None
+        self.prose = Prose(question, policy, CONTENT) if searches(question, policy) else None
         self._think = Thinking() if policy.think else None
         self._question = question
         self._policy = policy
@@ -228,8 +234,10 @@ class Choice:
     def _say(self, event: Event, chunk: Json, choice: Json, delta: Json) -> Said | None:
         """The text of the delta after the search; None when it goes on as it is."""
         content = delta.get("content")
-        if self.prose is None or not isinstance(content, str) or not content:
+        if self.prose is None:
             return None
+        if not isinstance(content, str) or not content:
+            return self.prose.pass_on() if self.prose.undecided and _reasons(delta) else None
         alone = not (chunk.get("usage") or choice.get("logprobs") or choice.get("finish_reason"))
         alone = alone and not says_something({**delta, "content": None}) and choice.get("index") == self.index
         said = self.prose.take(content, event.raw if alone else None)
@@ -261,7 +269,7 @@ class Choice:
     def _close_text(self, finish: Finish) -> Said:
         if self.prose is None:
             return Said()
-        said = self.prose.close(finished=finish is not Finish.CUT)
+        said = self.prose.close(finish)
         self._found(said)
         return said
 
@@ -276,7 +284,7 @@ class Choice:
         """What a delta says besides its calls."""
         rest = {key: value for key, value in delta.items() if key not in ("tool_calls", "function_call")}
         if said is not None:
-            rest.pop("content")
+            rest.pop("content", None)
         if self._silenced(rest):
             rest["content"] = None
         return rest

@@ -62,7 +62,7 @@ class Chat:
         self._last: tuple[Slot, Hold] | None = None
         """Where the fragment of the last event went, if the next one may repeat its form."""
         # With several choices each has its own text to search: then every event is read.
-        self._searching = searches(question.tools, policy)
+        self._searching = searches(question, policy)
         self._unmarked = Plain().passes
         self._prose: Prose | None = None
         """The text of the first choice, once that is all that is searched for."""

@@ -58,7 +58,7 @@ class Messages:
         self._question = question
         self._mender = mender
         self._policy = policy
-        search = Search(question.tools, policy) if searches(question.tools, policy) else None
+        search = Search(question, policy) if searches(question, policy) else None
         self._machine = Machine(mender, flowing=not policy.aggregate, search=search)
         self.gathers = self._machine.gathers
         self.plain = self._machine.talk.passes

@@ -58,7 +58,7 @@ class Responses:
         self._mender = mender
         self._items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
         self._writer = Writer()
-        self._search = search = Search(question.tools, policy)
+        self._search = search = Search(question, policy)
         self._speech = Speech(self._items, self._writer, policy.max_held_bytes, search)
         self._held = Held(self._items, self._writer, mender, question.tools, search, flows=not policy.aggregate)
         self._ending = Ending(self._items, self._held, self._speech, self._writer, search, question.model)
@@ -150,9 +150,8 @@ class Responses:
     def _answer(self, came: Came) -> Answer:
         """Only what goes out otherwise than it came is a reply."""
         texts: list[bytes] = []
-        if self._search.ends and (came.type == ADDED or came.item.get("status") == "incomplete"):
-            # Where another item begins, the text before it was not cut off.
-            texts = self._end_texts(finished=came.type == ADDED)
+        if self._search.undecided and self._follows(came):
+            texts = self._end_texts(None)
         answer = self._told(texts, self._dispatch(came), came)
         if isinstance(answer, Reply) and answer.out:
             if answer.out == (came.raw,) and not answer.release and not answer.hold:
@@ -175,9 +174,7 @@ class Responses:
             return Reply(tuple(self._speech.read(came)))
         if kind in TERMINAL:
             self._over = True
-            texts = self._end_texts(
-                finished=finish_of(status_of(kind, came.message.get("response"))) is not Finish.CUT
-            )
+            texts = self._end_texts(finish_of(status_of(kind, came.message.get("response"))))
             out, keys = self._ending.read(came)
             return Reply((*texts, *out), tuple(keys))
         if kind == "error" or (came.message.get("error") and not kind.startswith("response.")):
@@ -192,15 +189,13 @@ class Responses:
             self._over = True
         else:
             self._ending.error = came.message["error"]
-        texts = self._end_texts(finished=False)
+        texts = self._end_texts(Finish.CUT)
         out, keys = self._ending.fail()
         return Reply((*texts, *out, came.raw), tuple(keys))
 
     def _stop(self, finish: Finish, last: bytes = b"") -> Reply:
         """No terminal event came."""
-        # An item that the upstream itself ended was not cut off, whatever became of the stream.
-        ended = any(came.type in ITEM_EVENTS for came in self._search.ends)
-        texts = self._end_texts(finished=ended or finish is not Finish.CUT)
+        texts = self._end_texts(finish)
         out, keys = self._ending.stop(finish)
         released, _ = self._search.drain()
         return Reply((*texts, *out, *((last,) if last else ())), (*keys, *released))
@@ -241,14 +236,21 @@ class Responses:
             return Reply((*texts, came.raw), release, hold)
         return Reply((*texts, *answer.out), (*release, *answer.release), (*hold, *answer.hold))
 
-    def _end_texts(self, *, finished: bool) -> list[bytes]:
+    def _follows(self, came: Came) -> bool:
+        """Does this event show that the text before it was no call: an item that is none, other text, a cut?"""
+        if came.type == ADDED:
+            return _type_of(came.item) not in (CALL, FREEFORM)
+        return came.item.get("status") == "incomplete" or self._speech.follows(came)
+
+    def _end_texts(self, finish: Finish | None) -> list[bytes]:
         """What is held of texts is decided, and the events that waited for that go on."""
         if not self._search.on:
             return []
         ends = self._search.take_ends()
-        out = self._speech.end_texts(finished=finished)
+        out = self._speech.end_texts(finish)
         for came in ends:
-            out += self._read_ended(came, "message") if came.type in ITEM_EVENTS else self._speech.read(came)
+            is_item = came.type in ITEM_EVENTS
+            out += self._end_item(came, "message", finish) if is_item else self._speech.read(came)
         return out
 
     # Items
@@ -272,6 +274,16 @@ class Responses:
         return [self._writer.forward(came, output_index=item.index, item=body)]
 
     def _read_ended(self, came: Came, kind: str) -> list[bytes]:
+        item = self._items.find(kind, str(came.item.get("id") or ""), came.number("output_index"))
+        if came.item.get("status") != "incomplete" and (
+            (item is not None and self._speech.undecided(item)) or self._speech.untold_may_be_call(item, came.item)
+        ):
+            self._search.wait(came)
+            return []
+        return self._end_item(came, kind, None)
+
+    def _end_item(self, came: Came, kind: str, finish: Finish | None) -> list[bytes]:
+        """`finish`: the response ends with this item; None where something may follow it."""
         came_id, came_index = str(came.item.get("id") or ""), came.number("output_index")
         item = self._items.find(kind, came_id, came_index)
         out: list[bytes] = []
@@ -283,10 +295,7 @@ class Responses:
                 item, out = self._speech.open(kind, came_id, came_index, came.item)
             else:
                 item = self._add(came, kind)
-        elif came.item.get("status") != "incomplete" and self._speech.undecided(item):
-            self._search.wait(came)
-            return []
-        body, events = self._speech.finish(item, came.item, finished=came.item.get("status") != "incomplete")
+        body, events = self._speech.finish(item, came.item, finish)
         item.done = body
         self._speech.steady = None
         self._held.sent += kind == FREEFORM

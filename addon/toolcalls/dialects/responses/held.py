@@ -89,7 +89,8 @@ class Held:
             call = self.open(came_id, came_index)
         if call.added is None:
             call.added = came
-            if self._flows and call.delta is None and call.wanted_name() and not self._freeform(call):
+            flows = self._flows and not self._search.undecided
+            if flows and call.delta is None and call.wanted_name() and not self._freeform(call):
                 return Reply((self._begin_flow(call),))
         return call.hold
 
@@ -160,7 +161,7 @@ class Held:
         self._queue.append(call)
         out: list[bytes] = []
         release: list[str] = []
-        while self._queue and self._queue[0].is_whole():
+        while self._queue and self._queue[0].is_whole() and not self._search.undecided:
             call = self._queue.pop(0)
             out += self._write(call, Finish.COMPLETE)
             release.append(call.hold.key)
