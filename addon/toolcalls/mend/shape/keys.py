@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..fold import fold
+from ...fold import fold
 from ..schema.node import OBJECT, Node
 from ..schema.views import View, view_of
 from .synonyms import ROWS, WRAPPERS
