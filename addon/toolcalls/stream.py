@@ -248,8 +248,7 @@ class Stream:
                 self._take(sse.read_event(raw), out)
 
     def _take(self, event: Event, out: list[bytes]) -> None:
-        silent = event.data is None and not getattr(self._dialect, "converting", False)
-        answer: Answer = PASS if silent else self._dialect.read(event)
+        answer: Answer = PASS if event.data is None and self._passes_silent() else self._dialect.read(event)
         if answer is LINES_ALONE:
             answer = self._read_lines_alone(event)
         if isinstance(answer, Hold):
@@ -262,6 +261,11 @@ class Stream:
         else:
             out.append(event.raw)
             self._ledger.passed(len(event.raw))
+
+    def _passes_silent(self) -> bool:
+        """Do events without data pass?"""
+        dialect = self._dialect
+        return not getattr(dialect, "converting", False) and not getattr(dialect, "waits", False)
 
     def _read_lines_alone(self, event: Event) -> Answer:
         """A "blank" line of spaces glued events together: each data line is read alone, the books see one."""

@@ -154,8 +154,8 @@ class Choice:
     ) -> Answer:
         reason = str(choice["finish_reason"])
         said = self._say(event, chunk, choice, delta)
-        if not fragments and not self.engaged and said is None:
-            return self._finish_without_calls(chunk, choice, delta, reason)
+        if not fragments and not self.engaged and said is None and reason not in NEEDS_CALLS:
+            return PASS
         self._remember(chunk)
         flowing = self._gather(fragments, legacy)
         last = self._close_text(Finish.of(reason))
@@ -173,12 +173,6 @@ class Choice:
         elif isinstance(self._end, bytes) and self.reason != self._reasons[0]:
             self._end = {**chunk, "choices": [{**choice, "index": self.index, "delta": {}}]}
         return Reply((*spoken, *flowing, *calls), release=self.keys, hold=((self.keys[2], self._written_end()),))
-
-    def _finish_without_calls(self, chunk: Json, choice: Json, delta: Json, reason: str) -> Answer:
-        """`tool_calls` without any call makes agents loop: it becomes `stop`."""
-        if reason not in NEEDS_CALLS:
-            return PASS
-        return Reply((self._speak(chunk, {**choice, "finish_reason": "stop"}, self._rest(delta, None)),))
 
     def end(self, finish: Finish) -> tuple[list[bytes], bool]:
         """`[DONE]` or the end of the stream: what is still to come out, and whether the answer is complete."""
