@@ -118,7 +118,7 @@ def _decoded(raw: bytes, start: int) -> str:
 
 def _read_lines(raw: bytes) -> Event:
     data: list[bytes] = []
-    kind = b""
+    kind = error = b""
     for line in _LINE_END.split(raw.removeprefix(BOM)):
         # "If the line contains a colon, the field is what stands before it; one space after it is dropped.
         # Otherwise the whole line is the field name and the value is empty." A leading colon is a comment.
@@ -128,6 +128,11 @@ def _read_lines(raw: bytes) -> Event:
             data.append(value)
         elif field == b"event":
             kind = value
+        elif field == b"error":
+            error = value
+    if error and not data:
+        # The standard knows no such field; llama.cpp tells its errors by it, and nobody would hear of them.
+        data, kind = [error], b"error"
     text = b"\n".join(data).decode("utf-8", "replace") if data else None
     return Event(raw, text, kind.decode("utf-8", "replace"))
 

@@ -187,7 +187,7 @@ class Choice:
             reason = self._truth(None)
             out.append(self._speak(self._envelope, {"index": self.index, "finish_reason": reason}, {}))
             self._reasons.append(reason or "")
-        return out, not self._cut and bool(self._sent or self._reasons)
+        return out, not self._cut and bool(self._sent or self._reasons) and "error" not in self._reasons
 
     def fail(self) -> list[bytes]:
         """Before an error: held text and complete calls come out, unfinished calls are dropped."""

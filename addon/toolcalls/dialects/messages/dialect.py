@@ -20,6 +20,7 @@ from ...wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from .. import payload
 from ..draft import Draft
 from ..prose import searches
+from ..trouble import trouble_in, trouble_in_text
 from .blocks import write
 from .body import mend_body
 from .calls import AS_CALLS, NO_USAGE, Json, true_reason
@@ -109,6 +110,9 @@ class Messages:
     def _take_odd(self, event: Event, data: str, said: Any) -> Answer:
         """Data that is no JSON object."""
         text = data.strip()
+        trouble = trouble_in(said) or (trouble_in_text(data, event.type) if said is None else None)
+        if trouble is not None:
+            return self._take(Event(b"", data, ""), {"type": "error", "error": trouble})
         if not text or text.startswith(":"):
             return self._take_blank(event, text)
         if text == "[DONE]":
@@ -137,8 +141,12 @@ class Messages:
     def _take(self, event: Event, said: Json) -> Answer:
         kind = said.get("type")
         typed = isinstance(kind, str) and kind != ""
-        if not isinstance(kind, str) or not typed:
-            kind = "error" if said.get("error") and event.type not in _EVENTS else event.type
+        trouble = trouble_in(said, event.type) if _may_be_error(kind if typed else event.type, said) else None
+        if trouble is not None:
+            kind, typed = "error", False
+            said = {"type": kind, "error": {"type": "api_error", **trouble}}
+        elif not isinstance(kind, str) or not typed:
+            kind = event.type
             said = {"type": kind, **{key: value for key, value in said.items() if key != "type"}}
         if self._ended:
             return Reply() if kind == "message_stop" else PASS
@@ -345,6 +353,11 @@ class Messages:
         """
         whole = self._machine.finish(draft, Finish.CUT, before_error=True)
         return whole and (stopped or (self._machine.sent > 0 and not self._machine.talk.talking))
+
+
+def _may_be_error(kind: Any, said: Json) -> bool:
+    """Is this no event of the protocol, or an error without what the protocol says about errors?"""
+    return kind not in _EVENTS or (kind == "error" and not isinstance(said.get("error"), dict))
 
 
 def _reason_in(said: Json) -> str | None:

@@ -20,6 +20,7 @@ from ...request import Question
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Answer, Event, LimitReached, Reply
 from .. import payload
+from ..trouble import trouble_in, trouble_in_text
 from .blocks import Block, Result
 from .calls import Candidate, DeltaCalls, Owners, block_candidates
 from .chunks import Chunks
@@ -101,7 +102,8 @@ class Zai:
                 return Reply(tuple(self._end()))
             if "\n" in data:
                 return LINES_ALONE
-            chunk = payload.read_glued(data)
+            trouble = trouble_in(chunk) or trouble_in_text(data, event.type)
+            chunk = {"error": trouble} if trouble is not None else payload.read_glued(data)
         return Reply(tuple(self._take(chunk))) if chunk else _NOTHING
 
     def close(self) -> Reply | None:

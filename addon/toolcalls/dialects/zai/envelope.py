@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .. import payload
+from ..trouble import trouble_in
 
 Json = dict[str, Any]
 
@@ -106,7 +107,8 @@ def trouble_of(event: Json) -> Trouble | None:
         if error:
             return _trouble(error)
         level = level.get("data")
-    return None
+    odd = trouble_in(event)
+    return _trouble(odd) if odd is not None else None
 
 
 def _trouble(error: Any) -> Trouble:
