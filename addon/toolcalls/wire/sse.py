@@ -20,6 +20,9 @@ _LF = 0x0A
 _LONG_LINE = 400
 _LONG_EVENT = 64 * 1024
 
+_WRAPPED = "data:"
+_MOST_WRAPPERS = 3
+
 # Atomic groups: a CRLF must never be read as two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -135,6 +138,31 @@ def _read_lines(raw: bytes) -> Event:
         data, kind = [error], b"error"
     text = b"\n".join(data).decode("utf-8", "replace") if data else None
     return Event(raw, text, kind.decode("utf-8", "replace"))
+
+
+def unwrapped(event: Event) -> Event:
+    """An event whose data is an event again (`data: data: {…}`): the one inside, in canonical form."""
+    for _ in range(_MOST_WRAPPERS):
+        data = event.data or ""
+        if not data.startswith(_WRAPPED) and not (data.startswith("event:") and "\n" + _WRAPPED in data):
+            break
+        inner = _read_lines(data.encode())
+        lines = (inner.data or "").replace("\n", "\ndata: ")
+        kind = inner.type or event.type
+        event = Event(write(lines, kind), inner.data, kind)
+    return event
+
+
+def ended(raw: bytes) -> bytes:
+    """An event that the stream did not end, with its blank line."""
+    if raw.endswith((b"\n\n", b"\r\n\r\n", b"\r\r")):
+        return raw
+    return raw + (b"\n" if raw.endswith(b"\n") else b"\n\n")
+
+
+def comment(text: str) -> bytes:
+    """A comment that keeps a connection alive; what a gateway wrapped as data (`data: : wait`) becomes one."""
+    return f":{text.strip().removeprefix(':')}\n\n".encode()
 
 
 def lines_alone(event: Event) -> list[Event]:

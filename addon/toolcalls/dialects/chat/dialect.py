@@ -119,6 +119,10 @@ class Chat:
         if data.strip() == "[DONE]":
             self._done = True
             return self._end(event.raw, Finish.UNKNOWN)
+        text = data.strip()
+        if text.startswith(":") and "\n" not in text and not event.type:
+            # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
+            return Reply((sse.comment(text),))
         trouble = trouble_in(chunk) or (trouble_in_text(data, event.type) if chunk is None else None)
         if trouble is not None:
             return self._fail(Event(write({"error": trouble}), None), rewritten=True)

@@ -136,7 +136,7 @@ class Messages:
             return self._take(event, {"type": "message_stop"})
         if event.type:
             return PASS
-        return Reply((f":{text.removeprefix(':')}\n\n".encode(),))
+        return Reply((sse.comment(text),))
 
     def _take(self, event: Event, said: Json) -> Answer:
         kind = said.get("type")

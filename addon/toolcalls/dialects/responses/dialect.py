@@ -134,7 +134,7 @@ class Responses:
             return self._read_trouble(event.raw, trouble)
         if not text or text.startswith(":"):
             # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
-            return Reply((f":{text.removeprefix(':')}\n\n".encode(),))
+            return Reply((sse.comment(text),))
         if text == "[DONE]":
             if not self._started:
                 return PASS
