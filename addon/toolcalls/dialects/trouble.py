@@ -110,4 +110,5 @@ def _told(said: Json) -> Json:
     code = next((words[key] for key in _CODES if isinstance(words.get(key), int | str) and words[key]), None)
     kind = next((words[key] for key in _TYPES if _is_type(words.get(key)) and words[key] != ERROR), "api_error")
     rest = {key: value for key, value in said.items() if key not in (*_MESSAGES, ERROR, "type", "code")}
-    return {"message": message or "The upstream reported an error.", "type": kind, "code": code, **rest}
+    message = message or f"The upstream reported an error: {payload.write(said)[:_MOST_WORDS]}"
+    return {"message": message, "type": kind, "code": code, **rest}

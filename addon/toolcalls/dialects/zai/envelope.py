@@ -115,6 +115,6 @@ def _trouble(error: Any) -> Trouble:
     if not isinstance(error, dict):
         return Trouble(payload.text_of(error))
     code = error.get("code") or error.get("error_code")
-    said = (error.get(key) for key in ("detail", "message", "msg"))
+    said = (error.get(key) for key in ("detail", "message", "msg", "error_msg"))
     message = next((payload.text_of(value) for value in said if value), "")
     return Trouble(message or f"The upstream reported the error {code or payload.write(error)}.", code)
