@@ -28,6 +28,7 @@ _ANSWERS: Final = (
     "candidates", "index", "output_index", "item_id",
 )  # fmt: skip
 """Keys of events that belong to an answer: what such an event says besides is no error."""
+_BARE: Final = frozenset({"message", "Message", "request_id", "requestId", "RequestId", "id", "timestamp"})
 _FAILED: Final = ("error", "failed", "failure", *range(400, 600))
 _FINE: Final = frozenset({"", "0", "200", "ok", "success", "succeeded", "none", "null", "false"})
 _WORDS: Final = re.compile(
@@ -85,11 +86,8 @@ def _looks_like_one(said: Json) -> bool:
         return True
     if said.get("status") in _FAILED:
         return True
-    # Words alone count where nothing says that this is an event of another kind.
-    return (
-        not any(said.get(key) for key in ("type", "object", "event"))
-        and _WORDS.search(message[:_MOST_WORDS]) is not None
-    )
+    # Words alone count where nothing else is said, as AWS does it.
+    return said.keys() <= _BARE and _WORDS.search(message[:_MOST_WORDS]) is not None
 
 
 def _is_code(value: Any) -> bool:

@@ -177,7 +177,7 @@ def _unwrap(inner: str, policy: Policy, steps: dict[str, None], level: int) -> d
     return value if isinstance(value, dict) else _mend(inner, value, policy, steps, level + 1)
 
 
-_LISTED = "list around the object"
+_LISTED = "list input"
 _LIKE_A_LIST = re.compile(r"\s*+\[\s*+\{")
 _SEVERAL = frozenset({"repeated object", "empty object beside the real one"})
 
