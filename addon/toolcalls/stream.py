@@ -9,6 +9,7 @@ a dialect that converts says instead how the answer ends.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from enum import Enum
@@ -25,6 +26,9 @@ _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
 _END = slice(-3, None)
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
+
+
+_WRAPPED = ("data:", "event:")
 
 
 class _Form(Enum):
@@ -248,20 +252,31 @@ class Stream:
                 self._take(sse.read_event(raw), out)
 
     def _take(self, event: Event, out: list[bytes]) -> None:
-        silent = event.data is None and not getattr(self._dialect, "converting", False)
-        answer: Answer = PASS if silent else self._dialect.read(event)
+        size = len(event.raw)
+        if event.data is not None and event.data.startswith(_WRAPPED):
+            event = sse.unwrapped(event)
+        self._answer(event, size, out)
+
+    def _answer(self, event: Event, size: int, out: list[bytes]) -> None:
+        """Ask the dialect about an event that came as so many bytes."""
+        answer: Answer = PASS if event.data is None and self._passes_silent() else self._dialect.read(event)
         if answer is LINES_ALONE:
             answer = self._read_lines_alone(event)
         if isinstance(answer, Hold):
-            self._ledger.held(answer.key, len(event.raw))
+            self._ledger.held(answer.key, size)
         elif isinstance(answer, Reply):
             out += answer.out
-            self._ledger.replied(len(event.raw), answer)
+            self._ledger.replied(size, answer)
             # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.
             self._ledger.passed_last = bool(answer.out) and answer.out[-1] is event.raw
         else:
             out.append(event.raw)
-            self._ledger.passed(len(event.raw))
+            self._ledger.passed(size)
+
+    def _passes_silent(self) -> bool:
+        """Do events without data pass?"""
+        dialect = self._dialect
+        return not getattr(dialect, "converting", False) and not getattr(dialect, "waits", False)
 
     def _read_lines_alone(self, event: Event) -> Answer:
         """A "blank" line of spaces glued events together: each data line is read alone, the books see one."""
@@ -287,7 +302,11 @@ class Stream:
     def _close_events(self, out: list[bytes]) -> None:
         last = self._ledger.ended()
         if last:
-            self._take(sse.read_event(last), out)
+            event = sse.unwrapped(sse.read_event(last))
+            if _is_whole(event.data):
+                # Clients drop an event without its blank line. Half an event is dropped by right.
+                event = event._replace(raw=sse.ended(event.raw))
+            self._answer(event, len(last), out)
         reply = self._dialect.close()
         if reply is not None:
             out += reply.out
@@ -346,3 +365,13 @@ class Stream:
             return list(last_words)
         self._form = _Form.OPEN
         return self._ledger.everything()
+
+
+def _is_whole(data: str | None) -> bool:
+    """Is this the data of an event to its end? No JSON object is a prefix of another."""
+    if data is None or data.strip() == "[DONE]":
+        return data is not None
+    try:
+        return isinstance(json.loads(data), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -165,7 +165,15 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ('{"a"=1}', REFUSE),  # decided later: `=` between a key and a value is another language
         ('{"a" => "b"}', REFUSE),
         ('{"a":,"b":1}', REFUSE),
-        ('[{"a":1}]', REFUSE),
+        ('[{"a":1}]', {"a": 1}),
+        ('[{"a":1},{"a":1}]', REFUSE),
+        ('[{"a":1},{}]', REFUSE),
+        ('[{"a":1},2]', REFUSE),
+        ("[{'a':1}]", {"a": 1}),
+        ("[{'a':1},{'a':1}]", REFUSE),
+        ("[{'a':1},{'b':1}]", REFUSE),
+        ("[{'a':1},{}]", REFUSE),
+        ('[[{"a":1}]]', REFUSE),
     ],
     "prose": [
         ('Sure! {"a":1}', {"a": 1}),

@@ -155,20 +155,22 @@ class Slots:
         if fragment.name == last.name:
             return False
         # A piece of a name, decided against the declared tools, continues it; another name is another call.
-        return bool(last.fragments) or self._tools.get("".join([*last.names, fragment.name])) is None
+        if last.fragments:
+            return True
+        begun = "".join(last.names)
+        return self._tools.get(begun + fragment.name) is None and self._tools.get(begun) is not None
 
 
 def full_name(names: list[str], tools: Tools) -> str:
-    """One name from what the deltas called it: repeated, in pieces, or overwritten."""
+    """One name from what the deltas called it: repeated, in pieces, or as growing snapshots.
+
+    What stands in an earlier piece is never left out: `sandbox.` and `Bash` are not `Bash`.
+    """
     if not names:
         return ""
-    last = names[-1]
-    if all(name == last for name in names):
-        return last
     joined = "".join(names)
-    if tools.get(joined):
-        return joined
-    return next((name for name in reversed(names) if tools.get(name)), last)
+    snapshots = all(names[-1].startswith(name) for name in names)
+    return names[-1] if snapshots and tools.get(joined) is None else joined
 
 
 def full_arguments(fragments: list[str]) -> tuple[str, tuple[str, ...]]:

@@ -83,6 +83,9 @@ def _mend(text: str, value: Any, policy: Policy, steps: dict[str, None], level: 
     match value:
         case dict():
             return value
+        case [dict() as only]:
+            steps[_LISTED] = None
+            return only
         case str():
             return _unwrap(value, policy, steps, level)
         case json.JSONDecodeError():
@@ -93,6 +96,9 @@ def _mend(text: str, value: Any, policy: Policy, steps: dict[str, None], level: 
 def _tolerant(
     text: str, error: json.JSONDecodeError, policy: Policy, steps: dict[str, None], level: int
 ) -> dict[str, Any]:
+    listed = _only_item(text)
+    if listed is not None:
+        return _mend_item(listed, policy, steps, level)
     unescaped = _unescaped(text)
     if unescaped is not None:
         return _unwrap(unescaped, policy, steps, level)
@@ -164,11 +170,33 @@ def _trailing_comma_at(text: str, at: int) -> bool:
 def _unwrap(inner: str, policy: Policy, steps: dict[str, None], level: int) -> dict[str, Any]:
     if level == MAX_LEVELS:
         raise Refusal(f"the arguments are encoded more than {MAX_LEVELS} times")
-    if not _is_nothing(inner) and not _LIKE_AN_OBJECT.match(inner):
+    if not _is_nothing(inner) and not _LIKE_AN_OBJECT.match(inner) and not _LIKE_A_LIST.match(inner):
         raise Refusal("the arguments are a text, not an object")
     steps["double-encoded"] = None
     value = _strict(inner)
     return value if isinstance(value, dict) else _mend(inner, value, policy, steps, level + 1)
+
+
+_LISTED = "list input"
+_LIKE_A_LIST = re.compile(r"\s*+\[\s*+\{")
+_SEVERAL = frozenset({"repeated object", "empty object beside the real one"})
+
+
+def _only_item(text: str) -> str | None:
+    """What stands in a list that begins and ends with an object: GLM's endpoints put the arguments in one."""
+    text = text.strip()
+    if not _LIKE_A_LIST.match(text) or not text.endswith("]"):
+        return None
+    item = text[1:-1].strip()
+    return item if item.endswith("}") else None
+
+
+def _mend_item(item: str, policy: Policy, steps: dict[str, None], level: int) -> dict[str, Any]:
+    value = _mend(item, _strict(item), policy, steps, level)
+    if not steps.keys().isdisjoint(_SEVERAL):
+        raise Refusal("the arguments are a list of several objects")
+    steps[_LISTED] = None
+    return value
 
 
 def _unescaped(text: str) -> str | None:

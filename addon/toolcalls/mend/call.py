@@ -194,6 +194,8 @@ class Mender:
             if shaped.steps:
                 value, steps = shaped.value, (*steps, *shaped.steps)
                 text = write(value)
+            if shaped.refusal:
+                return self._refuse(replace(came, steps=steps), tool, shaped.refusal)
         outcome = replace(came, status="repaired" if steps else "valid", arguments=text, steps=steps)
         return self._preflight(outcome, value, tool)
 

@@ -160,8 +160,8 @@ class Choice:
     ) -> Answer:
         reason = str(choice["finish_reason"])
         said = self._say(event, chunk, choice, delta)
-        if not fragments and not self.engaged and said is None:
-            return self._finish_without_calls(chunk, choice, delta, reason)
+        if not fragments and not self.engaged and said is None and reason not in NEEDS_CALLS:
+            return PASS
         self._remember(chunk)
         flowing = self._gather(fragments, legacy)
         last = self._close_text(Finish.of(reason))
@@ -180,12 +180,6 @@ class Choice:
             self._end = {**chunk, "choices": [{**choice, "index": self.index, "delta": {}}]}
         return Reply((*spoken, *flowing, *calls), release=self.keys, hold=((self.keys[2], self._written_end()),))
 
-    def _finish_without_calls(self, chunk: Json, choice: Json, delta: Json, reason: str) -> Answer:
-        """`tool_calls` without any call makes agents loop: it becomes `stop`."""
-        if reason not in NEEDS_CALLS:
-            return PASS
-        return Reply((self._speak(chunk, {**choice, "finish_reason": "stop"}, self._rest(delta, None)),))
-
     def end(self, finish: Finish) -> tuple[list[bytes], bool]:
         """`[DONE]` or the end of the stream: what is still to come out, and whether the answer is complete."""
         out = self._end_text(finish)
@@ -199,7 +193,7 @@ class Choice:
             reason = self._truth(None)
             out.append(self._speak(self._envelope, {"index": self.index, "finish_reason": reason}, {}))
             self._reasons.append(reason or "")
-        return out, not self._cut and bool(self._sent or self._reasons)
+        return out, not self._cut and bool(self._sent or self._reasons) and "error" not in self._reasons
 
     def fail(self) -> list[bytes]:
         """Before an error: held text and complete calls come out, unfinished calls are dropped."""

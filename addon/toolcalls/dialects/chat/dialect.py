@@ -23,6 +23,7 @@ from .. import payload
 from ..echo import Echo
 from ..prose import Prose, searches
 from ..slots import Slot
+from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
 from .calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
 from .choice import CONTENT, Choice
@@ -118,6 +119,13 @@ class Chat:
         if data.strip() == "[DONE]":
             self._done = True
             return self._end(event.raw, Finish.UNKNOWN)
+        text = data.strip()
+        if text.startswith(":") and "\n" not in text and not event.type:
+            # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
+            return Reply((sse.comment(text),))
+        trouble = trouble_in(chunk) or (trouble_in_text(data, event.type) if chunk is None else None)
+        if trouble is not None:
+            return self._fail(Event(write({"error": trouble}), None), rewritten=True)
         if "\n" in data:
             return LINES_ALONE
         mended = payload.read_broken(data) if chunk is None and data.lstrip().startswith("{") else None
@@ -142,6 +150,10 @@ class Chat:
         if chunk.get("error"):
             return self._fail(event)
         choices = chunk.get("choices")
+        trouble = trouble_in(chunk, event.type) if not choices else None
+        if trouble is not None:
+            # No client knows this form: it is told again in the protocol's own.
+            return self._fail(event, write({"error": trouble}))
         if not isinstance(choices, list):
             if "usage" not in chunk or "choices" in chunk:
                 return PASS
@@ -186,6 +198,8 @@ class Chat:
             message = choice.get("message")
             delta = message if isinstance(message, dict) else {}
         reason = choice.get("finish_reason")
+        if choice.get("error") and not reason:
+            return self._fail(event)
         if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
             return self._read_odd_end(event, chunk, choice, reason)
         fragments, legacy = fragments_of(delta)
@@ -243,7 +257,7 @@ class Chat:
         out: list[bytes] = []
         complete = True
         for choice in self._choices.values():
-            pieces, whole = choice.end(finish) if not self._errored else (choice.take_end(), True)
+            pieces, whole = choice.end(finish) if not self._errored else (choice.fail(), True)
             out += pieces
             complete = complete and whole
         if not out:
@@ -252,13 +266,16 @@ class Chat:
             terminator = DONE
         return Reply((*out, terminator) if terminator else tuple(out), self._keys())
 
-    def _fail(self, event: Event) -> Answer:
-        """An error event: complete calls come out, unfinished ones are dropped, the error goes on."""
+    def _fail(self, event: Event, again: bytes = b"", *, rewritten: bool = False) -> Answer:
+        """An error event: complete calls come out, unfinished ones are dropped, the error goes on.
+
+        `again`: the same error in another form. `rewritten`: the event is one of ours.
+        """
         self._errored = True
         out = [piece for choice in self._choices.values() for piece in choice.fail()]
-        if not out:
-            return PASS if not self.engaged else Reply((event.raw,), self._keys())
-        return Reply((*out, event.raw), self._keys())
+        if not out and not again and not rewritten and not self.engaged:
+            return PASS
+        return Reply((*out, event.raw, *((again,) if again else ())), self._keys())
 
     def _keys(self) -> tuple[str, ...]:
         return tuple(key for choice in self._choices.values() for key in choice.keys)

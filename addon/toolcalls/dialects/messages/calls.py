@@ -111,14 +111,9 @@ def full_input(call: Call, finish: Finish) -> tuple[str, tuple[str, ...]]:
 
 
 def as_object(text: str) -> tuple[str, tuple[str, ...]]:
-    """GLM's endpoint sends lists; an empty one and one of a single object have one reading."""
-    if not text.lstrip().startswith("["):
-        return text, ()
-    items = payload.read_strict(text)
-    if items == []:
+    """GLM's endpoint sends lists; an empty one is no input. (One of a single object is mended with the arguments.)"""
+    if text.lstrip().startswith("[") and payload.read_strict(text) == []:
         return "{}", ("list input",)
-    if isinstance(items, list) and len(items) == 1 and isinstance(items[0], dict):
-        return payload.write(items[0]), ("list input",)
     return text, ()
 
 

@@ -261,6 +261,14 @@ class Machine:
             self._search.tell(outcome)
         return outcome.status != "refused"
 
+    def stopped(self, draft: Draft, finish: Finish) -> None:
+        """A stop reason was said: the calls that are closed go out, unless something before them is still open."""
+        if self._flow is not None or self.blocks.open is not None or self.talk.holding:
+            return
+        waiting = self.calls.waiting
+        while waiting and waiting[0].closed:
+            self._send(waiting.pop(0), draft, finish)
+
     def finish(self, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False when one was refused."""
         self.look_again()

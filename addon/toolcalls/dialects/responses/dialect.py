@@ -16,6 +16,7 @@ from ...request import Question
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from .. import payload
+from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
 from .end import TERMINAL, Ending, finish_of, status_of
 from .events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
@@ -119,17 +120,21 @@ class Responses:
         if came is not None:
             answer = self._answer(came)
             return Reply((raw,)) if answer is PASS and self._started else answer
-        if data.strip() == "[DONE]":
-            return self._read_odd(event, data)
+        if data.strip() == "[DONE]" or trouble_in_text(data, event.type) is not None:
+            return self._read_odd(Event(raw, data, event.type), data)
         # Half an event is no event: behind it comes our own end.
         return Reply() if self._started else PASS
 
     def _read_odd(self, event: Event, data: str) -> Answer:
         """What is no JSON object."""
         text = data.strip()
+        said = payload.read_strict(data)
+        trouble = trouble_in(said) or (trouble_in_text(data, event.type) if said is None else None)
+        if trouble is not None:
+            return self._read_trouble(event.raw, trouble)
         if not text or text.startswith(":"):
             # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
-            return Reply((f":{text.removeprefix(':')}\n\n".encode(),))
+            return Reply((sse.comment(text),))
         if text == "[DONE]":
             if not self._started:
                 return PASS
@@ -177,21 +182,22 @@ class Responses:
             texts = self._end_texts(finish_of(status_of(kind, came.message.get("response"))))
             out, keys = self._ending.read(came)
             return Reply((*texts, *out), tuple(keys))
-        if kind == "error" or (came.message.get("error") and not kind.startswith("response.")):
-            return self._read_error(came)
+        foreign = not kind.startswith("response.") or kind == "response.error"
+        trouble = trouble_in(came.message, came.line) if foreign else None
+        if trouble is not None:
+            self._over = came.message.get("type") == "error"
+            return self._read_trouble(came.raw, trouble)
         if kind in _ECHOES:
             return Reply(tuple(self._read_echo(came)))
         return Reply((self._forward(came),)) if kind.startswith("response.") else PASS
 
-    def _read_error(self, came: Came) -> Answer:
+    def _read_trouble(self, raw: bytes, trouble: Json) -> Answer:
         """The error always goes on. One that is no event of the protocol is told again as `response.failed`."""
-        if came.type == "error":
-            self._over = True
-        else:
-            self._ending.error = came.message["error"]
+        if not self._over:
+            self._ending.error = trouble
         texts = self._end_texts(Finish.CUT)
         out, keys = self._ending.fail()
-        return Reply((*texts, *out, came.raw), tuple(keys))
+        return Reply((*texts, *out, raw), tuple(keys))
 
     def _stop(self, finish: Finish, last: bytes = b"") -> Reply:
         """No terminal event came."""

@@ -18,7 +18,9 @@ from .prose import Search
 from .text import Speech, is_blank
 
 COMPLETED: Final = "response.completed"
-TERMINAL: Final = frozenset({COMPLETED, "response.incomplete", "response.failed", "response.done"})
+TERMINAL: Final = frozenset(
+    {COMPLETED, "response.incomplete", "response.failed", "response.cancelled", "response.done"}
+)
 _FAILED: Final = frozenset({"failed", "cancelled"})
 _CARRIED: Final = ("id", "type", "call_id", "name", "namespace", "arguments", "input")
 

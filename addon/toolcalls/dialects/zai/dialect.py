@@ -20,6 +20,7 @@ from ...request import Question
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Answer, Event, LimitReached, Reply
 from .. import payload
+from ..trouble import ERROR, trouble_in, trouble_in_text
 from .blocks import Block, Result
 from .calls import Candidate, DeltaCalls, Owners, block_candidates
 from .chunks import Chunks
@@ -99,9 +100,12 @@ class Zai:
         if not isinstance(chunk, dict):
             if data.strip() == "[DONE]":
                 return Reply(tuple(self._end()))
-            if "\n" in data:
+            trouble = trouble_in(chunk) or trouble_in_text(data, event.type)
+            if trouble is None and "\n" in data:
                 return LINES_ALONE
-            chunk = payload.read_glued(data)
+            chunk = {"error": trouble} if trouble is not None else payload.read_glued(data)
+        elif event.type == ERROR:
+            chunk = {"error": trouble_in(chunk, event.type)}
         return Reply(tuple(self._take(chunk))) if chunk else _NOTHING
 
     def close(self) -> Reply | None:
@@ -172,9 +176,10 @@ class Zai:
         return out
 
     def _apply(self, patch: Patch) -> list[Said]:
+        calling = self._phase == "tool_call"
         if patch.kind == "delta":
-            return self._reader.append(patch.text)
-        return self._reader.edit(patch.index, patch.text)
+            return self._reader.append(patch.text, calling=calling)
+        return self._reader.edit(patch.index, patch.text, calling=calling)
 
     # Thinking without the wrapper is no part of the document
 
