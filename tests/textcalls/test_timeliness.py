@@ -129,7 +129,9 @@ def test_text_without_an_opener_does_not_need_the_scanner() -> None:
     assert scanner.needs(" a <")
     assert not scanner.needs(" a <table> `line`\n")
     assert not scanner.needs(" x = 1 and a comment")
-    assert scanner.needs(" to=func")  # may become `to=functions.N`
+    assert not scanner.needs(" goes to=func")  # without the rest of Harmony's marker it is prose
+    assert not scanner.needs(" an assistant")
+    assert scanner.needs("the files.assistantcomm")  # may become `assistantcommentary to=functions.N`
     assert scanner.needs(" line\nAct")
     assert not scanner.needs(" Act")
 

@@ -11,11 +11,13 @@ Resolve = Callable[[str], str | None]
 
 
 class Names:
-    __slots__ = ("_resolve", "_tools")
+    __slots__ = ("_resolve", "_tools", "addressed")
 
     def __init__(self, tools: Tools, resolve: Resolve | None = None) -> None:
         self._tools = tools
         self._resolve = resolve
+        self.addressed: set[str] = set()
+        """Whom the answer has spoken to so far, in a format that names the recipient of text too."""
 
     def resolve(self, written: str) -> str | None:
         written = written.strip()

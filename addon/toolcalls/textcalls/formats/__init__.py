@@ -51,7 +51,7 @@ ANYWHERE: tuple[Format, ...] = (
 )
 """Tiers A and B: found anywhere in the text."""
 
-LINE_HEAD: tuple[Format, ...] = (*words.LINE_HEAD, *harmony.LINE_HEAD)
+LINE_HEAD: tuple[Format, ...] = (*words.LINE_HEAD, *harmony.LINE_HEAD, *functionary.LINE_HEAD)
 """Found at the beginning of a line."""
 
 WHOLE: dict[str, Format] = {
