@@ -95,16 +95,17 @@ class Source:
     def cut(self) -> Cut:
         return Cut(cut_inside(self.key, self.length).reason)
 
-    def unclosed(self, *, after_word: bool) -> None:
-        """The text ends where only closing brackets are missing.
-
-        After `length`, an error or a broken connection a number or word may have gone on, and a list or an
-        inner object may have had more items; only the last brace is then put back, and only behind a string
-        or a bracket.
-        """
+    def unclosed(self) -> None:
+        """The text ends where only closing brackets are missing: see `finish.py`."""
         if self.complete:
             self.step("closed a cut-off call")
             return
-        if self.finish is Finish.CUT and (after_word or len(self.open) > 1):
+        if self.finish is not Finish.COMPLETE:
             raise self.cut()
+        self.doubt("missing closing bracket")
+
+    def lost_bracket(self) -> None:
+        """A bracket closes what stands further out: the one before it is missing."""
+        if self.finish is not Finish.COMPLETE and not self.complete:
+            raise Refusal("a closing bracket is missing, and the answer may have been cut off")
         self.doubt("missing closing bracket")
