@@ -31,7 +31,7 @@ CALL = {
         ('{"a": "x\ty\\d"}', ("invalid escapes", "raw control characters")),
         ("", ("no arguments",)),
         ('{"a": "say "hi" now"}', ("quotes inside a string",)),
-        ("{a: True} // done\n", ("unquoted keys", "Python literals", "comments")),
+        ("{a: True, // done\n}", ("unquoted keys", "Python literals", "comments", "trailing comma")),
         ('{"a": 1}}', ("extra closing bracket",)),
         ('\ufeff{"a": 1}', ("invisible characters",)),
         ('{}{"a": 1}{"a": 1}', ("empty object beside the real one", "repeated object")),

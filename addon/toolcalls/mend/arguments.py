@@ -125,6 +125,7 @@ _ANY_QUOTE = re.compile("[\"'“”‘’]")
 _ENTITY_QUOTED = re.compile(r"\s*\{\s*&(?:quot|#34|#x22|apos|#39);")
 _LIKE_AN_OBJECT = re.compile(rf"[\s{chars.INVISIBLE}]*+(?:[{{｛\"'`]|\\\")")
 _ESCAPED_BRACE = re.compile(r"\s*+(?:\"\s*+)?[{｛](?:\s|\\[nrt])*\\+\"")
+_STRAY_QUOTE = re.compile(r"[}\s]\"\Z")
 _ESCAPED_TEXT = re.compile(r"\\[^\"]")
 _BRACELESS = re.compile(r"\s*\"(?:[^\"\\]|\\.){0,200}+\"\s*:")
 
@@ -187,6 +188,8 @@ def _unescaped(text: str, policy: Policy) -> str | None:
         if not policy.may_lack:
             raise Refusal("the quote behind the arguments is missing, and the answer may have been cut off")
         body = body[1:]
+    elif _STRAY_QUOTE.search(body):
+        body = body[:-1]
     try:
         whole, end = scan_string(f'{body}"', 0)
     except json.JSONDecodeError:

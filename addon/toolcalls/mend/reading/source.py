@@ -21,6 +21,7 @@ class Cut(Refusal):
 class Source:
     __slots__ = (
         "complete",
+        "control_words",
         "doubts",
         "finish",
         "guessed",
@@ -30,8 +31,10 @@ class Source:
         "open",
         "pos",
         "steps",
+        "swallowed",
         "text",
         "tried",
+        "undoubled",
         "work",
     )
 
@@ -46,6 +49,9 @@ class Source:
         self.doubts: dict[str, None] = {}
         self.guessed = False
         self.literal_codes = False  # whether `\\x41` in a JSON string was kept as it is
+        self.undoubled = False  # whether a word with a backslash was kept as it is, `\\alpha`
+        self.control_words = False  # whether a line break or the like may be such a word, `\\nabla`
+        self.swallowed = False  # whether a closing bracket stands in a comment
         self.open: list[str] = []
         self.key: str | None = None
         self.work = MAX_WORK
@@ -80,9 +86,18 @@ class Source:
             if note is None:
                 break
             pos = note.end()
-            self.step("comments")
+            self._comment(note[0])
         self.pos = pos
         return text[pos] if pos < self.length else ""
+
+    def _comment(self, note: str) -> None:
+        """A comment is dropped, unless it may be what was meant: `[1, #2, 3` up to the end of the line."""
+        self.step("comments")
+        if note.startswith("/*"):
+            return
+        if chars.like_values.match(note) or chars.quoted_key.search(note):
+            raise Refusal("a comment has values in it, which may be meant")
+        self.swallowed = self.swallowed or chars.closing.search(note) is not None
 
     def structure(self, char: str) -> None:
         """Take a character of structure; full-width forms are told."""
