@@ -63,6 +63,11 @@ class Policy:
     finish: Finish
     complete: bool
 
+    @property
+    def may_lack(self) -> bool:
+        """May something be missing that is added here? See `finish.py`."""
+        return self.complete or self.finish is Finish.COMPLETE
+
 
 def _strict(text: str, *, control_characters: bool = False) -> Any:
     """The value of strict JSON, or the error that says where it stops being so."""
@@ -76,6 +81,8 @@ def _strict(text: str, *, control_characters: bool = False) -> Any:
 
 def _mend(text: str, value: Any, policy: Policy, steps: dict[str, None], level: int) -> dict[str, Any]:
     if _is_nothing(text):
+        if not policy.may_lack:
+            raise Refusal("there are no arguments, and the answer may have been cut off before them")
         steps["no arguments"] = None
         return {}
     if isinstance(value, json.JSONDecodeError):
@@ -99,7 +106,7 @@ def _tolerant(
     listed = _only_item(text)
     if listed is not None:
         return _mend_item(listed, policy, steps, level)
-    unescaped = _unescaped(text)
+    unescaped = _unescaped(text, policy)
     if unescaped is not None:
         return _unwrap(unescaped, policy, steps, level)
     pairs = _without_braces(text, policy)
@@ -124,6 +131,7 @@ _ANY_QUOTE = re.compile("[\"'“”‘’]")
 _ENTITY_QUOTED = re.compile(r"\s*\{\s*&(?:quot|#34|#x22|apos|#39);")
 _LIKE_AN_OBJECT = re.compile(rf"[\s{chars.INVISIBLE}]*+(?:[{{｛\"'`]|\\\")")
 _ESCAPED_BRACE = re.compile(r"\s*+(?:\"\s*+)?[{｛](?:\s|\\[nrt])*\\+\"")
+_STRAY_QUOTE = re.compile(r"[}\s]\"\Z")
 _ESCAPED_TEXT = re.compile(r"\\[^\"]")
 _BRACELESS = re.compile(r"\s*\"(?:[^\"\\]|\\.){0,200}+\"\s*:")
 
@@ -199,13 +207,17 @@ def _mend_item(item: str, policy: Policy, steps: dict[str, None], level: int) ->
     return value
 
 
-def _unescaped(text: str) -> str | None:
+def _unescaped(text: str, policy: Policy) -> str | None:
     r"""One level of escaping taken off `{\"a\": \"b\"}`: of the whole text, or else of its quotes alone."""
     if not _ESCAPED_BRACE.match(text):
         return None
     body = text.strip()
     if body.startswith('"'):
+        if not policy.may_lack:
+            raise Refusal("the quote behind the arguments is missing, and the answer may have been cut off")
         body = body[1:]
+    elif _STRAY_QUOTE.search(body):
+        body = body[:-1]
     try:
         whole, end = scan_string(f'{body}"', 0)
     except json.JSONDecodeError:
@@ -230,7 +242,7 @@ def _once_or_twice(whole: str, quotes_only: str) -> str:
 
 def _without_braces(text: str, policy: Policy) -> dict[str, Any] | None:
     """`"a": 1, "b": 2`: pairs whose braces, or whose first brace, were lost."""
-    if policy.finish is Finish.CUT or not _BRACELESS.match(text):
+    if not policy.may_lack or not _BRACELESS.match(text):
         return None
     for candidate in ("{" + text + "}", "{" + text):
         try:

@@ -82,8 +82,7 @@ def mend_call(
     steps += more
     if not mender.ids.keeps(call.id):
         steps = (*steps, "new id")
-    cut = (before_error and not call.closed) or (finish is Finish.CUT and not call.followed and not before_error)
-    if cut and not arguments.strip():
+    if finish is not Finish.COMPLETE and not arguments.strip():
         # Not one character of its input arrived: that is no call without arguments, it is half a call.
         reason = "the answer was cut off before the arguments"
         return mender.refuse(
@@ -104,8 +103,9 @@ def full_input(call: Call, finish: Finish) -> tuple[str, tuple[str, ...]]:
     if given:
         arguments, steps = as_object(payload.text_of(given))
         return arguments, (*steps, "input from the start event")
-    if not text and given == {} and finish is not Finish.CUT:
-        # `"input":{}` and no delta is how Anthropic itself sends a call without arguments.
+    if not text and given == {} and (finish is Finish.COMPLETE or (call.closed and call.followed)):
+        # `"input":{}` and no delta is how Anthropic itself sends a call without arguments. Where the model went on
+        # behind the end of the block, that was all of it.
         return "{}", ()
     return text, ()
 

@@ -131,7 +131,7 @@ class Call(Item):
         text, _ = self.settle()
         if self.looked is None or self.looked[0] is not text:
             value, known = payload.read_twice(text)
-            self.looked = (text, isinstance(value, dict | str), known)
+            self.looked = (text, is_object(value), known)
         return self.looked[1]
 
     def take_value(self, text: str) -> Json | None:
@@ -146,11 +146,9 @@ class Call(Item):
         return [body for body in said if body]
 
     @property
-    def said_all(self) -> bool:
-        """Did the upstream end the call itself, so that no arguments means none?"""
-        ended = self.ended is not None and self.ended.item.get("status") != "incomplete"
-        told = self.told is not None and self.told.get("status") == "completed"
-        return ended or told or (self.stated is not None and self.ended is None)
+    def cut(self) -> bool:
+        """Did the upstream say of this item that it was cut off, whatever became of the answer?"""
+        return any(body.get("status") == "incomplete" for body in self.bodies)
 
     def wanted_id(self) -> str:
         """The call id that came; the id of the item where there is none."""
@@ -231,8 +229,15 @@ def _object(text: str) -> Json | None:
 
 
 def whole(text: str) -> bool:
-    """Is this a closed JSON value that no cut can have damaged? Then the end of the response need not be known."""
-    return isinstance(payload.read_strict(text), dict | str)
+    """Is this an object that no cut can have damaged? Then the end of the response need not be known."""
+    return is_object(payload.read_strict(text))
+
+
+def is_object(value: object) -> bool:
+    """An object, or one in a string: what encodes twice closes the string, wherever the model was cut off."""
+    if isinstance(value, str):
+        value = payload.read_strict(value)
+    return isinstance(value, dict)
 
 
 def unwrapped(arguments: str) -> str | None:

@@ -291,7 +291,9 @@ class Held:
         name, namespace, identity = call.wanted_name(), call.wanted_namespace(), call.wanted_id()
         if not name and not text:
             return None, FUNCTION
-        if finish is not Finish.COMPLETE and not text.strip() and not call.said_all:
+        if call.cut:
+            finish = Finish.CUT
+        if finish is not Finish.COMPLETE and not text.strip():
             reason = "the answer was cut off before the arguments"
             outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error, id=identity)
             return outcome, FUNCTION

@@ -148,7 +148,7 @@ class Zai:
         self._reason = finish_of(data) or self._reason
         out = self._change(data)
         if done and not self._over:
-            out += self._end_turn()
+            out += self._end_turn(Finish.COMPLETE)
             self._done = True
         return out
 
@@ -247,7 +247,7 @@ class Zai:
 
     def _freeze(self, count: int) -> list[bytes]:
         """The first null patch. Blocks that stood in the document before it belong to the turn, later ones do not."""
-        out = self._emit(self._candidates(count), cut=False)
+        out = self._emit(self._candidates(count), Finish.COMPLETE)
         return out + self._finish("stop")
 
     # The calls
@@ -272,18 +272,18 @@ class Zai:
             call.stands_alone and self._owners.is_clients(call.name, call.result) for call in self._candidates()
         )
 
-    def _emit(self, candidates: list[Candidate], *, cut: bool) -> list[bytes]:
-        """Write the client's calls, each as one delta. `cut`: only what is complete by itself goes out."""
+    def _emit(self, candidates: list[Candidate], finish: Finish) -> list[bytes]:
+        """Write the client's calls, each as one delta. Cut off: only what is complete by itself goes out."""
         out: list[bytes] = []
         notes: list[str] = []
         for call in candidates:
             if not self._owners.is_clients(call.name, call.result):
                 continue
-            if cut and not call.stands_alone:
+            if finish is Finish.CUT and not call.stands_alone:
                 reason = "the answer was cut off before the call was complete"
                 self._mender.refuse(call.name, call.arguments, reason, before_error=True)
                 continue
-            outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call), id=call.id)
+            outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call, finish), id=call.id)
             if outcome.dropped:
                 notes.append(outcome.note)
             else:
@@ -293,8 +293,13 @@ class Zai:
             out += self._chunks.say({"content": note})
         return out
 
-    def _finish_of(self, call: Candidate) -> Finish:
-        return Finish.COMPLETE if call.whole and self._reason != "length" else Finish.CUT
+    def _finish_of(self, call: Candidate, finish: Finish) -> Finish:
+        """How the answer ended for a call: a finish reason that came is the model's word, if it is no cut."""
+        if call.stands_alone:
+            return Finish.COMPLETE
+        if not call.whole:
+            return Finish.CUT
+        return Finish.of(self._reason) if self._reason else finish
 
     def _written(self, call: Candidate, outcome: Outcome) -> Json:
         return {
@@ -306,23 +311,23 @@ class Zai:
 
     # The end
 
-    def _end_turn(self) -> list[bytes]:
+    def _end_turn(self, finish: Finish) -> list[bytes]:
         out = self._decide_thinking()
         count = self._reader.block_count
         out += self._tell(self._reader.finish(), count)
         # The last text may have been the block that never closed: it is judged as it stood.
-        return out + self._emit(self._candidates(), cut=False)
+        return out + self._emit(self._candidates(), finish)
 
     def _end(self) -> list[bytes]:
         """`[DONE]`, or the stream is over after `done`."""
         self._events = True
-        out = [] if self._done else self._end_turn()
+        out = [] if self._done else self._end_turn(Finish.UNKNOWN)
         return out + self._finish("length" if self._reason == "length" else "stop")
 
     def _cut_off(self) -> list[bytes]:
         """The stream ended without `done`: nothing that may be half goes out."""
         out = self._decide_thinking()
-        out += self._emit(self._candidates(), cut=True)
+        out += self._emit(self._candidates(), Finish.CUT)
         return out + self._finish("length")
 
     def _finish(self, reason: str) -> list[bytes]:
@@ -335,5 +340,5 @@ class Zai:
     def _fail(self, trouble: Trouble) -> list[bytes]:
         """Complete calls come out, unfinished ones are dropped, the error goes on."""
         self._over = True
-        out = self._decide_thinking() + self._emit(self._candidates(), cut=True)
+        out = self._decide_thinking() + self._emit(self._candidates(), Finish.CUT)
         return out + Chunks.fail(trouble.message, "upstream_error", trouble.code)
