@@ -45,6 +45,7 @@ class Stream:
     __slots__ = (
         "_after_cr",
         "_calm",
+        "_changed",
         "_decoder",
         "_dialect",
         "_form",
@@ -70,6 +71,8 @@ class Stream:
         self._after_cr = False
         self._calm = False
         """An event stream that comes as it is read, and no LF is awaited."""
+        self._changed = False
+        """Something did not go out as it came."""
         self.failure: Exception | None = None
         self.limited = False
 
@@ -262,6 +265,7 @@ class Stream:
         answer: Answer = PASS if event.data is None and self._passes_silent() else self._dialect.read(event)
         if answer is LINES_ALONE:
             answer = self._read_lines_alone(event)
+        self._changed = self._changed or answer is not PASS
         if isinstance(answer, Hold):
             self._ledger.held(answer.key, size)
         elif isinstance(answer, Reply):
@@ -303,7 +307,7 @@ class Stream:
         last = self._ledger.ended()
         if last:
             event = sse.unwrapped(sse.read_event(last))
-            if _is_whole(event.data):
+            if _is_whole(event.data, say_done=self._changed):
                 # Clients drop an event without its blank line. Half an event is dropped by right.
                 event = event._replace(raw=sse.ended(event.raw))
             self._answer(event, len(last), out)
@@ -367,10 +371,13 @@ class Stream:
         return self._ledger.everything()
 
 
-def _is_whole(data: str | None) -> bool:
-    """Is this the data of an event to its end? No JSON object is a prefix of another."""
+def _is_whole(data: str | None, *, say_done: bool) -> bool:
+    """Is this the data of an event to its end? No JSON object is a prefix of another.
+
+    `[DONE]` says no more than the end of the stream, so in an answer that passes as it came it stays as it is.
+    """
     if data is None or data.strip() == "[DONE]":
-        return data is not None
+        return data is not None and say_done
     try:
         return isinstance(json.loads(data), dict)
     except (ValueError, RecursionError):

@@ -157,3 +157,12 @@ def test_chat_an_error_in_a_choice_is_an_error(question: Question) -> None:
     assert b"[DONE]" not in out and b"tool_calls" in out and b'"finish_reason":"' not in out
     out, _ = mend(chunk(piece(0, "a", "Bash", LS)) + chunk({}, "error"), question=question)
     assert b"[DONE]" not in out and b'"finish_reason": "error"' in out
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_an_error_line_is_found_wherever_the_network_cuts(line_end: str, question: Question) -> None:
+    body = chunk({"content": "Hi"}) + chunk(piece(0, "a", "Bash", LS)) + ERRORS["llama.cpp"]
+    out, _ = mend(body.replace("\n", line_end), question=question)
+    assert b'{"error":{' in out and b"[DONE]" not in out
+    out, _ = mend((chunk({"content": "Hi"}) + ERRORS["llama.cpp"]).replace("\n", line_end), question=question)
+    assert b'{"error":{' in out

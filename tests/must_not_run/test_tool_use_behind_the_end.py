@@ -6,6 +6,7 @@ The message_delta waits for what follows it; an answer in which nothing follows 
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 
@@ -148,6 +149,25 @@ def test_with_aggregation_off_too() -> None:
     out, _ = mended(begin() + reason("tool_use") + PING + tool(0, A[:7], A[7:]) + MESSAGE_STOP, aggregate=False)
     message = strict.read(out, fragments=True)
     assert (message.calls, message.stop_reason) == ([CALL_A], "tool_use")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_wherever_the_deltas_stand_the_calls_are_those_that_were_made(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(5):
+        parts, meant = [], []
+        for index in range(chance.randint(0, 3)):
+            path = f"/{index}"
+            if chance.random() < 0.3:
+                parts.append(text(index, "I read."))
+            else:
+                parts.append(tool(index, '{"file_path":', f'"{path}"}}', identity=f"toolu_{index}"))
+                meant.append(("Read", {"file_path": path}))
+        for each in chance.choices([PING, USAGE, *map(reason, ("tool_use", "end_turn", "max_tokens"))], k=4):
+            parts.insert(chance.randint(0, len(parts)), each)
+        parts.insert(chance.randint(0, len(parts)), reason("tool_use"))
+        body = begin() + b"".join(parts) + chance.choice([MESSAGE_STOP, b"", ERROR, DONE_OF_CHAT])
+        assert client(body).calls == meant
 
 
 @pytest.mark.parametrize("why", ["tool_calls", "function_call", "tool_use"])

@@ -19,8 +19,8 @@ _DATA = b"data:"
 _DONE = b"data: [DONE]"
 _CHOICES = b'"choices"'
 _NULL_CHOICES = (b'"choices":null', b'"choices": null')
-_ERROR_LINE = b"\nerror"
-"""llama.cpp writes an error as a field of the event, without data. (A line feed stands in no JSON string.)"""
+_ERROR_LINES = (b"\nerror", b"\rerror")
+"""llama.cpp writes an error as a field of the event, without data. (No line end stands in a JSON string.)"""
 _REASON = b"finish_reason"
 _ENDS = (b'finish_reason":"', b'finish_reason": "')
 _ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in ("tool_use", *FOREIGN_REASONS, *FAILURES))
@@ -92,7 +92,7 @@ def unmarked(block: bytes) -> bool:
         return False
     if not _has_choices(block) or any(mark in block for mark in _NULL_CHOICES):
         return False
-    if block.startswith(_ERROR_LINE[1:]) or block.rfind(_ERROR_LINE) >= 0:
+    if block.startswith(b"error") or any(mark in block for mark in _ERROR_LINES):
         return False
     return not ((block.rfind(_ENDS[0]) >= 0 or block.rfind(_ENDS[1]) >= 0) and any(end in block for end in _ODD_ENDS))
 
