@@ -44,9 +44,11 @@ class Choice:
     __slots__ = (
         "_cut",
         "_end",
+        "_end_came",
         "_envelope",
         "_flows",
         "_hold",
+        "_late",
         "_legacy",
         "_mender",
         "_policy",
@@ -79,9 +81,13 @@ class Choice:
         self._cut = False
         """A call was cut off with the stream: nothing is synthesised for such an answer."""
         self._legacy = False
+        self._late = False
+        """Fragments came behind a finish reason: it did not say that the calls were finished."""
         self._reasons: list[str] = []
-        self._end: Json | bytes | None = None
-        """The event with the finish reason, which waits: as it came, or to be written."""
+        self._end: Json | None = None
+        """The event with the finish reason, which waits."""
+        self._end_came: tuple[bytes, str] | None = None
+        """The same as it came, with its reason, where it says nothing else."""
         self._flows: dict[int, Flow] = {}
         self.last: Slot | None = None
         """The call that a lone fragment without a name went to: an event of the same form goes there too."""
@@ -146,7 +152,11 @@ class Choice:
     def finish(
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
     ) -> Answer:
-        """An event with a finish reason: the calls come out, the event itself waits for the end of the stream."""
+        """An event with a finish reason: whole calls come out, the event itself waits for the end of the stream.
+
+        Broken calls wait with it: there are servers that name a reason in every event, and what looks like a call
+        with a bracket too few may go on in the next one.
+        """
         moved = self._move(delta, last=True) if self.thinking else None
         if moved is None:
             return self._finish(event, chunk, choice, delta, fragments, legacy)
@@ -170,21 +180,22 @@ class Choice:
         spoken = [self._speak(bare, unfinished, rest)] if says_something(rest) else []
         silent = not spoken and said is None and not fragments
         spoken += self._spoken(bare, unfinished, said) + self._spoken(bare, unfinished, last)
-        calls = self.emit(Finish.of(reason), before_error=reason == "error")
+        whole = reason == "error" or all(slot.found or slot.whole() for slot in self._slots.slots)
+        calls = self.emit(Finish.of(reason), before_error=reason == "error") if whole else []
+        waiting = [] if whole else self._hold_calls(bare, unfinished, delta, fragments)
+        released = self.keys if whole else self.keys[1:]
         self._reasons.append(reason)
-        untouched = silent and choice.get("index") == self.index and self.reason == reason
         if self._end is None or chunk.get("usage"):
-            ended = {**choice, "index": self.index}
-            self._end = event.raw if untouched else {**chunk, "choices": [{**ended, "delta": {}}]}
-        elif isinstance(self._end, bytes) and self.reason != self._reasons[0]:
             self._end = {**chunk, "choices": [{**choice, "index": self.index, "delta": {}}]}
-        return Reply((*spoken, *flowing, *calls), release=self.keys, hold=((self.keys[2], self._written_end()),))
+            self._end_came = (event.raw, reason) if silent and choice.get("index") == self.index else None
+        end = (self.keys[2], self._written_end())
+        return Reply((*spoken, *flowing, *calls), release=released, hold=(*waiting, end))
 
     def end(self, finish: Finish) -> tuple[list[bytes], bool]:
         """`[DONE]` or the end of the stream: what is still to come out, and whether the answer is complete."""
         out = self._end_text(finish)
         refused: list[Outcome] = []
-        out += self.emit(finish, refused=refused)
+        out += self.emit(self._believed(finish), refused=refused)
         self._cut = self._cut or (finish is Finish.CUT and bool(refused))
         if self._end is not None:
             out.append(self._written_end())
@@ -201,10 +212,19 @@ class Choice:
         return [*out, *self.emit(Finish.CUT, before_error=True), *self.take_end()]
 
     def take_end(self) -> list[bytes]:
-        """The event with the finish reason, if it waits."""
-        out = [self._written_end()] if self._end is not None else []
+        """The event with the finish reason, if it waits, and before it the calls that waited for more of them."""
+        if self._end is None:
+            return []
+        out = [*self.emit(self._believed(Finish.UNKNOWN)), self._written_end()]
         self._end = None
         return out
+
+    def _believed(self, finish: Finish) -> Finish:
+        """How the answer ended: as the reason says that came, unless fragments came behind one."""
+        if self._late or not self._reasons:
+            return finish
+        said = [Finish.of(reason) for reason in self._reasons]
+        return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in said), Finish.COMPLETE)
 
     @property
     def reason(self) -> str | None:
@@ -216,11 +236,10 @@ class Choice:
         return true_reason(reason, calls=self._sent > 0, legacy=self._speaks_legacy)
 
     def _written_end(self) -> bytes:
-        end = self._end
-        if isinstance(end, bytes):
-            return end
-        chunk = end or self._envelope
-        choice = chunk["choices"][0] if end else {"index": self.index}
+        if self._end_came is not None and self._end_came[1] == self.reason:
+            return self._end_came[0]
+        chunk = self._end or self._envelope
+        choice = chunk["choices"][0] if self._end else {"index": self.index}
         return self._speak(chunk, {**choice, "finish_reason": self.reason}, {})
 
     # Text
@@ -301,6 +320,7 @@ class Choice:
     def _gather(self, fragments: list[Fragment], legacy: bool) -> list[bytes]:
         """Take the fragments; give the events that may flow on at once."""
         self.last = None
+        self._late = self._late or bool(fragments and self._reasons)
         if not fragments or (legacy and not self._legacy and self._slots.slots):
             return []
         self._legacy = legacy

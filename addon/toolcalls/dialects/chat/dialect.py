@@ -250,7 +250,7 @@ class Chat:
         ends = [end for choice in self._choices.values() for end in choice.take_end()]
         if not ends and not rewritten:
             return PASS
-        return Reply((*ends, raw), tuple(choice.keys[2] for choice in self._choices.values()))
+        return Reply((*ends, raw), tuple(key for choice in self._choices.values() for key in choice.keys[::2]))
 
     def _end(self, terminator: bytes, finish: Finish) -> Answer:
         """`[DONE]` or the end of the stream: everything that is held comes out, with the finish that was missing."""

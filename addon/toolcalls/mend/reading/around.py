@@ -23,13 +23,19 @@ _LANGUAGES = _words(
     "json json5 jsonc jsonl js javascript ts typescript python py tool_call tool_code tool_use text txt"
 )
 # None of these words can deny, doubt, quote or suppose anything, in whatever order they stand.
-_LABEL_WORDS = _words(
+# A label has one of these.
+_LABEL_NAMES = _words(
     """
-    sure ok okay certainly yes of course here heres is are the this these it below following follows as my a an
-    i ill will now calling use using with for to in and let me lets required valid corrected updated
     argument arguments arg args parameter parameters param params input inputs json json5 object payload body
-    format tool tools function functions call calls action request command query assistant model commentary
+    tool tools function functions call calls calling action request assistant commentary
+    sure ok okay certainly yes here heres below following
     argumente argumentos parámetros paramètres аргументы 参数 输入 输入参数 调用参数 参数如下 以下是参数 引数
+    """
+)
+_LABEL_WORDS = _LABEL_NAMES | _words(
+    """
+    of course is are the this these it follows as a an i ill will now use using with for to in and let me lets
+    required valid corrected updated format
     """
 )
 # Every word of the name of a tag or token that wraps a call, or that ends a turn.
@@ -112,20 +118,23 @@ def _piece(text: str, at: int, behind: bool) -> tuple[str, int]:
         known = not found[1] or (not behind and found[1].lower() in _LANGUAGES)
         return FENCE if known else "", found.end()
     if found := _TAG.match(text, at):
-        words = set(_WORD.findall(found[1].lower()))
+        words = _split(found[1])
         known = words <= (_NAME_WORDS | _ONLY_BEHIND if behind else _NAME_WORDS)
         return MARKER if known and words else "", found.end()
     if found := _BRACKETED.match(text, at):
-        known = found[1] is None or ((found[1].isupper() or not behind) and _is_label(found[1], _NAME_WORDS))
+        known = found[1] is None or ((found[1].isupper() or not behind) and _NAME_WORDS.issuperset(_split(found[1])))
         return MARKER if known else "", found.end()
     if not behind and (found := _WORDS.match(text, at)):
-        return LABEL if _is_label(found[0], _LABEL_WORDS) else "", found.end()
+        return LABEL if _is_label(_split(found[0])) else "", found.end()
     return "", at
 
 
-def _is_label(text: str, known: frozenset[str]) -> bool:
-    words = _WORD.findall(text.lower().replace("'", "").replace("’", ""))
-    return bool(words) and known.issuperset(words)
+def _split(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower().replace("'", "").replace("’", "")))
+
+
+def _is_label(words: set[str]) -> bool:
+    return words <= _LABEL_WORDS and not words.isdisjoint(_LABEL_NAMES)
 
 
 def _is_remark(text: str, front: str) -> bool:

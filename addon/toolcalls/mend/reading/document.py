@@ -49,7 +49,7 @@ def read_document(s: Source) -> dict[str, Any]:
         raise Refusal("there is no object in the arguments")
     _check_behind(s, found[-1], front)
     if s.swallowed and not s.steps.keys().isdisjoint(("missing closing bracket", "closed a cut-off call")):
-        raise Refusal("a closing bracket is missing, and one stands in a comment")
+        raise Refusal("a closing bracket is missing, and one in a comment may be meant")
     if s.guessed and s.doubts:
         raise Refusal(f"quotes that are not escaped and {next(iter(s.doubts))} cannot be told apart")
     if s.undoubled and s.control_words:
@@ -132,7 +132,7 @@ def _tell(s: Source, around: str, kind: str | None) -> None:
     elif chars.blanks.fullmatch(around):
         s.step("invisible characters")
     elif kind is None:
-        raise Refusal("text around the object may say that it is no call")
+        raise Refusal("it is not clear whether the text around the object means it as a call")
     else:
         s.step(kind)
 
