@@ -17,9 +17,11 @@ from ...request import Question
 from ...wire.events import PASS, Answer, Event, Hold, Reply
 from ...wire.quoted import STAND_IN, put_in
 from ..prose import Prose, Said, repeated, searches
-from ..slots import Fragment, Slot, Slots
+from ..resent import Resent
+from ..slot import Fragment, Slot
+from ..slots import Slots
 from ..unread import Field
-from .calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, says_something, true_reason, written_call
+from .calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, once, says_something, true_reason, written_call
 from .flow import Flow
 from .think import Thinking
 
@@ -46,6 +48,7 @@ class Choice:
         "_policy",
         "_question",
         "_reasons",
+        "_resent",
         "_role",
         "_sent",
         "_slots",
@@ -54,6 +57,7 @@ class Choice:
         "index",
         "last",
         "prose",
+        "spoke",
     )
 
     def __init__(self, index: int, question: Question, policy: Policy, mender: Mender, write: Write) -> None:
@@ -65,6 +69,7 @@ class Choice:
         self._mender = mender
         self._write = write
         self._slots = Slots(question.tools)
+        self._resent = Resent(question.tools)
         self._hold = Hold(f"calls {index}")
         self._envelope: Json = {}
         self._role = ""
@@ -77,6 +82,8 @@ class Choice:
         self._end: Json | bytes | None = None
         """The event with the finish reason, which waits: as it came, or to be written."""
         self._flows: dict[int, Flow] = {}
+        self.spoke = False
+        """It has said some text."""
         self.last: Slot | None = None
         """The call that a lone fragment without a name went to: an event of the same form goes there too."""
 
@@ -230,6 +237,7 @@ class Choice:
         content = delta.get("content")
         if self.prose is None or not isinstance(content, str) or not content:
             return None
+        self.spoke = True
         alone = not (chunk.get("usage") or choice.get("logprobs") or choice.get("finish_reason"))
         alone = alone and not says_something({**delta, "content": None}) and choice.get("index") == self.index
         said = self.prose.take(content, event.raw if alone else None)
@@ -299,8 +307,13 @@ class Choice:
     def _gather(self, fragments: list[Fragment], legacy: bool) -> list[bytes]:
         """Take the fragments; give the events that may flow on at once."""
         self.last = None
-        if not fragments or (legacy and not self._legacy and self._slots.slots):
+        # `function_call` beside `tool_calls` is the same call in the old form.
+        if not fragments or (legacy and not self._legacy and (self._slots.slots or self._sent)):
             return []
+        if self._legacy and not legacy:
+            self._slots.drop()
+            for fragment in fragments if self._sent else ():
+                fragment.whole = True
         self._legacy = legacy
         out: list[bytes] = []
         slot = None
@@ -317,7 +330,7 @@ class Choice:
     def _flow(self, slot: Slot) -> list[bytes]:
         flow = self._flows.get(id(slot))
         if flow is None:
-            if not slot.names:
+            if not slot.names or slot.again or slot.restated or self._resent.knows(slot.key):
                 return []
             flow = self._flows[id(slot)] = Flow(self._sent, self._mender.ids.unique(slot.id))
             self._sent += 1
@@ -339,7 +352,7 @@ class Choice:
         out: list[bytes] = []
         notes: list[str] = []
         told: list[Outcome] = []
-        for slot in sorted(self._slots.take(), key=lambda slot: slot.found):
+        for slot in once(self._slots.take(), self._resent, self._question.tools, self._flows):
             flow = self._flows.pop(id(slot), None)
             if flow is not None:
                 delta = flow.end(slot, self._mender, finish, before_error=before_error)

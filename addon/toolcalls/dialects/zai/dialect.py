@@ -9,6 +9,7 @@ ends with an error event. Without declared tools nothing is converted, and every
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Iterable
 
@@ -20,6 +21,7 @@ from ...request import Question
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Answer, Event, LimitReached, Reply
 from .. import payload
+from ..resent import Resent
 from .blocks import Block, Result
 from .calls import Candidate, DeltaCalls, Owners, block_candidates
 from .chunks import Chunks
@@ -48,6 +50,7 @@ class Zai:
         "_question",
         "_reader",
         "_reason",
+        "_resent",
         "_sent",
         "_spoke",
         "_thinking",
@@ -68,6 +71,7 @@ class Zai:
         self._reader = Reader()
         self._calls = DeltaCalls(question.tools)
         self._owners = Owners(question)
+        self._resent = Resent(question.tools)
         self._chunks = Chunks(f"chatcmpl-{mender.ids.unique('').removeprefix('call_')}", question.model)
         self._thinking = ""
         """Where thinking goes: `document` or `apart`; empty before the first of it."""
@@ -271,14 +275,15 @@ class Zai:
         """Write the client's calls, each as one delta. `cut`: only what is complete by itself goes out."""
         out: list[bytes] = []
         notes: list[str] = []
-        for call in candidates:
-            if not self._owners.is_clients(call.name, call.result):
-                continue
-            if cut and not call.stands_alone:
+        ours = [call for call in candidates if self._owners.is_clients(call.name, call.result)]
+        for call in itertools.compress(ours, self._resent.once(call.told for call in ours)):
+            if call.doubt:
+                outcome = self._mender.refuse(call.name, call.arguments, call.doubt, before_error=cut, id=call.id)
+            elif cut and not call.stands_alone:
                 reason = "the answer was cut off before the call was complete"
-                self._mender.refuse(call.name, call.arguments, reason, before_error=True)
-                continue
-            outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call), id=call.id)
+                outcome = self._mender.refuse(call.name, call.arguments, reason, before_error=True)
+            else:
+                outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call), id=call.id)
             if outcome.dropped:
                 notes.append(outcome.note)
             else:
