@@ -110,26 +110,29 @@ class Mender:
         steps: tuple[str, ...] = (),
         before_error: bool = False,
         spoiler: str = "",
+        doubt: str = "",
     ) -> Outcome:
         """Mend a call of which the client already has a strict prefix: what it gets only continues that prefix.
 
         Name and shape are as they came. `arguments` of the outcome is all that the client will have: where
         it is refused, text that is no valid JSON, so that nobody runs it. `spoiler` ends such a text where
-        clients run even a prefix.
+        clients run even a prefix. `doubt`: why the dialect itself knows that this must not be run.
         """
         started = perf_counter()
         came = Outcome("valid", name, arguments, name, arguments, steps)
-        outcome = self._mend_rest(came, sent, finish, before_error, spoiler)
+        outcome = self._mend_rest(came, sent, finish, before_error, spoiler, doubt)
         self.seconds.append(perf_counter() - started)
         self._report(outcome)
         return outcome
 
-    def _mend_rest(self, came: Outcome, sent: str, finish: Finish, before_error: bool, spoiler: str) -> Outcome:
+    def _mend_rest(
+        self, came: Outcome, sent: str, finish: Finish, before_error: bool, spoiler: str, doubt: str
+    ) -> Outcome:
         arguments = came.received_arguments
-        if not self._policy.arguments or not self._policy.touches(came.name):
+        if not doubt and (not self._policy.arguments or not self._policy.touches(came.name)):
             return replace(came, status="repaired") if came.steps else came
-        reason = "the answer was cut off before the arguments"
-        if arguments.strip() or not (before_error or finish is Finish.CUT):
+        reason = doubt or "the answer was cut off before the arguments"
+        if not doubt and (arguments.strip() or not (before_error or finish is Finish.CUT)):
             mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
             text = continued(sent, mended.text, mended.value) if mended.text is not None else None
             if text is not None:

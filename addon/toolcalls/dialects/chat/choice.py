@@ -17,9 +17,11 @@ from ...request import Question
 from ...wire.events import PASS, Answer, Event, Hold, Reply
 from ...wire.quoted import STAND_IN, put_in
 from ..prose import Prose, Said, repeated, searches
-from ..slots import Fragment, Slot, Slots
+from ..resent import Resent
+from ..slot import Fragment, Slot
+from ..slots import Slots
 from ..unread import Field
-from .calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, says_something, true_reason, written_call
+from .calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, once, says_something, true_reason, written_call
 from .flow import Flow
 from .think import Thinking
 
@@ -54,6 +56,7 @@ class Choice:
         "_policy",
         "_question",
         "_reasons",
+        "_resent",
         "_role",
         "_sent",
         "_slots",
@@ -62,6 +65,7 @@ class Choice:
         "index",
         "last",
         "prose",
+        "spoke",
     )
 
     def __init__(self, index: int, question: Question, policy: Policy, mender: Mender, write: Write) -> None:
@@ -73,6 +77,7 @@ class Choice:
         self._mender = mender
         self._write = write
         self._slots = Slots(question.tools)
+        self._resent = Resent(question.tools)
         self._hold = Hold(f"calls {index}")
         self._envelope: Json = {}
         self._role = ""
@@ -89,6 +94,8 @@ class Choice:
         self._end_came: tuple[bytes, str] | None = None
         """The same as it came, with its reason, where it says nothing else."""
         self._flows: dict[int, Flow] = {}
+        self.spoke = False
+        """It has said some text."""
         self.last: Slot | None = None
         """The call that a lone fragment without a name went to: an event of the same form goes there too."""
 
@@ -251,6 +258,7 @@ class Choice:
             return None
         if not isinstance(content, str) or not content:
             return self.prose.pass_on() if self.prose.undecided and _reasons(delta) else None
+        self.spoke = True
         alone = not (chunk.get("usage") or choice.get("logprobs") or choice.get("finish_reason"))
         alone = alone and not says_something({**delta, "content": None}) and choice.get("index") == self.index
         said = self.prose.take(content, event.raw if alone else None)
@@ -321,8 +329,13 @@ class Choice:
         """Take the fragments; give the events that may flow on at once."""
         self.last = None
         self._late = self._late or bool(fragments and self._reasons)
-        if not fragments or (legacy and not self._legacy and self._slots.slots):
+        # `function_call` beside `tool_calls` is the same call in the old form.
+        if not fragments or (legacy and not self._legacy and (self._slots.slots or self._sent)):
             return []
+        if self._legacy and not legacy:
+            self._slots.drop()
+            for fragment in fragments if self._sent else ():
+                fragment.whole = True
         self._legacy = legacy
         out: list[bytes] = []
         slot = None
@@ -339,7 +352,7 @@ class Choice:
     def _flow(self, slot: Slot) -> list[bytes]:
         flow = self._flows.get(id(slot))
         if flow is None:
-            if not slot.names:
+            if not slot.names or slot.again or slot.restated or self._resent.knows(slot.key):
                 return []
             flow = self._flows[id(slot)] = Flow(self._sent, self._mender.ids.unique(slot.id))
             self._sent += 1
@@ -361,7 +374,7 @@ class Choice:
         out: list[bytes] = []
         notes: list[str] = []
         told: list[Outcome] = []
-        for slot in sorted(self._slots.take(), key=lambda slot: slot.found):
+        for slot in once(self._slots.take(), self._resent, self._question.tools, self._flows):
             flow = self._flows.pop(id(slot), None)
             if flow is not None:
                 delta = flow.end(slot, self._mender, finish, before_error=before_error)

@@ -22,10 +22,10 @@ from ...wire.quoted import BATCH
 from .. import payload
 from ..echo import Echo
 from ..prose import Prose, searches
-from ..slots import Slot
+from ..slot import Slot, index_of
 from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
-from .calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
+from .calls import FAILURES, FOREIGN_REASONS, Json, said_in, says_something
 from .choice import CONTENT, Choice
 from .plain import Plain
 
@@ -87,7 +87,9 @@ class Chat:
         if state.thinking or state.prose is None:
             return not state.thinking
         self._prose = state.prose
-        return state.prose.passes(block, state.prose.alike(block) or _one_text_each(block))
+        passes = state.prose.passes(block, state.prose.alike(block) or _one_text_each(block))
+        state.spoke = state.spoke or (passes and not CONTENT.says_nothing(block))
+        return passes
 
     def gathers(self, block: bytes) -> Hold | None:
         """A block that is a fragment like the last one belongs where that went; None to have it read."""
@@ -193,17 +195,20 @@ class Chat:
         return PASS if untouched else Reply(tuple(out), tuple(release), tuple(hold))
 
     def _read_choice(self, event: Event, chunk: Json, choice: Json) -> Answer:
-        delta = choice.get("delta")
-        if not isinstance(delta, dict):
-            message = choice.get("message")
-            delta = message if isinstance(message, dict) else {}
         reason = choice.get("finish_reason")
         if choice.get("error") and not reason:
             return self._fail(event)
         if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
             return self._read_odd_end(event, chunk, choice, reason)
-        fragments, legacy = fragments_of(delta)
+        delta, fragments, legacy = said_in(choice)
         state = self._choice(choice, bool(fragments))
+        number = index_of(choice.get("index"))
+        if number is not None and number != state.index:
+            for fragment in fragments:
+                fragment.place = (number, fragment.place) if isinstance(fragment.place, int) else None
+        if state.spoke and delta is choice.get("message"):
+            # It repeats the whole answer: the calls are compared, the text was said.
+            delta = {key: value for key, value in delta.items() if key in ("tool_calls", "function_call")}
         if reason:
             return state.finish(event, chunk, choice, delta, fragments, legacy)
         answer = state.take(event, chunk, choice, delta, fragments, legacy)
@@ -213,8 +218,7 @@ class Chat:
         return answer
 
     def _choice(self, choice: Json, has_calls: bool) -> Choice:
-        index = choice.get("index")
-        number = index if isinstance(index, int) else 0
+        number = index_of(choice.get("index")) or 0
         if self._question.choices == 1 and (has_calls or number not in self._choices):
             # One choice was asked for: calls that come in a second one belong to the first.
             number = 0

@@ -62,7 +62,7 @@ class Messages:
         self._mender = mender
         self._policy = policy
         search = Search(question, policy) if searches(question, policy) else None
-        self._machine = Machine(mender, flowing=not policy.aggregate, search=search)
+        self._machine = Machine(mender, question.tools, flowing=not policy.aggregate, search=search)
         self.gathers = self._machine.gathers
         self.plain = self._machine.talk.passes
         self._started = False

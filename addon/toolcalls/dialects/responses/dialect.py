@@ -20,6 +20,7 @@ from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
 from .end import TERMINAL, Ending, finish_of, status_of
 from .events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
+from .freeform import INPUT, Freeform
 from .held import Held
 from .items import CALL, FREEFORM, Item, Items, with_needed
 from .long import STATED, LongText
@@ -28,7 +29,6 @@ from .text import Speech, is_text
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
-_INPUT = "response.custom_tool_call_input"
 _BLANK_LINES = (b"\n\n", b"\r\n", b"\r")
 _FRAGMENT = f"{_ARGUMENTS}.delta"
 
@@ -38,6 +38,7 @@ class Responses:
 
     __slots__ = (
         "_ending",
+        "_freeform",
         "_held",
         "_items",
         "_long",
@@ -63,6 +64,7 @@ class Responses:
         self._speech = Speech(self._items, self._writer, policy.max_held_bytes, search)
         self._held = Held(self._items, self._writer, mender, question.tools, search, flows=not policy.aggregate)
         self._ending = Ending(self._items, self._held, self._speech, self._writer, search, question.model)
+        self._freeform = Freeform(self._items, self._writer, mender.ids)
         self._long = LongText()
         self._started = False
         self._over = False
@@ -189,6 +191,8 @@ class Responses:
             return self._read_trouble(came.raw, trouble)
         if kind in _ECHOES:
             return Reply(tuple(self._read_echo(came)))
+        if kind.startswith(INPUT) and (again := self._freeform.read_input(came)) is not None:
+            return again
         return Reply((self._forward(came),)) if kind.startswith("response.") else PASS
 
     def _read_trouble(self, raw: bytes, trouble: Json) -> Answer:
@@ -222,7 +226,7 @@ class Responses:
         fields: Json = {}
         if item is not None and ("item_id" in came.message or "output_index" in came.message):
             fields = {"output_index": item.index}
-            if came.type.startswith(_INPUT):
+            if came.type.startswith(INPUT):
                 fields["item_id"] = item.id
         sent = self._writer.forward(came, **fields)
         if came.type.endswith(".delta") and came.text("item_id") and sent is came.raw:
@@ -267,6 +271,8 @@ class Responses:
             return Reply((self._writer.forward(came),))
         if kind == CALL:
             return self._held.read_added(came) if came.type == ADDED else self._held.read_ended(came)
+        if kind == FREEFORM and (again := self._freeform.read_item(came)) is not None:
+            return again
         out = self._read_added(came, kind) if came.type == ADDED else self._read_ended(came, kind)
         return Reply(tuple(out))
 
@@ -304,7 +310,9 @@ class Responses:
         body, events = self._speech.finish(item, came.item, finish)
         item.done = body
         self._speech.steady = None
-        self._held.sent += kind == FREEFORM
+        if kind == FREEFORM:
+            self._held.sent += 1
+            self._freeform.ended(body)
         if body == came.item:
             item.done_text = came.item_text
         return [*out, *events, self._writer.forward(came, output_index=item.index, item=body)]

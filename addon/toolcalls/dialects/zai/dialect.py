@@ -9,6 +9,7 @@ ends with an error event. Without declared tools nothing is converted, and every
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Iterable
 
@@ -20,6 +21,7 @@ from ...request import Question
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Answer, Event, LimitReached, Reply
 from .. import payload
+from ..resent import Resent
 from ..trouble import ERROR, trouble_in, trouble_in_text
 from .blocks import Block, Result
 from .calls import Candidate, DeltaCalls, Owners, block_candidates
@@ -49,6 +51,7 @@ class Zai:
         "_question",
         "_reader",
         "_reason",
+        "_resent",
         "_sent",
         "_spoke",
         "_thinking",
@@ -69,6 +72,7 @@ class Zai:
         self._reader = Reader()
         self._calls = DeltaCalls(question.tools)
         self._owners = Owners(question)
+        self._resent = Resent(question.tools)
         self._chunks = Chunks(f"chatcmpl-{mender.ids.unique('').removeprefix('call_')}", question.model)
         self._thinking = ""
         """Where thinking goes: `document` or `apart`; empty before the first of it."""
@@ -276,14 +280,17 @@ class Zai:
         """Write the client's calls, each as one delta. Cut off: only what is complete by itself goes out."""
         out: list[bytes] = []
         notes: list[str] = []
-        for call in candidates:
-            if not self._owners.is_clients(call.name, call.result):
-                continue
-            if finish is Finish.CUT and not call.stands_alone:
+        ours = [call for call in candidates if self._owners.is_clients(call.name, call.result)]
+        for call in itertools.compress(ours, self._resent.once(call.told for call in ours)):
+            if call.doubt:
+                outcome = self._mender.refuse(
+                    call.name, call.arguments, call.doubt, before_error=finish is Finish.CUT, id=call.id
+                )
+            elif finish is Finish.CUT and not call.stands_alone:
                 reason = "the answer was cut off before the call was complete"
-                self._mender.refuse(call.name, call.arguments, reason, before_error=True)
-                continue
-            outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call, finish), id=call.id)
+                outcome = self._mender.refuse(call.name, call.arguments, reason, before_error=True)
+            else:
+                outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call, finish), id=call.id)
             if outcome.dropped:
                 notes.append(outcome.note)
             else:
