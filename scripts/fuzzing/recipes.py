@@ -139,12 +139,13 @@ _SPANS = [
 _OPENERS = [
     (name, opener, closer)
     for name, opener, closer, plain in _SPANS
-    if plain and not opener.rpartition("\n")[2].strip()  # The call stands on a line of its own.
+    if plain and opener.endswith("\n")  # The call stands on a line of its own.
 ]
 _LINES = list(quoted_ends.LINES.items())
 _BEHIND = list(prose_behind.WAYS.items())
 _WRAPPERS = list({**rehearsals.WRAPPERS, **rehearsals.OTHER_SPELLINGS}.values())
 _STYLES = {**ARGUMENTS, **NOT_MEANT}
+_MARKS = frozenset("`|\"'<-")
 _INNER = re.compile(r"inner \d+")
 _FORMATS = (*COMMON, *COMMON, *FORMATS)
 
@@ -336,7 +337,7 @@ class _Reader:
         self.cut = bool(recipe.get("cut"))
         self.pending: list[_Call] = []
         self.quotation = ""
-        """What was opened and never closed."""
+        """What was opened and never closed. Other marks behind it may close it, or not: nobody knows."""
         self.closer = ""
         """What would close it."""
         self.talked = False
@@ -387,14 +388,18 @@ class _Reader:
     def read_prose(self, piece: Json) -> None:
         self.settle()
         self.talked = True
-        self.say(PROSE[piece["number"] % len(PROSE)])
+        text = PROSE[piece["number"] % len(PROSE)]
+        if set(text) & _MARKS:
+            self.quotation = ""
+        self.say(text)
 
     def read_quoted(self, piece: Json) -> None:
         self.settle()
         self.talked = True
         (call,), text = _calls(piece)
         number, how = piece["number"], piece["how"]
-        plain = True
+        plain = not self.closer
+        self.quotation = ""
         if how == "span":
             name, opener, closer, plain = _SPANS[number % len(_SPANS)]
             said = opener + text + closer
@@ -406,6 +411,7 @@ class _Reader:
             name, (before, behind) = _BEHIND[number % len(_BEHIND)]
             said, plain = before + text + behind, False
         self.say(f"\n\n{said}\n\n")
+        self.talked = "</think>" not in said
         if self.cut and not plain:
             self.perhaps(_Call(call))
         else:
@@ -425,9 +431,8 @@ class _Reader:
         opener, closer = _WRAPPERS[piece["number"] % len(_WRAPPERS)]
         words = "No, I had better ask.\n" if piece["how"] != "closed" else ""
         self.say(f"{opener}\nPerhaps\n{text}\n{words}{closer if piece['how'] != 'open' else ''}\n\n")
-        if self.quotation:
-            self.never(call, self.quotation)
-        elif words and not self.cut:
+        self.quotation = ""
+        if words and not self.cut:
             self.never(call, "rehearsed")
         else:
             self.pending.append(_Call(call, "rehearsed"))
@@ -446,6 +451,7 @@ class _Reader:
         if (self.recipe["protocol"], self.recipe["form"]) == ("chat", "document"):
             return  # There it has no place before or behind the text.
         self.settle()
+        self.quotation = ""
         (call,), text = _calls(piece)
         self.say(f"Perhaps\n{text}\n", "reasoning")
         self.pending.append(_Call(call, "rehearsed in the reasoning"))
@@ -454,12 +460,14 @@ class _Reader:
         self.settle(thoughts_only=True)
         calls, text = _calls(piece)
         aloud = self.recipe["request"] == "read aloud"
+        behind = bool(self.pending)
+        """Right behind another call it is one of several, or it is not: either will do."""
         if self.closer and self.closer in text:
             self.quotation = ""  # The call itself closes it, by its form.
         for call in calls:
             if self.quotation:
                 self.never(call, self.quotation)
-            elif FORMATS[piece["format"]].whole and self.talked:
+            elif FORMATS[piece["format"]].whole and self.talked and not behind:
                 self.never(call, "not the whole message")
             else:
                 self.pending.append(_Call(call, requested=aloud))

@@ -70,7 +70,8 @@ def test_null_content_drops_the_text() -> None:
 
 
 def test_missing_ids_and_types_are_filled() -> None:
-    calls = [{"function": {"name": "Bash", "arguments": "{}"}}, call("{}", identity="x"), call("{}", identity="x")]
+    bare = {"function": {"name": "Bash", "arguments": "{}"}}
+    calls = [bare, call('{"command":"a"}', identity="x"), call('{"command":"b"}', identity="x")]
     choice = mended(body({"role": "assistant", "tool_calls": calls}))
     made = choice["message"]["tool_calls"]
     assert len({entry["id"] for entry in made}) == 3

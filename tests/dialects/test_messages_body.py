@@ -113,7 +113,7 @@ def test_missing_usage_is_filled():
 
 
 def test_illegal_and_repeated_ids_are_replaced():
-    out = through(answer({**READ_A, "id": "read:0"}, READ_A, READ_A))
+    out = through(answer({**READ_A, "id": "read:0"}, READ_A, {**READ_A, "input": {"file_path": "/b"}}))
     first, second, third = (block["id"] for block in out["content"])
     assert (restore(first), second, restore(third)) == ("read:0", "toolu_01", "toolu_01")
 

@@ -104,9 +104,9 @@ ensure_ascii = st.booleans()
 def blocks(draw: st.DrawFn) -> str:
     arguments = json.dumps(draw(values), ensure_ascii=draw(ensure_ascii))
     tag = draw(st.sampled_from(["<glm_block >", '<glm_block view="">', '<glm_block view="" tool_call_name="x>y">']))
-    return "\n\n" + block(
-        draw(names), arguments, result=draw(st.sampled_from(["", None, "text </glm_block>"])), tag=tag
-    )
+    result = draw(st.sampled_from(["", None, "text </glm_block>"]))
+    # An id of its own: with one that comes again a call that is alike would be the same one.
+    return "\n\n" + block(draw(names), arguments, f"call_{draw(st.uuids()).hex}", result=result, tag=tag)
 
 
 @st.composite

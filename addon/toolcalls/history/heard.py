@@ -17,6 +17,8 @@ _BRACKETS = ("<", "{", "[", "(", "&lt;", "\\u003c")
 """A text without any of these has no call in it."""
 
 _ESCAPED = re.compile(r"\\++(?:[nrt]|u([0-9a-fA-F]{4}))?")
+_LINE_HEADS = re.compile(r"\n[ \t]*+(?:(?:[\w./-]{1,120}[:-])?\d{1,7}[:\t|→.)-]|[+\-#>*/;%|]{1,3})[ \t]*+")
+"""What pages put before their lines: numbers, and the marks of quotes, comments and diffs."""
 _SPELLING = re.compile(r"[\s\u200b-\u200f\u2060\ufeff\"'“”‘’`>|｜*]+")
 _CLOSER = r"(?:</?[\w:.▁-]{1,60}+|[}\])])"
 _CLOSERS = re.compile(rf"({_CLOSER}){_CLOSER}{{1,64}}+\Z")
@@ -100,7 +102,8 @@ def _core(name: str, call: str) -> str:
 
 
 def _plain(text: str) -> str:
+    text = _LINE_HEADS.sub("\n", text)
     if "&" in text:
-        text = html.unescape(text)
+        text = html.unescape(html.unescape(text))
     text = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else "", text)
     return _SPELLING.sub("", text).lower()

@@ -17,27 +17,27 @@ from copy import copy
 from functools import cache
 
 from . import thoughts
-from .line_heads import blanks, indentation, is_quoted, list_item, opens_below
+from .line_heads import indentation, introduces, is_quoted, list_item, opens_below, visible
 
 QUOTES = frozenset("\"'“”„‘’‚«»‹›「」『』`\\")
 """An opener right behind one of these is quoted, or stands in JSON data or source code."""
 
-_SPANS = {"<!--": "-->", "<![CDATA[": "]]>", '"""': '"""', "'''": "'''", "{{{": "}}}"}
+_SPANS = {"<!--": "-->", "<![CDATA[": "]]>", '"""': '"""', "'''": "'''", "{{{": "}}}", "{{!--": "--}}"}
 """Strings, comments and the like that go on until their closer, over any number of lines."""
-_SPANS_AT_HEAD = {"/*": "*/", "{-": "-}", "(*": "*)"}
-"""Comments, where a line begins with them: elsewhere they are something else."""
+_SPANS_AT_HEAD = {"/*": "*/", "{-": "-}", "(*": "*)", "#|": "|#", "<#": "#>", "=begin": "=end", "-----": "-----end"}
+"""Comments and marked regions, where a line begins with them: elsewhere they are something else."""
 _BLOCKS = {"#+begin_": "#+end_", "\\begin{": "\\end{", "[code": "[/code", "[quote": "[/quote", "[pre": "[/pre"}
 """Blocks of org-mode, LaTeX and BBCode, where a line begins with them."""
 
-_SPANS_AT_END = {"[[": "]]", "[=[": "]=]"}
-"""Strings of Lua, where a line ends with them."""
+_REGION = re.compile(r"-{5,}\s?\w")
+_BEFORE_A_COMMENT = frozenset(" \t;{}")
 _BEFORE_A_STRING = frozenset("=(:,+[{?")
 """Behind one of these a backtick opens a string of source code."""
 
-_MARKS = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』"}
+_MARKS = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』", "《": "》", "〝": "〞〟", "＂": "＂"}
 """Quotation marks that open, and what closes them."""
 
-_INLINE_TAGS = frozenset(("code", "kbd", "samp", "tt"))
+_INLINE_TAGS = frozenset(("code", "kbd", "samp", "tt", "q"))
 _BLOCK_TAGS = frozenset(("pre", "textarea", "xmp", "blockquote", "quote", "example", "document"))
 """Elements that quote wherever they open; others do where a line begins with them."""
 _NEVER_CLOSED = frozenset(
@@ -67,15 +67,17 @@ _OF_CALLS = frozenset(
 _LITERALS = "|".join(re.escape(literal) for literal in (*_SPANS, *_SPANS_AT_HEAD, *_BLOCKS))
 _TOKEN = re.compile(
     rf"\\[\\`\"]|`{{1,200}}+|{thoughts.WRAPPER}|(?P<literal>(?i:{_LITERALS}))"
-    r"|</(?P<closed>[A-Za-z_][\w:.-]{0,60}+)\s{0,8}>"
-    r"|<(?P<opened>[A-Za-z_][\w:.-]{0,60}+)(?:\s[^<>]{0,180}+)?>"
-    r"|<<<?[-~]?(?P<q>[\"']?)(?P<heredoc>[A-Za-z_]\w{0,40}+)(?P=q)(?=[\s;|>&)]|\Z)"
-    r"|[“”„«»「」『』\"]"
+    r"|</(?P<closed>[^\W\d][\w:.-]{0,60}+)\s{0,8}>"
+    r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?:\s(?:\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
+    r"|<<<?[-~]?(?:\s?(?=[A-Z_]{2})|\\)?(?P<q>[\"']?)(?P<heredoc>\w[\w.-]{0,40}+)(?P=q)(?=[\s;|>&)]|\Z)"
+    r"|[“”„«»「」『』《》〝〞〟＂\"]"
 )
 _IN_CODE = re.compile(r"`{1,200}+")
 _LONGEST = 256
 """No token is longer."""
-_ORDINARY = re.compile(r"(?:[^\W\d_][^`<\"'“”„«»「」『』◁\[{\\\n.):\]]{2}[^`<\"'“”„«»「」『』◁\[{\\\n]*+\n|\n)++")
+_ORDINARY = re.compile(
+    r"(?:[^\W\d_][^`<\"'“”„«»「」『』《》〝〞〟＂◁\[{\\\n.):\]]{2}[^`<\"'“”„«»「」『』《》〝〞〟＂◁\[{\\\n]*+\n|\n)++"
+)
 """Whole lines of prose in which nothing begins or ends that outlasts its line."""
 _IN_FENCE = re.compile(r"(?:[^\S\n]*+(?:[^\s`~>][^\n]*+)?\n)++")
 _HEAD = 120
@@ -97,8 +99,10 @@ class Quoting:
         "_in_diff",
         "_in_list",
         "_inline",
+        "_introduced",
         "_kept_code",
         "_last",
+        "_lead",
         "_length",
         "_marks",
         "_nested",
@@ -118,6 +122,8 @@ class Quoting:
         self._length = 0
         self._last = ""
         """Its last characters."""
+        self._lead = 0
+        """Where in it the answer begins, behind reasoning."""
         self._tail = ""
         """What of the line was not looked at yet."""
         self._inline = ""
@@ -145,6 +151,8 @@ class Quoting:
         self._in_diff = False
         self._in_block = False
         """What is indented belongs to a line above that opened a block."""
+        self._introduced = False
+        """The last line that was not blank says that what follows is quoted."""
         self.said = False
         """Something visible was said."""
         self.previous = ""
@@ -167,7 +175,7 @@ class Quoting:
     @property
     def quoted_so_far(self) -> bool:
         """As `quoted`, at a place that depends on how the text was split; False where finding out takes long."""
-        if self._fence or self._heredoc or self._is_quoted_line():
+        if self._fence or self._heredoc:
             return True
         return len(self._tail) < _LONGEST // 4 and copy(self).quoted
 
@@ -178,7 +186,9 @@ class Quoting:
             return False
         if self._is_indented() and (self._in_list or self._in_block or self._in_diff):
             return False
-        return not is_quoted(self._head, self._last)
+        if not visible(self._head) and self._introduced:
+            return False
+        return not is_quoted(self._head[self._lead :], self._last)
 
     @property
     def at_head(self) -> bool:
@@ -187,11 +197,11 @@ class Quoting:
 
     def _is_quoted_line(self) -> bool:
         """Is this line a block quote, a row of a table, a fence or indented code?"""
-        lead = _visible(self._head)
+        lead = visible(self._head)
         return lead.startswith((">", "|", "~~~")) or (indentation(self._head) >= 4 and not self._in_list)
 
     def _is_indented(self) -> bool:
-        return bool(self._head) and not _visible(self._head[0])
+        return bool(self._head) and not visible(self._head[0])
 
     # Text that passes
 
@@ -230,14 +240,15 @@ class Quoting:
             lines = None if self._fence_in_quote else _IN_FENCE.match(text, at)
             return lines.end() if lines else at
         if self._span or self._code or self._element or self._heredoc or self._odd_quote or self._marks:
-            return at
+            return at  # something is open
         lines = None if self._in_list or self._in_diff or self.thinking else _ORDINARY.match(text, at)
         if lines is None:
             return at
-        last = text[max(at, lines.end() - _ENDING) : lines.end()].rstrip()
+        last = text[max(at, lines.end() - _HEAD) : lines.end()].rstrip().rpartition("\n")[2]
         if last:
             self.said = True
-            self._in_block = opens_below(last)
+            self._in_block = opens_below("", last)
+            self._introduced = introduces(last)
         return lines.end()
 
     def _take(self, text: str) -> None:
@@ -252,53 +263,57 @@ class Quoting:
 
     def _newline(self) -> None:
         self._look(self._length)
-        visible = _visible(self._head).rstrip()
+        line = visible(self._head).rstrip()
         if self._starts_heredoc:
             self._heredoc = self._starts_heredoc
         elif self._heredoc:
-            if visible == self._heredoc:
+            if line == self._heredoc:
                 self._heredoc = ""
         elif self._fence:
-            self._end_line_of_fence(visible)
+            self._end_line_of_fence(line)
         elif not self._span:
-            self._end_line_of_text(visible)
+            self._end_line_of_text(line)
         self._end_line()
 
     def _end_line(self) -> None:
         self._head = self._last = self._tail = self._inline = self._starts_heredoc = ""
-        self._length = 0
+        self._length = self._lead = 0
 
-    def _end_line_of_text(self, visible: str) -> None:
-        if not visible:
+    def _end_line_of_text(self, line: str) -> None:
+        if not line:
             self._code = self._code if self._kept_code else 0
-            self._odd_quote, self._marks = False, ()
+            self._odd_quote = self._odd_quote and self._introduced
             return
-        quoted = visible[0] in ">|"
-        body = visible.lstrip("> ") if quoted else visible
+        quoted = line[0] in ">|"
+        body = line.lstrip("> ") if quoted else line
         marker = list_item.match(body)
         if marker is not None:
-            body = _visible(body[marker.end() :])
+            body = visible(body[marker.end() :])
             self._in_list = self._in_list or not quoted
         elif not self._is_indented():
             self._in_list = False
-        self._in_diff = visible.startswith("@@ ") or (self._in_diff and self._head[0] in " +-")
-        self._in_block = opens_below(self._last) or (self._in_block and self._is_indented())
-        self._span = next((end for begin, end in _SPANS_AT_END.items() if visible.endswith(begin)), "")
+        self._in_diff = line.startswith("@@ ") or (self._in_diff and self._head[0] in " +-")
+        self._in_block = opens_below(self._head, self._last) or (self._in_block and self._is_indented())
+        self._introduced = not quoted and introduces(line if self._length <= _HEAD else self._last.rstrip())
+        self._kept_code = self._kept_code or line.endswith("`")
+        if self._inline and line.endswith(">") and not self._element:
+            self._element, self._depth = self._inline, 1
         fence = _run(body)
         if fence and (fence[0] == "~" or "`" not in body[len(fence) :]):
             self._fence, self._fence_in_quote, self._nested, self._code = fence, quoted, 0, 0
+            self._introduced = False
 
-    def _end_line_of_fence(self, visible: str) -> None:
+    def _end_line_of_fence(self, line: str) -> None:
         """Models nest fences of one length: one that names a language inside another has an end of its own."""
         if self._fence_in_quote:
-            if visible[:1] != ">":
+            if line[:1] != ">":
                 self._fence = ""
                 return
-            visible = visible.lstrip("> ")
-        run = _run(visible)
+            line = line.lstrip("> ")
+        run = _run(line)
         if run[:1] != self._fence[0] or len(run) < len(self._fence):
             return
-        if visible != run:
+        if line != run:
             self._nested += 1
         elif self._nested:
             self._nested -= 1
@@ -327,7 +342,7 @@ class Quoting:
                 continue
             token = (_IN_CODE if self._code else _TOKEN).search(text, at)
             start = token.start() if token is not None else len(text)
-            if not self.said and _visible(text[at : min(start, last)]):
+            if not self.said and visible(text[at : min(start, last)]):
                 self.said = True
             if token is None or start >= last:
                 at = last
@@ -346,10 +361,11 @@ class Quoting:
             self.thinking, self.thinks_first = True, not self.said and found.lower() == "<think>"
         elif token["thought_end"]:
             self.thinking = self.thinks_first = False
+            self._lead = place + len(found)
         elif token["literal"]:
-            self._literal(found.lower(), at_head=not _visible(self._head[:place]))
+            self._literal(found.lower(), place)
         elif token["opened"]:
-            self._opened(token["opened"].lower(), found, at_head=not _visible(self._head[:place]))
+            self._opened(token["opened"].lower(), found, at_head=not visible(self._head[:place]))
         elif token["closed"]:
             self._closed(token["closed"].lower())
         elif token["heredoc"]:
@@ -362,10 +378,14 @@ class Quoting:
             self._marks = (*self._marks, _MARKS[found])
         self.said = True
 
-    def _literal(self, found: str, *, at_head: bool) -> None:
+    def _literal(self, found: str, place: int) -> None:
+        at_head = not visible(self._head[:place])
         if found in _SPANS:
             self._span = _SPANS[found]
-        elif at_head:
+        elif found == "-----":
+            if at_head and _REGION.match(visible(self._head)):
+                self._span = _SPANS_AT_HEAD[found]
+        elif at_head or (found == "/*" and self._head[place - 1 : place] in _BEFORE_A_COMMENT):
             self._span = _SPANS_AT_HEAD.get(found) or _BLOCKS[found]
 
     def _opened(self, name: str, tag: str, *, at_head: bool) -> None:
@@ -392,13 +412,8 @@ def _closer(literal: str) -> re.Pattern[str]:
     return re.compile(re.escape(literal), re.IGNORECASE)
 
 
-def _visible(text: str) -> str:
-    """A text from its first visible character on."""
-    return text[blanks.match(text).end() :]  # type: ignore[union-attr]
-
-
-def _run(visible: str) -> str:
+def _run(line: str) -> str:
     """The backticks or tildes that a line begins with, where they are enough for a fence."""
-    char = visible[:1]
-    length = len(visible) - len(visible.lstrip(char)) if char in ("`", "~") and char else 0
+    char = line[:1]
+    length = len(line) - len(line.lstrip(char)) if char in ("`", "~") and char else 0
     return char * length if length >= 3 else ""

@@ -31,8 +31,6 @@ class Format:
     name: str
     openers: tuple[str, ...]
     read: Callable[[Region], Step[None]]
-    tokens: bool = False
-    """Its markers are special tokens of a vocabulary: prose glued to the closer was not written around it."""
     text_follows: bool = False
     """Its template puts prose right behind the closer, where a message begins with the call."""
     behind: str = ""

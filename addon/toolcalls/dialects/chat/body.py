@@ -11,13 +11,15 @@ from ...policy import Policy
 from ...request import Question
 from .. import payload
 from ..prose import repeated, search, searches
-from ..slots import Slot
+from ..resent import Resent
+from ..slot import Slot
 from .calls import (
     FOREIGN_REASONS,
     NEEDS_CALLS,
     Json,
     fragments_of,
     mend_slot,
+    once,
     says_something,
     true_reason,
     written_call,
@@ -67,11 +69,18 @@ def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy
     if reason in FOREIGN_REASONS:
         reason = choice["finish_reason"] = FOREIGN_REASONS[reason]
     finish = Finish.of(reason)
-    slots = [
-        Slot(fragment.id, [fragment.name] if fragment.name else [], [fragment.arguments], fragment.extra)
+    came = [
+        Slot(
+            fragment.id,
+            [fragment.name] if fragment.name else [],
+            [fragment.arguments],
+            fragment.extra,
+            key=fragment.id,
+        )
         for fragment in fragments
         if not fragment.empty
     ]
+    slots = once(came, Resent(question.tools), question.tools)
     structured = len(slots)
     content = message.get("content")
     if isinstance(content, str) and searches(question, policy):

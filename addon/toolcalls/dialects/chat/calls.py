@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Container
 from typing import Any
 
 from ...calls import Outcome
@@ -9,8 +11,10 @@ from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...tools import Tools
 from .. import payload
+from ..fragments import full_name
 from ..prose import WRITTEN_AS_TEXT
-from ..slots import Fragment, Slot, full_arguments, full_name
+from ..resent import Resent, Told
+from ..slot import Fragment, Slot, index_of
 
 Json = dict[str, Any]
 
@@ -36,19 +40,57 @@ def true_reason(reason: str | None, *, calls: bool, legacy: bool) -> str | None:
 def mend_slot(
     slot: Slot, tools: Tools, mender: Mender, finish: Finish, *, before_error: bool = False, legacy: bool = False
 ) -> Outcome:
+    """What becomes of a gathered call."""
     name = full_name(slot.names, tools)
-    arguments, steps = full_arguments(slot.fragments)
-    if not steps and slot.fragments:
-        slot.join(arguments)
+    arguments, steps = slot.settle()
     if slot.found:
         steps = (WRITTEN_AS_TEXT, *steps)
         finish = Finish.COMPLETE
     identity = None if legacy else slot.id
-    return mender.mend(name, arguments, finish, steps=steps, before_error=before_error, id=identity)
+    if slot.doubt:
+        # Without a name there is nobody to tell.
+        return mender.refuse(
+            name, arguments, slot.doubt, steps=steps, before_error=before_error or not name, id=identity
+        )
+    value, slot.value = slot.value, None
+    return mender.mend(name, arguments, finish, steps=steps, before_error=before_error, id=identity, value=value)
+
+
+def once(slots: list[Slot], resent: Resent, tools: Tools, flowing: Container[int] = ()) -> list[Slot]:
+    """Each structured call once, then those that were written as text. `flowing`: the client has a part of them."""
+    calls = [slot for slot in slots if not slot.found]
+    kept = resent.once(_told(slot, tools, out=id(slot) in flowing) for slot in calls)
+    return [*itertools.compress(calls, kept), *(slot for slot in slots if slot.found)]
+
+
+def _told(slot: Slot, tools: Tools, *, out: bool) -> Told:
+    arguments, _ = slot.settle()
+    name = full_name(slot.names, tools)
+    return Told(slot.key, name, arguments, certain=not slot.doubt, restated=slot.restated, out=out)
 
 
 def calls_in(delta: Json) -> bool:
     return bool(delta.get("tool_calls") or delta.get("function_call"))
+
+
+def said_in(choice: Json) -> tuple[Json, list[Fragment], bool]:
+    """What a choice says: its delta, the fragments of calls in it, and whether they came in the old form.
+
+    Some servers put a whole `message` into the last chunk, in the place of a delta or beside an empty one. Its calls
+    are whole, and most often the ones that the deltas told.
+    """
+    delta, message = choice.get("delta"), choice.get("message")
+    told = message if isinstance(message, dict) else {}
+    if isinstance(delta, dict) and (calls_in(delta) or not calls_in(told)):
+        return delta, *fragments_of(delta)
+    calls = {key: told[key] for key in _CALLS if told.get(key)}
+    fragments, legacy = fragments_of(calls)
+    for fragment in fragments:
+        fragment.whole = True
+    return {**delta, **calls} if isinstance(delta, dict) else told, fragments, legacy
+
+
+_CALLS = ("tool_calls", "function_call")
 
 
 def fragments_of(delta: Json) -> tuple[list[Fragment], bool]:
@@ -66,12 +108,12 @@ def fragments_of(delta: Json) -> tuple[list[Fragment], bool]:
 def _fragment(entry: Json) -> Fragment:
     function = entry.get("function")
     body = function if isinstance(function, dict) else entry
-    index, identity, name = entry.get("index"), entry.get("id"), body.get("name")
+    identity, name = entry.get("id"), body.get("name")
     extra: Json = {}
     if body is not entry and not entry.keys() <= _KNOWN:
         extra = {key: value for key, value in entry.items() if key not in _KNOWN and value is not None}
     return Fragment(
-        index if isinstance(index, int) else None,
+        index_of(entry.get("index")),
         identity if isinstance(identity, str) else "",
         name if isinstance(name, str) else "",
         payload.text_of(body.get("arguments")),

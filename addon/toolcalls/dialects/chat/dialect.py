@@ -22,9 +22,10 @@ from ...wire.quoted import BATCH
 from .. import payload
 from ..echo import Echo
 from ..prose import Prose, searches
-from ..slots import Slot
+from ..slot import Slot, index_of
+from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
-from .calls import FAILURES, FOREIGN_REASONS, Json, fragments_of, says_something
+from .calls import FAILURES, FOREIGN_REASONS, Json, said_in, says_something
 from .choice import CONTENT, Choice
 from .plain import Plain
 
@@ -86,7 +87,9 @@ class Chat:
         if state.thinking or state.prose is None:
             return not state.thinking
         self._prose = state.prose
-        return state.prose.passes(block, state.prose.alike(block) or _one_text_each(block))
+        passes = state.prose.passes(block, state.prose.alike(block) or _one_text_each(block))
+        state.spoke = state.spoke or (passes and not CONTENT.says_nothing(block))
+        return passes
 
     def gathers(self, block: bytes) -> Hold | None:
         """A block that is a fragment like the last one belongs where that went; None to have it read."""
@@ -118,6 +121,13 @@ class Chat:
         if data.strip() == "[DONE]":
             self._done = True
             return self._end(event.raw, Finish.UNKNOWN)
+        text = data.strip()
+        if text.startswith(":") and "\n" not in text and not event.type:
+            # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
+            return Reply((sse.comment(text),))
+        trouble = trouble_in(chunk) or (trouble_in_text(data, event.type) if chunk is None else None)
+        if trouble is not None:
+            return self._fail(Event(write({"error": trouble}), None), rewritten=True)
         if "\n" in data:
             return LINES_ALONE
         mended = payload.read_broken(data) if chunk is None and data.lstrip().startswith("{") else None
@@ -142,6 +152,10 @@ class Chat:
         if chunk.get("error"):
             return self._fail(event)
         choices = chunk.get("choices")
+        trouble = trouble_in(chunk, event.type) if not choices else None
+        if trouble is not None:
+            # No client knows this form: it is told again in the protocol's own.
+            return self._fail(event, write({"error": trouble}))
         if not isinstance(choices, list):
             if "usage" not in chunk or "choices" in chunk:
                 return PASS
@@ -181,15 +195,20 @@ class Chat:
         return PASS if untouched else Reply(tuple(out), tuple(release), tuple(hold))
 
     def _read_choice(self, event: Event, chunk: Json, choice: Json) -> Answer:
-        delta = choice.get("delta")
-        if not isinstance(delta, dict):
-            message = choice.get("message")
-            delta = message if isinstance(message, dict) else {}
         reason = choice.get("finish_reason")
+        if choice.get("error") and not reason:
+            return self._fail(event)
         if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
             return self._read_odd_end(event, chunk, choice, reason)
-        fragments, legacy = fragments_of(delta)
+        delta, fragments, legacy = said_in(choice)
         state = self._choice(choice, bool(fragments))
+        number = index_of(choice.get("index"))
+        if number is not None and number != state.index:
+            for fragment in fragments:
+                fragment.place = (number, fragment.place) if isinstance(fragment.place, int) else None
+        if state.spoke and delta is choice.get("message"):
+            # It repeats the whole answer: the calls are compared, the text was said.
+            delta = {key: value for key, value in delta.items() if key in ("tool_calls", "function_call")}
         if reason:
             return state.finish(event, chunk, choice, delta, fragments, legacy)
         answer = state.take(event, chunk, choice, delta, fragments, legacy)
@@ -199,8 +218,7 @@ class Chat:
         return answer
 
     def _choice(self, choice: Json, has_calls: bool) -> Choice:
-        index = choice.get("index")
-        number = index if isinstance(index, int) else 0
+        number = index_of(choice.get("index")) or 0
         if self._question.choices == 1 and (has_calls or number not in self._choices):
             # One choice was asked for: calls that come in a second one belong to the first.
             number = 0
@@ -236,14 +254,14 @@ class Chat:
         ends = [end for choice in self._choices.values() for end in choice.take_end()]
         if not ends and not rewritten:
             return PASS
-        return Reply((*ends, raw), tuple(choice.keys[2] for choice in self._choices.values()))
+        return Reply((*ends, raw), tuple(key for choice in self._choices.values() for key in choice.keys[::2]))
 
     def _end(self, terminator: bytes, finish: Finish) -> Answer:
         """`[DONE]` or the end of the stream: everything that is held comes out, with the finish that was missing."""
         out: list[bytes] = []
         complete = True
         for choice in self._choices.values():
-            pieces, whole = choice.end(finish) if not self._errored else (choice.take_end(), True)
+            pieces, whole = choice.end(finish) if not self._errored else (choice.fail(), True)
             out += pieces
             complete = complete and whole
         if not out:
@@ -252,13 +270,16 @@ class Chat:
             terminator = DONE
         return Reply((*out, terminator) if terminator else tuple(out), self._keys())
 
-    def _fail(self, event: Event) -> Answer:
-        """An error event: complete calls come out, unfinished ones are dropped, the error goes on."""
+    def _fail(self, event: Event, again: bytes = b"", *, rewritten: bool = False) -> Answer:
+        """An error event: complete calls come out, unfinished ones are dropped, the error goes on.
+
+        `again`: the same error in another form. `rewritten`: the event is one of ours.
+        """
         self._errored = True
         out = [piece for choice in self._choices.values() for piece in choice.fail()]
-        if not out:
-            return PASS if not self.engaged else Reply((event.raw,), self._keys())
-        return Reply((*out, event.raw), self._keys())
+        if not out and not again and not rewritten and not self.engaged:
+            return PASS
+        return Reply((*out, event.raw, *((again,) if again else ())), self._keys())
 
     def _keys(self) -> tuple[str, ...]:
         return tuple(key for choice in self._choices.values() for key in choice.keys)

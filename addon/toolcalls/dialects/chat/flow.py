@@ -12,7 +12,7 @@ import re
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...mend.prefix import StrictPrefix
-from ..slots import Slot
+from ..slot import Slot
 from .calls import Json
 
 _COMMA = re.compile(r",\s*\Z")
@@ -33,6 +33,8 @@ class Flow:
 
     def take(self, slot: Slot) -> Json | None:
         """The delta for the fragments that are new; None when nothing of them may go out."""
+        if slot.doubt:
+            return None
         new = "".join(slot.fragments[self._taken :])
         self._taken = len(slot.fragments)
         part = self._comma + new[: self._prefix.feed(new)]
@@ -49,6 +51,7 @@ class Flow:
     def end(self, slot: Slot, mender: Mender, finish: Finish, *, before_error: bool) -> Json | None:
         """What is still missing; None when the call is whole already."""
         sent = "".join(self._sent)
-        outcome = mender.mend_rest(slot.name, "".join(slot.fragments), sent, finish, before_error=before_error)
+        text, _ = slot.settle()
+        outcome = mender.mend_rest(slot.name, text, sent, finish, before_error=before_error, doubt=slot.doubt)
         rest = outcome.arguments[len(sent) :]
         return {"index": self._index, "function": {"arguments": rest}} if rest else None

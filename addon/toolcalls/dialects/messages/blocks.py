@@ -14,6 +14,7 @@ from ...wire import sse
 from ...wire.events import Event
 from ...wire.quoted import STAND_IN, put_in
 from .. import payload
+from ..slot import index_of
 from .calls import Json, named_block
 
 Place = int | None
@@ -75,7 +76,7 @@ class Blocks:
         """An event of the open block, as it came but for its index."""
         assert self.open is not None
         index = self.open.index
-        if said.get("index") == index:
+        if place_of(said) == index:
             return event.raw
         if "index" in said:
             # Inside a JSON string the quotes would be escaped: one match is the key itself.
@@ -124,8 +125,7 @@ def text_event(said: Json, text: str) -> bytes:
 
 
 def place_of(said: Json) -> Place:
-    index = said.get("index")
-    return index if isinstance(index, int) else None
+    return index_of(said.get("index"))
 
 
 def delta_of(said: Json) -> tuple[Json, str]:

@@ -11,6 +11,7 @@ from ...policy import Policy
 from ...request import Question
 from .. import payload
 from ..prose import Piece, Said, mend_found, repeated, search, searches
+from ..resent import Resent
 from .calls import NO_USAGE, TOOL_USE, Call, Json, mend_call, named_block, true_reason
 
 
@@ -22,7 +23,7 @@ def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -
     if answer.get("type") != "message" and "stop_reason" not in answer:
         # Other protocols have messages with content too.
         return body
-    changes = _mended(answer, _search(answer, question, policy), mender)
+    changes = _mended(answer, _search(answer, question, policy), mender, Resent(question.tools))
     if not changes:
         return body
     return payload.write({**answer, **changes}).encode("utf-8", "backslashreplace")
@@ -52,7 +53,7 @@ def _is_blank(block: Json) -> bool:
     return block.get("type") == "text" and (not isinstance(text, str) or not text.strip())
 
 
-def _mended(answer: Json, found: dict[int, Said], mender: Mender) -> Json:
+def _mended(answer: Json, found: dict[int, Said], mender: Mender, resent: Resent) -> Json:
     """What has to be said differently. Structured calls first: one that repeats a text wins."""
     reason = answer.get("stop_reason")
     mended: dict[int, list[Any]] = {}
@@ -60,15 +61,19 @@ def _mended(answer: Json, found: dict[int, Said], mender: Mender) -> Json:
     notes: list[str] = []
     other_tools = False
     blocks = answer["content"]
+    calls: dict[int, Call] = {}
     for number, block in enumerate(blocks):
         kind = block.get("type") if isinstance(block, dict) else None
         other_tools = other_tools or (isinstance(kind, str) and kind != TOOL_USE and kind.endswith(TOOL_USE))
         if kind == TOOL_USE:
-            written, outcome = _mend_block(block, mender, reason, last=number == len(blocks) - 1)
-            mended[number] = [] if written is None else [written]
-            if outcome is not None:
-                told.append(outcome)
-                notes += [outcome.note] if outcome.dropped else []
+            calls[number] = _call(block, last=number == len(blocks) - 1)
+    kept = resent.once(call.told for call in calls.values())
+    for (number, call), once in zip(calls.items(), kept, strict=True):
+        written, outcome = _mend_block(call, mender, reason) if once else (None, None)
+        mended[number] = [] if written is None else [written]
+        if outcome is not None:
+            told.append(outcome)
+            notes += [outcome.note] if outcome.dropped else []
     sent = sum(map(len, mended.values()))
     for number, said in found.items():
         mended[number] = []
@@ -99,17 +104,21 @@ def _mended(answer: Json, found: dict[int, Said], mender: Mender) -> Json:
     return changes
 
 
-def _mend_block(block: Json, mender: Mender, reason: Any, *, last: bool) -> tuple[Json | None, Outcome | None]:
-    """The block as it goes out, the very same one when it needs no change; None when it is dropped."""
+def _call(block: Json, *, last: bool) -> Call:
+    """The call that a block tells. The whole input is here, so that a string stands for the deltas of a stream."""
     call = Call(id=_text(block.get("id")), block=block, closed=True, followed=not last)
     if _text(block.get("name")):
         call.names.append(block["name"])
     given = block.get("input")
-    if isinstance(given, str):
-        # The whole input is here, so that a string stands for the deltas of a stream.
-        call.add(given)
-    elif given is not None and given != {}:
-        call.add(payload.write(given))
+    if given is not None and given != {}:
+        call.add(payload.text_of(given))
+    return call
+
+
+def _mend_block(call: Call, mender: Mender, reason: Any) -> tuple[Json | None, Outcome | None]:
+    """The block as it goes out, the very same one when it needs no change; None when it is dropped."""
+    block = call.block
+    given = block.get("input")
     if call.empty and given is None:
         return None, None
     steps = ("input as a string",) if isinstance(given, str) else ()

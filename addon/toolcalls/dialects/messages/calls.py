@@ -8,9 +8,11 @@ from typing import Any
 from ...calls import Gathering, Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
-from ...wire.quoted import BATCH
+from ...wire.quoted import BATCH, Quoted
 from .. import payload
 from ..echo import Echo
+from ..fragments import MIXED, full_arguments, mixed
+from ..resent import Told
 
 Json = dict[str, Any]
 
@@ -33,8 +35,12 @@ class Call(Gathering):
     followed: bool = False
     """Another block began after it: whatever cut the answer off did not cut this call."""
     done: bool = False
-    earlier: Call | None = None
-    """The call that was started at the same index before, and has no fragment yet."""
+    rivals: list[Call] = field(default_factory=list)
+    """The calls that were open at the same index when it was started."""
+    doubt: str = ""
+    """Why its fragments may be those of another call."""
+    steps: tuple[str, ...] = ()
+    """What had to be done to make arguments of the fragments."""
     echo: Echo = field(default_factory=lambda: Echo("partial_json"))
     whole: bool | None = None
     """Are the arguments so far strictly valid? None when nobody has looked since the last fragment."""
@@ -51,17 +57,32 @@ class Call(Gathering):
 
     def is_whole(self) -> bool:
         if self.whole is None:
-            value, self.value = payload.read_twice(self.arguments)
+            text, steps = full_arguments(self.fragments)
+            value, self.value = payload.read_twice(text)
             self.whole = isinstance(value, dict)
-        return self.whole
+            if steps:
+                self.fragments, self.quoted, self.steps = [text], Quoted(), steps
+            elif not self.whole and mixed(self.fragments):
+                self.doubt = self.doubt or MIXED
+            elif self.fragments:
+                self.join(text)
+        return self.whole and not self.doubt
 
     def take_value(self, arguments: str) -> Json | None:
         """What these arguments are, if they are those that were looked at. It is given once: it may be large."""
         value, self.value = self.value, None
         return value if self.whole and arguments is self.arguments else None
 
+    @property
+    def told(self) -> Told:
+        """What the answer says about it, for those who look whether it was sent before."""
+        self.is_whole()
+        return Told(self.id, self.name, full_input(self, Finish.COMPLETE)[0], certain=not self.doubt)
+
     def ready(self) -> bool:
         """Complete beyond doubt: it needs no stop reason to be believed."""
+        if self.doubt:
+            return False
         return self.is_whole() or (not self.arguments.strip() and bool(self.block.get("input")))
 
 
@@ -78,12 +99,18 @@ def mend_call(
     call: Call, mender: Mender, finish: Finish, *, steps: tuple[str, ...] = (), before_error: bool = False
 ) -> Outcome:
     """What becomes of a gathered call."""
+    call.is_whole()
     arguments, more = full_input(call, finish)
-    steps += more
+    steps += (*call.steps, *more)
     if not mender.ids.keeps(call.id):
         steps = (*steps, "new id")
-    cut = (before_error and not call.closed) or (finish is Finish.CUT and not call.followed and not before_error)
-    if cut and not arguments.strip():
+    if call.doubt:
+        # Without a name there is nobody to tell.
+        unfinished = before_error or not call.name
+        return mender.refuse(
+            call.name, arguments, call.doubt, steps=steps, before_error=unfinished, id=call.id, legal=True
+        )
+    if finish is not Finish.COMPLETE and not arguments.strip():
         # Not one character of its input arrived: that is no call without arguments, it is half a call.
         reason = "the answer was cut off before the arguments"
         return mender.refuse(
@@ -104,21 +131,17 @@ def full_input(call: Call, finish: Finish) -> tuple[str, tuple[str, ...]]:
     if given:
         arguments, steps = as_object(payload.text_of(given))
         return arguments, (*steps, "input from the start event")
-    if not text and given == {} and finish is not Finish.CUT:
-        # `"input":{}` and no delta is how Anthropic itself sends a call without arguments.
+    if not text and given == {} and (finish is Finish.COMPLETE or (call.closed and call.followed)):
+        # `"input":{}` and no delta is how Anthropic itself sends a call without arguments. Where the model went on
+        # behind the end of the block, that was all of it.
         return "{}", ()
     return text, ()
 
 
 def as_object(text: str) -> tuple[str, tuple[str, ...]]:
-    """GLM's endpoint sends lists; an empty one and one of a single object have one reading."""
-    if not text.lstrip().startswith("["):
-        return text, ()
-    items = payload.read_strict(text)
-    if items == []:
+    """GLM's endpoint sends lists; an empty one is no input. (One of a single object is mended with the arguments.)"""
+    if text.lstrip().startswith("[") and payload.read_strict(text) == []:
         return "{}", ("list input",)
-    if isinstance(items, list) and len(items) == 1 and isinstance(items[0], dict):
-        return payload.write(items[0]), ("list input",)
     return text, ()
 
 

@@ -1,12 +1,25 @@
 """The upstream's side of a Messages stream: which tool_use block does a fragment belong to?
 
-Indices are shared, repeated, interleaved or missing, so a place is only where the last call was started.
+Fragments have no id here. Indices are shared, repeated, interleaved or missing, so a place is only where the last
+call was started. What is decided:
+
+| index               | one block after the other                  | at the same time                              |
+| ------------------- | ------------------------------------------ | --------------------------------------------- |
+| right               | by index                                   | by index                                      |
+| shared, or missing  | the last one that was started: the one     | refused, all that are open at that place.     |
+|                     | before it was stopped, or is whole         | But a whole input goes to a call without any, |
+|                     |                                            | if all of those are of one tool               |
+| missing in deltas   | the last one that was started              | refused                                       |
+| unknown             | the one block that was started and has no  | refused, all that are open                    |
+|                     | input yet                                  |                                               |
 """
 
 from __future__ import annotations
 
 from ...mend.prefix import StrictPrefix
 from ...wire.events import MOST_CALLS, LimitReached
+from .. import payload
+from ..fragments import MIXED
 from .blocks import Place
 from .calls import Call, Json
 
@@ -27,17 +40,18 @@ class Calls:
         """A start event: a new call, the same one told twice, or the late start of fragments that came first."""
         here = self._at.get(place)
         identity, name = _text(block.get("id")), _text(block.get("name"))
-        earlier = None
+        rivals: list[Call] = []
         if here is not None and not here.closed:
-            if not here.block or (identity and identity == here.id and name == here.name):
+            told_twice = identity and identity == here.id and name == here.name
+            if not here.block or (told_twice and not (here.fragments and here.is_whole())):
                 here.block = {**block, **here.block, "input": here.block.get("input") or block.get("input")}
                 here.id, here.names = identity, [name] if name else []
                 return here
             # Two starts at one index: the first call may still be waiting for its fragments.
             self._shut(here)
-            earlier = None if here.fragments else here
+            rivals = [call for call in (here, *here.rivals) if not call.is_whole()]
         call = self._open(place, block, identity, name)
-        call.earlier = earlier
+        call.rivals = rivals
         return call
 
     def followed(self) -> None:
@@ -46,23 +60,46 @@ class Calls:
             self._last.followed = True
             self._last = None
 
-    def fragment_of(self, place: Place) -> Call | None:
-        """The call that a fragment at this place continues; None when it repeats what went out already."""
+    def fragment_of(self, place: Place, text: str, *, placed: bool) -> Call | None:
+        """The call that a fragment at this place continues; None when it repeats what went out already.
+
+        `placed`: the event had an index. Where it may be that of several calls, none of them is certain any more.
+        """
         here = self._at.get(place)
+        if not placed and len(self._unclosed) > 1:
+            open_calls = [call for call in self._unclosed.values() if not call.is_whole()]
+            if len(open_calls) > 1:
+                return _doubtful(open_calls)
         if here is not None:
-            if not here.closed:
-                return here
-            if not here.done and not here.is_whole():
-                return self._reopened(here, place)
-            earlier, here.earlier = here.earlier, None
-            return self._reopened(earlier, place) if earlier is not None and not earlier.done else None
+            return self._fragment_at(here, place, text)
         if len(self._unclosed) == 1:
             only = next(iter(self._unclosed.values()))
             if not only.fragments:
                 # A server that counts its deltas differently from its starts.
                 self._at[place] = only
-                return only
+                return self._fragment_at(only, place, text)
         return self._open(place, {}, "", "")
+
+    def _fragment_at(self, here: Call, place: Place, text: str) -> Call | None:
+        if here.doubt:
+            return here
+        rivals = here.rivals = [call for call in here.rivals if not call.done and not call.is_whole()]
+        if rivals and not _is_the_input_of_one([here, *rivals], text):
+            return _doubtful([here, *rivals])
+        if rivals and here.fragments:
+            # The input of a call that was started before.
+            return self._reopened(next(call for call in rivals if not call.fragments), place)
+        if not here.closed:
+            return here
+        return self._reopened(here, place) if not here.done and not here.is_whole() else None
+
+    def judge(self) -> None:
+        """Fragments without any start may be missing in each call that is not whole by itself."""
+        strays = any(not call.block and call.fragments for call in self.waiting)
+        if strays and any(call.block for call in self.waiting):
+            for call in self.waiting:
+                if not call.ready():
+                    call.doubt = call.doubt or MIXED
 
     def close(self, place: Place) -> Call | None:
         """A stop event: the call that it ends, if it ends one."""
@@ -108,11 +145,26 @@ class Flow:
 
     def take(self, text: str) -> int:
         """How much of the fragment may go on."""
-        size = self.prefix.feed(text)
+        size = 0 if self.call.doubt else self.prefix.feed(text)
         self.sent.append(text[:size])
         self.call.fragments.append(text)
         self.call.whole = None
         return size
+
+
+def _is_the_input_of_one(calls: list[Call], text: str) -> bool:
+    """Is it a whole input, and can it be that of none but a call without any, all of which are of one tool?"""
+    if not isinstance(payload.read_strict(text), dict):
+        return False
+    begun = [call for call in calls if call.fragments]
+    names = {call.name for call in calls if not call.fragments}
+    return len(names) == 1 and not any(call.arguments.rstrip().endswith((":", ",", "[")) for call in begun)
+
+
+def _doubtful(calls: list[Call]) -> Call:
+    for call in calls:
+        call.doubt = MIXED
+    return calls[0]
 
 
 def _text(value: object) -> str:

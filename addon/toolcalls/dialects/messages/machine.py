@@ -11,12 +11,14 @@ from __future__ import annotations
 from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
+from ...tools import Tools
 from ...wire.events import Event, Hold
 from .. import payload
 from ..draft import Draft
 from ..echo import Echo
 from ..prose import mend_found
-from .blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, write
+from ..resent import Resent
+from .blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, place_of, write
 from .calls import TOOL_USE, Call, Json, mend_call, named_block
 from .gather import Calls, Flow
 from .prose import Search
@@ -37,6 +39,7 @@ class Machine:
         "_later_places",
         "_mender",
         "_others",
+        "_resent",
         "_run",
         "_search",
         "blocks",
@@ -47,8 +50,9 @@ class Machine:
         "talk",
     )
 
-    def __init__(self, mender: Mender, *, flowing: bool, search: Search | None = None) -> None:
+    def __init__(self, mender: Mender, tools: Tools, *, flowing: bool, search: Search | None = None) -> None:
         self._mender = mender
+        self._resent = Resent(tools)
         self._search = search
         self._flowing = flowing
         self.blocks = Blocks()
@@ -95,8 +99,8 @@ class Machine:
             self._stop(event, said, draft)
 
     def _place(self, said: Json) -> Place:
-        index = said.get("index")
-        return index if isinstance(index, int) else self._last_place
+        place = place_of(said)
+        return self._last_place if place is None else place
 
     def _start(self, event: Event, said: Json, draft: Draft) -> None:
         block = said.get("content_block")
@@ -104,8 +108,7 @@ class Machine:
         if not isinstance(block, dict) or not isinstance(kind, str):
             # It says nothing; the deltas open the block that they need.
             return
-        index = said.get("index")
-        place = self._last_place = index if isinstance(index, int) else None
+        place = self._last_place = place_of(said)
         self._others.discard(place)
         if kind == TOOL_USE:
             self._start_call(event, said, block, place, draft)
@@ -161,7 +164,9 @@ class Machine:
             return
         text = payload.text_of(delta.get("partial_json"))
         # The rest of a server's own tool whose block had to be closed has nowhere to go.
-        call = self.calls.fragment_of(place) if place not in self._others else None
+        call = None
+        if place not in self._others:
+            call = self.calls.fragment_of(place, text, placed=place_of(said) is not None)
         if call is None:
             return
         self.talk.talking = False
@@ -247,12 +252,19 @@ class Machine:
         """The calls at the head of the line that need no stop reason."""
         waiting = self.calls.waiting
         while waiting and self.blocks.open is None and waiting[0].closed and waiting[0].ready():
-            self._send(waiting.pop(0), draft, Finish.COMPLETE)
+            self._send([waiting.pop(0)], draft, Finish.COMPLETE)
 
-    def _send(self, call: Call, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
-        """False when the call was refused or is none."""
-        call.done = True
-        draft.release(call.key)
+    def _send(self, calls: list[Call], draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
+        """Send each of them once. False when one was refused or is none."""
+        whole = True
+        for call, kept in zip(calls, self._resent.once(call.told for call in calls), strict=True):
+            call.done = True
+            draft.release(call.key)
+            if kept:
+                whole = self._send_one(call, draft, finish, before_error=before_error) and whole
+        return whole
+
+    def _send_one(self, call: Call, draft: Draft, finish: Finish, *, before_error: bool) -> bool:
         if call.empty and not call.block.get("input"):
             return False
         outcome = mend_call(call, self._mender, finish, before_error=before_error)
@@ -261,6 +273,15 @@ class Machine:
             self._search.tell(outcome)
         return outcome.status != "refused"
 
+    def stopped(self, draft: Draft, finish: Finish) -> None:
+        """A stop reason was said: the calls that are closed go out, unless something before them is still open."""
+        if self._flow is not None or self.blocks.open is not None or self.talk.holding:
+            return
+        self.calls.judge()
+        waiting = self.calls.waiting
+        while waiting and waiting[0].closed:
+            self._send([waiting.pop(0)], draft, finish)
+
     def finish(self, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False when one was refused."""
         self.look_again()
@@ -268,12 +289,12 @@ class Machine:
         if self._flow is not None:
             whole = self._settle(draft, finish, before_error=before_error)
         self.talk.end(draft, finish)
+        self.calls.judge()
         waiting, self.calls.waiting = self.calls.waiting, []
         found = self._search is not None and bool(self._search.found)
         if self.blocks.open is not None and (waiting or found or not before_error):
             draft.out.append(self.blocks.stop())
-        for call in waiting:
-            whole = self._send(call, draft, finish, before_error=before_error) and whole
+        whole = self._send(waiting, draft, finish, before_error=before_error) and whole
         whole = self._send_found(draft, before_error=before_error) and whole
         self.talk.drop_space(draft)
         return whole
@@ -281,7 +302,7 @@ class Machine:
     # Aggregation off
 
     def _let_flow(self, call: Call, event: Event, said: Json, place: Place, draft: Draft) -> None:
-        if not call.name or call.block.get("input") or call.fragments:
+        if not call.name or call.block.get("input") or call.fragments or self._resent.knows(call.id):
             return
         if self.blocks.open is not None:
             draft.out.append(self.blocks.stop())
@@ -329,8 +350,16 @@ class Machine:
         sent = "".join(flow.sent)
         call = flow.call
         call.done = call.closed = True
+        self._resent.remember(call.told)
         outcome = self._mender.mend_rest(
-            call.name, call.arguments, sent, finish, steps=flow.steps, before_error=before_error, spoiler=_SPOILER
+            call.name,
+            call.arguments,
+            sent,
+            finish,
+            steps=flow.steps,
+            before_error=before_error,
+            spoiler=_SPOILER,
+            doubt=call.doubt,
         )
         draft.release(call.key)
         if self._search is not None:

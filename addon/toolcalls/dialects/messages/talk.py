@@ -49,6 +49,11 @@ class Talk:
             return False
         return not self._searching or (self._search is not None and self._search.passes(block))
 
+    @property
+    def holding(self) -> bool:
+        """Is text, or a call that was found in it, held back?"""
+        return self._search is not None and (self._search.holding or bool(self._search.found))
+
     def begins(self) -> None:
         """A block begins that is no call."""
         self.talking = True

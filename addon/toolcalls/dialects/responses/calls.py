@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...mend.arguments import Finish, mend_arguments
 from ...mend.prefix import StrictPrefix
@@ -15,7 +16,8 @@ from ...wire import sse
 from ...wire.events import Hold
 from ...wire.quoted import Quoted
 from .. import payload
-from ..slots import full_arguments
+from ..fragments import MIXED, full_arguments, may_begin, mixed
+from ..resent import Told
 from .events import Came, Json
 from .items import CALL, FREEFORM, Item
 
@@ -23,6 +25,8 @@ _WRAPPERS = ("input", "patch", "content")
 _NO_HOLD = Hold("")
 _PATCH = "*** Begin Patch"
 _MOST_UNREAD = 64 * 1024
+_MOST_IDS = 64
+"""A server whose ids change with every delta says no id twice: a few of them are enough to see that."""
 
 
 class Flow:
@@ -74,8 +78,15 @@ class Call(Item):
     """Long arguments on their way into an event."""
     joined: tuple[int, str, tuple[str, ...]] = (0, "", ())
     """How many deltas were joined last, to what, and what had to be done for that."""
-    looked: tuple[str, bool, Json | None] | None = None
-    """The arguments that were looked at last: are they whole, and what they are, for those who mend them."""
+    looked: tuple[str, Any, Json | None] | None = None
+    """The arguments that were looked at last: what they are, and what they are for those who mend them."""
+    came_id: str = ""
+    came_index: int | None = None
+    """The first that the upstream said of it."""
+    ids: list[str] = field(default_factory=list)
+    """The ids under which its deltas came, each when it took the place of another."""
+    doubt: str = ""
+    """Why its deltas may be those of another call."""
 
     @property
     def open(self) -> bool:
@@ -128,11 +139,40 @@ class Call(Item):
 
     def is_whole(self) -> bool:
         """Is it settled what the arguments are, whatever follows?"""
+        value = self._look()
+        return isinstance(value, dict) if self.doubt else is_object(value)
+
+    @property
+    def uncertain(self) -> bool:
+        """May the arguments be those of another call? Not where another carrier than the deltas tells all of them."""
+        value = self._look()
+        return bool(self.doubt) and not (isinstance(value, dict) and value)
+
+    def _look(self) -> Any:
         text, _ = self.settle()
         if self.looked is None or self.looked[0] is not text:
             value, known = payload.read_twice(text)
-            self.looked = (text, isinstance(value, dict | str), known)
+            self.looked = (text, value, known)
+            from_deltas = not self.doubt and text is self.said()[0] and not isinstance(value, dict)
+            # The raw input of a freeform tool begins otherwise, and may say anything.
+            if from_deltas and may_begin(text) and mixed(self.texts):
+                self.doubt = MIXED
+                return self._look()
         return self.looked[1]
+
+    def heard(self, came_id: str) -> None:
+        """A delta came under this id: one that comes back after another took its place is that of another call."""
+        if came_id and came_id != (self.ids[-1] if self.ids else self.came_id):
+            if came_id in self.ids or came_id == self.came_id:
+                self.doubt = MIXED
+            elif len(self.ids) < _MOST_IDS:
+                self.ids.append(came_id)
+
+    @property
+    def told_once(self) -> Told:
+        """What the answer says about it, for those who look whether it was sent before."""
+        certain = not self.uncertain
+        return Told(self.wanted_id(), self.wanted_name(), self.settle()[0], certain=certain)
 
     def take_value(self, text: str) -> Json | None:
         """What these arguments are, if they are those that were looked at. It is given once: it may be large."""
@@ -146,11 +186,9 @@ class Call(Item):
         return [body for body in said if body]
 
     @property
-    def said_all(self) -> bool:
-        """Did the upstream end the call itself, so that no arguments means none?"""
-        ended = self.ended is not None and self.ended.item.get("status") != "incomplete"
-        told = self.told is not None and self.told.get("status") == "completed"
-        return ended or told or (self.stated is not None and self.ended is None)
+    def cut(self) -> bool:
+        """Did the upstream say of this item that it was cut off, whatever became of the answer?"""
+        return any(body.get("status") == "incomplete" for body in self.bodies)
 
     def wanted_id(self) -> str:
         """The call id that came; the id of the item where there is none."""
@@ -158,7 +196,7 @@ class Call(Item):
             call_id = body.get("call_id")
             if isinstance(call_id, str) and call_id:
                 return call_id
-        return self.id
+        return self.came_id or self.id
 
     def wanted_name(self) -> str:
         for body in [*self.bodies, self.stated.message if self.stated else {}]:
@@ -176,7 +214,7 @@ class Call(Item):
 
     def settle(self) -> tuple[str, tuple[str, ...]]:
         """The arguments that all carriers will have, and what had to be done to find them."""
-        deltas, steps = self.said()
+        deltas, steps = ("", ()) if self.doubt else self.said()
         said: list[tuple[str, str]] = []
         if self.stated:
             said.append(("done", payload.text_of(self.stated.message.get("arguments"))))
@@ -231,8 +269,15 @@ def _object(text: str) -> Json | None:
 
 
 def whole(text: str) -> bool:
-    """Is this a closed JSON value that no cut can have damaged? Then the end of the response need not be known."""
-    return isinstance(payload.read_strict(text), dict | str)
+    """Is this an object that no cut can have damaged? Then the end of the response need not be known."""
+    return is_object(payload.read_strict(text))
+
+
+def is_object(value: object) -> bool:
+    """An object, or one in a string: what encodes twice closes the string, wherever the model was cut off."""
+    if isinstance(value, str):
+        value = payload.read_strict(value)
+    return isinstance(value, dict)
 
 
 def unwrapped(arguments: str) -> str | None:

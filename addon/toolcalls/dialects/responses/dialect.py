@@ -16,9 +16,11 @@ from ...request import Question
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from .. import payload
+from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
 from .end import TERMINAL, Ending, finish_of, status_of
 from .events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
+from .freeform import INPUT, Freeform
 from .held import Held
 from .items import CALL, FREEFORM, Item, Items, with_needed
 from .long import STATED, LongText
@@ -27,7 +29,6 @@ from .text import Speech, is_text
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
-_INPUT = "response.custom_tool_call_input"
 _BLANK_LINES = (b"\n\n", b"\r\n", b"\r")
 _FRAGMENT = f"{_ARGUMENTS}.delta"
 
@@ -37,6 +38,7 @@ class Responses:
 
     __slots__ = (
         "_ending",
+        "_freeform",
         "_held",
         "_items",
         "_long",
@@ -62,6 +64,7 @@ class Responses:
         self._speech = Speech(self._items, self._writer, policy.max_held_bytes, search)
         self._held = Held(self._items, self._writer, mender, question.tools, search, flows=not policy.aggregate)
         self._ending = Ending(self._items, self._held, self._speech, self._writer, search, question.model)
+        self._freeform = Freeform(self._items, self._writer, mender.ids)
         self._long = LongText()
         self._started = False
         self._over = False
@@ -119,17 +122,21 @@ class Responses:
         if came is not None:
             answer = self._answer(came)
             return Reply((raw,)) if answer is PASS and self._started else answer
-        if data.strip() == "[DONE]":
-            return self._read_odd(event, data)
+        if data.strip() == "[DONE]" or trouble_in_text(data, event.type) is not None:
+            return self._read_odd(Event(raw, data, event.type), data)
         # Half an event is no event: behind it comes our own end.
         return Reply() if self._started else PASS
 
     def _read_odd(self, event: Event, data: str) -> Answer:
         """What is no JSON object."""
         text = data.strip()
+        said = payload.read_strict(data)
+        trouble = trouble_in(said) or (trouble_in_text(data, event.type) if said is None else None)
+        if trouble is not None:
+            return self._read_trouble(event.raw, trouble)
         if not text or text.startswith(":"):
             # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
-            return Reply((f":{text.removeprefix(':')}\n\n".encode(),))
+            return Reply((sse.comment(text),))
         if text == "[DONE]":
             if not self._started:
                 return PASS
@@ -177,21 +184,24 @@ class Responses:
             texts = self._end_texts(finish_of(status_of(kind, came.message.get("response"))))
             out, keys = self._ending.read(came)
             return Reply((*texts, *out), tuple(keys))
-        if kind == "error" or (came.message.get("error") and not kind.startswith("response.")):
-            return self._read_error(came)
+        foreign = not kind.startswith("response.") or kind == "response.error"
+        trouble = trouble_in(came.message, came.line) if foreign else None
+        if trouble is not None:
+            self._over = came.message.get("type") == "error"
+            return self._read_trouble(came.raw, trouble)
         if kind in _ECHOES:
             return Reply(tuple(self._read_echo(came)))
+        if kind.startswith(INPUT) and (again := self._freeform.read_input(came)) is not None:
+            return again
         return Reply((self._forward(came),)) if kind.startswith("response.") else PASS
 
-    def _read_error(self, came: Came) -> Answer:
+    def _read_trouble(self, raw: bytes, trouble: Json) -> Answer:
         """The error always goes on. One that is no event of the protocol is told again as `response.failed`."""
-        if came.type == "error":
-            self._over = True
-        else:
-            self._ending.error = came.message["error"]
+        if not self._over:
+            self._ending.error = trouble
         texts = self._end_texts(Finish.CUT)
         out, keys = self._ending.fail()
-        return Reply((*texts, *out, came.raw), tuple(keys))
+        return Reply((*texts, *out, raw), tuple(keys))
 
     def _stop(self, finish: Finish, last: bytes = b"") -> Reply:
         """No terminal event came."""
@@ -216,7 +226,7 @@ class Responses:
         fields: Json = {}
         if item is not None and ("item_id" in came.message or "output_index" in came.message):
             fields = {"output_index": item.index}
-            if came.type.startswith(_INPUT):
+            if came.type.startswith(INPUT):
                 fields["item_id"] = item.id
         sent = self._writer.forward(came, **fields)
         if came.type.endswith(".delta") and came.text("item_id") and sent is came.raw:
@@ -261,6 +271,8 @@ class Responses:
             return Reply((self._writer.forward(came),))
         if kind == CALL:
             return self._held.read_added(came) if came.type == ADDED else self._held.read_ended(came)
+        if kind == FREEFORM and (again := self._freeform.read_item(came)) is not None:
+            return again
         out = self._read_added(came, kind) if came.type == ADDED else self._read_ended(came, kind)
         return Reply(tuple(out))
 
@@ -298,7 +310,9 @@ class Responses:
         body, events = self._speech.finish(item, came.item, finish)
         item.done = body
         self._speech.steady = None
-        self._held.sent += kind == FREEFORM
+        if kind == FREEFORM:
+            self._held.sent += 1
+            self._freeform.ended(body)
         if body == came.item:
             item.done_text = came.item_text
         return [*out, *events, self._writer.forward(came, output_index=item.index, item=body)]

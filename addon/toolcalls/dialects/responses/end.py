@@ -18,7 +18,9 @@ from .prose import Search
 from .text import Speech, is_blank
 
 COMPLETED: Final = "response.completed"
-TERMINAL: Final = frozenset({COMPLETED, "response.incomplete", "response.failed", "response.done"})
+TERMINAL: Final = frozenset(
+    {COMPLETED, "response.incomplete", "response.failed", "response.cancelled", "response.done"}
+)
 _FAILED: Final = frozenset({"failed", "cancelled"})
 _CARRIED: Final = ("id", "type", "call_id", "name", "namespace", "arguments", "input")
 
@@ -165,9 +167,19 @@ class Ending:
         entries = [(place, entry) for place, entry in enumerate(output) if isinstance(entry, dict)]
         left = [item for item in self._items.in_order() if item.index not in self._matched]
         later: list[tuple[int, Json]] = []
+        seen: dict[tuple[str, ...], Json] = {}
         for place, entry in entries:
             item = next((item for item in left if _same_item(item, entry)), None)
-            if item is None:
+            names = _names(entry)
+            twin = next((seen[name] for name in names if name in seen), None) if item is None else None
+            seen.update(dict.fromkeys(names, entry))
+            if twin is not None and entry.get("type") == CALL:
+                # Listed twice: one call or two, as with every call that has the id of another.
+                self._match(self._held.open(str(entry.get("id") or ""), place), entry)
+            elif twin is not None and all(twin.get(key) == entry.get(key) for key in ("name", "input")):
+                # A call of a freeform tool with another input is another one.
+                continue
+            elif item is None:
                 later.append((place, entry))
             else:
                 left.remove(item)
@@ -280,10 +292,18 @@ def _same_item(item: Item, entry: Json) -> bool:
     return bool(entry.get("id")) and entry["id"] in ids
 
 
+def _names(entry: Json) -> list[tuple[str, ...]]:
+    """What names an item: its type and each of its ids."""
+    ids = [(key, entry[key]) for key in ("call_id", "id") if entry.get(key)]
+    return [(str(entry.get("type")), key, str(identity)) for key, identity in ids]
+
+
 def _holds(entry: Json, item: Item) -> bool:
     """Is the entry of the output good as it came, or does it lag behind what the client was told?"""
     if isinstance(item, Call):
         return item.done is not None and all(entry.get(key) == item.done.get(key) for key in _CARRIED)
+    if item.done is not None and item.type == FREEFORM:
+        return bool(entry.get("call_id") == item.done.get("call_id"))
     if item.done is None or item.type not in ("message", "reasoning"):
         return True
     if with_needed(entry, item.type, item.id) is not entry:

@@ -4,6 +4,11 @@ How long a call is held: until its `output_item.done` if its arguments are a clo
 nothing that follows can change what they mean. A broken one is held until the terminal event (or `[DONE]`,
 or the end of the stream), because only that tells whether the answer was cut. Calls that are done leave in
 the order in which they were done, so a whole call waits behind a broken one. Text never waits.
+
+Whose a delta is: its `item_id` says so, where that was announced. Where it was not, or changes with every event, it
+is the open call at its `output_index`; without either, the one open call. Where several calls are open there, it may
+be any one's: then only what another carrier says of a call as a whole counts, else it is refused. An id that comes
+back after another took its place means that two calls were taken for one.
 """
 
 from __future__ import annotations
@@ -16,7 +21,9 @@ from ...wire import sse
 from ...wire.events import Answer, Hold, Reply
 from ...wire.quoted import STAND_IN, put_in
 from .. import payload
+from ..fragments import MIXED
 from ..prose import mend_found
+from ..resent import Resent, Told
 from .calls import CUSTOM, FUNCTION, Call, Flow, Form, announced_item, finished_item, freeform_input, whole
 from .events import Came, Json, Writer
 from .items import CALL, Items
@@ -34,6 +41,7 @@ class Held:
         "_last",
         "_mender",
         "_queue",
+        "_resent",
         "_search",
         "_streamed",
         "_tools",
@@ -62,6 +70,7 @@ class Held:
         self._flows = flows
         self._streamed = streamed
         self._queue: list[Call] = []
+        self._resent = Resent(tools)
         self._count = 0
         self._last: tuple[Call, Steady] | None = None
         self.sent = 0
@@ -79,6 +88,7 @@ class Held:
         self._count += 1
         index = self._items.place(came_index)
         call = Call(index, self._items.identity(came_id, CALL), CALL, {}, hold=Hold(f"call {self._count}"))
+        call.came_id, call.came_index = came_id, came_index
         self._items.add(call, came_id, came_index)
         return call
 
@@ -89,25 +99,28 @@ class Held:
             call = self.open(came_id, came_index)
         if call.added is None:
             call.added = came
+            told_before = self._resent.knows(call.wanted_id())
             flows = self._flows and not self._search.undecided
-            if flows and call.delta is None and call.wanted_name() and not self._freeform(call):
+            if flows and not (call.delta or told_before or self._freeform(call)) and call.wanted_name():
                 return Reply((self._begin_flow(call),))
         return call.hold
 
     def read_delta(self, came: Came) -> Answer:
         came_id, came_index = came.text("item_id"), came.number("output_index")
+        known = self._items.known(came_id)
+        if isinstance(known, Call) and not known.open and came_index in (None, known.came_index):
+            # Behind the end of its item nothing is said of a call.
+            return Reply() if known.done or known.dropped else known.hold
         call = self._find(came_id, came_index)
-        if (
-            call is not None
-            and self._items.known(came_id) is not call
-            and call.delta
-            and whole("".join(call.fragments()))
-        ):
+        if (lost := self._lost(call, came_id, came_index)) is not None:
+            return lost.hold
+        if call is not None and known is not call and call.delta and whole("".join(call.fragments())):
             # Another id at the place of a call that is whole: the next call, on a server that does not count.
             call = None
         if call is None:
             call = self.open(came_id, came_index)
         self._items.alias(call, came_id, None)
+        call.heard(came_id)
         call.delta = call.delta or came
         text = payload.text_of(came.message.get("delta"))
         call.add(text)
@@ -136,6 +149,8 @@ class Held:
         if came_id and call is not None and call.stated and _arguments(call.stated) == _arguments(came):
             # The same arguments of the same item, said twice: not another call.
             return call.hold
+        if (lost := self._lost(call, came_id, came_index)) is not None:
+            return lost.hold
         if call is None or call.stated:
             known = self._items.known(came_id) or self._items.at(came_index)
             if isinstance(known, Call) and not known.open:
@@ -151,10 +166,15 @@ class Held:
 
     def read_ended(self, came: Came) -> Answer:
         came_id, came_index = _text(came.item, "id"), came.number("output_index")
-        call = self._called(_text(came.item, "call_id")) or self._find(came_id, came_index)
+        call = self._called(_text(came.item, "call_id"))
+        if call is None:
+            call = self._find(came_id, came_index)
+            if self._lost(call, came_id, came_index) is not None:
+                # It tells a call as a whole: that is certain, whichever of those it is.
+                call = None
         if call is None or not self._fits(call, came):
             known = self._items.known(came_id)
-            if isinstance(known, Call) and not known.open and self._fits(known, came):
+            if isinstance(known, Call) and not known.open and self._fits(known, came) and _says_the_same(known, came):
                 return Reply() if known.done or known.dropped else known.hold
             call = self.open(came_id, came_index)
         call.ended = came
@@ -163,13 +183,37 @@ class Held:
         release: list[str] = []
         while self._queue and self._queue[0].is_whole() and not self._search.undecided:
             call = self._queue.pop(0)
-            out += self._write(call, Finish.COMPLETE)
+            out += self._write_each([call], Finish.COMPLETE)
             release.append(call.hold.key)
         return Reply(tuple(out), tuple(release)) if release else call.hold
 
     def _find(self, came_id: str, came_index: int | None) -> Call | None:
         call = self._items.find(CALL, came_id, came_index)
         return call if isinstance(call, Call) else None
+
+    def _lost(self, call: Call | None, came_id: str, came_index: int | None) -> Call | None:
+        """One of the calls that this may be about, where nobody knows which: none of them is certain any more."""
+        if call is None:
+            return None
+        known = self._items.known(came_id)
+        if known is call:
+            other = self._items.at(came_index)
+            if came_index in (None, call.came_index) or call.came_index is None or not isinstance(other, Call):
+                return None
+            # The index says one call, the id another.
+            rivals = [other] if other is not call and other.open else []
+        else:
+            rivals = [
+                item
+                for item in self._items.all
+                if isinstance(item, Call) and item.open and item is not call
+                and came_index in (None, item.came_index)
+            ]  # fmt: skip
+        if not any(rival.doubt or not rival.is_whole() for rival in rivals):
+            return None
+        for one in (call, *rivals):
+            one.doubt = MIXED
+        return call
 
     def _called(self, call_id: str) -> Call | None:
         """The open call that was announced with this call id."""
@@ -199,7 +243,7 @@ class Held:
 
     def _flow_on(self, call: Call, flow: Flow, came: Came, text: str) -> Answer:
         where = {"item_id": call.id, "output_index": call.index}
-        taken = flow.take(text)
+        taken = "" if call.doubt else flow.take(text)
         if taken == text:
             return Reply((self._writer.forward(came, **where, delta=text),))
         if not taken:
@@ -209,9 +253,13 @@ class Held:
 
     def _write_rest(self, call: Call, flow: Flow, finish: Finish, *, before_error: bool) -> list[bytes]:
         """The end of a call that flowed: what is missing of it, if what is mended continues what was sent."""
+        doubt = call.doubt if call.uncertain else ""
+        self._resent.remember(call.told_once)
         text, steps = call.settle()
         sent = flow.sent
-        outcome = self._mender.mend_rest(call.name, text, sent, finish, steps=steps, before_error=before_error)
+        outcome = self._mender.mend_rest(
+            call.name, text, sent, finish, steps=steps, before_error=before_error, doubt=doubt
+        )
         self._search.tell(outcome)
         if outcome.dropped:
             call.dropped = True
@@ -236,8 +284,22 @@ class Held:
         waiting = self._queue
         self._queue = []
         waiting += [item for item in self._items.in_order() if isinstance(item, Call) and item.open]
-        out = [piece for call in waiting for piece in self._write(call, finish, before_error=before_error)]
-        return out, [call.hold.key for call in waiting]
+        if any(not call.wanted_name() and call.settle()[0] for call in waiting):
+            # Arguments of no call may be missing in each that is not whole by itself.
+            for call in waiting:
+                call.doubt = call.doubt or ("" if call.is_whole() else MIXED)
+        return self._write_each(waiting, finish, before_error=before_error), [call.hold.key for call in waiting]
+
+    def _write_each(self, calls: list[Call], finish: Finish, *, before_error: bool = False) -> list[bytes]:
+        """Each of them once."""
+        kept = iter(self._resent.once(call.told_once for call in calls if call.flow is None))
+        out: list[bytes] = []
+        for call in calls:
+            if call.flow is not None or next(kept):
+                out += self._write(call, finish, before_error=before_error)
+            else:
+                call.dropped = True
+        return out
 
     def _write(self, call: Call, finish: Finish, *, before_error: bool = False) -> list[bytes]:
         if call.flow:
@@ -285,13 +347,19 @@ class Held:
         return tool is not None and tool.kind == "custom"
 
     def _mend(self, call: Call, finish: Finish, *, before_error: bool) -> tuple[Outcome | None, Form]:
+        uncertain = call.uncertain
         text, steps = call.settle()
         if not self._streamed:
             steps = ()
         name, namespace, identity = call.wanted_name(), call.wanted_namespace(), call.wanted_id()
         if not name and not text:
             return None, FUNCTION
-        if finish is not Finish.COMPLETE and not text.strip() and not call.said_all:
+        if uncertain:
+            said, unfinished = call.said()[0], before_error or not name
+            return self._mender.refuse(name, said, call.doubt, before_error=unfinished, id=identity), FUNCTION
+        if call.cut:
+            finish = Finish.CUT
+        if finish is not Finish.COMPLETE and not text.strip():
             reason = "the answer was cut off before the arguments"
             outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error, id=identity)
             return outcome, FUNCTION
@@ -360,6 +428,12 @@ def _unsaid(call: Call, said: Json, key: str, text: str) -> list[str]:
 def _arguments(stated: Came) -> tuple[str, object]:
     """Whose arguments, and which."""
     return stated.text("item_id"), stated.message.get("arguments")
+
+
+def _says_the_same(call: Call, came: Came) -> bool:
+    """Does the end of an item that has ended say nothing new?"""
+    again = Told("", "", payload.text_of(came.item.get("arguments")))
+    return again.blank or again.meaning == call.told_once.meaning
 
 
 def _text(body: Json, key: str) -> str:

@@ -15,7 +15,10 @@ from ...request import Question
 from ...tools import Tools
 from .. import payload
 from ..chat.calls import fragments_of
-from ..slots import Fragment, Slots, full_name
+from ..fragments import full_name
+from ..resent import Told
+from ..slot import Fragment, Slot
+from ..slots import Slots
 from .blocks import Result
 from .envelope import Json, call_id_of
 from .reader import Reader
@@ -31,11 +34,17 @@ class Candidate:
     result: Result
     whole: bool
     final: bool
+    doubt: str = ""
+    """Why its fragments may be those of another call."""
+
+    @property
+    def told(self) -> Told:
+        return Told(self.id, self.name, self.arguments, certain=not self.doubt)
 
     @property
     def stands_alone(self) -> bool:
         """Is it complete by itself, however the answer was cut off? No object is a prefix of another."""
-        if not self.whole:
+        if not self.whole or self.doubt:
             return False
         if not self.arguments.strip():
             return self.final
@@ -48,14 +57,13 @@ class Candidate:
 class DeltaCalls:
     """Delta shape: `delta_name` or a new id opens a call, `delta_arguments` appends to the open one."""
 
-    __slots__ = ("_index_of", "_openai", "_ran", "_settled", "_slots", "_tools", "size")
+    __slots__ = ("_openai", "_ran", "_settled", "_slots", "_tools", "size")
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._slots = Slots(tools)
+        self._slots = Slots(tools, names_open=True)
         self._openai = Slots(tools)
         """`tool_calls` in the OpenAI form, which some clients pass on."""
-        self._index_of: dict[str, int] = {}
         self._settled = 0
         self._ran: list[Gathering] = []
         self.size = 0
@@ -69,23 +77,12 @@ class DeltaCalls:
             payload.text_of(data.get("delta_arguments")),
         )
         if fragment.name or fragment.arguments:
-            self._slots.add(self._placed(fragment))
+            self._slots.add(fragment)
             self.size += len(fragment.arguments)
         if data.get("tool_calls"):
             for found in fragments_of({"tool_calls": data["tool_calls"]})[0]:
                 self._openai.add(found)
                 self.size += len(found.arguments)
-
-    def _placed(self, fragment: Fragment) -> Fragment:
-        last = len(self._slots.slots) - 1
-        index = self._index_of.get(fragment.id, last) if fragment.id else last
-        new_id = bool(fragment.id) and fragment.id not in self._index_of
-        named_again = bool(fragment.name) and not fragment.id and last >= 0 and bool(self._slots.slots[last].names)
-        if last < 0 or new_id or named_again:
-            index = last + 1
-        if fragment.id:
-            self._index_of[fragment.id] = index
-        return Fragment(index, fragment.id, fragment.name, fragment.arguments)
 
     def settle(self) -> None:
         """Another phase had something to say: the open call has ended."""
@@ -100,20 +97,17 @@ class DeltaCalls:
                 return
 
     def candidates(self) -> Iterator[Candidate]:
-        for slots, settled in ((self._slots.slots, self._settled), (self._openai.slots, 0)):
+        for slots, settled in ((self._slots.judged(), self._settled), (self._openai.judged(), 0)):
             for number, slot in enumerate(slots):
-                if slot.empty:
+                if slot.empty or (slot.again and not slot.begun):
                     continue
                 ran = any(slot is other for other in self._ran)
                 final = number < settled or number < len(slots) - 1
-                yield Candidate(
-                    slot.id,
-                    full_name(slot.names, self._tools),
-                    slot.arguments,
-                    Result.FILLED if ran else Result.OPEN,
-                    True,
-                    final,
-                )
+                yield self._candidate(slot, Result.FILLED if ran else Result.OPEN, final)
+
+    def _candidate(self, slot: Slot, result: Result, final: bool) -> Candidate:
+        arguments, _ = slot.settle()
+        return Candidate(slot.id, full_name(slot.names, self._tools), arguments, result, True, final, slot.doubt)
 
 
 def block_candidates(reader: Reader, count: int, *, left: bool) -> Iterator[Candidate]:

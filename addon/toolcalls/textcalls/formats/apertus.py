@@ -28,4 +28,4 @@ def read(region: Region) -> Step[None]:
         region.add(name, arguments, "apertus")
 
 
-FORMATS = (Format("apertus", ("<|tools_prefix|>",), read, tokens=True),)
+FORMATS = (Format("apertus", ("<|tools_prefix|>",), read),)

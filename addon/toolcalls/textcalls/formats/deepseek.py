@@ -65,4 +65,4 @@ def _call(region: Region) -> Step[None]:
     region.add(region.names.resolve(written), body, format)
 
 
-FORMATS = (Format("deepseek-v3", (*_SECTION, *_CALL), read, tokens=True),)
+FORMATS = (Format("deepseek-v3", (*_SECTION, *_CALL), read),)

@@ -70,4 +70,4 @@ def _first(region: Region, tags: Tags) -> Step[None]:
         yield from region.finish()
 
 
-FORMATS = (Format("deepseek-dsml", OPENERS, read, tokens=True),)
+FORMATS = (Format("deepseek-dsml", OPENERS, read),)

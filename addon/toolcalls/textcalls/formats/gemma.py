@@ -176,6 +176,4 @@ def _plain(value: Any) -> Any:
     return typed(str(value), _UNTYPED) if isinstance(value, _Bare) else value
 
 
-FORMATS = tuple(
-    Format(tags.format, (f"{tags.opener}call:",), _reader(tags), tokens=True) for tags in (_GEMMA4, _FUNCTION)
-)
+FORMATS = tuple(Format(tags.format, (f"{tags.opener}call:",), _reader(tags)) for tags in (_GEMMA4, _FUNCTION))

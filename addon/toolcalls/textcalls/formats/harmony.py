@@ -95,7 +95,7 @@ def _stripped(region: Region) -> Step[None]:
 
 
 FORMATS = (
-    Format("harmony", _START, read, tokens=True),
+    Format("harmony", _START, read),
     Format("harmony", GLUED, read_glued, behind="."),
 )
 LINE_HEAD = (Format("harmony", (_STRIPPED,), read_stripped),)

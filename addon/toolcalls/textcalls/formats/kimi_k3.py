@@ -103,4 +103,4 @@ _MARKUP = Markup(
     wrapper_end=(_TOOLS_END,),
 )
 
-FORMATS = (Format("kimi-k3", (_TOOLS, _CALL), read_tools, tokens=True),)
+FORMATS = (Format("kimi-k3", (_TOOLS, _CALL), read_tools),)

@@ -17,7 +17,6 @@ class Listed:
     format: str
     openers: tuple[str, ...]
     closers: tuple[str, ...]
-    tokens: bool = True
     named: bool = False
     """The name may stand in front of the arguments."""
 
@@ -25,10 +24,10 @@ class Listed:
 _TABLE = (
     Listed("llama3", ("<|python_tag|>",), ("<|eom_id|>", "<|eot_id|>")),
     Listed("granite", ("<|tool_call|>",), ("<|end_of_text|>",)),
-    Listed("granite", ("<function_call>",), ("</function_call>",), tokens=False),
+    Listed("granite", ("<function_call>",), ("</function_call>",)),
     Listed("command-r", ("<|START_ACTION|>",), ("<|END_ACTION|>",)),
     Listed("internlm", ("<|action_start|> <|plugin|>", "<|action_start|><|plugin|>"), ("<|action_end|>",)),
-    Listed("nemotron", ("<TOOLCALL>",), ("</TOOLCALL>",), tokens=False),
+    Listed("nemotron", ("<TOOLCALL>",), ("</TOOLCALL>",)),
     Listed(
         "lmstudio", ("[TOOL_REQUEST]",), ("[END_TOOL_REQUEST]", "[TOOL_REQUEST_END]", "[/TOOL_REQUEST]"), named=True
     ),
@@ -62,4 +61,4 @@ def _named(region: Region, row: Listed) -> Step[None]:
     region.add(name, body, row.format)
 
 
-FORMATS = tuple(Format(row.format, row.openers, _reader(row), row.tokens) for row in _TABLE)
+FORMATS = tuple(Format(row.format, row.openers, _reader(row)) for row in _TABLE)

@@ -165,6 +165,6 @@ def _arrows(region: Region, body: str) -> tuple[str | None, str]:
 
 
 FORMATS = (
-    Format("minimax-m3", (f"{_M}<tool_call>",), read_m3, tokens=True),
+    Format("minimax-m3", (f"{_M}<tool_call>",), read_m3),
     Format("minimax-m2", ("[TOOL_CALL]",), read_bracketed),
 )

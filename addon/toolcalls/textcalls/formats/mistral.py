@@ -42,4 +42,4 @@ def _arguments(region: Region) -> Step[str]:
     return (yield from read_json(region, (*_CLOSER, *OPENER)))
 
 
-FORMATS = (Format("mistral", OPENER, read, tokens=True),)
+FORMATS = (Format("mistral", OPENER, read),)

@@ -112,4 +112,4 @@ def read_tokens(region: Region) -> Step[None]:
     yield from region.optional(("<|python_end|>",))
 
 
-FORMATS = (Format("pythonic", ("<|python_start|>",), read_tokens, tokens=True),)
+FORMATS = (Format("pythonic", ("<|python_start|>",), read_tokens),)

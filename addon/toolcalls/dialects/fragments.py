@@ -1,0 +1,172 @@
+"""The fragments of one call → its name and its arguments, and whether they can be those of one call at all.
+
+Knows no protocol and no index: whose fragments they are was decided before. What it looks at are the places where one
+fragment ends and the next begins: a fragment of another call can only have come in there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import deque
+from typing import Any, Final, NamedTuple
+
+from ..tools import Tools
+from . import payload
+
+MIXED: Final = "the fragments of several calls cannot be told apart"
+SENT_AGAIN: Final = "sent again"
+
+_NOTHING: Final = frozenset({"", "{}", "null"})
+_OPENS = re.compile(r"""\s*+(")?\s*+\{\s*+(?:(\\*+)(["'“‘]))?""")
+"""How arguments begin: with an object, which may be encoded once more, and with the quote of its first key."""
+_KEY = re.compile(r"""\s*+\{\s*+(["'“‘])[^"'“”‘’\\]*+["'”’]\s*+:""")
+_TOKEN = re.compile(r"""\\.|[^\s\\"'“‘{}\[\](),:]++|\s++|.""", re.DOTALL)
+_CLOSERS: Final = {'"': '"', "'": "'", "“": "”", "‘": "’"}
+_INSIDE: Final = {mark: re.compile(rf"[^\\{mark}]*+(?:\\.[^\\{mark}]*+)*+", re.DOTALL) for mark in _CLOSERS.values()}
+_BEHIND_A_STRING = re.compile(r"\s*+(?:[,:}\]]|\Z)")
+_BEFORE_A_VALUE: Final = frozenset(":,[(")
+_BEFORE_A_STRING: Final = _BEFORE_A_VALUE | {"{", ""}
+
+
+def says_nothing(arguments: str) -> bool:
+    """No arguments, in one of the ways to say so."""
+    return arguments.strip() in _NOTHING
+
+
+def may_begin(arguments: str) -> bool:
+    """Can these be the first characters of a call's arguments?"""
+    return _OPENS.match(arguments) is not None
+
+
+def full_name(names: list[str], tools: Tools) -> str:
+    """One name from what the deltas called it: repeated, in pieces, or as growing snapshots.
+
+    What stands in an earlier piece is never left out: `sandbox.` and `Bash` are not `Bash`.
+    """
+    if not names:
+        return ""
+    joined = "".join(names)
+    snapshots = all(names[-1].startswith(name) for name in names)
+    return names[-1] if snapshots and tools.get(joined) is None else joined
+
+
+def full_arguments(fragments: list[str]) -> tuple[str, tuple[str, ...]]:
+    """The arguments from their fragments: pieces, growing snapshots, or pieces and then the whole once more."""
+    joined = "".join(fragments)
+    if len(joined) == len(fragments[0] if fragments else ""):
+        return joined, ()
+    told = fragments if fragments[-1] else list(filter(None, fragments))
+    last = told[-1]
+    if all(later.startswith(earlier) for earlier, later in itertools.pairwise(told)):
+        if _object(last) is not None and _object(joined) is None:
+            return last, ("cumulative snapshots",)
+    elif may_begin(last):
+        before = joined[: -len(last)]
+        if last.startswith(before) and _object(last) is not None and _object(joined) is None:
+            return last, (SENT_AGAIN,)
+        if last.lstrip().startswith('"') and (first := _object(before)) is not None and first == _inside(last):
+            return before, (SENT_AGAIN,)
+    return joined, ()
+
+
+class _Opening(NamedTuple):
+    """A fragment that begins like the arguments of a call, and where it stands in all of them."""
+
+    at: int
+    encoded: bool
+    """A quote stands before the bracket."""
+    escaped: bool
+    """A backslash stands before the quote of the first key."""
+    mark: str
+    """That quote; empty where the fragment ends before it."""
+
+
+def mixed(fragments: list[str]) -> bool:
+    """Does one of the fragments begin another object where no value can stand? Two calls are in one then.
+
+    Only for arguments that are no valid JSON: what is valid has one reading, and every client has the same one.
+    """
+    openings: deque[_Opening] = deque()
+    at = 0
+    for fragment in fragments:
+        opens = _OPENS.match(fragment) if at else None
+        if opens is not None:
+            openings.append(_Opening(at, bool(opens[1]), bool(opens[2]), opens[3] or ""))
+        at += len(fragment)
+    return bool(openings) and _interrupted("".join(fragments), openings)
+
+
+def _interrupted(text: str, openings: deque[_Opening]) -> bool:
+    """Follow the strings of a text that may be broken, and look at each of these places whether a value can begin."""
+    at = 0
+    before = ""
+    brackets: list[str] = []
+    swallowed = False
+    while (openings or swallowed) and at < len(text):
+        if openings and at >= openings[0].at:
+            opening = openings.popleft()
+            # Behind a closed object another one may follow: those who read them compare the two.
+            if brackets and before not in _BEFORE_A_VALUE and not _doubled_bracket(text, opening.at):
+                return True
+            continue
+        token = _TOKEN.match(text, at)
+        piece = token[0] if token else text[at]
+        at += len(piece)
+        if piece in _CLOSERS and before in _BEFORE_A_STRING:
+            end = _end_of_string(text, at, _CLOSERS[piece])
+            is_key = brackets[-1:] == ["{"] and before in ("{", ",")
+            while openings and openings[0].at <= end:
+                if is_key or _begins_inside(text, openings[0], _CLOSERS[piece]):
+                    return True
+                swallowed |= not openings.popleft().mark
+            at = end + 1
+        elif piece in ("{", "["):
+            brackets.append(piece)
+        elif piece in ("}", "]"):
+            if swallowed and not brackets:
+                # A lone bracket inside a string was the beginning of this object.
+                return True
+            del brackets[-1:]
+        if not piece.isspace():
+            before = piece
+    return False
+
+
+def _end_of_string(text: str, at: int, closer: str) -> int:
+    """Where the quote stands that ends the string: the first one behind which a string can have ended."""
+    while True:
+        inside = _INSIDE[closer].match(text, at)
+        at = inside.end() if inside else len(text)
+        if at >= len(text) or _BEHIND_A_STRING.match(text, at + 1):
+            return at
+        at += 1
+
+
+def _begins_inside(text: str, opening: _Opening, closer: str) -> bool:
+    """Is an object that begins inside a string none of its characters?
+
+    Those of one call would have the quote escaped, or be quoted otherwise. A lone bracket may be just a bracket.
+    """
+    if opening.encoded:
+        return opening.escaped and closer == '"'
+    if opening.mark:
+        return not opening.escaped and _CLOSERS[opening.mark] == closer
+    key = _KEY.match(text, opening.at)
+    return key is not None and _CLOSERS[key[1]] == closer
+
+
+def _doubled_bracket(text: str, at: int) -> bool:
+    """`{` and then the whole object: some parsers send the bracket twice."""
+    return text[:at].strip() == "{" and _object(text[at:]) is not None
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    value = payload.read_strict(text)
+    return value if isinstance(value, dict) else None
+
+
+def _inside(text: str) -> Any:
+    """The object in a text that was encoded once more."""
+    value = payload.read_strict(text)
+    return payload.read_strict(value) if isinstance(value, str) else None

@@ -1,0 +1,159 @@
+"""Is this another call, or one that the answer has told already?
+
+The rule stands here, for all protocols: an id names one call of an answer. The same id and name, with no arguments or
+with arguments that mean the same, is the same call, sent again; with other arguments it is another call, which gets a
+new id. Calls with ids of their own are calls of their own, however alike. Meaning is the value: spaces, the order of
+keys and one more encoding do not count. Arguments are compared only where an id comes twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..mend.arguments import Finish, mend_arguments
+from ..mend.names import mend_name
+from ..tools import Tools
+from .fragments import says_nothing
+
+
+@dataclass(slots=True)
+class Told:
+    """What an answer says about one call."""
+
+    key: str
+    """What names the call: its id. Empty where it has nothing of the kind: then it is a call of its own."""
+    name: str
+    arguments: str
+    certain: bool = True
+    """False where its fragments may be those of another call."""
+    restated: bool = False
+    """It stands in a message that repeats the whole answer."""
+    out: bool = False
+    """It went out, or a part of it."""
+    kept: bool = True
+    _meaning: tuple[bool, bytes] | None = field(default=None, repr=False)
+
+    @property
+    def blank(self) -> bool:
+        return says_nothing(self.arguments)
+
+    @property
+    def meaning(self) -> tuple[bool, bytes]:
+        """The same for arguments that mean the same. True: they can be read; else it is their text."""
+        if self._meaning is None:
+            self._meaning = _meaning(self.arguments)
+        return self._meaning
+
+    @property
+    def readable(self) -> bool:
+        return self.certain and self.meaning[0]
+
+
+class Resent:
+    """The calls of one answer so far."""
+
+    __slots__ = ("_by_key", "_full_names", "_told", "_tools")
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._told: list[Told] = []
+        self._by_key: dict[str, list[Told]] = {}
+        self._full_names: dict[str, str] = {}
+
+    def knows(self, key: str) -> bool:
+        """Was a call with this id told already?"""
+        return bool(key) and key in self._by_key
+
+    def remember(self, told: Told) -> None:
+        """A call is on its way, and nothing takes it back."""
+        told.out = True
+        self._told.append(told)
+        if told.key:
+            self._by_key.setdefault(told.key, []).append(told)
+
+    def once(self, calls: Iterable[Told]) -> list[bool]:
+        """Which of these calls go out now: each call once. They are remembered."""
+        batch = list(calls)
+        for told in batch:
+            told.kept = not self._repeats(told)
+            if told.kept:
+                self._told.append(told)
+                if told.key:
+                    self._by_key.setdefault(told.key, []).append(told)
+        for told in batch:
+            told.out = True
+        self._told = [told for told in self._told if told.kept]
+        return [told.kept for told in batch]
+
+    def _repeats(self, told: Told) -> bool:
+        if told.restated:
+            return self._restates(told)
+        earlier = [one for one in self._by_key.get(told.key, ()) if one.kept and self._same_name(one, told)]
+        if not earlier:
+            return False
+        if told.blank or any(_same(one, told) for one in earlier):
+            return True
+        return _settled(earlier[-1], told)
+
+    def _restates(self, told: Told) -> bool:
+        """A message tells every call of the answer: this one is among those that came before it, if there are any."""
+        before = [one for one in self._told if one.kept and not one.restated and self._same_name(one, told)]
+        found = (
+            next((one for one in before if told.key and one.key == told.key), None)
+            or next((one for one in before if _same(one, told)), None)
+            or next(iter(before), None)
+        )
+        if found is None:
+            return False
+        # Each is told once.
+        found.restated = True
+        if found.out or not told.readable or (found.readable and (told.blank or not found.blank)):
+            return True
+        found.kept = False
+        return False
+
+    def _same_name(self, one: Told, other: Told) -> bool:
+        if not other.name or one.name == other.name:
+            return True
+        return self._full(one.name) == self._full(other.name)
+
+    def _full(self, name: str) -> str:
+        if name not in self._full_names:
+            self._full_names[name] = mend_name(name, self._tools).name
+        return self._full_names[name]
+
+
+def _same(one: Told, other: Told) -> bool:
+    return one.certain and other.certain and one.meaning == other.meaning
+
+
+def _settled(one: Told, other: Told) -> bool:
+    """Two beginnings of one call: the one that says more is the call. True where that is the first."""
+    if not other.readable and one.arguments.startswith(other.arguments):
+        return True
+    lags = one.blank or not one.certain or (not one.readable and other.arguments.startswith(one.arguments))
+    if lags and not one.out and other.readable:
+        one.kept = False
+    return False
+
+
+def _meaning(arguments: str) -> tuple[bool, bytes]:
+    value = mend_arguments(arguments, Finish.CUT).value
+    try:
+        text = arguments if value is None else json.dumps(_plain(value), sort_keys=True)
+    except (ValueError, RecursionError):
+        value, text = None, arguments
+    return value is not None, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _plain(value: Any) -> Any:
+    """The value with numbers as they count: 1.0 is 1, and no bool is a number."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,72 @@
+"""Calls of freeform tools that an answer tells again.
+
+Those pass as they come. One whose id was told already waits for its end, which says whether it is the same call, sent
+again, and goes nowhere, or another one, which gets an id of its own.
+"""
+
+from __future__ import annotations
+
+from ...ids import Ids
+from ...wire.events import Reply
+from .events import ADDED, Came, Json, Writer
+from .items import FREEFORM, Item, Items
+
+INPUT = "response.custom_tool_call_input"
+_KEY = "freeform call"
+
+
+class Freeform:
+    __slots__ = ("_ids", "_items", "_told", "_waiting", "_writer")
+
+    def __init__(self, items: Items, writer: Writer, ids: Ids) -> None:
+        self._items = items
+        self._writer = writer
+        self._ids = ids
+        self._told: dict[str, Json] = {}
+        """By its id: the call as it ended."""
+        self._waiting: dict[str, str] = {}
+        """By the id of the item: under which key its events are held."""
+
+    def ended(self, item: Json) -> None:
+        """A call went out."""
+        call_id = str(item.get("call_id") or "")
+        if call_id and call_id not in self._told:
+            self._told[call_id] = item
+            # From now on it is taken.
+            self._ids.unique(call_id)
+
+    def read_item(self, came: Came) -> Reply | None:
+        """The beginning or the end of a call; None where its id is new."""
+        earlier = self._told.get(str(came.item.get("call_id") or ""))
+        if earlier is None:
+            return None
+        item_id = str(came.item.get("id") or "")
+        if came.type == ADDED:
+            key = self._waiting[item_id] = f"{_KEY} {len(self._waiting)}"
+            return Reply(hold=((key, came.raw),))
+        held = self._waiting.pop(item_id, "")
+        release = (held,) if held else ()
+        if all(came.item.get(key) == earlier.get(key) for key in ("name", "input")):
+            return Reply(release=release)
+        return Reply(tuple(self._write(came, item_id)), release)
+
+    def read_input(self, came: Came) -> Reply | None:
+        """A piece of the input; None where it goes on as it is."""
+        key = self._waiting.get(came.text("item_id"))
+        return None if key is None else Reply(hold=((key, came.raw),))
+
+    def _write(self, came: Came, item_id: str) -> list[bytes]:
+        index = self._items.place(came.number("output_index"))
+        identity = self._items.identity(item_id, FREEFORM)
+        body = {**came.item, "id": identity, "call_id": self._ids.unique(str(came.item["call_id"]))}
+        item = Item(index, identity, FREEFORM, body, announced=True, done=body)
+        self._items.add(item, item_id, came.number("output_index"))
+        where = {"item_id": identity, "output_index": index}
+        said = {"output_index": index, "item": {**body, "input": ""}}
+        text = body.get("input")
+        return [
+            self._writer.write(ADDED, said),
+            self._writer.write(f"{INPUT}.delta", {**where, "delta": text}),
+            self._writer.write(f"{INPUT}.done", {**where, "input": text}),
+            self._writer.forward(came, output_index=index, item=body),
+        ]

@@ -1,0 +1,150 @@
+"""One call while its fragments come: what they are, and whether its arguments are closed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..calls import Gathering
+from ..mend.arguments import Finish, mend_arguments
+from . import payload
+from .fragments import MIXED, full_arguments, mixed
+
+_STRUCTURE = re.compile(r'["{}\[\]]|\\(?:.|\Z)', re.DOTALL)
+
+_GUESSED = frozenset(
+    {
+        "missing closing bracket",
+        "missing braces",
+        "closed a cut-off call",
+        "text around the object",
+        "quotes inside a string",
+        "unquoted values",
+        "extra closing bracket",
+    }
+)
+"""Readings that another fragment may still change."""
+
+Place = int | tuple[int, int] | None
+"""An index; with the number of a choice that nobody asked for, where calls came in one; None where there is none."""
+
+
+def index_of(value: object) -> int | None:
+    """A number that counts something. A bool is none, although Python takes it for 0 or 1."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+@dataclass(slots=True)
+class Fragment:
+    """What one delta says about one call. Not frozen: that doubles what making one costs."""
+
+    place: Place
+    id: str
+    name: str
+    arguments: str
+    extra: dict[str, Any] = field(default_factory=dict)
+    whole: bool = False
+    """It tells a whole call, in a message that repeats the answer: to be compared, never appended."""
+
+    @property
+    def empty(self) -> bool:
+        return not (self.id or self.name or self.arguments or self.extra)
+
+
+@dataclass(slots=True)
+class Slot(Gathering):
+    """A call with its own look at whether its arguments are whole, advanced only over new fragments."""
+
+    found: bool = False
+    """The call was written as text and is whole, however the answer ended."""
+    place: Place = None
+    key: str = ""
+    """What a call that was sent again has in common with the first: the id, else the place."""
+    again: bool = False
+    """It may be an earlier one, sent again."""
+    indexed: int = 0
+    """How many of its fragments had an index."""
+    unindexed: bool = False
+    """One had none, although it began with one."""
+    unnamed: bool = False
+    """It went on without a name: where one comes again, it is that of another call."""
+    amid: bool = False
+    """Nothing but its id tells it from a call that was open at this place when it began."""
+    restated: bool = False
+    """A message that repeats the whole answer told it."""
+    doubt: str = ""
+    """Why its fragments may be those of another call."""
+    said: tuple[int, str, tuple[str, ...]] = (-1, "", ())
+    """How many fragments were joined last, to what, and what had to be done for that."""
+    ids: set[str] = field(default_factory=set)
+    last_id: str = ""
+    value: dict[str, Any] | None = None
+    """What they are, where that was looked at."""
+    looked: int = 0
+    depth: int = 0
+    in_string: bool = False
+    escaped: bool = False
+    opened: bool = False
+    closed: bool = False
+    asked_at_sight: bool = False
+    asked_at_another: bool = False
+    blank: int = 0
+    """So many fragments at the beginning are known to be nothing but white space."""
+
+    @property
+    def begun(self) -> bool:
+        """Has it arguments?"""
+        while self.blank < len(self.fragments):
+            if self.fragments[self.blank].strip():
+                return True
+            self.blank += 1
+        return False
+
+    def settle(self) -> tuple[str, tuple[str, ...]]:
+        """The arguments that the fragments make, and what had to be done for that."""
+        if self.said[0] != len(self.fragments):
+            text, steps = full_arguments(self.fragments)
+            if not self.doubt and not steps and len(self.fragments) > 1:
+                value, self.value = payload.read_twice(text)
+                self.doubt = MIXED if not isinstance(value, dict) and mixed(self.fragments) else ""
+            if self.fragments and not steps:
+                self.join(text)
+            self.said = (len(self.fragments), text, steps)
+        return self.said[1:]
+
+    def whole(self) -> bool:
+        """Do the arguments so far look like a closed value?"""
+        for fragment in self.fragments[self.looked :]:
+            if self.escaped:
+                fragment = fragment[1:] if fragment else fragment
+                self.escaped = False
+            for match in _STRUCTURE.finditer(fragment):
+                token = match[0]
+                if token == '"':
+                    self.in_string = not self.in_string
+                elif token == "\\":
+                    self.escaped = True
+                elif not self.in_string and token in "{[":
+                    self.depth += 1
+                    self.opened = True
+                elif not self.in_string and token in "}]":
+                    self.depth -= 1
+        self.looked = len(self.fragments)
+        return self.opened and self.depth <= 0 and not self.in_string
+
+    def is_closed(self, *, another: bool = False) -> bool:
+        """Can nothing be added to the arguments? `another`: a call may begin, so they are read however they look.
+
+        Reading them is work: each call is read once when it looks closed, and once when another may begin.
+        """
+        if self.closed or self.doubt:
+            return self.closed
+        if not self.begun:
+            return self.again
+        if (not self.asked_at_sight and self.whole()) or (another and not self.asked_at_another):
+            self.asked_at_sight = self.asked_at_sight or not another
+            self.asked_at_another = self.asked_at_another or another
+            mended = mend_arguments(full_arguments(self.fragments)[0], Finish.CUT)
+            self.closed = mended.value is not None and _GUESSED.isdisjoint(mended.steps)
+        return self.closed
