@@ -395,15 +395,14 @@ class _Reader:
 
     def read_quoted(self, piece: Json) -> None:
         self.settle()
-        self.talked = True
         (call,), text = _calls(piece)
         number, how = piece["number"], piece["how"]
         plain = not self.closer
         self.quotation = ""
         if how == "span":
-            name, opener, closer, plain = _SPANS[number % len(_SPANS)]
+            name, opener, closer, clear = _SPANS[number % len(_SPANS)]
             said = opener + text + closer
-            plain = plain and closer.strip() not in text
+            plain = plain and clear and closer.strip() not in text
         elif how == "lines":
             name, (first, rest) = _LINES[number % len(_LINES)]
             said = first + text.replace("\n", "\n" + rest) + "\n\nThat was it."
