@@ -110,6 +110,21 @@ def test_no_cut_anywhere_gives_a_part_of_the_call(style: object, finish: Finish)
         assert mend_arguments(text[:end], finish).status == "refused", text[:end]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"command":"rm -rf {"command":"lsbuild"} /home"}',
+        "{'command': 'rm -rf {'command': 'ls'} /home'}",
+        '{"command":"rm -rf {"timeout": 5} /home"}',
+        "{“command”:“rm -rf {“command”:“ls”} /home”}",
+    ],
+)
+def test_the_beginning_of_other_arguments_inside_a_text_is_refused(text: str) -> None:
+    for finish in Finish:
+        assert mend_arguments(text, finish).status == "refused"
+    assert mend_arguments(text.replace('"', '\\"').join('""'), Finish.COMPLETE).status == "refused"
+
+
 def test_truncated_arguments_are_completed_where_the_user_asked_for_it() -> None:
     def completed(text: str) -> object:
         return mend_arguments(text, Finish.CUT, complete_truncated=True).value

@@ -79,6 +79,7 @@ closing = re.compile(_CLOSE)
 
 quoted_key = re.compile(rf"{_QUOTED_KEY}{_GAP}[{COLONS}]")
 pair_inside = re.compile(rf"[{COMMAS}]{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]")
+object_inside = re.compile(rf"[{OPEN_OBJECT}]{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]")
 colon_follows = re.compile(rf"{_GAP}[{COLONS}]")
 
 # Behind a quote: what looks like the next pair, the next item, the value of a key.

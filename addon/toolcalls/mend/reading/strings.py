@@ -2,8 +2,8 @@
 
 A quote closes a string only if what follows fits its place: in an object `}`, the end, or a comma and a key.
 Any other quote is taken as text. Such a guess must then prove itself: inner quotes come in pairs, no
-`, "key":` stands inside the value, and (see document.py) nothing else in the text is in doubt. Otherwise the
-text is refused.
+`, "key":` or `{"key":` stands inside the value, and (see document.py) nothing else in the text is in doubt.
+Otherwise the text is refused.
 """
 
 from __future__ import annotations
@@ -156,7 +156,8 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
         askew = any(_LIKE_A_CLOSER.match(text, at + 1) for at in inner[::2])
         if askew or len(inner) % 2:
             raise unclear
-    if chars.pair_inside.search(text, begin, end):
+    # An object inside: as likely the arguments of another call, whose fragments went astray.
+    if chars.pair_inside.search(text, begin, end) or chars.object_inside.search(text, begin, end):
         raise unclear
     s.guessed = True
     s.step("quotes inside a string")
