@@ -96,7 +96,7 @@ def read_calls(
         body = yield from read_json(region, (*closers, *ends), outer=True)
         if fence:
             yield from region.optional(("```",))
-        while (yield from region.optional(("}", "]"))):
+        while (yield from region.optional(("}", "]"), space=False)):
             pass  # one bracket too many before the closer
         add_calls(region, body, format)
         separator, length = yield from region.ahead((";", ",", "{", "["))
