@@ -78,6 +78,9 @@ def mend_call(
     call: Call, mender: Mender, finish: Finish, *, steps: tuple[str, ...] = (), before_error: bool = False
 ) -> Outcome:
     """What becomes of a gathered call."""
+    if finish is Finish.COMPLETE and not call.closed and call.fragments:
+        # A stop reason in the middle of a block: more of it may follow.
+        finish = Finish.UNKNOWN
     arguments, more = full_input(call, finish)
     steps += more
     if not mender.ids.keeps(call.id):
