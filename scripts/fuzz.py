@@ -2,6 +2,7 @@
 
 scripts/fuzz                                  all parts
 scripts/fuzz chat text --inputs 5000 --seed 3
+scripts/fuzz meant --inputs 100000 --count    to the end, one finding of each kind and how often it came
 scripts/fuzz --minutes 5 --markdown docs/fuzz.md
 scripts/fuzz --atheris chat --minutes 10      guided by coverage; needs `pip install atheris`
 """
@@ -30,6 +31,7 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=DEFAULT_INPUTS, help="of each part (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=0.0, help="at most, for each part")
+    parser.add_argument("--count", action="store_true", help="go on behind findings, and count them by kind")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table into this page")
     parser.add_argument("--atheris", action="store_true", help="let atheris choose the inputs of one part")
     options = parser.parse_args()
@@ -47,9 +49,11 @@ def main() -> int:
     limit_memory()
     reports = []
     for name in names or parts:
-        reports.append(run(parts[name], options.inputs, options.seed, options.minutes))
+        reports.append(run(parts[name], options.inputs, options.seed, options.minutes, count=options.count))
         for finding in reports[-1].findings:
-            print(f"FINDING {name}: {finding.problem[:2000]}\n  {finding.data!r}")
+            print(f"FINDING {name}: {finding.problem[:4000]}\n  {finding.data!r}")
+        for kind, times in reports[-1].kinds.most_common() if options.count else ():
+            print(f"{times:8,}  {kind}")
         print(reports[-1], flush=True)
     if options.markdown:
         write_table(options.markdown, reports, options.seed)

@@ -1,7 +1,8 @@
 """Fuzzing of the arguments engine: mutated corpus texts, and objects written and damaged by rule.
 
 Whatever comes in, nothing may be raised, and what comes out is a refusal or strict JSON that mends to itself.
-Where the damage is known, so is the object: anything but that object or a refusal is a wrong value.
+Where the damage is known, so is the object: anything but that object or a refusal is a wrong value. A text that was
+cut off gives the whole object or nothing, unless the model is said to have been finished.
 """
 
 from __future__ import annotations
@@ -123,6 +124,11 @@ STRINGS = [
     '<a href="x">y</a>',
     "SELECT 'a', \"b\" FROM t;",
     'x = "y", "z": 1',
+    'rm -rf /"$BUILD"/out',
+    'rm -rf "$TMP"/*',
+    'git commit -m "x" && git push "$REMOTE"',
+    'find . -name "*.py" -newer "a b"',
+    '"a" "b"',
 ]
 KEYS = ["path", "content", "command", "old_string", "n", "-n", "items", "a b", "k.v", "é", "description"]
 
@@ -162,6 +168,9 @@ def run(count: int, seed: int = 0) -> Report:
 def check(report: Report, chance: random.Random, text: str, meant: dict[str, Any] | None, how: str) -> None:
     report.inputs += 1
     finish = chance.choice(list(Finish))
+    if how.endswith(CUT) and how.startswith(UNCLEAR) and finish is Finish.COMPLETE:
+        # Nobody can tell half of such a text from a whole one: that is what the finish is for.
+        finish = Finish.CUT
     try:
         mended = mend_arguments(text, finish, complete_truncated=meant is None and chance.random() < 0.2)
     except BaseException as error:
@@ -172,13 +181,17 @@ def check(report: Report, chance: random.Random, text: str, meant: dict[str, Any
     if problem:
         report.broken.append((text, problem))
     elif (
-        meant is not None and mended.status == "repaired" and not as_meant(json.loads(mended.text or ""), meant, how)
+        meant is not None
+        and mended.status == "repaired"
+        and not as_meant(json.loads(mended.text or ""), meant, how, finish)
     ):
         report.wrong.append((how, text, meant, json.loads(mended.text or "")))
 
 
-def as_meant(got: Any, meant: Any, how: str) -> bool:
-    return bool(got == meant) or (how.endswith(", cut") and complete_part(meant, got))
+def as_meant(got: Any, meant: Any, how: str, finish: Finish) -> bool:
+    """Where the model says that it was finished, whole values of a cut text may come out."""
+    finished = finish is Finish.COMPLETE
+    return bool(got == meant) or (how.endswith(CUT) and finished and complete_part(meant, got))
 
 
 def broken_promise(text: str, status: str, out: str | None, value: Any, reason: str) -> str:
@@ -302,6 +315,11 @@ AROUND = [
 ]
 
 
+CUT = ", cut"
+UNCLEAR = ("lost", "some", "inner", "single inner")
+"""Damage that makes a part of a text look like a whole one."""
+
+
 def damaged(chance: random.Random) -> tuple[str, dict[str, Any], str]:
     value = an_object(chance)
     how = chance.choice(list(DAMAGES))
@@ -311,8 +329,8 @@ def damaged(chance: random.Random) -> tuple[str, dict[str, Any], str]:
         text, how = around.replace("%s", text), f"{how} in {around!r}"
     if chance.random() < 0.15:
         end = chance.randrange(len(text) + 1)
-        if end and not how.startswith(("lost", "some", "inner", "single inner")) and text[end:].strip('}]\n`" .'):
-            text, how = text[:end], f"{how}, cut"
+        if end and (how.startswith(UNCLEAR) or text[end:].strip('}]\n`" .')):
+            text, how = text[:end], how + CUT
     return text, value, how
 
 

@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from .history.heard import Heard, heard_in
 from .history.used import used_ids
 from .tools import Tools
 
@@ -31,6 +32,10 @@ class Question:
     """The ids that stand in the client's history: no new call gets one of them."""
     include_usage: bool = False
     """The client asked for a chunk with the usage at the end of the stream."""
+    calls_wanted: bool = True
+    """False where the client said `tool_choice: none`: then no text becomes a call."""
+    heard: Heard = field(default_factory=Heard)
+    """What the model was given to read: a call that stands in it is read aloud."""
 
 
 def decode(body: bytes | str | None) -> dict[str, Any] | None:
@@ -79,4 +84,12 @@ def read_question(request: dict[str, Any] | None) -> Question:
         model=model if isinstance(model, str) else "",
         used_ids=used_ids(request),
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
+        calls_wanted=not any(_is_none(request.get(key)) for key in ("tool_choice", "function_call")),
+        heard=heard_in(request),
     )
+
+
+def _is_none(choice: object) -> bool:
+    """Does the client want no call?"""
+    kind = choice.get("type") if isinstance(choice, dict) else choice
+    return isinstance(kind, str) and kind.strip().lower() == "none"

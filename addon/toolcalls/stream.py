@@ -9,6 +9,7 @@ a dialect that converts says instead how the answer ends.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from enum import Enum
@@ -27,6 +28,9 @@ _END = slice(-3, None)
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
+_WRAPPED = ("data:", "event:")
+
+
 class _Form(Enum):
     UNKNOWN = "nothing but white space so far"
     EVENTS = "an event stream"
@@ -41,6 +45,7 @@ class Stream:
     __slots__ = (
         "_after_cr",
         "_calm",
+        "_changed",
         "_decoder",
         "_dialect",
         "_form",
@@ -66,6 +71,8 @@ class Stream:
         self._after_cr = False
         self._calm = False
         """An event stream that comes as it is read, and no LF is awaited."""
+        self._changed = False
+        """Something did not go out as it came."""
         self.failure: Exception | None = None
         self.limited = False
 
@@ -248,20 +255,32 @@ class Stream:
                 self._take(sse.read_event(raw), out)
 
     def _take(self, event: Event, out: list[bytes]) -> None:
-        silent = event.data is None and not getattr(self._dialect, "converting", False)
-        answer: Answer = PASS if silent else self._dialect.read(event)
+        size = len(event.raw)
+        if event.data is not None and event.data.startswith(_WRAPPED):
+            event = sse.unwrapped(event)
+        self._answer(event, size, out)
+
+    def _answer(self, event: Event, size: int, out: list[bytes]) -> None:
+        """Ask the dialect about an event that came as so many bytes."""
+        answer: Answer = PASS if event.data is None and self._passes_silent() else self._dialect.read(event)
         if answer is LINES_ALONE:
             answer = self._read_lines_alone(event)
+        self._changed = self._changed or answer is not PASS
         if isinstance(answer, Hold):
-            self._ledger.held(answer.key, len(event.raw))
+            self._ledger.held(answer.key, size)
         elif isinstance(answer, Reply):
             out += answer.out
-            self._ledger.replied(len(event.raw), answer)
+            self._ledger.replied(size, answer)
             # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.
             self._ledger.passed_last = bool(answer.out) and answer.out[-1] is event.raw
         else:
             out.append(event.raw)
-            self._ledger.passed(len(event.raw))
+            self._ledger.passed(size)
+
+    def _passes_silent(self) -> bool:
+        """Do events without data pass?"""
+        dialect = self._dialect
+        return not getattr(dialect, "converting", False) and not getattr(dialect, "waits", False)
 
     def _read_lines_alone(self, event: Event) -> Answer:
         """A "blank" line of spaces glued events together: each data line is read alone, the books see one."""
@@ -287,7 +306,11 @@ class Stream:
     def _close_events(self, out: list[bytes]) -> None:
         last = self._ledger.ended()
         if last:
-            self._take(sse.read_event(last), out)
+            event = sse.unwrapped(sse.read_event(last))
+            if _is_whole(event.data, say_done=self._changed):
+                # Clients drop an event without its blank line. Half an event is dropped by right.
+                event = event._replace(raw=sse.ended(event.raw))
+            self._answer(event, len(last), out)
         reply = self._dialect.close()
         if reply is not None:
             out += reply.out
@@ -346,3 +369,16 @@ class Stream:
             return list(last_words)
         self._form = _Form.OPEN
         return self._ledger.everything()
+
+
+def _is_whole(data: str | None, *, say_done: bool) -> bool:
+    """Is this the data of an event to its end? No JSON object is a prefix of another.
+
+    `[DONE]` says no more than the end of the stream, so in an answer that passes as it came it stays as it is.
+    """
+    if data is None or data.strip() == "[DONE]":
+        return data is not None and say_done
+    try:
+        return isinstance(json.loads(data), dict)
+    except (ValueError, RecursionError):
+        return False

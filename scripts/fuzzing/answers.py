@@ -1,4 +1,4 @@
-"""The dialects: mutated answers of each protocol, as a stream, as one document, and cut off at any byte."""
+"""The dialects: mutated answers of each protocol, as a stream and as one document."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from toolcalls.mend.arguments import mend_arguments
 from toolcalls.policy import Policy
 from toolcalls.request import Question, read_question
 
-from ..fuzz_arguments import complete_part
-from .clients import CALLS, entries, inside, is_sound, payloads
+from .clients import CALLS, entries, inside, is_ended, is_sound, payloads
 from .mutation import MAX_INPUT, mutated_bytes, mutated_json, mutated_stream
 from .part import Part, chance_of, corpus, cuts, need
 
@@ -108,7 +107,7 @@ def check_stream(protocol: str, body: bytes) -> None:
         if silent and not policy.think and not any(word in body for word in OF_CALLS):
             # Of a stream that is broken in itself (no usage, no end) more is mended than its calls.
             sound = is_sound(body) if protocol == "chat" else not accepts(VALIDATORS[protocol], body)
-            need(not sound or out == body, "an answer without a call was changed")
+            need(not sound or not is_ended(body) or out == body, "an answer without a call was changed")
         check_legal(protocol, question, body)
     # Where a call was dropped, what is left of the text around it may look like another one.
     sound = not accepts(VALIDATORS["chat" if protocol == "zai" else protocol], out)
@@ -185,40 +184,6 @@ def make_document(chance: random.Random) -> bytes:
     return mutated_bytes(chance, body)[:MAX_INPUT] if chance.random() < 0.2 else body
 
 
-# Cut off
-
-
-@cache
-def whole_calls(protocol: str, number: int) -> list[tuple[str, Any]]:
-    """The calls that the whole answer gives."""
-    answer = Answer(protocol, questions(protocol)[number + 1])
-    run(answer, [bodies(protocol)[number]])
-    return [(call.name, json.loads(call.arguments)) for call in answer.outcomes if call.status != "refused"]
-
-
-def check_cut(prefix: bytes) -> None:
-    """Half an answer never gives half a value: what comes out are calls of the whole one, or refusals."""
-    for protocol in STREAMS:
-        for number, body in enumerate(bodies(protocol)):
-            if not body.startswith(prefix):
-                continue
-            question = questions(protocol)[number + 1]
-            out = run(Answer(protocol, question), [prefix])
-            allowed = whole_calls(protocol, number)
-            for name, text in CALLS[protocol](out):
-                made = json.loads(text)
-                refused = made == {} or {"tool", "error"} <= set(made)
-                need(
-                    refused or any(name == known and complete_part(whole, made) for known, whole in allowed),
-                    f"cut off, {name} runs with {text}",
-                )
-
-
-def make_cut(chance: random.Random) -> bytes:
-    body = chance.choice(bodies(chance.choice(STREAMS)))
-    return body[: chance.randint(1, len(body))]
-
-
 _PROMISES = {
     "chat": "never fails open, same for every split, text untouched, legal stays legal, calls kept, stable",
     "messages": "the same",
@@ -236,12 +201,5 @@ PARTS = [
         make_document,
         check_document,
         lambda: [entry["body"].encode() for entry in corpus_of_documents()],
-    ),
-    Part(
-        "truncated",
-        "answers cut off at any byte: no call with half a value",
-        make_cut,
-        check_cut,
-        lambda: [body for name in STREAMS for body in bodies(name)],
     ),
 ]

@@ -24,9 +24,15 @@ def payloads(body: bytes) -> list[dict[str, Any]]:
 
 
 def is_sound(body: bytes) -> bool:
-    """Is all that the events say a JSON object or the end? Usage without choices is mended: clients look for them."""
+    """Is all that the events say a chunk or the end? Usage without choices is mended, errors are told again."""
     objects = [_object(data) for data in data_of(body) if data != "[DONE]"]
-    return all(said is not None and ("choices" in said or "usage" not in said) for said in objects)
+    chunks = all(said is not None and said.get("choices") is not None for said in objects)
+    return chunks and b"error:" not in body  # llama.cpp's errors are a field of their event
+
+
+def is_ended(body: bytes) -> bool:
+    """Does the last event have its blank line? Otherwise it gets it."""
+    return not body or body.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
 
 
 def _object(data: str) -> dict[str, Any] | None:

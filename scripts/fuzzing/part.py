@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ class Part:
     """Raises where a promise is broken. What else it depends on it takes from the input, so that that is enough."""
     seeds: Callable[[], list[bytes]]
     """What a coverage-guided driver begins with."""
+    smaller: Callable[[bytes], Iterator[bytes]] | None = None
+    """An input with something left out, where that is more than leaving out bytes."""
 
 
 def need(condition: object, promise: str) -> None:

@@ -6,6 +6,7 @@ import random
 import resource
 import signal
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from types import FrameType
 
@@ -39,6 +40,8 @@ class Report:
     slowest: float = 0.0
     """The most processor milliseconds for a KB, of inputs of at least 4 KB."""
     findings: list[Finding] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    """How often each kind of finding came."""
 
     def __str__(self) -> str:
         return (
@@ -56,8 +59,8 @@ def _stalled(number: int, frame: FrameType | None) -> None:
     raise Stalled
 
 
-def run(part: Part, inputs: int, seed: int = 0, minutes: float = 0.0) -> Report:
-    """So many inputs, or as many as there is time for."""
+def run(part: Part, inputs: int, seed: int = 0, minutes: float = 0.0, *, count: bool = False) -> Report:
+    """So many inputs, or as many as there is time for. `count`: to the end, with one finding of each kind."""
     signal.signal(signal.SIGVTALRM, _stalled)
     chance = random.Random(f"{part.name} {seed}")
     report = Report(part.name, part.about)
@@ -70,8 +73,12 @@ def run(part: Part, inputs: int, seed: int = 0, minutes: float = 0.0) -> Report:
         if len(data) >= 4096:
             report.slowest = max(report.slowest, 1000 * spent / (len(data) / 1024))
         if problem:
-            report.findings.append(Finding(problem, smallest(part, data, problem)))
-            if len(report.findings) >= MOST_FINDINGS:
+            kind = _kind(problem)
+            report.kinds[kind] += 1
+            if not count or report.kinds[kind] == 1:
+                data = smallest(part, data, problem)
+                report.findings.append(Finding(tried(part, data)[0] or problem, data))
+            if len(report.findings) >= MOST_FINDINGS and not count:
                 break
     report.seconds = time.perf_counter() - begin
     return report
@@ -99,6 +106,8 @@ def tried(part: Part, data: bytes) -> tuple[str, float]:
 def smallest(part: Part, data: bytes, problem: str, tries: int = 150) -> bytes:
     """The input without everything that the finding does not need."""
     kind = _kind(problem)
+    if part.smaller is not None:
+        return _with_less(part, data, kind, tries)
     size = max(1, len(data) // 2)
     while size and tries > 0:
         at = 0
@@ -113,5 +122,16 @@ def smallest(part: Part, data: bytes, problem: str, tries: int = 150) -> bytes:
     return data
 
 
+def _with_less(part: Part, data: bytes, kind: str, tries: int) -> bytes:
+    """The same by the part's own way to leave something out."""
+    assert part.smaller is not None
+    less = iter(part.smaller(data))
+    while tries > 0 and (shorter := next(less, None)) is not None:
+        tries -= 1
+        if _kind(tried(part, shorter)[0]) == kind:
+            data, less = shorter, iter(part.smaller(shorter))
+    return data
+
+
 def _kind(problem: str) -> str:
-    return problem[:40]
+    return problem.partition(" — ")[0][:40]

@@ -93,10 +93,29 @@ def test_the_text_before_stays_text_and_is_not_late() -> None:
 
 
 def test_the_same_for_every_split() -> None:
-    body = stream(f"Look: {HERMES}\nAnd on.", 6)
+    body = stream(f"Look: {HERMES}\n", 6)
     held = read(mend(body, question=ASKED)[0])
     assert values(held.call_list()) == [{"name": "Bash", "arguments": {"command": "ls"}}]
-    assert held.text.split() == ["Look:", "And", "on."]
+    assert held.text.split() == ["Look:"]
+
+
+def test_a_call_that_text_follows_is_text_and_keeps_its_bytes() -> None:
+    body = stream(f"Look: {HERMES}\nAnd on.", 1)
+    assert mend(body, question=ASKED)[0] == body
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
+def test_a_call_that_reasoning_follows_is_text(key: str) -> None:
+    body = chunk({"content": HERMES}) + chunk({key: "But no."}) + chunk({}, "stop") + DONE
+    out = read(mend(body, question=ASKED)[0])
+    assert out.text == HERMES and not out.calls
+
+
+def test_with_tool_choice_none_nothing_is_made_a_call() -> None:
+    tools = [{"type": "function", "function": {"name": "Bash"}}]
+    for choice in ({"tool_choice": "none"}, {"tool_choice": {"type": "none"}}, {"function_call": "none"}):
+        body = stream(HERMES, 5)
+        assert mend(body, question=read_question({"tools": tools, **choice}))[0] == body
 
 
 def test_a_structured_call_that_repeats_the_text_wins() -> None:

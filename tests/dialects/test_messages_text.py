@@ -50,11 +50,30 @@ def answered(*pieces: str, why: str = "end_turn") -> bytes:
     return begin() + text(0, *pieces) + end(why)
 
 
-def test_the_text_block_is_closed_then_the_call_comes_then_a_new_text_block() -> None:
-    message = client(answered(*deltas(f"Look: {CALL}\nAnd on it goes.", 6)))
-    assert kinds(message) == ["text", "tool_use", "text"]
-    assert [message.content[0]["text"], message.content[2]["text"]] == ["Look: ", "\nAnd on it goes."]
+def test_the_text_block_is_closed_then_the_call_comes() -> None:
+    message = client(answered(*deltas(f"Look: {CALL}\n", 6)))
+    assert kinds(message) == ["text", "tool_use"]
+    assert message.content[0]["text"] == "Look: "
     assert message.calls == [READ_A] and message.stop_reason == "tool_use"
+
+
+def test_a_call_that_text_follows_is_text_and_keeps_its_bytes() -> None:
+    for body in (
+        answered(*deltas(f"Look: {CALL}\nAnd on it goes.", 1)),
+        begin() + text(0, "Look: ", CALL) + text(1, "And on it goes.") + end("end_turn"),
+        begin() + text(0, "Look: ", CALL) + thinking(1, "Hm.") + end("end_turn"),
+    ):
+        assert mended(body)[0] == body
+
+
+def test_a_structured_call_waits_behind_text_that_may_be_a_call() -> None:
+    run = Run()
+    run.feed(begin() + text(0, CALL))
+    assert run.feed(tool(1, '{"file_path":"/b.py"}')) == b""
+    body = begin() + text(0, CALL) + tool(1, '{"file_path":"/b.py"}') + text(2, "Or not.") + end()
+    message = client(body)
+    assert message.calls == [("Read", {"file_path": "/b.py"})] and message.text == f"{CALL}Or not."
+    assert kinds(message) == ["text", "tool_use", "text"]
 
 
 def test_a_call_comes_out_as_start_one_delta_and_stop() -> None:
@@ -104,7 +123,7 @@ def test_a_structured_call_that_repeats_the_text_wins() -> None:
 def test_a_repeated_call_does_not_run_twice_when_text_stands_between() -> None:
     body = begin() + text(0, f"{CALL}\nSo I read it.") + tool(1, '{"file_path":"/a.py"}') + end()
     message = client(body)
-    assert message.calls == [READ_A] and message.text == "\nSo I read it."
+    assert message.calls == [READ_A] and message.text == f"{CALL}\nSo I read it."
 
 
 def test_a_structured_call_of_its_own_goes_out_too() -> None:
@@ -138,10 +157,10 @@ def test_a_text_that_is_cut_in_a_value_stays_text() -> None:
     assert client(no_stop).text == said
 
 
-def test_a_call_before_the_cut_is_kept() -> None:
-    message = client(answered(f"{CALL}\nand <tool_call>", why="max_tokens"))
-    assert message.calls == [READ_A] and message.stop_reason == "max_tokens"
-    assert message.text == "\nand <tool_call>"
+def test_a_call_before_a_cut_is_text_for_nobody_knows_what_would_have_followed() -> None:
+    for said in (CALL, f"{CALL}\nand <tool_call>", f"{CALL}{CALL}"):
+        body = answered(*deltas(said, 1), why="max_tokens")
+        assert mended(body)[0] == body
 
 
 def test_an_error_gives_held_text_back_before_it() -> None:
@@ -149,14 +168,14 @@ def test_an_error_gives_held_text_back_before_it() -> None:
     assert message.text == "a <tool_ca" and message.error
 
 
-def test_a_complete_call_comes_out_before_an_error() -> None:
+def test_a_call_in_the_text_before_an_error_is_text() -> None:
     message = client(begin() + text_start(0) + say(0, f"a\n{CALL}") + ERROR)
-    assert message.calls == [READ_A] and message.error
+    assert not message.calls and message.text == f"a\n{CALL}" and message.error
 
 
-def test_a_stream_that_ends_behind_a_call_is_complete() -> None:
+def test_a_stream_that_ends_behind_a_call_is_not_complete() -> None:
     message = client(begin() + text_start(0) + say(0, f"a\n{CALL}"))
-    assert message.calls == [READ_A] and message.stop_reason == "tool_use" and message.error is None
+    assert not message.calls and message.text == f"a\n{CALL}" and message.error
 
 
 def test_a_stream_that_ends_in_an_open_region_is_not() -> None:
@@ -203,14 +222,30 @@ def test_a_call_that_is_repeated_while_it_flows() -> None:
 
 
 def test_a_body_is_split_into_blocks() -> None:
-    block = {"type": "text", "text": f"Look: {CALL}\nOn.", "citations": None}
+    block = {"type": "text", "text": f"Look: {CALL}\n", "citations": None}
     message = {"id": "m", "type": "message", "role": "assistant", "content": [block], "stop_reason": "end_turn",
                "usage": {"input_tokens": 1, "output_tokens": 2}}  # fmt: skip
     question = read_question({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
     out = json.loads(mend_whole(Answer("messages", question), json.dumps(message).encode()))
-    assert [entry["type"] for entry in out["content"]] == ["text", "tool_use", "text"]
+    assert [entry["type"] for entry in out["content"]] == ["text", "tool_use"]
     assert out["content"][0] == {**block, "text": "Look: "}
     assert out["content"][1]["input"] == {"file_path": "/a.py"} and out["stop_reason"] == "tool_use"
+
+
+def test_in_a_body_a_call_that_something_follows_is_text() -> None:
+    question = read_question({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
+    usage = {"input_tokens": 1, "output_tokens": 2}
+    said = {"type": "text", "text": CALL}
+    more = {"type": "text", "text": "And on."}
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "/b"}}
+    for content in ([{"type": "text", "text": f"{CALL} and on."}], [said, more], [said, call, more]):
+        message = {
+            "type": "message",
+            "content": content,
+            "stop_reason": "tool_use" if call in content else "end_turn",
+        }
+        body = json.dumps({**message, "usage": usage}).encode()
+        assert mend_whole(Answer("messages", question), body) == body
 
 
 def test_in_a_body_too_a_structured_call_wins() -> None:

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from tests.textcalls.declared import TWENTY
 from toolcalls.dialects.prose import Piece, Prose
 from toolcalls.dialects.unread import Field
+from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
+from toolcalls.request import Question
 
 CONTENT = Field("content")
+ASKED = Question(tools=TWENTY)
 PIECES = [
     "a",
     " b",
@@ -53,7 +56,7 @@ def passes(prose: Prose, block: bytes, count: int) -> bool:
 @settings(max_examples=400, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=5))
 def test_what_passes_unread_is_what_passes_when_it_is_taken(texts: list[str]) -> None:
-    prose, plain = Prose(TWENTY, Policy(), CONTENT), Prose(TWENTY, Policy(), CONTENT)
+    prose, plain = Prose(ASKED, Policy(), CONTENT), Prose(ASKED, Policy(), CONTENT)
     for each in (prose, plain):
         each.take("Some words to begin with. ")
     told: list[Any] = []
@@ -69,13 +72,13 @@ def test_what_passes_unread_is_what_passes_when_it_is_taken(texts: list[str]) ->
     expected = [part for text in texts if text for part in plain.take(text).parts]
     assert told == expected
     assert prose.held == plain.held
-    assert prose.close(finished=True) == plain.close(finished=True)
+    assert prose.close(Finish.COMPLETE) == plain.close(Finish.COMPLETE)
 
 
 def test_where_another_text_is_told_than_was_searched_the_search_begins_anew() -> None:
     """The text of an event that cannot be read after all: found by the fuzzer, it made the whole answer fail open."""
-    prose = Prose(TWENTY, Policy(), CONTENT)
+    prose = Prose(ASKED, Policy(), CONTENT)
     prose.take("Words. ")
     assert not prose.passes(events(["a <tool_"]), 1)
-    told = [prose.take("b <"), prose.take("tool_"), prose.close(finished=True)]
+    told = [prose.take("b <"), prose.take("tool_"), prose.close(Finish.COMPLETE)]
     assert "".join(piece.text for said in told for piece in said.parts if isinstance(piece, Piece)) == "b <tool_"

@@ -35,9 +35,9 @@ def stated(final: Final) -> list[str]:
 
 
 def test_the_message_ends_without_the_text_of_the_call_which_is_an_item_of_its_own() -> None:
-    final = client(Upstream().message(*deltas(f"Look: {CALL}\nAnd on it goes.", 6)).end().bytes())
+    final = client(Upstream().message(*deltas(f"Look: {CALL}\n", 6)).end().bytes())
     assert calls(final) == [LS]
-    assert final.texts() == stated(final) == ["Look: \nAnd on it goes."]
+    assert final.texts() == stated(final) == ["Look: \n"]
     assert [item["type"] for item in final.response["output"]] == ["message", "function_call"]
     assert [item["status"] for item in final.response["output"]] == ["completed", "completed"]
 
@@ -66,19 +66,31 @@ def test_the_end_of_a_text_that_is_not_decided_waits_and_keeps_its_bytes() -> No
     assert mend(body, protocol="responses", question=QUESTION)[0] == body
 
 
-def test_text_before_another_item_is_decided_when_that_begins() -> None:
+def test_a_call_that_something_follows_is_text_and_keeps_its_bytes() -> None:
+    for upstream in (
+        Upstream().message(*deltas(f"Look: {CALL}\nAnd on it goes.", 1)),
+        Upstream().message("Look: ", CALL).message("And on it goes."),
+        Upstream().message("Look: ", CALL).reasoning("Hm."),
+    ):
+        body = upstream.end().bytes()
+        assert mend(body, protocol="responses", question=QUESTION)[0] == body
+
+
+def test_a_structured_call_waits_behind_text_that_may_be_a_call() -> None:
     bare = '{"name": "shell", "arguments": {"command": "ls"}}'
     final = client(Upstream().message(bare).call("now", "{}").end().bytes())
     assert sorted(calls(final)) == sorted([LS, ("function_call", "now", {})])
     subject, upstream = answer(), Upstream().message(bare).call("now", "{}")
     added = next(number for number, event in enumerate(upstream.events) if "call_1" in json.dumps(event))
     subject.feed(written(upstream.events[:added]))
-    assert b"response.output_item.done" in b"".join(subject.feed(written(upstream.events[added : added + 1])))
+    assert subject.feed(written(upstream.events[added:])) == []
+    final = client(Upstream().message(bare).call("now", "{}").message("Or not.").end().bytes())
+    assert calls(final) == [("function_call", "now", {})] and stated(final) == [bare, "Or not."]
 
 
 def test_a_structured_call_that_repeats_the_text_wins() -> None:
-    final = client(Upstream().message(f"Look:\n{CALL}\nSo.").call("shell", '{"command":"ls"}').end().bytes())
-    assert calls(final) == [LS] and final.texts() == ["Look:\n\nSo."]
+    final = client(Upstream().message(f"Look:\n{CALL}\n").call("shell", '{"command":"ls"}').end().bytes())
+    assert calls(final) == [LS] and final.texts() == ["Look:\n\n"]
     assert final.response["output"][1]["call_id"] == "call_1"
 
 
@@ -126,10 +138,10 @@ def test_an_error_gives_held_text_back_before_it() -> None:
     assert out == body
 
 
-def test_a_complete_call_comes_out_before_an_error() -> None:
-    upstream = Upstream().message(f"a\n{CALL}\n")
-    body = written(upstream.events[:5]) + b'event: error\ndata: {"type":"error","message":"x"}\n\n'
-    assert calls(client(body)) == [LS]
+def test_a_call_in_the_text_before_an_error_is_text() -> None:
+    upstream = Upstream().message("a\n", CALL)
+    body = written(upstream.events[:6]) + b'event: error\ndata: {"type":"error","message":"x"}\n\n'
+    assert mend(body, protocol="responses", question=QUESTION)[0] == body
 
 
 def test_a_stream_that_breaks_off_in_a_region_gives_it_back() -> None:
@@ -148,7 +160,7 @@ def test_text_that_came_only_in_the_ends_is_searched() -> None:
     assert calls(client(written(only_terminal))) == [LS]
 
 
-def test_two_parts_are_searched_apart() -> None:
+def test_a_call_in_one_part_that_another_part_follows_is_text() -> None:
     upstream = Upstream()
     item = {"id": "msg_0", "type": "message", "status": "in_progress", "role": "assistant", "content": []}
     upstream.say("response.output_item.added", output_index=0, item=item)
@@ -164,15 +176,26 @@ def test_two_parts_are_searched_apart() -> None:
         upstream.say("response.content_part.done", **where, part=parts[-1])
     upstream.finish(0, {**item, "status": "completed", "content": parts})
     final = client(upstream.end().bytes())
-    assert calls(final) == [LS] and stated(final) == ["One:\nTwo."]
+    assert not calls(final) and stated(final) == [f"One:\n{CALL}Two."]
 
 
 def test_a_body_gets_the_call_as_an_item() -> None:
-    response = Upstream().message(f"Look: {CALL}\nOn.").end().events[-1]["response"]
+    response = Upstream().message(f"Look: {CALL}\n").end().events[-1]["response"]
     out = json.loads(mend_whole(answer(), json.dumps(response).encode()))
     message, call = out["output"]
-    assert message["content"][0]["text"] == "Look: \nOn."
+    assert message["content"][0]["text"] == "Look: \n"
     assert (call["type"], call["name"], json.loads(call["arguments"])) == LS and call["status"] == "completed"
+
+
+def test_in_a_body_a_call_that_something_follows_is_text() -> None:
+    for upstream in (
+        Upstream().message(f"Look: {CALL}\nAnd on."),
+        Upstream().message(CALL).message("And on."),
+        Upstream().message(CALL).reasoning("Hm."),
+        Upstream().message(CALL).call("now", "{}").message("And on."),
+    ):
+        body = json.dumps(upstream.end().events[-1]["response"]).encode()
+        assert mend_whole(answer(), body) == body
 
 
 def test_in_a_body_too_a_structured_call_wins() -> None:

@@ -17,6 +17,7 @@ from toolcalls.request import read_question
 
 CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
 TEXT = f"One.\n{CALL}\n{CALL.replace('/a', '/b')}\nTwo <tool\nThree <tool_cal"
+AT_THE_END = f"One <tool\nTwo.\n{CALL}\n{CALL.replace('/a', '/b')}\n"
 QUESTION = read_question({"tools": [{"name": "Read", "input_schema": {"type": "object"}}], "stream": True})
 
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
@@ -65,16 +66,7 @@ def test_an_exception_in_the_search_loses_nothing(
         out = said(feed(answer, [body]))
         monkeypatch.setattr(prose.Scanner, "feed", real)
         assert isinstance(answer.failure, Boom) or count <= fatal
-        # White space between calls may have changed its place, nothing else.
-        assert "".join(with_calls_put_back(out).split()) == "".join(TEXT.split()) or protocol.name != "messages"
-        assert sorted(with_calls_put_back(out)) == sorted(TEXT), "every character once"
-
-
-def with_calls_put_back(out: str) -> str:
-    """The text with the calls that went out put back."""
-    for path in ("/a", "/b"):
-        out = out.replace("CALL", CALL.replace("/a", path), 1)
-    return out
+        assert out == TEXT, "every character once, and in its place"
 
 
 @every_protocol
@@ -85,6 +77,6 @@ def test_an_exception_in_the_mending_loses_nothing(protocol: Protocol, monkeypat
     monkeypatch.setattr(Mender, "mend", mend)
     for size in (1, 5, 1000):
         answer = Answer(protocol.name, QUESTION)
-        out = said(feed(answer, [protocol.stream(deltas(TEXT, size), False)]))
+        out = said(feed(answer, [protocol.stream(deltas(AT_THE_END, size), False)]))
         assert isinstance(answer.failure, Boom)
-        assert sorted(out) == sorted(TEXT), "every character once"
+        assert out == AT_THE_END, "every character once, and in its place"

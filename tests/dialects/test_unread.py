@@ -15,8 +15,9 @@ from tests.textcalls.declared import TWENTY, scan, text_of
 from toolcalls.dialects.prose import Piece, Prose
 from toolcalls.dialects.unread import Field
 from toolcalls.engine import Answer
+from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
-from toolcalls.request import read_question
+from toolcalls.request import Question, read_question
 from toolcalls.textcalls import FoundCall, Scanner
 from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
 from toolcalls.textcalls.openers import BEGUN, BEHIND, CHAINED, OPENER
@@ -51,7 +52,7 @@ def told(prose: Prose, groups: list[list[str]], ascii: bool, extra: int) -> list
                 out.append(text)
             elif text:
                 out += [part.text if isinstance(part, Piece) else part for part in prose.take(text).parts]
-    out += [part.text if isinstance(part, Piece) else part for part in prose.close(finished=True).parts]
+    out += [part.text if isinstance(part, Piece) else part for part in prose.close(Finish.COMPLETE).parts]
     joined: list[Any] = []
     for item in filter(None, out):
         if isinstance(item, str) and joined and isinstance(joined[-1], str):
@@ -67,7 +68,7 @@ def test_what_passes_unread_gives_what_single_characters_give(
     said: list[str], size: int, ascii: bool, extra: int
 ) -> None:
     groups = [said[at : at + size] for at in range(0, len(said), size)]
-    got = told(Prose(TWENTY, Policy(), CONTENT), groups, ascii, extra)
+    got = told(Prose(Question(tools=TWENTY), Policy(), CONTENT), groups, ascii, extra)
     assert got == scan("".join(said), size=1)
 
 
@@ -209,7 +210,8 @@ def test_two_events_that_end_their_lines_differently_are_no_form(first: str, fou
                 .replace(b"}\n", b"}]}\n")
                 .replace(b"}\r", b"}]}\r")
                 for piece in pieces
-            ],
+            ]
+            + [b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'],
         )
         assert len(answer.outcomes) == found
 

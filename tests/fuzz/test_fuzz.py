@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from scripts.fuzzing import meant, recipes
 from scripts.fuzzing.parts import PARTS
 from scripts.fuzzing.run import run
+from toolcalls.engine import Answer, mend_whole
 
 INPUTS = {
     "wire": 150,
@@ -15,6 +19,7 @@ INPUTS = {
     "zai": 120,
     "documents": 500,
     "truncated": 400,
+    "meant": 1_000,
     "arguments": 1_000,
     "text": 150,
     "document": 400,
@@ -37,3 +42,31 @@ def test_no_input_breaks_a_promise(name: str) -> None:
 def test_the_corpus_itself_keeps_the_promises(name: str) -> None:
     for seed in PARTS[name].seeds():
         PARTS[name].check(seed)
+
+
+def test_the_answers_with_known_calls_can_be_built_and_most_of_the_calls_come_out() -> None:
+    """A fuzz in which nothing runs finds nothing."""
+    chance = random.Random(3)
+    allowed = found = 0
+    for _ in range(800):
+        recipe = recipes.make(chance)
+        plan = recipes.plan(recipe)
+        body = meant.answer_of(recipe, plan)
+        if recipe.get("cut") or recipe["protocol"] == "zai":
+            continue
+        answer = Answer(recipe["protocol"], meant.question_of(recipe["request"], tuple(plan.requested)))
+        made = meant.runnable(next(meant.carriers(recipe, mend_whole(answer, body))))
+        declared = {call: times for call, times in (+plan.allowed).items() if call[0] in recipes.TOOLS}
+        allowed += sum(declared.values())
+        found += sum(min(times, made[call]) for call, times in declared.items())
+    assert allowed > 500
+    assert found > 0.7 * allowed
+
+
+def test_a_finding_is_made_smaller_by_leaving_out_what_it_does_not_need() -> None:
+    quoted = {"is": "quoted", "number": 1, "how": "span", "format": "hermes", "calls": [["Bash", {"command": "a"}]]}
+    prose = {"is": "prose", "number": 0}
+    recipe = {"protocol": "chat", "form": "stream", "finish": "stop", "request": "plain", "seed": 1, "size": 7}
+    less = list(recipes.smaller({**recipe, "pieces": [prose, quoted]}))
+    assert [each["pieces"] for each in less[:2]] == [[quoted], [prose]]
+    assert {**recipe, "size": 0, "pieces": [prose, quoted]} in less

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from toolcalls.mend.arguments import mend_arguments
+from toolcalls.mend.arguments import Finish, mend_arguments
 
 CORPUS = Path(__file__).parent / "corpus" / "arguments.jsonl"
 _REPO = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def same(one: Any, other: Any) -> bool:
 
 def judge(case: Case) -> str:
     """right, tolerated, missed (refused where a repair is required) or wrong."""
-    text = mend_arguments(case["input"]).text
+    text = mend_arguments(case["input"], Finish.of(case["finish"])).text
     value = None if text is None else json.loads(text)
     if same(value, case["expected"]):
         return "right"

@@ -31,7 +31,7 @@ CALL = {
         ('{"a": "x\ty\\d"}', ("invalid escapes", "raw control characters")),
         ("", ("no arguments",)),
         ('{"a": "say "hi" now"}', ("quotes inside a string",)),
-        ("{a: True} // done\n", ("unquoted keys", "Python literals", "comments")),
+        ("{a: True, // done\n}", ("unquoted keys", "Python literals", "comments", "trailing comma")),
         ('{"a": 1}}', ("extra closing bracket",)),
         ('\ufeff{"a": 1}', ("invisible characters",)),
         ('{}{"a": 1}{"a": 1}', ("empty object beside the real one", "repeated object")),
@@ -40,7 +40,7 @@ CALL = {
     ],
 )
 def test_the_steps_are_named_in_words(text: str, steps: tuple[str, ...]) -> None:
-    mended = mend_arguments(text)
+    mended = mend_arguments(text, Finish.COMPLETE)
     assert mended.status == "repaired"
     assert sorted(mended.steps) == sorted(steps)
 
@@ -68,6 +68,7 @@ def test_a_refusal_says_where_the_text_was_cut_off() -> None:
         ("content_filter", Finish.CUT),
         ("error", Finish.CUT),
         ("incomplete", Finish.CUT),
+        ("stop_sequence", Finish.UNKNOWN),
         ("", Finish.UNKNOWN),
         (None, Finish.UNKNOWN),
         ("something new", Finish.UNKNOWN),
@@ -77,36 +78,51 @@ def test_wire_words_say_why_the_model_stopped(word: str | None, finish: Finish) 
     assert Finish.of(word) is finish
 
 
-@pytest.mark.parametrize("text", ['{"n": 12', '{"n": true', '{"n": null', '{"a": [{"b": "c"'])
-def test_a_cut_answer_is_not_closed_behind_a_word_or_inside_a_list(text: str) -> None:
-    assert mend_arguments(text, Finish.CUT).status == "refused"
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"n": 12',
+        '{"n": true',
+        '{"a": [{"b": "c"',
+        '{"command": "ls"',
+        '{"a": [1, 2}',
+        '{"a": [{"b": 1, "c": 2]}',
+        '"a": "b"',
+        '"a": "b"}',
+        r'"{\"a\": \"b\"}',
+        r'"{\"a\": \"b\""',
+        "",
+        "null",
+    ],
+)
+def test_nothing_is_added_where_the_model_did_not_say_that_it_was_finished(text: str) -> None:
     assert mend_arguments(text, Finish.COMPLETE).status == "repaired"
-    assert mend_arguments(text, Finish.UNKNOWN).status == "repaired"
-
-
-def test_only_the_last_brace_is_put_back_behind_a_whole_text() -> None:
-    assert mend_arguments('{"command": "ls"', Finish.CUT).text == '{"command":"ls"}'
-
-
-def is_whole_part(part: object, whole: object) -> bool:
-    if isinstance(part, dict) and isinstance(whole, dict):
-        return all(key in whole and is_whole_part(part[key], whole[key]) for key in part)
-    return part == whole
+    assert mend_arguments(text, Finish.CUT).status == "refused"
+    assert mend_arguments(text, Finish.UNKNOWN).status == "refused"
+    assert mend_arguments(text, Finish.CUT, complete_truncated=True).status == "repaired"
 
 
 @pytest.mark.parametrize("style", [json.dumps, repr, lambda call: json.dumps(json.dumps(call))])
 @pytest.mark.parametrize("finish", [Finish.CUT, Finish.UNKNOWN])
-def test_no_cut_anywhere_gives_a_part_of_a_string(style: object, finish: Finish) -> None:
+def test_no_cut_anywhere_gives_a_part_of_the_call(style: object, finish: Finish) -> None:
     text = style(CALL)  # type: ignore[operator]
     for end in range(1, len(text)):
-        value = mend_arguments(text[:end], finish).value
-        if value is None:
-            continue
-        if finish is Finish.CUT:
-            assert is_whole_part(value, CALL), text[:end]
-        else:
-            assert value.get("path", CALL["path"]) == CALL["path"]
-            assert value.get("content", CALL["content"]) == CALL["content"]
+        assert mend_arguments(text[:end], finish).status == "refused", text[:end]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"command":"rm -rf {"command":"lsbuild"} /home"}',
+        "{'command': 'rm -rf {'command': 'ls'} /home'}",
+        '{"command":"rm -rf {"timeout": 5} /home"}',
+        "{“command”:“rm -rf {“command”:“ls”} /home”}",
+    ],
+)
+def test_the_beginning_of_other_arguments_inside_a_text_is_refused(text: str) -> None:
+    for finish in Finish:
+        assert mend_arguments(text, finish).status == "refused"
+    assert mend_arguments(text.replace('"', '\\"').join('""'), Finish.COMPLETE).status == "refused"
 
 
 def test_truncated_arguments_are_completed_where_the_user_asked_for_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.mend.judging import CORPUS, DAMAGED, cases, judge, printed, same, table, total
 from tests.mend.own_cases import CASES
-from toolcalls.mend.arguments import mend_arguments
+from toolcalls.mend.arguments import Finish, mend_arguments
 
 OWN = [
     pytest.param(text, expected, id=f"{name}-{number}")
@@ -46,12 +46,13 @@ if DAMAGED is not None:
         assert DAMAGED is not None
         for case in cases(DAMAGED):
             if "prefix_of" in case:
-                assert mend_arguments(case["input"]).status == "refused", case["id"]
+                for finish in Finish:
+                    assert mend_arguments(case["input"], finish).status == "refused", (case["id"], finish)
 
 
 @pytest.mark.parametrize(("text", "expected"), OWN)
 def test_our_own_cases_of_each_class(text: str, expected: dict[str, Any] | None) -> None:
-    mended = mend_arguments(text)
+    mended = mend_arguments(text, Finish.COMPLETE)
     assert same(None if mended.text is None else json.loads(mended.text), expected)
     assert (mended.status == "refused") == (expected is None)
     assert bool(mended.reason) == (expected is None)
@@ -66,7 +67,7 @@ def test_every_class_of_the_corpus_has_five_cases_of_our_own() -> None:
 def test_fifty_levels_are_mended_and_thousands_are_refused() -> None:
     (fifty, _), *rest = CASES["deep"]
     assert mend_arguments(fifty).status == "valid"
-    assert mend_arguments(fifty[:-1]).text == fifty
+    assert mend_arguments(fifty[:-1], Finish.COMPLETE).text == fifty
     assert mend_arguments(fifty.replace('"', "'")).text == fifty
     for text, _ in rest:
         assert mend_arguments(text).status == "refused"

@@ -12,7 +12,7 @@ def declared(*names: str) -> Tools:
     return Tools(Tool(name, {"type": "object"}) for name in names)
 
 
-CODING = declared("read", "read_file", "Bash", "todowrite", "get_v1_0", "server_get-by-id", "apply")
+CODING = declared("read", "read_file", "Bash", "todowrite", "get_v1_0", "server_get-by-id", "apply", "function")
 
 
 def mended(name: str, tools: Tools = CODING) -> NameMended:
@@ -72,13 +72,13 @@ def test_case_and_separators_are_folded(name: str, tool: str) -> None:
         ("default_api::read", "read"),
         ("repo_browser.read_file", "read_file"),
         ("tools/read", "read"),
-        ("a.b.read", "read"),
+        ("paloma.read", "read"),
+        ("functions.tools.read", "read"),
         ("functions.read:0", "read"),
         ("read:3", "read"),
-        ("mcp__files__read_file", "read_file"),
     ],
 )
-def test_an_invented_prefix_is_dropped(name: str, tool: str) -> None:
+def test_a_known_prefix_and_the_number_of_a_call_are_dropped(name: str, tool: str) -> None:
     assert mended(name).name == tool
 
 
@@ -87,6 +87,47 @@ def test_a_server_before_the_name_is_found_in_the_declared_name() -> None:
     assert mended("memory:read_graph", tools).name == "mcp__memory__read_graph"
     assert mended("linear.list_issues", tools).name == "linear_list_issues"
     assert mended("mcp__linear__list_issues", tools).name == "linear_list_issues"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sandbox.read",
+        "dry_run.Bash",
+        "never.read_file",
+        "a.b.read",
+        "functions.sandbox.read",
+        "sandbox.functions.read",
+        "host/read",
+        "docker://read",
+        "memory:read",
+        "mcp__read",
+        "mcp____read",
+        "mcp__files__read_file",
+        "mcp__sandbox__Bash",
+        "mcp__files__read:0",
+        ".read",
+        "/Bash",
+        "ba.sh",
+        "b__ash",
+        "mcp__ba__sh",
+        "sandbox.readsandbox.read",
+        "sandbox.readarguments",
+    ],
+)
+def test_any_other_prefix_is_another_tools_name(name: str) -> None:
+    unknown(name)
+
+
+def test_a_server_or_a_namespace_counts_where_it_is_declared() -> None:
+    tools = declared("sandbox_bash", "Bash", "mcp__files__read", "WebSearch")
+    assert mended("sandbox.bash", tools).name == "sandbox_bash"
+    assert mended("mcp__sandbox__bash", tools).name == "sandbox_bash"
+    assert mended("files:read", tools).name == "mcp__files__read"
+    assert mended("functions.mcp__files__read", tools).name == "mcp__files__read"
+    assert mended("web.search", tools).name == "WebSearch"
+    unknown("mcp__web__search", tools)
+    unknown("other.files.read", tools)
 
 
 def test_a_deferred_tool_of_another_server_is_not_folded_into_ours() -> None:
@@ -107,12 +148,36 @@ def test_a_deferred_tool_of_another_server_is_not_folded_into_ours() -> None:
         ("read</tool_call>", "read"),
         ("read<arg_key>", "read"),
         ("Bash <|constrain|>json", "Bash"),
+        ("function<｜tool▁sep｜>", "function"),
+        ("<think></think>read", "read"),
+        ("read<think>", "read"),
     ],
 )
 def test_template_tokens_are_cut(name: str, tool: str) -> None:
     result = mended(name)
     assert result.name == tool
     assert result.arguments is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dry_run<|x|>Bash",
+        "<|dry_run|>Bash",
+        "<dry_run>Bash",
+        "<not>Bash</not>",
+        "<think>Bash",
+        "Bash</think>",
+        "<think>Bash</think>",
+        "Bash<dry_run>",
+        "Bash<|channel|>do not run",
+        "Bash<|channel|>commentary never",
+        "<|tool_call_begin|>sandbox.Bash:0<|tool_call_argument_begin|>",
+        "not <tool_call>Bash",
+    ],
+)
+def test_what_is_no_token_of_a_template_is_not_cut(name: str) -> None:
+    unknown(name)
 
 
 def test_json_behind_a_template_token_is_handed_over_as_text() -> None:

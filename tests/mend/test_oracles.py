@@ -31,6 +31,7 @@ value: st.SearchStrategy[Any] = st.recursive(
     max_leaves=12,
 )
 objects = st.dictionaries(text, value, max_size=5)
+MIXED = re.compile(r"[\"'][\s\S]*[,:，：、;；]\s*[\"'][^\"']*\Z")
 
 
 @BOUNDED
@@ -52,6 +53,7 @@ def test_a_python_dict_is_read_as_python_reads_it(meant: dict[str, Any]) -> None
     written = repr(meant)
     assume('"' not in written or not re.search(r"\\[xU]", written))  # code in a JSON string: kept literal
     assume(not re.search(r"['\"][A-Za-z]:\\[^\\]", written))  # may be a Windows path: refused
+    assume(not any(map(MIXED.search, strings_of(meant))))  # may be two texts with quotes of two kinds: refused
     assert same(ast.literal_eval(written), meant)
     mended = mend_arguments(written)
     assert same(mended.value, meant), mended
@@ -64,6 +66,7 @@ def test_python_tuples_are_lists(meant: dict[str, Any], data: st.DataObject) -> 
     written = repr({"t": items, "rest": meant})
     assume('"' not in written or not re.search(r"\\[xU]", written))
     assume(not re.search(r"['\"][A-Za-z]:\\[^\\]", written))
+    assume(not any(map(MIXED.search, strings_of({"t": list(items), "rest": meant}))))
     mended = mend_arguments(written)
     assert same(mended.value, {"t": list(items), "rest": meant})
 
@@ -76,8 +79,9 @@ def quoted(content: str, quote: str) -> str:
 @st.composite
 def json5_documents(draw: st.DrawFn) -> str:
     gap = st.sampled_from(["", " ", "\n", " /* it's \" */ ", "// c, }\n", "\u00a0", "\ufeff"])
+    around = st.sampled_from(["", " ", "\n", "\u00a0", "\ufeff"])  # a comment there may say anything of the object
     name = st.from_regex(re.compile(r"\A[A-Za-z_$][\w$]{0,6}\Z", re.ASCII))
-    string = st.builds(quoted, text, st.sampled_from("\"'")) | st.sampled_from([r"'\x41\v\0'", "'a\\\nb'"])
+    string = st.builds(quoted, text, st.sampled_from("\"'")) | st.just(r"'\x41\v\0'")
     numeral = st.sampled_from(["0x1F", "-0xa", "+1", ".5", "5.", "-.5e3", "1e5", "0", "12345678901234567890", "1.50"])
     word = st.sampled_from(["true", "false", "null"])
 
@@ -98,7 +102,7 @@ def json5_documents(draw: st.DrawFn) -> str:
         keys = draw(st.lists(name | st.builds(quoted, text, st.sampled_from("\"'")), max_size=3))
         return joined([f"{key}{draw(gap)}:{draw(gap)}{node(depth)}" for key in keys], "{}")
 
-    return draw(gap) + pairs(0) + draw(gap)
+    return draw(around) + pairs(0) + draw(around)
 
 
 @settings(max_examples=150, deadline=None)

@@ -663,3 +663,103 @@ class TestDiscriminatedUnion:
         schema = schema_of({"v": {"anyOf": [{"type": "array", "items": INTEGER}, INTEGER]}})
         becomes({"v": "5"}, {"v": 5}, schema)
         stays({"v": "5"}, schema_of({"v": {"anyOf": [STRINGS, INTEGER]}}))
+
+
+class TestAContainerWithASecondDefect:
+    """A list or an object sent as text: what is in it is mended too, or nobody is given it."""
+
+    WITH_FORM = schema_of(
+        {"todos": {"type": "array", "items": {**TODO, "properties": {**TODO["properties"], "activeForm": STRING}}}},
+        ["todos"],
+    )
+
+    @pytest.mark.parametrize(
+        ("item", "mended"),
+        [
+            ({"content": "x", "status": "In Progress"}, {"content": "x", "status": "in_progress"}),
+            ({"Content": "x", "status": "pending"}, {"content": "x", "status": "pending"}),
+            (
+                {"content": "x", "status": "PENDING", "active_form": "y"},
+                {"content": "x", "status": "pending", "activeForm": "y"},
+            ),
+            ({"content": "x", "status": "pending", "activeForm": None}, {"content": "x", "status": "pending"}),
+        ],
+    )
+    def test_both_are_mended(self, item: Any, mended: Any) -> None:
+        becomes({"todos": json.dumps([item])}, {"todos": [mended]}, self.WITH_FORM)
+        becomes({"todos": json.dumps(item)}, {"todos": [mended]}, self.WITH_FORM)
+
+    @pytest.mark.parametrize(
+        "item",
+        [
+            {"content": "x", "status": "pending", "reason": "y"},
+            {"content": "x", "status": "nearly"},
+            {"content": "x"},
+            {"content": 5, "status": "pending"},
+            {"content": "x", "status": "pending", "active_form": "y", "Active-Form": "z"},
+        ],
+    )
+    def test_what_cannot_be_mended_is_refused(self, item: Any) -> None:
+        for text in (json.dumps([item]), json.dumps([{"content": "a", "status": "pending"}, item]), json.dumps(item)):
+            value = {"todos": text}
+            mended = mend_shape(value, Tool("t", self.WITH_FORM))
+            assert mended.value is value
+            assert "`todos`" in mended.refusal
+
+    @pytest.mark.parametrize(
+        ("value", "schema"),
+        [
+            ({"text": '[{"a": 1}]'}, schema_of({"text": STRING})),
+            ({"text": '[{"a": 1}]'}, schema_of({"text": {"anyOf": [STRING, STRINGS]}})),
+            ({"todos": [{"content": "x", "status": "nearly"}]}, schema_of({"todos": TODOS})),
+            ({"names": "[ab]*"}, schema_of({"names": STRINGS})),
+            ({"n": "many"}, schema_of({"n": INTEGER})),
+            ({"anything": "[1]"}, schema_of({"anything": {}})),
+        ],
+    )
+    def test_nothing_else_is_refused(self, value: Any, schema: Any) -> None:
+        assert mend_shape(value, Tool("t", schema)).refusal == ""
+
+    def test_it_is_found_wherever_it_stands(self) -> None:
+        schema = schema_of({"plan": schema_of({"steps": {"type": "array", "items": schema_of({"todos": TODOS})}})})
+        value = {"plan": {"steps": [{"todos": json.dumps([{"content": "x", "status": "nearly"}])}]}}
+        assert "`plan.steps[0].todos`" in mend_shape(value, Tool("t", schema)).refusal
+
+
+class TestAnOptionalKeyInAnotherSpelling:
+    CLOSED = schema_of(
+        {"file_path": STRING, "maxLines": INTEGER, "mode": STATUS}, ["file_path"], additionalProperties=False
+    )
+    OPEN = schema_of({"file_path": STRING, "maxLines": INTEGER}, ["file_path"])
+
+    @pytest.mark.parametrize("key", ["max_lines", "MaxLines", "max-lines", "MAXLINES", "max lines"])
+    def test_is_renamed_where_the_schema_forbids_it(self, key: str) -> None:
+        becomes(
+            {"file_path": "a", key: 5},
+            {"file_path": "a", "maxLines": 5},
+            self.CLOSED,
+            f"`{key}` renamed to `maxLines`",
+        )
+
+    def test_its_value_is_mended_too(self) -> None:
+        becomes({"file_path": "a", "max_lines": "5"}, {"file_path": "a", "maxLines": 5}, self.CLOSED)
+        becomes({"file_path": "a", "Mode": "In Progress"}, {"file_path": "a", "mode": "in_progress"}, self.CLOSED)
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            {"file_path": "a", "max_line": 5},
+            {"file_path": "a", "lines": 5},
+            {"file_path": "a", "maxLines": 1, "max_lines": 5},
+            {"file_path": "a", "max_lines": 1, "MaxLines": 5},
+            {"file_path": "a", "max_lines": "many"},
+            {"file_path": "a", "path": "b"},
+        ],
+    )
+    def test_stays_where_it_is_not_certain(self, value: Any) -> None:
+        stays(value, self.CLOSED)
+
+    def test_stays_where_the_schema_allows_it(self) -> None:
+        stays({"file_path": "a", "max_lines": 5}, self.OPEN)
+        stays({"file_path": "a", "max_lines": 5}, {**self.OPEN, "additionalProperties": True})
+        stays({"file_path": "a", "max_lines": 5}, {**self.OPEN, "additionalProperties": INTEGER})

@@ -47,7 +47,7 @@ TWENTY = Tools(
 
 
 def scan(
-    text: str, tools: Tools = TWENTY, size: int = 0, *, finished: bool = True, max_held: int = 1 << 24
+    text: str, tools: Tools = TWENTY, size: int = 0, *, finished: bool | None = True, max_held: int = 1 << 24
 ) -> list[str | FoundCall]:
     """What comes out of the scanner for `text` in pieces of `size`; neighbouring text joined."""
     size = size or len(text) or 1
@@ -55,7 +55,7 @@ def scan(
 
 
 def scan_pieces(
-    pieces: list[str], tools: Tools = TWENTY, finished: bool = True, max_held: int = 1 << 24
+    pieces: list[str], tools: Tools = TWENTY, finished: bool | None = True, max_held: int = 1 << 24
 ) -> list[str | FoundCall]:
     scanner = Scanner(tools, max_held=max_held)
     out: list[str | FoundCall] = []

@@ -134,6 +134,9 @@ TIER_C = {
 }
 
 MORE = {
+    "prose on the line behind a call": f"{MISTRAL}\nDone.",
+    "prose on the line behind an invoke": f"{INVOKE}\nDone.",
+    "prose glued behind a token": f"{KIMI}Done.",
     "a diff": f"+{GLM}\n-{GLM}\n+ {MISTRAL}\n",
     "comments": f"# {GLM}\n// {GLM}\n/// {MISTRAL}\n-- {GLM}\n## {KIMI}\n",
     "pre in the middle of a line": f"<div><pre><code class=x>{HERMES}\n</code></pre></div>\n",

@@ -114,6 +114,9 @@ FRAGMENTS = [
     ),
     *('<|open|>call tool="Bash"<|sep|>', "<|close|>call<|sep|>", "<|sep|>", "Action:", "functools["),
     *("<name>Bash</name>", "<arguments>", "</arguments>", "</tool>", "[TOOL_REQUEST_END]", "[/TOOL_CALL]"),
+    *("<thinking>", "</thinking>", "[THINK]", "[/THINK]", "◁think▷", "◁/think▷", "<page>", "</page>", "“", "”"),
+    *("„", "«", "»", "/*", "*/", "@@ -1 +1 @@\n", "key: |\n", "\u200b", "\u00a0", "User: ", "2026-11-16 10:00 "),
+    *("<|eot|>", "<|observation|>", "[e~[", "\\begin{x}", "[code]", "{{{", "}}}", "[[", "= `"),
     *('{tool => "Bash", args => {--command "ls"}}', "]<]minimax[>[", "<", "<<", "commentary"),
 ]
 

@@ -53,11 +53,6 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         "",
     ),
     "an invoke with a JSON body": ('<invoke name="Bash">{"command": "ls"}</invoke>', LS, ""),
-    "prose after an invoke on the next line": (
-        '<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>\nDone.',
-        LS,
-        "\nDone.",
-    ),
     "a value that documents the same syntax": (
         '<function_calls>\n<invoke name="Write">\n<parameter name="file_path">d.md</parameter>\n'
         '<parameter name="content">Call:\n<invoke name="Bash">\n<parameter name="command">ls</parameter>\n'
@@ -178,7 +173,7 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         '<tool_call>\n{"name": "Bash", "arguments": {"command": "ls"}}\n<tool_call>\n'
         '{"name": "Read", "arguments": {"file_path": "a"}}\n</tool_call>',
         TWO,
-        "\n",
+        "",
     ),
     "hermes with a bracket too many": (
         '<tool_call>{"name": "Bash", "arguments": {"command": "ls"}}}</tool_call>',
@@ -269,11 +264,11 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         "",
     ),
     "kimi in parallel": (
-        "Ok <|tool_calls_section_begin|><|tool_call_begin|>functions.Bash:0<|tool_call_argument_begin|>"
+        "Ok. <|tool_calls_section_begin|><|tool_call_begin|>functions.Bash:0<|tool_call_argument_begin|>"
         '{"command": "ls"}<|tool_call_end|><|tool_call_begin|>functions.Read:1<|tool_call_argument_begin|>'
         '{"file_path": "a"}<|tool_call_end|><|tool_calls_section_end|>',
         TWO,
-        "Ok ",
+        "Ok. ",
     ),
     "kimi encoded twice": (
         '<|tool_call_begin|>functions.Bash:0<|tool_call_argument_begin|>"{\\"command\\": \\"ls\\"}"<|tool_call_end|>',
@@ -329,7 +324,33 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
     "harmony stripped and glued": (
         'Need it.assistantcommentary to=functions.Bash json{"command": "ls"}',
         LS,
-        "Need it.assistantcommentary to",
+        "Need it.",
+    ),
+    "harmony glued, with its channel token": (
+        'Need it.assistant<|channel|>commentary to=functions.Bash <|constrain|>json<|message|>{"command": "ls"}<|call|>',
+        LS,
+        "Need it.",
+    ),
+    "harmony glued, the recipient in the role": (
+        'Need it.assistant to=functions.Bash<|channel|>commentary <|constrain|>json<|message|>{"command": "ls"}<|call|>',
+        LS,
+        "Need it.",
+    ),
+    "harmony glued, every token stripped": (
+        'Need it.assistant to=functions.Bashcommentary json{"command": "ls"}',
+        LS,
+        "Need it.",
+    ),
+    "harmony without its first token, as the whole message": (
+        'assistant<|channel|>commentary to=functions.Bash <|constrain|>json<|message|>{"command": "ls"}<|call|>',
+        LS,
+        "",
+    ),
+    "harmony stripped, as the whole message": ('assistantcommentary to=functions.Bash json{"command": "ls"}', LS, ""),
+    "harmony stripped, two calls": (
+        'commentary to=functions.Bash json{"command": "ls"}assistantcommentary to=functions.Read json{"file_path": "a"}',
+        TWO,
+        "",
     ),
     "mistral several": (
         '[TOOL_CALLS]Bash[ARGS]{"command": "ls"}[TOOL_CALLS]Read[ARGS]{"file_path": "a"}</s>',
@@ -341,10 +362,12 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         LS,
         "",
     ),
-    "mistral and then prose on the next line": (
-        '[TOOL_CALLS] [{"name": "Bash", "arguments": {"command": "ls"}}]\nDone.',
-        LS,
-        "\nDone.",
+    "mistral without its first token": ('Bash[ARGS]{"command": "ls"}', LS, ""),
+    "mistral without its first token, with an id": ('Bash[CALL_ID]abcdefghi[ARGS]{"command": "ls"}', LS, ""),
+    "mistral several, without the first token": (
+        'Bash[ARGS]{"command": "ls"}[TOOL_CALLS]Read[ARGS]{"file_path": "a"}',
+        TWO,
+        "",
     ),
     "deepseek V3 in parallel": (
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>Bash\n```json\n"
@@ -405,6 +428,11 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         "I will look.\n",
     ),
     "functionary several": ('>>>Bash\n{"command": "ls"}\n>>>Read\n{"file_path": "a"}', TWO, ""),
+    "functionary with text for the user": (
+        '>>>all\nI look.\n>>>Bash\n{"command": "ls"}\n>>>Read\n{"file_path": "a"}',
+        TWO,
+        ">>>all\nI look.\n",
+    ),
     "internlm": (
         'Ok.<|action_start|> <|plugin|>\n{"name": "Bash", "parameters": {"command": "ls"}}<|action_end|>',
         LS,
@@ -437,6 +465,8 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         LS,
         "",
     ),
+    "lm studio by name, in its block": ('[TOOL_REQUEST]\nBash {"command": "ls"}\n[END_TOOL_REQUEST]', LS, ""),
+    "lm studio by name, on a line of its own": ('[TOOL_REQUEST]\nBash\n{"command": "ls"}[END_TOOL_REQUEST]', LS, ""),
     "lm studio by name": ('Bash {"command": "ls"}[TOOL_REQUEST_END]', LS, ""),
     "atem": (
         '<atem:function_calls><atem:invoke name="Bash"><atem:parameter name="command">ls</atem:parameter>'
@@ -460,6 +490,22 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         LS,
         "",
     ),
+    "bare json in a list of calls": (
+        '{"tool_calls": [{"name": "Bash", "arguments": {"command": "ls"}}, '
+        '{"id": "c", "type": "function", "function": {"name": "Read", "arguments": "{\\"file_path\\": \\"a\\"}"}}]}',
+        TWO,
+        "",
+    ),
+    "a fenced list of calls": (
+        '```json\n{"tool_calls": [{"name": "Bash", "arguments": {"command": "ls"}}]}\n```',
+        LS,
+        "",
+    ),
+    "a list of calls in hermes": (
+        '<tool_call>{"tool_calls": [{"name": "Bash", "arguments": {"command": "ls"}}]}</tool_call>',
+        LS,
+        "",
+    ),
     "bare json arguments first": ('{"arguments": {"command": "ls"}, "name": "Bash"}', LS, ""),
     "a call in thinking that never ended": (
         '<think>\nI should look.\n<tool_call>{"name": "list_tabs"}</tool_call>\n',
@@ -471,12 +517,6 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         '<tool_call>{"name": "list_tabs"}</tool_call>',
         TABS,
         '<think>\n<tool_call>{"name": "Bash", "arguments": {"command": "no"}}</tool_call>\n</think>\n',
-    ),
-    "prose glued behind a token": (
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.list_tabs:0<|tool_call_argument_begin|>{}"
-        "<|tool_call_end|><|tool_calls_section_end|>Done.",
-        TABS,
-        "Done.",
     ),
     "behind a fence that was closed": (
         "```sh\nls\n```\n<tool_call>list_tabs</tool_call>",
@@ -518,6 +558,44 @@ def _read(arguments: str) -> Any:
         return json.loads(arguments)
     except ValueError:
         return json5.loads(arguments)
+
+
+NO_CALLS = {
+    "an address that ends in a recipient": 'https://x.org/?to=functions.Bash json{"command": "ls"}',
+    "a word that ends in a recipient": 'goto=functions.Bash json{"command": "ls"}',
+    "a recipient alone": 'Send it to=functions.Bash json{"command": "ls"}',
+    "the channel in the middle of a line": 'It is commentary to=functions.Bash json{"command": "ls"}',
+    "the role behind a space": 'The assistantcommentary to=functions.Bash json{"command": "ls"}',
+    "the role with another word": 'Ask.assistants to=functions.Bash json{"command": "ls"}',
+    "arguments that are not the tool's behind a name": 'Bash[ARGS]{"cmdline": "ls"}',
+    "a name that nobody declared before its arguments": 'nope[ARGS]{"command": "ls"}',
+    "a name and its arguments behind prose": 'So: Bash[ARGS]{"command": "ls"}',
+    "an item of something named like a tool": "Bash[0] is the first of them",
+    "a list of no calls": '{"tool_calls": []}',
+    "a list of calls and more": '{"tool_calls": [{"name": "Bash", "arguments": {"command": "ls"}}], "usage": 3}',
+    "a list of calls of a name that nobody declared": '{"tool_calls": [{"name": "nope", "arguments": {}}]}',
+    "a number of calls": '{"tool_calls": 3, "name": "Bash"}',
+    "a recipient without text for the user": 'I look.\n>>>Bash\n{"command": "ls"}',
+    "text for the user alone": ">>>all\nI look.\n>>> print(1)\n",
+    "text for the user, and arguments that are not the tool's": '>>>all\nI look.\n>>>Bash\n{"x": 1}',
+    "a request of a name that nobody declared": '[TOOL_REQUEST]\nnope {"command": "ls"}\n[END_TOOL_REQUEST]',
+    "a request without its end": '[TOOL_REQUEST]\nBash {"command": "ls"}\n',
+    "a definition in a request": '[TOOL_REQUEST]Bash {"type": "object", "properties": {}}[END_TOOL_REQUEST]',
+}
+
+
+@pytest.mark.parametrize("size", [0, 1, 4])
+@pytest.mark.parametrize("name", NO_CALLS)
+def test_what_only_looks_like_a_format_is_text(name: str, size: int) -> None:
+    assert scan(NO_CALLS[name], TWENTY, size) == [NO_CALLS[name]]
+
+
+def test_text_for_the_user_is_not_held_for_the_call_behind_it() -> None:
+    scanner = Scanner(TWENTY)
+    sent = ""
+    for char in ">>>all\nHello, this is for you.\n":
+        sent += "".join(str(item) for item in scanner.feed(char))
+    assert sent == ">>>all\nHello, this is for you.\n"
 
 
 @pytest.mark.parametrize("name", ["N", "No", "Note"])

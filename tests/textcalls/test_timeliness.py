@@ -89,8 +89,18 @@ def test_the_text_before_a_region_comes_out_before_the_region_ends() -> None:
     assert scanner.feed("Let me look.\n<tool_call>\n{") == ["Let me look.\n"]
     assert scanner.held
     assert scanner.feed('"name": "list_tabs"}\n</tool_call>') == []
-    [call, text] = scanner.feed("\n")
+    assert scanner.feed("\n") == []
+    [call, text] = scanner.close()
     assert isinstance(call, FoundCall) and text == "\n"
+    assert not scanner.held
+
+
+def test_a_call_that_text_follows_comes_out_as_it_came_with_the_first_character_of_the_text() -> None:
+    scanner = Scanner(TWENTY)
+    call = '<tool_call>{"name": "list_tabs"}</tool_call>'
+    assert scanner.feed(f"{call}\n\n") == []
+    assert scanner.feed("H") == [f"{call}\n\nH"]
+    assert scanner.feed("ow shall I proceed?") == ["ow shall I proceed?"]
     assert not scanner.held
 
 
@@ -119,7 +129,9 @@ def test_text_without_an_opener_does_not_need_the_scanner() -> None:
     assert scanner.needs(" a <")
     assert not scanner.needs(" a <table> `line`\n")
     assert not scanner.needs(" x = 1 and a comment")
-    assert scanner.needs(" to=func")  # may become `to=functions.N`
+    assert not scanner.needs(" goes to=func")  # without the rest of Harmony's marker it is prose
+    assert not scanner.needs(" an assistant")
+    assert scanner.needs("the files.assistantcomm")  # may become `assistantcommentary to=functions.N`
     assert scanner.needs(" line\nAct")
     assert not scanner.needs(" Act")
 

@@ -93,3 +93,41 @@ def test_a_block_is_split_at_its_blank_lines_and_nowhere_else(parts: list[bytes]
     events = sse.split(block)
     assert b"".join(events) == block
     assert events == [match[0] for match in re.finditer(rb"(?s).*?(?:\n\n|\Z)", block) if match[0]]
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "data"),
+    [
+        (b'data: data: {"a":1}\n\n', "", '{"a":1}'),
+        (b'data:data:{"a":1}\n\n', "", '{"a":1}'),
+        (b'data: data: data: {"a":1}\n\n', "", '{"a":1}'),
+        (b"data: data: [DONE]\n\n", "", "[DONE]"),
+        (b'event: ping\ndata: data: {"a":1}\n\n', "ping", '{"a":1}'),
+        (b'data: event: ping\ndata: data: {"a":1}\n\n', "ping", '{"a":1}'),
+        (b"data: data: a\ndata: data: b\n\n", "", "a\nb"),
+    ],
+)
+def test_an_event_wrapped_as_data_is_unwrapped(raw: bytes, kind: str, data: str) -> None:
+    event = sse.unwrapped(sse.read_event(raw))
+    assert (event.type, event.data) == (kind, data)
+    assert sse.read_event(event.raw) == event
+
+
+@pytest.mark.parametrize(
+    "raw", [b'data: {"a":"data: {}"}\n\n', b"event: data:\ndata: x\n\n", b"data: event: x\n\n", b": c\n\n"]
+)
+def test_what_is_no_event_inside_stays_as_it_is(raw: bytes) -> None:
+    event = sse.read_event(raw)
+    assert sse.unwrapped(event) is event
+
+
+@pytest.mark.parametrize("tail", [b"", b"\n", b"\r", b"\r\n", b"\n\n", b"\r\n\r\n", b"\r\r"])
+def test_an_event_is_ended_once(tail: bytes) -> None:
+    raw = sse.ended(b"data: x" + tail)
+    assert sse.split(raw) == [raw] and raw.startswith(b"data: x" + tail)
+    assert sse.ended(raw) == raw
+
+
+def test_an_error_line_of_llama_cpp_is_data_of_an_error_event() -> None:
+    assert sse.read_event(b'error: {"code":500}\n\n')[1:] == ('{"code":500}', "error")
+    assert sse.read_event(b"error: x\ndata: y\n\n")[1:] == ("y", "")

@@ -40,16 +40,15 @@ def may_begin(arguments: str) -> bool:
 
 
 def full_name(names: list[str], tools: Tools) -> str:
-    """One name from what the deltas called it: repeated, in pieces, or overwritten."""
+    """One name from what the deltas called it: repeated, in pieces, or as growing snapshots.
+
+    What stands in an earlier piece is never left out: `sandbox.` and `Bash` are not `Bash`.
+    """
     if not names:
         return ""
-    last = names[-1]
-    if all(name == last for name in names):
-        return last
     joined = "".join(names)
-    if tools.get(joined):
-        return joined
-    return next((name for name in reversed(names) if tools.get(name)), last)
+    snapshots = all(names[-1].startswith(name) for name in names)
+    return names[-1] if snapshots and tools.get(joined) is None else joined
 
 
 def full_arguments(fragments: list[str]) -> tuple[str, tuple[str, ...]]:

@@ -10,7 +10,6 @@ from ..mend.reading.strict import read
 from ..mend.refusal import Refusal
 
 _GLUE = "data: {"
-_CLOSED = "missing closing bracket"
 
 
 def read_strict(text: str | bytes) -> Any:
@@ -44,9 +43,9 @@ def read_broken(text: str) -> dict[str, Any] | None:
     glued = read_glued(text)
     if glued is not None:
         return glued
-    mended = mend_arguments(text, Finish.CUT)
     # A frame that was cut off by the end of the connection is no frame: it passes as it came.
-    return mended.value if _CLOSED not in mended.steps and _can_be_written(mended.value) else None
+    value = mend_arguments(text, Finish.CUT).value
+    return value if _can_be_written(value) else None
 
 
 def _can_be_written(value: Any) -> bool:

@@ -17,6 +17,7 @@ from ..mend.arguments import Finish, mend_arguments
 from ..mend.call import Mender
 from ..mend.names import mend_name
 from ..policy import Policy
+from ..request import Question
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools import Tools
 from ..wire import sse
@@ -72,14 +73,28 @@ class Prose:
         "_unread",
     )
 
-    def __init__(self, tools: Tools, policy: Policy, field: Field = TEXT, *, begins: bool = True) -> None:
+    def __init__(
+        self,
+        question: Question,
+        policy: Policy,
+        field: Field = TEXT,
+        *,
+        begins: bool = True,
+        after: Prose | None = None,
+    ) -> None:
         """`field`: where events have the text. `begins`: nothing was said before, so that this may be a message
-        that is nothing but a call."""
+        that is nothing but a call. `after`: the text of the answer that stands before this one."""
+        tools = question.tools
         ours = _searched(tools, policy)
         self._new_scanner = partial(
-            Scanner, ours, max_held=policy.max_held_bytes, resolve=lambda name: _declared(name, tools, ours)
+            Scanner,
+            ours,
+            max_held=policy.max_held_bytes,
+            resolve=lambda name: _declared(name, tools, ours),
+            in_request=question.heard.holds,
         )
-        self._scanner = self._new_scanner(begins=begins)
+        quoting = after._scanner.take_quoting() if after is not None else None
+        self._scanner: Scanner = self._new_scanner(begins=begins, quoting=quoting)
         self._field = field
         self._held: deque[Piece] = deque()
         self._ahead: deque[tuple[str, list[str | FoundCall]]] = deque()
@@ -125,13 +140,20 @@ class Prose:
             self._held.append(Piece(text, source))
         return self._released(found)
 
-    def close(self, *, finished: bool) -> Said:
-        """The text is over; `finished` is False when the answer was cut off."""
+    def close(self, finish: Finish) -> Said:
+        """The answer is over: what is held is a call or text."""
         self._resting = False
         self._unread = Unread(self._field)
         if self._ahead:
             return Said(self._search_anew())
-        return self._released(self._scanner.close(finished))
+        return self._released(self._scanner.close({Finish.COMPLETE: True, Finish.CUT: False}.get(finish)))
+
+    def pass_on(self) -> Said:
+        """Something else follows what is held: so that is text, as it came."""
+        self._catch_up()
+        said = Said(self._search_anew()) if self._ahead else self._released(self._scanner.pass_on())
+        self._settle()
+        return said
 
     def _search_anew(self) -> tuple[Piece, ...]:
         """A text was searched that nobody told: its event could not be read. What is held goes on as it is."""
@@ -265,15 +287,22 @@ class Prose:
             self._scanner.skip(self._unread.take())
 
 
-def searches(tools: Tools, policy: Policy) -> bool:
+def searches(question: Question, policy: Policy) -> bool:
     """Is text searched for calls at all?"""
-    return policy.text_calls and any(tool.kind == "function" and policy.touches(tool.name) for tool in tools)
+    if not policy.text_calls or not question.calls_wanted:
+        return False
+    return any(tool.kind == "function" and policy.touches(tool.name) for tool in question.tools)
 
 
-def search(text: str, tools: Tools, policy: Policy, *, finished: bool, begins: bool = True) -> Said:
-    """The same for a text that is here as a whole."""
-    prose = Prose(tools, policy, begins=begins)
-    first, last = prose.take(text), prose.close(finished=finished)
+def search(text: str, question: Question, policy: Policy, finish: Finish, before: Iterable[str] = ()) -> Said:
+    """Search a text that is here as a whole; `before`: what the answer says before it."""
+    prose: Prose | None = None
+    for earlier in before:
+        prose = Prose(question, policy, begins=False, after=prose)
+        prose.take(earlier)
+        prose.pass_on()
+    prose = Prose(question, policy, begins=prose is None, after=prose)
+    first, last = prose.take(text), prose.close(finish)
     return Said(first.parts + last.parts)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from ..textcalls import trie
-from ..textcalls.openers import AT_HEAD, CHAINED, FIRST_BEHIND, LONGEST, THINK_END
+from ..textcalls import thoughts, trie
+from ..textcalls.openers import AT_HEAD, CHAINED, FIRST_BEHIND, LONGEST
 
 LONG = 1024
 """In a short event one expression finds the text and looks at it; in a long one single bytes are found faster."""
@@ -38,7 +38,7 @@ def _suspect(first: str) -> bytes:
     return f"{head}{place}(?:{rests})".encode("latin-1")
 
 
-_ANYWHERE = _beginnings((*CHAINED, THINK_END), 5)
+_ANYWHERE = _beginnings((*CHAINED, *thoughts.ENDS), 5)
 HEADS = _pattern(_beginnings(tuple(AT_HEAD), LONGEST))
 _FIRST = "".join(sorted({beginning[0] for beginning in _ANYWHERE}))
 _ESCAPE = rb"\\(?:[^\"/bfnrt]|n%b)" % HEADS

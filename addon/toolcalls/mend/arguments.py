@@ -63,6 +63,11 @@ class Policy:
     finish: Finish
     complete: bool
 
+    @property
+    def may_lack(self) -> bool:
+        """May something be missing that is added here? See `finish.py`."""
+        return self.complete or self.finish is Finish.COMPLETE
+
 
 def _strict(text: str, *, control_characters: bool = False) -> Any:
     """The value of strict JSON, or the error that says where it stops being so."""
@@ -76,6 +81,8 @@ def _strict(text: str, *, control_characters: bool = False) -> Any:
 
 def _mend(text: str, value: Any, policy: Policy, steps: dict[str, None], level: int) -> dict[str, Any]:
     if _is_nothing(text):
+        if not policy.may_lack:
+            raise Refusal("there are no arguments, and the answer may have been cut off before them")
         steps["no arguments"] = None
         return {}
     if isinstance(value, json.JSONDecodeError):
@@ -83,6 +90,9 @@ def _mend(text: str, value: Any, policy: Policy, steps: dict[str, None], level: 
     match value:
         case dict():
             return value
+        case [dict() as only]:
+            steps[_LISTED] = None
+            return only
         case str():
             return _unwrap(value, policy, steps, level)
         case json.JSONDecodeError():
@@ -93,7 +103,10 @@ def _mend(text: str, value: Any, policy: Policy, steps: dict[str, None], level: 
 def _tolerant(
     text: str, error: json.JSONDecodeError, policy: Policy, steps: dict[str, None], level: int
 ) -> dict[str, Any]:
-    unescaped = _unescaped(text)
+    listed = _only_item(text)
+    if listed is not None:
+        return _mend_item(listed, policy, steps, level)
+    unescaped = _unescaped(text, policy)
     if unescaped is not None:
         return _unwrap(unescaped, policy, steps, level)
     pairs = _without_braces(text, policy)
@@ -118,6 +131,7 @@ _ANY_QUOTE = re.compile("[\"'“”‘’]")
 _ENTITY_QUOTED = re.compile(r"\s*\{\s*&(?:quot|#34|#x22|apos|#39);")
 _LIKE_AN_OBJECT = re.compile(rf"[\s{chars.INVISIBLE}]*+(?:[{{｛\"'`]|\\\")")
 _ESCAPED_BRACE = re.compile(r"\s*+(?:\"\s*+)?[{｛](?:\s|\\[nrt])*\\+\"")
+_STRAY_QUOTE = re.compile(r"[}\s]\"\Z")
 _ESCAPED_TEXT = re.compile(r"\\[^\"]")
 _BRACELESS = re.compile(r"\s*\"(?:[^\"\\]|\\.){0,200}+\"\s*:")
 
@@ -164,20 +178,46 @@ def _trailing_comma_at(text: str, at: int) -> bool:
 def _unwrap(inner: str, policy: Policy, steps: dict[str, None], level: int) -> dict[str, Any]:
     if level == MAX_LEVELS:
         raise Refusal(f"the arguments are encoded more than {MAX_LEVELS} times")
-    if not _is_nothing(inner) and not _LIKE_AN_OBJECT.match(inner):
+    if not _is_nothing(inner) and not _LIKE_AN_OBJECT.match(inner) and not _LIKE_A_LIST.match(inner):
         raise Refusal("the arguments are a text, not an object")
     steps["double-encoded"] = None
     value = _strict(inner)
     return value if isinstance(value, dict) else _mend(inner, value, policy, steps, level + 1)
 
 
-def _unescaped(text: str) -> str | None:
+_LISTED = "list input"
+_LIKE_A_LIST = re.compile(r"\s*+\[\s*+\{")
+_SEVERAL = frozenset({"repeated object", "empty object beside the real one"})
+
+
+def _only_item(text: str) -> str | None:
+    """What stands in a list that begins and ends with an object: GLM's endpoints put the arguments in one."""
+    text = text.strip()
+    if not _LIKE_A_LIST.match(text) or not text.endswith("]"):
+        return None
+    item = text[1:-1].strip()
+    return item if item.endswith("}") else None
+
+
+def _mend_item(item: str, policy: Policy, steps: dict[str, None], level: int) -> dict[str, Any]:
+    value = _mend(item, _strict(item), policy, steps, level)
+    if not steps.keys().isdisjoint(_SEVERAL):
+        raise Refusal("the arguments are a list of several objects")
+    steps[_LISTED] = None
+    return value
+
+
+def _unescaped(text: str, policy: Policy) -> str | None:
     r"""One level of escaping taken off `{\"a\": \"b\"}`: of the whole text, or else of its quotes alone."""
     if not _ESCAPED_BRACE.match(text):
         return None
     body = text.strip()
     if body.startswith('"'):
+        if not policy.may_lack:
+            raise Refusal("the quote behind the arguments is missing, and the answer may have been cut off")
         body = body[1:]
+    elif _STRAY_QUOTE.search(body):
+        body = body[:-1]
     try:
         whole, end = scan_string(f'{body}"', 0)
     except json.JSONDecodeError:
@@ -202,7 +242,7 @@ def _once_or_twice(whole: str, quotes_only: str) -> str:
 
 def _without_braces(text: str, policy: Policy) -> dict[str, Any] | None:
     """`"a": 1, "b": 2`: pairs whose braces, or whose first brace, were lost."""
-    if policy.finish is Finish.CUT or not _BRACELESS.match(text):
+    if not policy.may_lack or not _BRACELESS.match(text):
         return None
     for candidate in ("{" + text + "}", "{" + text):
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -190,17 +191,19 @@ class Mender:
             mended = Mended("valid", arguments, known)
         else:
             mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
-        if mended.text is None and tool is not None:
+        if mended.text is None and tool is not None and finish is Finish.COMPLETE:
             mended = _with_first_fragment(arguments, tool) or mended
         steps = (*came.steps, *mended.steps)
         if mended.text is None or mended.value is None:
             return self._refuse(replace(came, steps=steps), tool, mended.reason)
         value, text = mended.value, mended.text
         if tool is not None and self._policy.shape:
-            shaped = mend_shape(value, tool, drop_empty=self._policy.drop_empty, mend_text=_container)
+            shaped = mend_shape(value, tool, drop_empty=self._policy.drop_empty, mend_text=_CONTAINERS[finish])
             if shaped.steps:
                 value, steps = shaped.value, (*steps, *shaped.steps)
                 text = write(value)
+            if shaped.refusal:
+                return self._refuse(replace(came, steps=steps), tool, shaped.refusal)
         outcome = replace(came, status="repaired" if steps else "valid", arguments=text, steps=steps)
         return self._preflight(outcome, value, tool)
 
@@ -249,20 +252,21 @@ class Mender:
         return preflight.invalid_tool(self._policy.invalid_tool, self._tools)
 
 
-def _object_in(text: str) -> dict[str, Any] | None:
+def _object_in(text: str, finish: Finish) -> dict[str, Any] | None:
     """The object that a text inside the arguments holds, mended where that has one reading."""
-    mended = mend_arguments(text, Finish.CUT)
+    mended = mend_arguments(text, finish)
     return mended.value if _GUESSED.isdisjoint(mended.steps) else None
 
 
-_container = mender_of_containers(_object_in)
+_CONTAINERS = {finish: mender_of_containers(partial(_object_in, finish=finish)) for finish in Finish}
+"""A text inside the arguments lacks what the arguments may lack: where they were cut off, nothing."""
 
 
 def _with_first_fragment(arguments: str, tool: Tool) -> Mended | None:
     """`command": "ls"}`: the first fragment was lost, and the declared properties prove what it was."""
     if not arguments.rstrip().endswith("}") or tool.view is None:
         return None
-    mended = mend_arguments('{"' + arguments, Finish.CUT)
+    mended = mend_arguments('{"' + arguments)
     if mended.status != "valid" or not mended.value or not set(mended.value) <= set(tool.view.properties):
         return None
     return replace(mended, text=write(mended.value), steps=("lost beginning",))

@@ -1,4 +1,20 @@
-"""Why the model stopped: what decides whether text that is not closed was forgotten or cut off."""
+"""Why the model stopped: what decides whether text that is not closed was forgotten or cut off.
+
+One rule for every protocol and for `toolfix repair`: only where the model itself said that it was finished may
+something be missing (a bracket, the quote of a text that was encoded twice, the arguments as a whole). Where the
+answer was cut off, or nobody knows, nothing is added to a call: `{"command": "rm -rf /"` may have been cut out of
+`{"command": "rm -rf /"$BUILD"/out"}`, and a later key may be missing too. What is whole by itself needs no finish.
+
+COMPLETE   Chat `stop`, `tool_calls`, `function_call`; Messages `end_turn`, `tool_use`; Responses a response that is
+           `completed`; Z.AI `done` and the null patch
+CUT        `length`, `max_tokens`, filters, refusals and errors of any protocol, a Responses item or response that is
+           `incomplete` or failed, a stream that just ends
+UNKNOWN    `[DONE]`, `message_stop` or a document without a reason, `stop_sequence`, a word that nobody knows, and
+           `toolfix repair` without one
+
+The finish is that of the answer, for each of its calls: that another call follows proves nothing where servers
+interleave them. `toolfix_truncated=complete` closes all the same.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +22,8 @@ from enum import Enum
 
 
 class Finish(Enum):
+    """Only COMPLETE admits that something is missing."""
+
     COMPLETE = "complete"
     CUT = "cut"
     UNKNOWN = "unknown"
@@ -27,7 +45,6 @@ _COMPLETE = frozenset(
         "eos",
         "function_call",
         "stop",
-        "stop_sequence",
         "tool_call",
         "tool_calls",
         "tool_use",

@@ -196,14 +196,15 @@ class Cursor:
             if len(pieces) > limit:
                 raise NotACall
         text = "".join(pieces).rstrip()
-        return dict(_attributes(text)), text.endswith("/")
+        return attributes_of(text), text.endswith("/")
 
 
 _ATTRIBUTE = re.compile(r"""([\w:.-]+)[ \t\r\n]*=[ \t\r\n]*("[^"]*"|'[^']*'|[^\s>"'/]+)""")
 
 
-def _attributes(text: str) -> list[tuple[str, str]]:
-    return [(m[1], m[2][1:-1] if m[2][0] in "\"'" else m[2]) for m in _ATTRIBUTE.finditer(text)]
+def attributes_of(text: str) -> dict[str, str]:
+    """The attributes of a tag; its text is short."""
+    return {m[1]: m[2][1:-1] if m[2][0] in "\"'" else m[2] for m in _ATTRIBUTE.finditer(text)}
 
 
 @lru_cache(maxsize=512)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .cursor import NotACall, Step
-from .jsontext import decode_string, elements, members, read_json
+from .jsontext import decode_string, elements, members, once, read_json
 from .region import Region, looks_declared
 from .values import properties
 
 NAME_KEYS = ("name", "tool_name", "function_name", "function", "tool", "recipient_name")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "params", "tool_input", "tool_args", "kwargs")
 INNER_KEYS = ("function", "function_call", "tool_call", "call")
+LIST_KEY = "tool_calls"
+"""`{"tool_calls": […]}` around the calls."""
 OTHER_KEYS = ("id", "type", "tool_call_id", "call_id", "index")
 
 
@@ -19,19 +21,22 @@ def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
     """The name and the arguments of a call written as an object; None where it is no call."""
     if text[:1] != "{" or depth > 2:
         return None
-    found = dict(members(text))
+    found = once(members(text))
+    written = [found[key] for key in ARGUMENT_KEYS if key in found]
     for key in INNER_KEYS:
         if found.get(key, "")[:1] == "{" and not any(k in found for k in ("name", "tool_name")):
-            return call_of(found[key], depth + 1)
-    name_key = next((key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)), None)
-    if name_key is None:
+            return None if written else call_of(found[key], depth + 1)
+    named = [key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)]
+    names = {decode_string(found[key]) for key in named}
+    if len(names) != 1:
         return None
-    arguments_key = next((key for key in ARGUMENT_KEYS if key in found), None)
-    if arguments_key is None:
-        bare = all(key == name_key or key in OTHER_KEYS for key in found)
-        return (decode_string(found[name_key]), "{}") if bare else None
-    arguments = object_of(found[arguments_key])
-    return None if arguments is None else (decode_string(found[name_key]), arguments)
+    if not written:
+        bare = all(key in named or key in OTHER_KEYS for key in found)
+        return (names.pop(), "{}") if bare else None
+    arguments = object_of(written[0])
+    if arguments is None or any(object_of(other) != arguments for other in written):
+        return None
+    return names.pop(), arguments
 
 
 def object_of(value: str) -> str | None:
@@ -47,13 +52,15 @@ def object_of(value: str) -> str | None:
 
 
 def keys_of(arguments: str) -> dict[str, str]:
-    return dict(members(arguments)) if arguments[:1] == "{" else {}
+    return once(members(arguments)) if arguments[:1] == "{" else {}
 
 
 def calls_of(text: str) -> list[tuple[str, str]]:
     """The calls of an object or a list of objects; raises where one of them is none."""
     if text[:1] in ("'", '"'):
         text = decode_string(text).strip()
+    if text[:1] == "{" and list(found := once(members(text))) == [LIST_KEY]:
+        text = found[LIST_KEY]
     parts = elements(text) if text[:1] == "[" else [text]
     calls = [call for part in parts if (call := call_of(part)) is not None]
     if not calls or len(calls) != len(parts):
@@ -79,16 +86,17 @@ def read_calls(
 ) -> Step[None]:
     """JSON objects or lists of them up to a closer. `;`, `,` and white space may stand between.
 
-    With `must_close` the closer may be missing only at the end of the answer, or before one of `ends`.
+    With `must_close` the closer may be missing only at the end of the answer, or before one of `ends`, with which
+    another call begins.
     """
     while True:
         yield from region.space()
         fence = yield from region.optional(("```json", "```tool_call", "```"))
         yield from region.space()
-        body = yield from read_json(region, closers, outer=True)
+        body = yield from read_json(region, (*closers, *ends), outer=True)
         if fence:
             yield from region.optional(("```",))
-        while (yield from region.optional(("}", "]"))):
+        while (yield from region.optional(("}", "]"), space=False)):
             pass  # one bracket too many before the closer
         add_calls(region, body, format)
         separator, length = yield from region.ahead((";", ",", "{", "["))

@@ -6,12 +6,14 @@ JSON text, and it keeps the end right where a model forgot to escape a quote. `'
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from . import python
 from .cursor import Cursor, CutOff, NotACall, Step
+from .values import put
 
 _STRUCTURE = re.compile(r"""["'{}\[\]<]""")
 _IN_STRING = {'"': re.compile(r'["\\]'), "'": re.compile(r"['\\]")}
@@ -26,6 +28,21 @@ def read_json(cur: Cursor, stops: Sequence[str] = (), *, outer: bool = False) ->
 
     `outer`: the value is the envelope of a call, whose own brackets may be missing at the end of the answer.
     """
+    text = yield from _value(cur, stops, outer)
+    if any(stop in text for stop in stops) and not _is_whole(text):
+        raise NotACall  # a string that was not closed took in the end of its call
+    return text
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _value(cur: Cursor, stops: Sequence[str], outer: bool) -> Step[str]:
     cur.record()
     first = yield from cur.peek()
     if first in ('"', "'"):
@@ -164,6 +181,29 @@ def members(text: str) -> list[tuple[str, str]]:
     return found
 
 
+def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Members by their keys."""
+    found: dict[str, str] = {}
+    for key, value in pairs:
+        put(found, key, value.strip())
+    return found
+
+
+def check_keys(text: str) -> None:
+    """Raises where an object of a JSON text has a key twice, with different values."""
+    try:
+        json.loads(text, strict=False, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        once(members(text) if text[:1] == "{" else ())
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        put(found, key, value)
+    return found
+
+
 def elements(text: str) -> list[str]:
     """The elements of an array, as they stand."""
     found: list[str] = []
@@ -182,13 +222,9 @@ def elements(text: str) -> list[str]:
 
 def decode_string(text: str) -> str:
     """What a quoted string says; its inside as it stands where it cannot be read."""
+    inside = text[1:-1] if len(text) > 1 and text[-1] == text[0] else text[1:]
     try:
-        value: object = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        try:
-            value = ast.literal_eval(text) if text[:1] == "'" else None
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            value = None
-    if isinstance(value, str):
-        return value
-    return text[1:-1] if len(text) > 1 and text[-1] == text[0] else text[1:]
+        value: object = python.decode_string(text) if text[:1] == "'" else json.loads(text, strict=False)
+    except (NotACall, ValueError, RecursionError):
+        return inside
+    return value if isinstance(value, str) else inside

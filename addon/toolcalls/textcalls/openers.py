@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from . import trie
+from . import thoughts, trie
 from .formats import ANYWHERE, LINE_HEAD
 
 BY_OPENER = {opener: format for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers}
 AT_HEAD = frozenset(opener for format in LINE_HEAD for opener in format.openers)
 CHAINED = tuple(opener for opener in BY_OPENER if opener not in AT_HEAD)
-THINK_END = "</think>"
+THOUGHT_ENDS = frozenset(thoughts.ENDS)
 
 
 BEHIND = {opener: format.behind for opener, format in BY_OPENER.items() if format.behind}
@@ -24,10 +24,10 @@ def _behind(before: str, opener: str, tail: str) -> str:
 
 
 _PLACED = {**dict.fromkeys(sorted(AT_HEAD), "\\n"), **BEHIND}
-_FREE = (*(opener for opener in CHAINED if opener not in BEHIND), THINK_END)
+_FREE = (*(opener for opener in CHAINED if opener not in BEHIND), *thoughts.ENDS)
 _WHOLE = (_behind(before, opener, re.escape(opener[1:])) for opener, before in _PLACED.items())
 OPENER = re.compile("|".join((trie.pattern(_FREE), *_WHOLE)))
-"""An opener. Where the text begins it is not known what stands before one."""
+"""An opener, or an end of reasoning. Where the text begins it is not known what stands before one."""
 _BEGUN = (_behind(before, opener, trie.begun_tail([opener[1:]])) for opener, before in _PLACED.items())
 BEGUN = re.compile("|".join((trie.begun(_FREE), *_BEGUN)))
 """An opener, or what may become one when the text goes on."""

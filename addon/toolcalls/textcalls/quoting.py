@@ -1,388 +1,429 @@
-"""Is the text at this place quoted? Markdown, HTML and shell quoting, tracked as the text passes.
+"""Is the text at this place quoted? Markdown, markup and source code, tracked as the text passes.
 
-Fences of ``` and ~~~ of any length, inline code, block quotes, tables, indented code, list heads; HTML
-comments, `<pre>`, `<example>`, `<tool_response>` and the like; here-documents and triple-quoted strings. It
-holds nothing back and decides nothing about calls. What is not closed stays quoted: a missed call is better
-than an example that is executed. Inline code ends with its paragraph.
+What closes behind a call shows by itself that the call was quoted, for text then follows it. So this is about what
+is still open: a fence, inline code, a here-document, an element, a comment or string of several lines, quotation
+marks, reasoning; and about how the line begins (`line_heads`). It holds nothing back and decides nothing about calls.
+What is never closed stays quoted: a missed call is better than an example that is executed. Inline code and quotation
+marks end with their paragraph.
+
+A token is looked at when its line ends, when enough of the line follows it, or when somebody asks. Who asks stands
+where no token goes on, and asks at the same places however the text was split.
 """
 
 from __future__ import annotations
 
 import re
+from copy import copy
+from functools import cache
 
-from . import trie
+from . import thoughts
+from .line_heads import indentation, introduces, is_quoted, list_item, opens_below, visible
 
-HEAD, MARKER, DIGITS, BODY, QUOTED = range(5)
-FENCE_INFO, FENCE_HEAD, FENCE_TAIL, FENCE_BODY, HEREDOC = range(5, 10)
-
-QUOTES = frozenset("\"'“”‘’«»‹›「」『』`\\")
+QUOTES = frozenset("\"'“”„‘’‚«»‹›「」『』`\\")
 """An opener right behind one of these is quoted, or stands in JSON data or source code."""
 
-_BLOCK_TAGS = (
-    *(
-        "pre",
-        "example",
-        "examples",
-        "sample",
-        "quote",
-        "blockquote",
-        "template",
-        "textarea",
-        "xmp",
-        "script",
-        "style",
-    ),
-    *("tool_response", "tool_responses", "tool_result", "tool_results", "function_results", "function_response"),
-    *("tool_output", "instructions", "INSTRUCTIONS", "system", "system-reminder", "prompt", "user", "context"),
-    *("document", "documents", "file", "files", "file_content", "file_contents"),
+_SPANS = {"<!--": "-->", "<![cdata[": "]]>", '"""': '"""', "'''": "'''", "{{{": "}}}", "{{!--": "--}}"}
+"""Strings, comments and the like that go on until their closer, over any number of lines."""
+_SPANS_AT_HEAD = {"/*": "*/", "{-": "-}", "(*": "*)", "#|": "|#", "<#": "#>", "=begin": "=end", "-----": "-----end"}
+"""Comments and marked regions, where a line begins with them: elsewhere they are something else."""
+_BLOCKS = {"#+begin_": "#+end_", "\\begin{": "\\end{", "[code": "[/code", "[quote": "[/quote", "[pre": "[/pre"}
+"""Blocks of org-mode, LaTeX and BBCode, where a line begins with them."""
+
+_REGION = re.compile(r"-{5,}\s?\w")
+_BEFORE_A_COMMENT = frozenset(" \t;{}")
+_BEFORE_A_STRING = frozenset("=(:,+[{?")
+"""Behind one of these a backtick opens a string of source code."""
+
+_MARKS = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』", "《": "》", "〝": "〞〟", "＂": "＂"}
+"""Quotation marks that open, and what closes them."""
+
+_INLINE_TAGS = frozenset(("code", "kbd", "samp", "tt", "q"))
+_BLOCK_TAGS = frozenset(("pre", "textarea", "xmp", "blockquote", "quote", "example", "document"))
+"""Elements that quote wherever they open; others do where a line begins with them."""
+_NEVER_CLOSED = frozenset(
+    (
+        *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"),
+        *("p", "li", "td", "th", "tr", "dt", "dd", "option", "thead", "tbody", "tfoot"),
+    )
 )
-_INLINE_TAGS = ("code", "kbd", "samp", "tt")
-_SPANS = {
-    "<!--": ("-->",),
-    "<![CDATA[": ("]]>",),
-    '"""': ('"""',),
-    "'''": ("'''",),
-    **{f"<{tag}>": (f"</{tag}>", "\n") for tag in _INLINE_TAGS},
-    **{f"<{tag} ": (f"</{tag}>",) for tag in ("pre", "code")},
-    "<pre>": ("</pre>",),
-}
-_HEAD_SPANS = {f"<{tag}{end}": (f"</{tag}>",) for tag in _BLOCK_TAGS for end in "> "}
-_LITERALS = (
-    *_SPANS,
-    *_HEAD_SPANS,
-    "<think>",
-    "</think>",
-    *(f"<<{dash}{quote}_" for dash in ("", "-") for quote in "\"'"),
+"""Elements of HTML that stand without a closer."""
+_OF_CALLS = frozenset(
+    (
+        *(
+            "tool_call",
+            "tool_calls",
+            "toolcall",
+            "function_calls",
+            "function_call",
+            "function",
+            "invoke",
+            "parameter",
+        ),
+        *("tool", "tools", "param", "arg_key", "arg_value", "arguments", "longcat_tool_call", "minimax:tool_call"),
+        *("start_function_call", "end_function_call", "escape", "toolcall", "steptml:invoke", "steptml:parameter"),
+        *("xai:function_call", "seed:tool_call", "antml:invoke", "antml:parameter", "antml:function_calls"),
+    )
 )
-_PARTIAL = frozenset(literal[:end] for literal in _LITERALS for end in range(1, len(literal)))
-_LONGEST = max(map(len, _LITERALS))
-_IN_BODY = re.compile(trie.pattern(("\n", "`", *_SPANS, "<think>", "</think>")) + r"|<<-?[\"']?[A-Za-z_]")
-_LINE_HEADS = frozenset((HEAD, FENCE_HEAD))
-_ORDINARY = re.compile(r"""(?:(?:[^`~<"'\n]++|"(?!"")|'(?!''))*+\n)++""")
-"""Whole lines in which nothing begins or ends that outlasts its line."""
-_IN_CODE = re.compile(r"[\n`]")
-_MAY_BEGIN = re.compile("[<\"']")
-_AT_HEAD = re.compile("|".join(map(re.escape, sorted(_HEAD_SPANS, key=len, reverse=True))))
-_HEREDOC = re.compile(r"-?(?:([\"'])([A-Za-z_]\w*)\1(?=$|[\s;|>&)])|([A-Z_]{2}\w*+)(?=$|\s+[>|&]))")
-_LINE_LIMIT = 200
-_AREA = 256
-"""So much of a span is looked at in one go: a copy of all the rest for each of thousands would be quadratic."""
-_MARKERS = "-*+#/"
-"""A list, a heading, a comment, a diff: an opener right behind one at the head of a line is quoted."""
+"""Markup of calls: whoever reads a call looks after it."""
+
+_LITERALS = "|".join(re.escape(literal) for literal in (*_SPANS, *_SPANS_AT_HEAD, *_BLOCKS))
+_TOKEN = re.compile(
+    rf"\\[\\`\"]|`{{1,200}}+|{thoughts.WRAPPER}|(?P<literal>(?i:{_LITERALS}))"
+    r"|</(?P<closed>[^\W\d][\w:.-]{0,60}+)\s{0,8}>"
+    r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?:\s(?:\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
+    r"|<<<?[-~]?(?:\s?(?=[A-Z_]{2})|\\)?(?P<q>[\"']?)(?P<heredoc>\w[\w.-]{0,40}+)(?P=q)(?=[\s;|>&)]|\Z)"
+    r"|[“”„«»「」『』《》〝〞〟＂\"]"
+)
+_IN_CODE = re.compile(r"`{1,200}+")
+_LONGEST = 256
+"""No token is longer."""
+_ORDINARY = re.compile(
+    r"(?:[^\W\d_][^`<\"'“”„«»「」『』《》〝〞〟＂◁\[{\\\n.):\]]{2}[^`<\"'“”„«»「」『』《》〝〞〟＂◁\[{\\\n]*+\n|\n)++"
+)
+"""Whole lines of prose in which nothing begins or ends that outlasts its line."""
+_IN_FENCE = re.compile(r"(?:[^\S\n]*+(?:[^\s`~>][^\n]*+)?\n)++")
+_HEAD = 120
+"""So much of a line shows how it begins."""
+_ENDING = 16
+"""So much of a line shows how it ends."""
 
 
 class Quoting:
     __slots__ = (
-        "_before",
         "_code",
+        "_depth",
+        "_element",
         "_fence",
-        "_fresh",
-        "_indent",
-        "_line",
-        "_list",
+        "_fence_in_quote",
+        "_head",
+        "_heredoc",
+        "_in_block",
+        "_in_diff",
+        "_in_list",
+        "_inline",
+        "_introduced",
+        "_kept_code",
+        "_last",
+        "_lead",
+        "_length",
+        "_marks",
         "_nested",
-        "_pending",
-        "_phase",
-        "_run",
-        "_run_char",
-        "_seen",
-        "_until",
-        "_word",
+        "_odd_quote",
+        "_ruled",
+        "_span",
+        "_starts_heredoc",
+        "_tail",
         "previous",
+        "said",
         "thinking",
+        "thinks_first",
     )
 
     def __init__(self) -> None:
-        self._phase = HEAD
-        self._indent = 0
-        self._list = False
+        # The line.
+        self._head = ""
+        self._length = 0
+        self._last = ""
+        """Its last characters."""
+        self._lead = 0
+        """Where in it the answer begins, behind reasoning."""
+        self._tail = ""
+        """What of the line was not looked at yet."""
+        self._inline = ""
+        """An element of inline code that is open."""
+        self._starts_heredoc = ""
+        # The paragraph.
         self._code = 0
-        self._fence = ("", 0, 0)
+        """How many backticks opened inline code."""
+        self._kept_code = False
+        """They open a string of source code, which goes on over blank lines."""
+        self._odd_quote = False
+        """An odd number of straight double quotes."""
+        self._marks: tuple[str, ...] = ()
+        """What closes the quotation marks that are open."""
+        # The text.
+        self._fence = ""
+        self._fence_in_quote = False
         self._nested = 0
-        self._run_char = ""
-        self._run = 0
-        self._until: tuple[str, ...] = ()
-        self._seen = ""
-        self._pending = ""
-        self._before = ""
-        self._line: str | None = None
-        self._word = ""
-        self._fresh = True
+        self._heredoc = ""
+        self._span = ""
+        """What closes the comment, string or block that is open."""
+        self._element = ""
+        self._depth = 0
+        self._in_list = False
+        self._in_diff = False
+        self._in_block = False
+        """What is indented belongs to a line above that opened a block."""
+        self._introduced = False
+        """The last line that was not blank says that what follows is quoted."""
+        self._ruled = False
+        """That line is nothing but a ruler."""
+        self.said = False
+        """Something visible was said."""
         self.previous = ""
         """The last character, unless a call took it away."""
         self.thinking = False
-        """A `<think>` at the beginning of the message has not ended yet."""
+        """Inside reasoning."""
+        self.thinks_first = False
+        """That reasoning is a `<think>` that the message begins with."""
 
-    def is_open(self) -> bool:
-        """May a region begin here? Asked only where the next character is no backtick and no newline."""
-        self._settle()
-        if self._until or self._code or self.previous in QUOTES:
-            return False
-        if self._phase == HEAD:
-            return self._indent < 4 and not self._list
-        return self._phase == BODY
+    # Questions
 
     @property
     def quoted(self) -> bool:
-        """Does the quoting go on behind an opener that stands here? Asked where `is_open` may be."""
-        self._settle()
-        if self._until or self._code:
+        """Does the quotation go on behind an opener that stands here?"""
+        self._look(self._length)
+        if self._fence or self._heredoc or self._span or self._element or self._code or self._marks:
             return True
-        if self._phase == HEAD:
-            return self._indent >= 4 and not self._list
-        return self._phase not in (MARKER, DIGITS, BODY)
+        return self.thinking and not self.thinks_first
+
+    @property
+    def quoted_so_far(self) -> bool:
+        """As `quoted`, at a place that depends on how the text was split; False where finding out takes long."""
+        if self._fence or self._heredoc:
+            return True
+        return len(self._tail) < _LONGEST // 4 and copy(self).quoted
+
+    @property
+    def opens(self) -> bool:
+        """May a call begin here?"""
+        if self.quoted or self._odd_quote or self._inline or self.previous in QUOTES or self._is_quoted_line():
+            return False
+        if self._is_indented() and (self._in_list or self._in_block or self._in_diff):
+            return False
+        if not visible(self._head) and self._introduced:
+            return False
+        return not is_quoted(self._head[self._lead :], self._last)
 
     @property
     def at_head(self) -> bool:
-        """At the very beginning of an ordinary line."""
-        return self._phase == HEAD and not (self._indent or self._list or self._run or self._until or self._code)
+        """At the very beginning of a line."""
+        return not self._length
 
-    @property
-    def inline(self) -> bool:
-        """Something stands before this place on its line."""
-        return self._phase != HEAD
+    def _is_quoted_line(self) -> bool:
+        """Is this line a block quote, a row of a table, a fence or indented code?"""
+        lead = visible(self._head)
+        return lead.startswith((">", "|", "~~~")) or (indentation(self._head) >= 4 and not self._in_list)
 
-    def call(self) -> None:
-        """A call stood here; what follows on its line is the middle of a line."""
-        self._settle()
-        self._phase, self.previous, self._pending, self._fresh = BODY, "", "", False
+    def _is_indented(self) -> bool:
+        return bool(self._head) and not visible(self._head[0])
+
+    # Text that passes
+
+    def call(self, text: str) -> None:
+        """The text of a call stands here: nothing is quoted by what is in it."""
+        self._look(self._length)
+        _, newline, line = text.rpartition("\n")
+        if newline:
+            self._end_line()
+        self._head = (self._head + line)[:_HEAD]
+        self._last = (self._last + line)[-_ENDING:]
+        self._length += len(line)
+        self.said = True
+        self.previous = ""
 
     def advance(self, text: str) -> None:
         if not text:
             return
-        self._before, self.previous = self.previous, text[-1]
-        if self._pending:
-            text, self._pending = self._pending + text, ""
+        self.previous = text[-1]
         at, end = 0, len(text)
         while at < end:
-            if self._run and text[at] != self._run_char:
-                self._settle()
-            if self._phase in _LINE_HEADS and (not at or text[at - 1] == "\n") and self._is_ordinary():
-                lines = _ORDINARY.match(text, at)
-                if lines is not None:
-                    at = lines.end()
-                    self._indent, self._list = 0, False
-                    continue
-            if self._until:
-                at = self._in_span(text, at)
-            elif self._phase == BODY:
-                at = self._in_body(text, at)
-            elif self._phase < BODY:
-                at = self._in_head(text, at)
-            elif self._phase == HEREDOC:
-                at = self._in_heredoc(text, at)
-            elif self._phase in (FENCE_HEAD, FENCE_TAIL):
-                at = self._in_fence(text, at)
-            elif self._phase == FENCE_INFO and self._fence[0] == "`":
-                at = self._in_info(text, at)
-            else:
-                newline = text.find("\n", at)
-                at = end if newline < 0 else newline + 1
-                if newline >= 0:
-                    self._newline()
+            if not self._length and (skipped := self._skip_lines(text, at)) > at:
+                at = skipped
+                continue
+            newline = text.find("\n", at)
+            stop = end if newline < 0 else newline
+            self._take(text[at:stop])
+            if newline >= 0:
+                self._newline()
+                stop += 1
+            at = stop
 
-    def _is_ordinary(self) -> bool:
-        """Does a whole line without anything that quotes change nothing here, whatever it says?"""
-        return not (self._code or self._until or self._run or self._fresh or self._line is not None)
+    def _skip_lines(self, text: str, at: int) -> int:
+        """Past whole lines that change nothing."""
+        if self._fence:
+            lines = None if self._fence_in_quote else _IN_FENCE.match(text, at)
+            return lines.end() if lines else at
+        if self._span or self._code or self._element or self._heredoc or self._odd_quote or self._marks:
+            return at  # something is open
+        lines = None if self._in_list or self._in_diff or self.thinking else _ORDINARY.match(text, at)
+        if lines is None:
+            return at
+        if text[at] == "\n" and self._ruled:
+            self._introduced = False
+        last = text[max(at, lines.end() - _HEAD) : lines.end()].rstrip().rpartition("\n")[2]
+        if last:
+            self.said = True
+            self._in_block = opens_below("", last)
+            self._introduced = introduces(last)
+        return lines.end()
+
+    def _take(self, text: str) -> None:
+        """More of the current line."""
+        if self._length < _HEAD:
+            self._head = (self._head + text)[:_HEAD]
+        self._length += len(text)
+        self._last = (self._last + text)[-_ENDING:]
+        self._tail += text
+        if len(self._tail) > 2 * _LONGEST:
+            self._look(self._length - _LONGEST)
 
     def _newline(self) -> None:
-        if self._phase in (FENCE_INFO, FENCE_BODY, FENCE_HEAD):
-            self._phase = FENCE_HEAD
-        elif self._line is not None and (match := _HEREDOC.match(self._line)):
-            self._phase, self._word = HEREDOC, match[2] or match[3]
-            self._line = ""
+        self._look(self._length)
+        line = visible(self._head).rstrip()
+        if self._starts_heredoc:
+            self._heredoc = self._starts_heredoc
+        elif self._heredoc:
+            if line == self._heredoc:
+                self._heredoc = ""
+        elif self._fence:
+            self._end_line_of_fence(line)
+        elif not self._span:
+            self._end_line_of_text(line)
+        self._end_line()
+
+    def _end_line(self) -> None:
+        self._head = self._last = self._tail = self._inline = self._starts_heredoc = ""
+        self._length = self._lead = 0
+
+    def _end_line_of_text(self, line: str) -> None:
+        if not line:
+            self._code = self._code if self._kept_code else 0
+            # A blank line behind it shows that a ruler only divides the text.
+            self._introduced = self._introduced and not self._ruled
+            self._odd_quote = self._odd_quote and self._introduced
             return
+        quoted = line[0] in ">|"
+        body = line.lstrip("> ") if quoted else line
+        marker = list_item.match(body)
+        if marker is not None:
+            body = visible(body[marker.end() :])
+            self._in_list = self._in_list or not quoted
+        elif not self._is_indented():
+            self._in_list = False
+        self._in_diff = line.startswith("@@ ") or (self._in_diff and self._head[0] in " +-")
+        self._in_block = opens_below(self._head, self._last) or (self._in_block and self._is_indented())
+        self._introduced = not quoted and introduces(line if self._length <= _HEAD else self._last.rstrip())
+        self._ruled = not line.strip("-*_=")
+        self._kept_code = self._kept_code or line.endswith("`")
+        if self._inline and line.endswith(">") and not self._element:
+            self._element, self._depth = self._inline, 1
+        fence = _run(body)
+        if fence and (fence[0] == "~" or "`" not in body[len(fence) :]):
+            self._fence, self._fence_in_quote, self._nested, self._code = fence, quoted, 0, 0
+            self._introduced = False
+
+    def _end_line_of_fence(self, line: str) -> None:
+        """Models nest fences of one length: one that names a language inside another has an end of its own."""
+        if self._fence_in_quote:
+            if line[:1] != ">":
+                self._fence = ""
+                return
+            line = line.lstrip("> ")
+        run = _run(line)
+        if run[:1] != self._fence[0] or len(run) < len(self._fence):
+            return
+        if line != run:
+            self._nested += 1
+        elif self._nested:
+            self._nested -= 1
         else:
-            self._phase = HEAD
-        self._line = None
-        self._indent = 0
-        self._list = False
+            self._fence = ""
 
-    def _in_head(self, text: str, at: int) -> int:
-        char = text[at]
-        if self._phase == MARKER:
-            if char in " \t":
-                self._list, self._code, self._phase, self._indent = True, 0, HEAD, 0
-                return at + 1
-            if char in _MARKERS:
-                return at + 1
-            self._phase = BODY
-            return at
-        if self._phase == DIGITS:
-            if char.isdigit():
-                return at + 1
-            self._phase = MARKER if char in ".)" else BODY
-            return at + 1 if self._phase == MARKER else at
-        if char == "\n":
-            self._code = 0
-            self._newline()
-        elif char in " \r":
-            self._indent += char == " "
-        elif char == "\t":
-            self._indent += 4
-        elif char in "`~":
-            return self._in_run(text, at)
-        elif char in ">|":  # a block quote, a row of a table
-            self._code, self._phase, self._fresh = 0, QUOTED, False
-        elif self._indent >= 4 and not self._list:
-            self._phase, self._fresh = QUOTED, False
-            return at
-        elif char == "<":
-            return self._tag_at_head(text, at)
-        elif char in _MARKERS:
-            self._phase, self._fresh = MARKER, False
-        elif char.isdigit():
-            self._phase, self._fresh = DIGITS, False
-        else:
-            self._phase, self._fresh = BODY, False
-            return at
-        return at + 1
+    def _look(self, until: int) -> None:
+        """Look at the tokens that begin before this place of the line."""
+        text, begin = self._tail, self._length - len(self._tail)
+        if not text:
+            return
+        if self._fence or self._heredoc or (not self._span and self._is_quoted_line()):
+            self.said, self._tail = True, ""
+            return
+        last = until - begin
+        at = 0
+        while at < last:
+            if self._span:
+                closer = _closer(self._span).search(text, at)
+                if closer is None:
+                    # It may have begun.
+                    at = max(at, min(last, len(text) - len(self._span) + 1))
+                    break
+                at = closer.end()
+                self._span = ""
+                continue
+            token = (_IN_CODE if self._code else _TOKEN).search(text, at)
+            start = token.start() if token is not None else len(text)
+            if not self.said and visible(text[at : min(start, last)]):
+                self.said = True
+            if token is None or start >= last:
+                at = last
+                break
+            self._token(token, begin + start)
+            at = token.end()
+        self._tail = text[at:]
 
-    def _tag_at_head(self, text: str, at: int) -> int:
-        match = _AT_HEAD.match(text, at)
-        if match is not None:
-            self._until, self._seen, self._phase = _HEAD_SPANS[match.group()], "", BODY
-            return match.end()
-        if len(text) - at < _LONGEST and text[at:] in _PARTIAL:
-            self._pending = text[at:]
-            return len(text)
-        if self._fresh and text.startswith("<think>", at):
-            self.thinking = True
-        self._phase, self._fresh = BODY, False
-        return at
-
-    def _in_body(self, text: str, at: int) -> int:
-        match = (_IN_CODE if self._code else _IN_BODY).search(text, at)
-        if match is None:
-            cut = len(text) if self._code else _partial_at(text, at)
-            self._capture(text[at:cut])
-            self._pending = text[cut:]
-            return len(text)
-        found = match.group()
-        if found == "\n":
-            self._capture(text[at : match.start()])
-            self._newline()
-            return match.end()
+    def _token(self, token: re.Match[str], place: int) -> None:
+        found = token[0]
         if found[0] == "`":
-            self._capture(text[at : match.start()])
-            before = text[match.start() - 1] if match.start() else self._before
-            escaped = before == "\\" and not self._code
-            return self._in_run(text, match.start() + escaped)
-        self._capture(text[at : match.end()])
-        if found in _SPANS:
-            self._until, self._seen = _SPANS[found], ""
-        elif found == "</think>":
-            self.thinking = False
-        elif found[:2] == "<<" and self._line is None:
-            self._line = found[2:]
-        return match.end()
-
-    def _capture(self, text: str) -> None:
-        """Remember the line behind a `<<`: its end shows whether a here-document begins."""
-        if self._line is not None and len(self._line) < _LINE_LIMIT:
-            self._line += text[:_LINE_LIMIT]
-
-    def _in_span(self, text: str, at: int) -> int:
-        seen = self._seen
-        area = seen + text[at : at + _AREA]
-        places = [(place, closer) for closer in self._until if (place := area.find(closer)) >= 0]
-        if not places:
-            keep = max(map(len, self._until)) - 1
-            self._seen = area[-keep:] if keep else ""
-            return min(at + _AREA, len(text))
-        place, closer = min(places)
-        self._until, self._seen = (), ""
-        return at + place - len(seen) + (0 if closer == "\n" else len(closer))
-
-    def _in_run(self, text: str, at: int) -> int:
-        """A run of backticks or tildes; how long it is shows when something else follows."""
-        char = text[at : at + 1]
-        if char not in ("`", "~") or not char:
-            return at
-        end = at
-        while end < len(text) and text[end] == char:
-            end += 1
-        self._run_char = char
-        self._run += end - at
-        self._fresh = False
-        return end
-
-    def _settle(self) -> None:
-        run, char = self._run, self._run_char
-        if not run:
-            return
-        self._run = 0
-        if self._phase == HEAD:
-            if run >= 3:
-                self._fence, self._phase, self._code = (char, run, self._indent), FENCE_INFO, 0
-                self._nested = 0
-                return
-            if self._indent >= 4 and not self._list:
-                self._phase = QUOTED
-                return
-            self._phase = BODY
-        elif self._phase == FENCE_HEAD:
-            fence, length, indent = self._fence
-            closes = char == fence and run >= length and self._indent <= indent + 3
-            self._phase = FENCE_TAIL if closes else FENCE_BODY
-            return
-        elif self._phase == FENCE_INFO:
-            # A backtick in the info string: no fence but inline code.
-            self._phase, self._code = BODY, self._fence[1]
-        if char == "`":
             if not self._code:
-                self._code = run
-            elif run == self._code:
-                self._code = 0
+                self._kept_code = token.string[: token.start()].rstrip()[-1:] in _BEFORE_A_STRING
+            self._code = 0 if self._code == len(found) else self._code or len(found)
+        elif token["thought"]:
+            self.thinking, self.thinks_first = True, not self.said and found.lower() == "<think>"
+        elif token["thought_end"]:
+            self.thinking = self.thinks_first = False
+            self._lead = place + len(found)
+        elif token["literal"]:
+            self._literal(found.lower(), place)
+        elif token["opened"]:
+            self._opened(token["opened"].lower(), found, at_head=not visible(self._head[:place]))
+        elif token["closed"]:
+            self._closed(token["closed"].lower())
+        elif token["heredoc"]:
+            self._starts_heredoc = token["heredoc"]
+        elif found == '"':
+            self._odd_quote = not self._odd_quote
+        elif self._marks and found in self._marks[-1]:
+            self._marks = self._marks[:-1]
+        elif found in _MARKS and len(self._marks) < 8:
+            self._marks = (*self._marks, _MARKS[found])
+        self.said = True
 
-    def _in_info(self, text: str, at: int) -> int:
-        match = _IN_CODE.search(text, at)
-        if match is None:
-            return len(text)
-        if match.group() == "\n":
-            self._newline()
-            return match.end()
-        return self._in_run(text, match.start())
+    def _literal(self, found: str, place: int) -> None:
+        at_head = not visible(self._head[:place])
+        if found in _SPANS:
+            self._span = _SPANS[found]
+        elif found == "-----":
+            if at_head and _REGION.match(visible(self._head)):
+                self._span = _SPANS_AT_HEAD[found]
+        elif at_head or (found == "/*" and self._head[place - 1 : place] in _BEFORE_A_COMMENT):
+            self._span = _SPANS_AT_HEAD.get(found) or _BLOCKS[found]
 
-    def _in_fence(self, text: str, at: int) -> int:
-        char = text[at]
-        if char == "\n":
-            if self._phase == FENCE_TAIL and self._nested:
-                self._nested -= 1
-                self._phase = FENCE_BODY
-            elif self._phase == FENCE_TAIL:
-                self._phase = HEAD
-            self._newline()
-        elif char in " \t\r":
-            self._indent += 4 if char == "\t" else 1
-        elif self._phase == FENCE_HEAD and char == self._fence[0]:
-            return self._in_run(text, at)
-        else:
-            # Models nest fences of one length: one that names a language inside another wants its own close.
-            self._nested += self._phase == FENCE_TAIL
-            self._phase = FENCE_BODY
-        return at + 1
+    def _opened(self, name: str, tag: str, *, at_head: bool) -> None:
+        if tag.endswith("/>") or name in _NEVER_CLOSED or name in _OF_CALLS:
+            return
+        if name == self._element:
+            self._depth += 1
+        elif name in _INLINE_TAGS:
+            self._inline = name
+        elif (at_head or name in _BLOCK_TAGS) and not self._element:
+            self._element, self._depth = name, 1
 
-    def _in_heredoc(self, text: str, at: int) -> int:
-        newline = text.find("\n", at)
-        end = len(text) if newline < 0 else newline
-        line = self._line or ""
-        if len(line) < _LINE_LIMIT:
-            line += text[at : min(end, at + _LINE_LIMIT)]
-        self._line = line
-        if newline < 0:
-            return end
-        if line.strip() == self._word:
-            self._phase = HEAD
-            self._line = None
-            self._newline()
-        self._line = "" if self._phase == HEREDOC else None
-        return newline + 1
+    def _closed(self, name: str) -> None:
+        if name == self._element:
+            self._depth -= 1
+            if not self._depth:
+                self._element = ""
+        elif name == self._inline:
+            self._inline = ""
 
 
-def _partial_at(text: str, at: int) -> int:
-    """Where a marker may have begun that the text does not show whole."""
-    for match in _MAY_BEGIN.finditer(text, max(at, len(text) - _LONGEST)):
-        if text[match.start() :] in _PARTIAL:
-            return match.start()
-    return len(text)
+@cache
+def _closer(literal: str) -> re.Pattern[str]:
+    return re.compile(re.escape(literal), re.IGNORECASE)
+
+
+def _run(line: str) -> str:
+    """The backticks or tildes that a line begins with, where they are enough for a fence."""
+    char = line[:1]
+    length = len(line) - len(line.lstrip(char)) if char in ("`", "~") and char else 0
+    return char * length if length >= 3 else ""

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..tools import Tools
-from .cursor import Cursor, Step
+from .cursor import Cursor, NotACall, Step
+from .jsontext import check_keys
 from .names import Names
 from .values import is_open, properties, read, required, typed, write
 
@@ -30,25 +31,36 @@ class Format:
     name: str
     openers: tuple[str, ...]
     read: Callable[[Region], Step[None]]
-    tokens: bool = False
-    """Its markers are special tokens of a vocabulary: prose glued to the closer was not written around it."""
+    text_follows: bool = False
+    """Its template puts prose right behind the closer, where a message begins with the call."""
     behind: str = ""
     """The character that stands before its openers, where they are the middle of what is written: no letter of
     ordinary prose is held back for them."""
 
 
 class Region(Cursor):
-    __slots__ = ("items", "names", "tools")
+    __slots__ = ("forgotten", "items", "names", "tools")
 
     def __init__(self, text: str, tools: Tools, names: Names) -> None:
         super().__init__(text)
         self.tools = tools
         self.names = names
         self.items: list[tuple[int, Draft | None]] = []
+        self.forgotten = False
+        """A closer inside a call was missing and is taken as read."""
 
     def add(self, name: str | None, arguments: str, format: str) -> None:
         """A call ends here; without a declared name its text stays text."""
+        if name:
+            check_keys(arguments)
         self.items.append((self.offset, Draft(name, arguments, format) if name else None))
+
+    def finish(self) -> Step[None]:
+        """Behind the last closer: one inside may be missing only where the model said that it was finished."""
+        if self.forgotten:
+            last, _ = yield from self.ahead(("\0",))
+            if last == "" and not self.finished:
+                raise NotACall
 
     def schema(self, name: str | None) -> Mapping[str, Any] | None:
         tool = self.tools.get(name) if name else None

@@ -3,8 +3,8 @@
 Text without an opener passes at once, and what it changes about quoting is looked at when the next opener wants
 to know. A suffix that may be the beginning of an opener is held until the next
 characters tell. Behind a complete opener that is not quoted a region begins: its format reads it, as a
-generator over the arriving text, and either proves calls or the text comes out as it came. A region that
-failed is not searched again. What a region shows about quoting is tracked in any case.
+generator over the arriving text. It is held up to the end of the answer, or until something follows that is no call:
+then its text comes out as it came. A region that failed is not searched again.
 
 The result is the same for every split of the text, and text in = text out + `raw` of the calls.
 """
@@ -31,7 +31,7 @@ from .openers import (
     LONGEST,
     OPENER,
     PARTIAL,
-    THINK_END,
+    THOUGHT_ENDS,
 )
 from .quoting import Quoting
 from .region import Region
@@ -61,14 +61,21 @@ class Scanner:
         *,
         max_held: int = MAX_HELD,
         resolve: Callable[[str], str | None] | None = None,
+        in_request: Callable[[str, str], bool] = lambda name, text: False,
         begins: bool = True,
+        quoting: Quoting | None = None,
     ) -> None:
-        """`begins`: this is the beginning of a message, where the weak forms may stand."""
+        """`in_request`: does the text of a call of this tool stand in what the model was given to read?
+
+        `begins`: this is the beginning of a message, where the weak forms may stand. `quoting`: what is open of a
+        text that stands before this one.
+        """
         self._tools = tools
         self._names = Names(tools, resolve)
+        self._in_request = in_request
         self._max_held = max_held
         self._off = len(tools) == 0
-        self._quoting = Quoting()
+        self._quoting = quoting or Quoting()
         self._text = ""
         self._parts: list[str] = []
         self._region: Region | None = None
@@ -81,7 +88,7 @@ class Scanner:
         self._skipped_size = 0
         self._armed = begins and not self._off
         self._arms = 0
-        self._think_end = ""
+        self._thought_end = ""
 
     @property
     def held(self) -> bool:
@@ -102,6 +109,12 @@ class Scanner:
     def undecided(self) -> bool:
         """Is a region open, which the end of the text decides?"""
         return self._region is not None
+
+    def take_quoting(self) -> Quoting:
+        """What is open where the text ends, for the text that follows in another place."""
+        self._catch_up()
+        self._quoting.advance("\n")
+        return self._quoting
 
     def needs(self, text: str) -> bool:
         """False: this text passes, and `skip` is all that has to be done with it."""
@@ -129,30 +142,45 @@ class Scanner:
             return [text]
         out: list[str | FoundCall] = []
         if len(text) <= _BLOCK:
-            self._take(text, out, eof=False, finished=True)
+            self._take(text, out)
             return _joined(out)
         # In blocks: what is left of one when a region ends is copied.
         for at in range(0, len(text), _BLOCK):
             block = text[at : at + _BLOCK]
             if self.needs(block):
-                self._take(block, out, eof=False, finished=True)
+                self._take(block, out)
             else:
                 self.skip(block)
                 out.append(block)
         return _joined(out)
 
-    def close(self, finished: bool = True) -> list[str | FoundCall]:
-        """The answer ended: by itself, or cut off."""
+    def close(self, finished: bool | None = True) -> list[str | FoundCall]:
+        """The text is over. `finished`: the model said so; None where nobody knows, False where it was cut off."""
         out: list[str | FoundCall] = []
-        if not self._off:
-            self._take("", out, eof=True, finished=finished)
+        if finished is False:
+            out += self.pass_on()
+        elif not self._off:
+            self._take("", out, eof=True, finished=finished is True)
         self._off, self._resting = True, False
         self._skipped.clear()
         return _joined(out)
 
+    def pass_on(self) -> list[str | FoundCall]:
+        """Something else was said behind what is held: so that is text, and it goes out as it came."""
+        region = self._region
+        if region is not None and self._read_over:
+            held = region.drain() + region.rest
+        else:
+            held = self._text + "".join(self._parts)
+        self._text, self._parts = "", []
+        self._region = self._reading = None
+        self._armed = False
+        self.skip(held)
+        return [held] if held else []
+
     # Between regions.
 
-    def _take(self, text: str, out: list[str | FoundCall], *, eof: bool, finished: bool) -> None:
+    def _take(self, text: str, out: list[str | FoundCall], *, eof: bool = False, finished: bool = False) -> None:
         if self._skipped:
             self._catch_up()
         rest: str | None = text
@@ -166,7 +194,7 @@ class Scanner:
                 self._text, rest = "", self._text + rest
                 self._search(rest, out, eof)
                 rest = None if self._region is None else ""
-        self._resting = self._region is None and not (self._off or self._text or self._armed or self._think_end)
+        self._resting = self._region is None and not (self._off or self._text or self._armed or self._thought_end)
 
     def _search(self, text: str, out: list[str | FoundCall], eof: bool) -> None:
         """Pass text on up to a region, a suffix that may become one, or its end."""
@@ -183,14 +211,14 @@ class Scanner:
             start, opener = match.start(), match.group()
             quoting.advance(text[at:start])
             out.append(text[at:start])
-            if opener == THINK_END:
+            if opener in THOUGHT_ENDS:
                 at = match.end()
                 quoting.advance(opener)
                 out.append(opener)
                 self._rearm()
                 continue
             misplaced = opener in BEHIND and BEHIND[opener] != quoting.previous
-            if misplaced or quoting.quoted or (opener in AT_HEAD and not quoting.at_head):
+            if misplaced or (opener in AT_HEAD and not quoting.at_head) or quoting.quoted:
                 at = start + 1
                 quoting.advance(text[start])
                 out.append(text[start])
@@ -198,15 +226,14 @@ class Scanner:
             if not eof and opener in EXTENDS and end - start < LONGEST and text[start:] in PARTIAL:
                 self._text = text[start:]
                 return
-            reader = anywhere(BY_OPENER[opener], quoting.thinking, quoting.inline)
-            self._begin(text[start:], reader, quoted=not quoting.is_open())
+            reader = anywhere(BY_OPENER[opener], begins=not quoting.said)
+            self._begin(text[start:], reader, quoted=not quoting.opens)
             return
         cut = self._pass(text, at, eof)
         out.append(text[at:cut])
         self._text = text[cut:]
-        if cut == end and not self._think_end:
-            place = text.rfind("<", max(at, end - len(THINK_END) + 1))
-            self._think_end = text[place:] if place >= 0 and THINK_END.startswith(text[place:]) else ""
+        if cut == end and not self._thought_end:
+            self._thought_end = _begun_end(text, at)
 
     def _pass(self, text: str, at: int, eof: bool) -> int:
         """Up to where the rest passes: all of it, but for a suffix that may be the beginning of an opener."""
@@ -221,7 +248,7 @@ class Scanner:
                 first = match.group()
                 if first in FIRST_BEHIND and FIRST_BEHIND[first] != quoting.previous:
                     continue
-                if not quoting.quoted and (first not in FIRST_AT_HEAD or quoting.at_head):
+                if (first not in FIRST_AT_HEAD or quoting.at_head) and not quoting.quoted_so_far:
                     return place
         self.skip(text[at:])
         return end
@@ -239,18 +266,22 @@ class Scanner:
                 format = WORD if may_be_word(text[start : start + 2], self._tools) else None
             else:
                 format = WHOLE.get(text[start])
-            if format is not None and self._quoting.is_open():
+            if format is not None and self._quoting.opens:
                 self._begin(text[start:], entire_message(format), rescue=True)
         return start
 
     def _behind_thinking(self, text: str, out: list[str | FoundCall]) -> int:
-        """Behind a `</think>` that came in pieces and was not held the message begins once more."""
-        seen, self._think_end = self._think_end, ""
-        if not seen or not (seen + text).startswith(THINK_END):
-            if seen and text and THINK_END.startswith(seen + text):
-                self._think_end = seen + text
+        """Behind an end of reasoning that came in pieces and was not held the message begins once more."""
+        seen, self._thought_end = self._thought_end, ""
+        if not seen or not text:
+            self._thought_end = seen
             return 0
-        at = len(THINK_END) - len(seen)
+        end = next((end for end in THOUGHT_ENDS if (seen + text).startswith(end)), None)
+        if end is None:
+            begun = any(end.startswith(seen + text) for end in THOUGHT_ENDS)
+            self._thought_end = seen + text if begun else ""
+            return 0
+        at = len(end) - len(seen)
         self._quoting.advance(text[:at])
         out.append(text[:at])
         self._rearm()
@@ -268,7 +299,7 @@ class Scanner:
     ) -> None:
         """`rescue`: where it fails, its text is searched. `quoted`: it is only read over, nothing is held."""
         self._region = Region(text, self._tools, self._names)
-        self._parts = [text]
+        self._parts = [] if quoted else [text]
         self._reading = reader(self._region)
         self._rescue = rescue
         self._read_over = quoted
@@ -320,21 +351,26 @@ class Scanner:
         return region.rest if decided else None
 
     def _settle(self, region: Region, whole: str, proven: int, out: list[str | FoundCall]) -> str:
-        calls = [draft for _, draft in region.items if draft is not None]
-        if not proven or not calls:
+        """Tell the calls of a region, or its text as it came; what is left of it is searched."""
+        items = [item for item in region.items if item[0] <= proven]
+        parts = parted(whole, items, proven)
+        calls = [part for part in parts if not isinstance(part, str)]
+        if not calls or any(self._in_request(draft.name, raw) for draft, raw in calls):
             if self._rescue:
                 return whole
             at = max(region.offset, 1)
             out.append(whole[:at])
-            self._quoting.advance(whole[:at])
+            read = region.items[-1][0] if region.items else 0
+            self._quoting.call(whole[:read])
+            self._quoting.advance(whole[read:at])
             return whole[at:]
-        for part in parted(whole, [item for item in region.items if item[0] <= proven], proven):
+        for part in parts:
             if isinstance(part, str):
                 out.append(part)
             else:
                 draft, raw = part
                 out.append(FoundCall(draft.name, draft.arguments, raw, draft.format))
-        self._quoting.call()
+        self._quoting.call(whole[:proven])
         return whole[proven:]
 
     def _give_up(self, out: list[str | FoundCall]) -> None:
@@ -343,6 +379,15 @@ class Scanner:
         self._parts = []
         self._region = self._reading = None
         self._off = True
+
+
+def _begun_end(text: str, at: int) -> str:
+    """What an end of reasoning may have begun with at the end of a text."""
+    longest = max(map(len, THOUGHT_ENDS)) - 1
+    for place in range(max(at, len(text) - longest), len(text)):
+        if any(end.startswith(text[place:]) for end in THOUGHT_ENDS):
+            return text[place:]
+    return ""
 
 
 def _joined(out: list[str | FoundCall]) -> list[str | FoundCall]:

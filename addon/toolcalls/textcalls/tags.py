@@ -1,20 +1,20 @@
 """Blocks of tagged parameters: `<invoke name="N"><parameter name="K">V</parameter></invoke>` and its family.
 
-A value is raw text, so a closer counts only where its context says so: `</parameter>` when another parameter
-or the end of the block follows, the end of the block when the end of the wrapper or of the answer follows. A
-value that quotes a whole block of its own (a file about tool calls) is read over by counting.
+What stands between two parameters is white space; where a value ends is told in `nesting`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from .cursor import CutOff, NotACall, Step
+from .cursor import CutOff, NotACall, Step, attributes_of
 from .jsontext import read_json
+from .nesting import Markup, read_value
+from .parameters import Parameters
 from .region import Region
-from .values import properties, read
+from .values import read
 
 
 @dataclass(slots=True, frozen=True)
@@ -36,6 +36,27 @@ class Tags:
 _CDATA = ("<![CDATA[", "]]>")
 
 
+@lru_cache(maxsize=256)
+def _markup(tags: Tags) -> Markup:
+    """What the family looks like inside a value, where also a tag of a sister family has to be closed."""
+    return Markup(
+        parameter=_in_any_form(tags.parameter),
+        parameter_end=tags.parameter_end,
+        block=_in_any_form(tags.block),
+        block_end=tags.block_end,
+        key=_inner_key,
+        opened=_inner_block,
+        wrapper=tuple(end.replace("/", "", 1).replace("_end", "_begin") for end in tags.wrapper_end),
+        wrapper_end=tags.wrapper_end,
+        trim=tags.trim,
+    )
+
+
+def _in_any_form(openers: tuple[str, ...]) -> tuple[str, ...]:
+    """`<parameter=K>`, `<parameter name="K">` and `<parameter>`."""
+    return tuple(dict.fromkeys(f"{opener[:-1]}{end}" for opener in openers for end in "= >"))
+
+
 def read_blocks(region: Region, tags: Tags, *, wrapped: bool, ends: Sequence[str] = ()) -> Step[None]:
     """Blocks one after the other, then the end of the wrapper."""
     count = 0
@@ -48,6 +69,7 @@ def read_blocks(region: Region, tags: Tags, *, wrapped: bool, ends: Sequence[str
     if not count:
         raise CutOff if not (yield from region.peek()) else NotACall
     yield from region.optional((*tags.wrapper_end, *ends))
+    yield from region.finish()
 
 
 def read_block(region: Region, tags: Tags, opener: str, *, known: bool) -> Step[None]:
@@ -70,17 +92,18 @@ def read_block(region: Region, tags: Tags, opener: str, *, known: bool) -> Step[
 
 
 def read_body(region: Region, tags: Tags, name: str | None, *, must_close: bool) -> Step[None]:
-    raw: dict[str, Any] = {}
     yield from region.space()
     if (yield from region.peek()) == "{":
         body = yield from read_json(region, tags.block_end)
         yield from region.optional(tags.block_end)
         region.add(name, body, tags.format)
         return
-    declared = tuple(properties(region.schema(name)))
-    children = tuple(f"<{key}>" for key in declared) if tags.children else ()
+    parameters = Parameters(region.schema(name))
+    markup = _markup(tags)
+    children = tuple(f"<{key}>" for key in parameters.declared) if tags.children else ()
     while True:
         found, length = yield from region.ahead((*tags.parameter, *tags.block_end, *children, *tags.wrapper_end))
+        raw = parameters.values
         if found is None:
             raise NotACall
         if found == "":
@@ -96,14 +119,23 @@ def read_body(region: Region, tags: Tags, name: str | None, *, must_close: bool)
         if found in tags.block_end:
             break
         if found in children:
-            key = found[1:-1]
-            raw[key] = yield from _child(region, key)
+            yield from read_value(region, _child(markup, found, children), found[1:-1], parameters)
             continue
         key, is_json, closed = yield from _key(region, found)
-        value = "" if closed else (yield from _value(region, tags, declared, raw))
-        parsed = read(value) if is_json and key not in declared else None
-        raw[key] = value if parsed is None else parsed
-    region.add(name, region.typed(name, raw), tags.format)
+        parameters.begin(key)
+        if closed:
+            parameters.add(key, "")
+        elif (yield from region.optional(_CDATA[:1])):
+            parameters.add(key, (yield from _character_data(region, tags)))
+        elif is_json and key not in parameters.declared:
+            inner = Parameters(None)
+            yield from read_value(region, markup, key, inner)
+            value = inner.values[key]
+            parsed = read(value)
+            parameters.add(key, value if parsed is None else parsed)
+        else:
+            yield from read_value(region, markup, key, parameters)
+    region.add(name, region.typed(name, parameters.finish()), tags.format)
 
 
 def read_name(region: Region, stop: str, *, known: bool) -> Step[str]:
@@ -158,79 +190,51 @@ def _key(region: Region, found: str) -> Step[tuple[str, bool, bool]]:
     return key, attributes.get("string") == "false", closed
 
 
-def _child(region: Region, key: str) -> Step[str]:
-    closer = f"</{key}>"
-    value, found = yield from region.until((closer,))
+def _child(markup: Markup, opener: str, children: tuple[str, ...]) -> Markup:
+    """The markup inside `<command>…</command>`."""
+    return replace(
+        markup,
+        parameter=(opener, *markup.parameter),
+        parameter_end=(f"</{opener[1:]}", *markup.parameter_end),
+        between=children,
+    )
+
+
+def _character_data(region: Region, tags: Tags) -> Step[str]:
+    value, found = yield from region.until(_CDATA[1:])
     if found is None:
         raise CutOff
-    region.pos += len(closer)
+    region.pos += len(found)
+    closer = yield from region.optional(tags.parameter_end)
+    if _CDATA[0] in value or not closer:
+        raise NotACall
     return value
 
 
-def _value(region: Region, tags: Tags, declared: Sequence[str], raw: dict[str, Any]) -> Step[str]:
-    """A value from behind its tag, with its closer consumed where it has one."""
-    cdata = yield from region.optional(_CDATA[:1])
-    if cdata:
-        value, found = yield from region.until(_CDATA[1:])
-        if found is None:
-            raise CutOff
-        region.pos += len(found)
-        yield from region.optional(tags.parameter_end)
-        return value
-    following = tuple(
-        literal
-        for opener in tags.parameter
-        if opener.endswith("=")
-        for literal in (f"{opener}{key}>" for key in declared if key not in raw)
-    )
-    after_parameter = (*tags.parameter, *tags.block_end, *tags.wrapper_end)
-    marks = (*tags.parameter_end, *tags.block_end, *tags.wrapper_end, *tags.block, *following)
-    pieces: list[str] = []
-    nested = 0
-    while True:
-        text, mark = yield from region.until(marks)
-        pieces.append(text)
-        if mark is None:
-            raise CutOff
-        line_start = _at_line_start(pieces)
-        if mark in tags.block and line_start:
-            nested += 1
-        elif mark in tags.block_end and nested:
-            nested -= 1
-        elif mark in tags.parameter_end and not nested:
-            after, _ = yield from region.ahead(after_parameter, skip=len(mark))
-            if after is not None:
-                region.pos += len(mark)
-                return _trimmed("".join(pieces), tags)
-        elif mark in following and line_start and not nested:
-            return _trimmed("".join(pieces), tags)
-        elif mark in tags.block_end and line_start and not nested:
-            after, _ = yield from region.ahead((*tags.wrapper_end, *tags.block), skip=len(mark))
-            if after is not None and (after or region.finished):
-                return _trimmed("".join(pieces), tags)
-        elif mark in tags.wrapper_end and line_start and not nested:
-            after, _ = yield from region.ahead(("\0",), skip=len(mark))
-            if after == "" and region.finished:
-                return _trimmed("".join(pieces), tags)
-        pieces.append(mark)
-        region.pos += len(mark)
+def _inner_key(region: Region, opener: str) -> Step[str | None]:
+    """The key of a parameter's tag inside a value; empty where it has none, None where it is no tag."""
+    if opener.endswith(">"):
+        return ""
+    text = yield from _inner_tag(region)
+    if text is None or not opener.endswith("="):
+        return None if text is None or text.endswith("/") else _name_of(text, ("name", "key"))
+    key = text.strip("\"'")
+    return None if not key or any(char.isspace() or char in "\"'" for char in key) else key
 
 
-def _at_line_start(pieces: list[str]) -> bool:
-    for piece in reversed(pieces):
-        stripped = piece.rstrip(" \t")
-        if stripped:
-            return stripped[-1] == "\n"
-    return True
+def _inner_block(region: Region, opener: str) -> Step[bool]:
+    return opener.endswith(">") or (yield from _inner_tag(region)) is not None
 
 
-def _trimmed(value: str, tags: Tags) -> str:
-    if not tags.trim:
-        return value
-    if value.startswith("\r\n"):
-        value = value[2:]
-    elif value.startswith("\n"):
-        value = value[1:]
-    if value.endswith("\r\n"):
-        return value[:-2]
-    return value[:-1] if value.endswith("\n") else value
+def _inner_tag(region: Region) -> Step[str | None]:
+    """What stands in a tag, up to and with its end; None where it is no tag."""
+    text, end = yield from region.until((">", "<"), 512)
+    if end != ">":
+        return None
+    region.pos += 1
+    return text.strip()
+
+
+def _name_of(text: str, keys: Sequence[str]) -> str:
+    attributes = attributes_of(text)
+    return next((attributes[key] for key in keys if key in attributes), "")

@@ -1,4 +1,8 @@
-"""Whether a region stands: what may follow a call, and which text each call takes the place of."""
+"""Whether a region stands: what may follow a call, and which text each call takes the place of.
+
+A model that calls a tool stops there. So a call counts only where nothing but calls, white space and the special
+tokens of a template follow it up to the end of the answer; whatever else follows shows that it was quoted.
+"""
 
 from __future__ import annotations
 
@@ -6,61 +10,61 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from .cursor import CutOff, NotACall, Step
-from .formats import ORPHANS
 from .openers import BY_OPENER, CHAINED
 from .region import Draft, Format, Region
+from .tokens import BEHIND_A_CALL
 
 
-def anywhere(format: Format, thinking: bool, inline: bool) -> Callable[[Region], Step[int]]:
+def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
+    """Calls of any format up to the end of the answer. `begins`: nothing was said before them."""
+
     def read(region: Region) -> Step[int]:
-        current, end = format, 0
+        current = format
         while True:
-            try:
-                yield from current.read(region)
-            except NotACall:
-                if current.tokens and end and not thinking:
-                    return end
-                raise
-            end = region.offset
-            while (yield from region.optional(ORPHANS, space=False)):
-                end = region.offset
-            # The closers of a wrapper belong to its last call.
-            if region.items:
-                region.items[-1] = (end, region.items[-1][1])
+            yield from current.read(region)
+            end, at_head = yield from _behind(region)
             char = yield from region.peek()
-            if current.tokens and char.isalpha() and not thinking and not inline:
+            if not char:
                 return end
-            yield from region.space(" \t\r\n" if thinking else " \t\r")
-            char = yield from region.peek()
-            if not char and inline and not current.tokens and not region.finished:
-                raise NotACall  # a sentence that was cut off behind its example
-            if not char or (char == "\n" and not thinking):
+            if begins and current.text_follows and char.isalpha() and end == region.offset:
                 return end
-            opener, _ = yield from region.ahead(CHAINED, space=False)
+            opener, _ = yield from region.ahead(tuple(BY_OPENER) if at_head else CHAINED, space=False)
             if not opener:
-                raise NotACall  # prose follows on the same line: it speaks about the call
+                raise NotACall
             current = BY_OPENER[opener]
 
     return read
 
 
 def entire_message(format: Format) -> Callable[[Region], Step[int]]:
+    """Calls of a weak format, which have to be all that the message says."""
+
     def read(region: Region) -> Step[int]:
         try:
             yield from format.read(region)
         except CutOff:
             raise NotACall from None
-        end = region.offset
-        if region.items:
-            region.items[-1] = (end, region.items[-1][1])
-        yield from region.space()
+        end, _ = yield from _behind(region)
         if (yield from region.peek()) or any(draft is None for _, draft in region.items):
             raise NotACall
-        if not region.finished:
-            raise NotACall  # the answer was cut off: this is not the entire message
         return end
 
     return read
+
+
+def _behind(region: Region) -> Step[tuple[int, bool]]:
+    """Past white space and the tokens that belong to the last call: where those end, and whether a line begins."""
+    end = region.offset
+    while True:
+        region.record()
+        yield from region.space()
+        gap = region.recorded()
+        if not (yield from region.optional(BEHIND_A_CALL, space=False)):
+            break
+        end = region.offset
+    if region.items:
+        region.items[-1] = (end, region.items[-1][1])
+    return end, gap.endswith("\n")
 
 
 def parted(whole: str, items: list[tuple[int, Draft | None]], proven: int) -> list[str | tuple[Draft, str]]:

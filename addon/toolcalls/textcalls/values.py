@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .cursor import NotACall
+
 _INTEGER = re.compile(r"[+-]?\d{1,400}(?:\.0+)?")
 _NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d{1,3})?")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -78,6 +80,12 @@ def typed(raw: str, schema: object, root: object = None) -> Any:
         if isinstance(value, dict | list):
             return value
     return raw
+
+
+def put(found: dict[str, Any], key: str, value: Any) -> None:
+    """A parameter that is named twice, with different values, makes it no call."""
+    if found.setdefault(key, value) != value:
+        raise NotACall
 
 
 def read(text: str) -> Any:

@@ -87,6 +87,11 @@ class Dialect(Protocol):
     #     A block of nothing but fragments of a call, which it takes without reading them as events; None to have
     #     them read.
     #
+    # A dialect may keep an event back until it knows what follows:
+    #
+    # waits: bool
+    #     Is it so now? Then events without data are given to `read` too, for they keep their place.
+    #
     # A dialect that converts one protocol into another has three members more, all optional:
     #
     # converting: bool

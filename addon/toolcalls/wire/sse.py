@@ -20,6 +20,9 @@ _LF = 0x0A
 _LONG_LINE = 400
 _LONG_EVENT = 64 * 1024
 
+_WRAPPED = "data:"
+_MOST_WRAPPERS = 3
+
 # Atomic groups: a CRLF must never be read as two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -118,7 +121,7 @@ def _decoded(raw: bytes, start: int) -> str:
 
 def _read_lines(raw: bytes) -> Event:
     data: list[bytes] = []
-    kind = b""
+    kind = error = b""
     for line in _LINE_END.split(raw.removeprefix(BOM)):
         # "If the line contains a colon, the field is what stands before it; one space after it is dropped.
         # Otherwise the whole line is the field name and the value is empty." A leading colon is a comment.
@@ -128,8 +131,38 @@ def _read_lines(raw: bytes) -> Event:
             data.append(value)
         elif field == b"event":
             kind = value
+        elif field == b"error":
+            error = value
+    if error and not data:
+        # The standard knows no such field; llama.cpp tells its errors by it, and nobody would hear of them.
+        data, kind = [error], b"error"
     text = b"\n".join(data).decode("utf-8", "replace") if data else None
     return Event(raw, text, kind.decode("utf-8", "replace"))
+
+
+def unwrapped(event: Event) -> Event:
+    """An event whose data is an event again (`data: data: {…}`): the one inside, in canonical form."""
+    for _ in range(_MOST_WRAPPERS):
+        data = event.data or ""
+        if not data.startswith(_WRAPPED) and not (data.startswith("event:") and "\n" + _WRAPPED in data):
+            break
+        inner = _read_lines(data.encode())
+        lines = (inner.data or "").replace("\n", "\ndata: ")
+        kind = inner.type or event.type
+        event = Event(write(lines, kind), inner.data, kind)
+    return event
+
+
+def ended(raw: bytes) -> bytes:
+    """An event that the stream did not end, with its blank line."""
+    if raw.endswith((b"\n\n", b"\r\n\r\n", b"\r\r")):
+        return raw
+    return raw + (b"\n" if raw.endswith(b"\n") else b"\n\n")
+
+
+def comment(text: str) -> bytes:
+    """A comment that keeps a connection alive; what a gateway wrapped as data (`data: : wait`) becomes one."""
+    return f":{text.strip().removeprefix(':')}\n\n".encode()
 
 
 def lines_alone(event: Event) -> list[Event]:

@@ -83,8 +83,8 @@ def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy
     slots = once(came, Resent(question.tools), question.tools)
     structured = len(slots)
     content = message.get("content")
-    if isinstance(content, str) and searches(question.tools, policy):
-        told = search(content, question.tools, policy, finished=finish is not Finish.CUT)
+    if isinstance(content, str) and searches(question, policy):
+        told = search(content, question, policy, finish)
         slots += [Slot(names=[call.name], fragments=[call.arguments], found=True) for call in told.calls]
         content = told.text
     if not slots and not fragments and reason not in NEEDS_CALLS:

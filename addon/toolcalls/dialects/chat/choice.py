@@ -36,13 +36,21 @@ def replied(answer: Answer, event: Event) -> Reply:
     return answer if isinstance(answer, Reply) else Reply((event.raw,))
 
 
+def _reasons(delta: Json) -> bool:
+    """Does the delta go on with reasoning?"""
+    said = (delta.get(key) for key in ("reasoning_content", "reasoning", "thinking"))
+    return any(isinstance(text, str) and text.strip() for text in said)
+
+
 class Choice:
     __slots__ = (
         "_cut",
         "_end",
+        "_end_came",
         "_envelope",
         "_flows",
         "_hold",
+        "_late",
         "_legacy",
         "_mender",
         "_policy",
@@ -62,7 +70,7 @@ class Choice:
 
     def __init__(self, index: int, question: Question, policy: Policy, mender: Mender, write: Write) -> None:
         self.index = index
-        self.prose = Prose(question.tools, policy, CONTENT) if searches(question.tools, policy) else None
+        self.prose = Prose(question, policy, CONTENT) if searches(question, policy) else None
         self._think = Thinking() if policy.think else None
         self._question = question
         self._policy = policy
@@ -78,9 +86,13 @@ class Choice:
         self._cut = False
         """A call was cut off with the stream: nothing is synthesised for such an answer."""
         self._legacy = False
+        self._late = False
+        """Fragments came behind a finish reason: it did not say that the calls were finished."""
         self._reasons: list[str] = []
-        self._end: Json | bytes | None = None
-        """The event with the finish reason, which waits: as it came, or to be written."""
+        self._end: Json | None = None
+        """The event with the finish reason, which waits."""
+        self._end_came: tuple[bytes, str] | None = None
+        """The same as it came, with its reason, where it says nothing else."""
         self._flows: dict[int, Flow] = {}
         self.spoke = False
         """It has said some text."""
@@ -147,7 +159,11 @@ class Choice:
     def finish(
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
     ) -> Answer:
-        """An event with a finish reason: the calls come out, the event itself waits for the end of the stream."""
+        """An event with a finish reason: whole calls come out, the event itself waits for the end of the stream.
+
+        Broken calls wait with it: there are servers that name a reason in every event, and what looks like a call
+        with a bracket too few may go on in the next one.
+        """
         moved = self._move(delta, last=True) if self.thinking else None
         if moved is None:
             return self._finish(event, chunk, choice, delta, fragments, legacy)
@@ -161,8 +177,8 @@ class Choice:
     ) -> Answer:
         reason = str(choice["finish_reason"])
         said = self._say(event, chunk, choice, delta)
-        if not fragments and not self.engaged and said is None:
-            return self._finish_without_calls(chunk, choice, delta, reason)
+        if not fragments and not self.engaged and said is None and reason not in NEEDS_CALLS:
+            return PASS
         self._remember(chunk)
         flowing = self._gather(fragments, legacy)
         last = self._close_text(Finish.of(reason))
@@ -171,27 +187,22 @@ class Choice:
         spoken = [self._speak(bare, unfinished, rest)] if says_something(rest) else []
         silent = not spoken and said is None and not fragments
         spoken += self._spoken(bare, unfinished, said) + self._spoken(bare, unfinished, last)
-        calls = self.emit(Finish.of(reason), before_error=reason == "error")
+        whole = reason == "error" or all(slot.found or slot.whole() for slot in self._slots.slots)
+        calls = self.emit(Finish.of(reason), before_error=reason == "error") if whole else []
+        waiting = [] if whole else self._hold_calls(bare, unfinished, delta, fragments)
+        released = self.keys if whole else self.keys[1:]
         self._reasons.append(reason)
-        untouched = silent and choice.get("index") == self.index and self.reason == reason
         if self._end is None or chunk.get("usage"):
-            ended = {**choice, "index": self.index}
-            self._end = event.raw if untouched else {**chunk, "choices": [{**ended, "delta": {}}]}
-        elif isinstance(self._end, bytes) and self.reason != self._reasons[0]:
             self._end = {**chunk, "choices": [{**choice, "index": self.index, "delta": {}}]}
-        return Reply((*spoken, *flowing, *calls), release=self.keys, hold=((self.keys[2], self._written_end()),))
-
-    def _finish_without_calls(self, chunk: Json, choice: Json, delta: Json, reason: str) -> Answer:
-        """`tool_calls` without any call makes agents loop: it becomes `stop`."""
-        if reason not in NEEDS_CALLS:
-            return PASS
-        return Reply((self._speak(chunk, {**choice, "finish_reason": "stop"}, self._rest(delta, None)),))
+            self._end_came = (event.raw, reason) if silent and choice.get("index") == self.index else None
+        end = (self.keys[2], self._written_end())
+        return Reply((*spoken, *flowing, *calls), release=released, hold=(*waiting, end))
 
     def end(self, finish: Finish) -> tuple[list[bytes], bool]:
         """`[DONE]` or the end of the stream: what is still to come out, and whether the answer is complete."""
         out = self._end_text(finish)
         refused: list[Outcome] = []
-        out += self.emit(finish, refused=refused)
+        out += self.emit(self._believed(finish), refused=refused)
         self._cut = self._cut or (finish is Finish.CUT and bool(refused))
         if self._end is not None:
             out.append(self._written_end())
@@ -200,7 +211,7 @@ class Choice:
             reason = self._truth(None)
             out.append(self._speak(self._envelope, {"index": self.index, "finish_reason": reason}, {}))
             self._reasons.append(reason or "")
-        return out, not self._cut and bool(self._sent or self._reasons)
+        return out, not self._cut and bool(self._sent or self._reasons) and "error" not in self._reasons
 
     def fail(self) -> list[bytes]:
         """Before an error: held text and complete calls come out, unfinished calls are dropped."""
@@ -208,10 +219,19 @@ class Choice:
         return [*out, *self.emit(Finish.CUT, before_error=True), *self.take_end()]
 
     def take_end(self) -> list[bytes]:
-        """The event with the finish reason, if it waits."""
-        out = [self._written_end()] if self._end is not None else []
+        """The event with the finish reason, if it waits, and before it the calls that waited for more of them."""
+        if self._end is None:
+            return []
+        out = [*self.emit(self._believed(Finish.UNKNOWN)), self._written_end()]
         self._end = None
         return out
+
+    def _believed(self, finish: Finish) -> Finish:
+        """How the answer ended: as the reason says that came, unless fragments came behind one."""
+        if self._late or not self._reasons:
+            return finish
+        said = [Finish.of(reason) for reason in self._reasons]
+        return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in said), Finish.COMPLETE)
 
     @property
     def reason(self) -> str | None:
@@ -223,11 +243,10 @@ class Choice:
         return true_reason(reason, calls=self._sent > 0, legacy=self._speaks_legacy)
 
     def _written_end(self) -> bytes:
-        end = self._end
-        if isinstance(end, bytes):
-            return end
-        chunk = end or self._envelope
-        choice = chunk["choices"][0] if end else {"index": self.index}
+        if self._end_came is not None and self._end_came[1] == self.reason:
+            return self._end_came[0]
+        chunk = self._end or self._envelope
+        choice = chunk["choices"][0] if self._end else {"index": self.index}
         return self._speak(chunk, {**choice, "finish_reason": self.reason}, {})
 
     # Text
@@ -235,8 +254,10 @@ class Choice:
     def _say(self, event: Event, chunk: Json, choice: Json, delta: Json) -> Said | None:
         """The text of the delta after the search; None when it goes on as it is."""
         content = delta.get("content")
-        if self.prose is None or not isinstance(content, str) or not content:
+        if self.prose is None:
             return None
+        if not isinstance(content, str) or not content:
+            return self.prose.pass_on() if self.prose.undecided and _reasons(delta) else None
         self.spoke = True
         alone = not (chunk.get("usage") or choice.get("logprobs") or choice.get("finish_reason"))
         alone = alone and not says_something({**delta, "content": None}) and choice.get("index") == self.index
@@ -269,7 +290,7 @@ class Choice:
     def _close_text(self, finish: Finish) -> Said:
         if self.prose is None:
             return Said()
-        said = self.prose.close(finished=finish is not Finish.CUT)
+        said = self.prose.close(finish)
         self._found(said)
         return said
 
@@ -284,7 +305,7 @@ class Choice:
         """What a delta says besides its calls."""
         rest = {key: value for key, value in delta.items() if key not in ("tool_calls", "function_call")}
         if said is not None:
-            rest.pop("content")
+            rest.pop("content", None)
         if self._silenced(rest):
             rest["content"] = None
         return rest
@@ -307,6 +328,7 @@ class Choice:
     def _gather(self, fragments: list[Fragment], legacy: bool) -> list[bytes]:
         """Take the fragments; give the events that may flow on at once."""
         self.last = None
+        self._late = self._late or bool(fragments and self._reasons)
         # `function_call` beside `tool_calls` is the same call in the old form.
         if not fragments or (legacy and not self._legacy and (self._slots.slots or self._sent)):
             return []

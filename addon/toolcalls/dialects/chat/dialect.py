@@ -23,6 +23,7 @@ from .. import payload
 from ..echo import Echo
 from ..prose import Prose, searches
 from ..slot import Slot, index_of
+from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
 from .calls import FAILURES, FOREIGN_REASONS, Json, said_in, says_something
 from .choice import CONTENT, Choice
@@ -62,7 +63,7 @@ class Chat:
         self._last: tuple[Slot, Hold] | None = None
         """Where the fragment of the last event went, if the next one may repeat its form."""
         # With several choices each has its own text to search: then every event is read.
-        self._searching = searches(question.tools, policy)
+        self._searching = searches(question, policy)
         self._unmarked = Plain().passes
         self._prose: Prose | None = None
         """The text of the first choice, once that is all that is searched for."""
@@ -120,6 +121,13 @@ class Chat:
         if data.strip() == "[DONE]":
             self._done = True
             return self._end(event.raw, Finish.UNKNOWN)
+        text = data.strip()
+        if text.startswith(":") and "\n" not in text and not event.type:
+            # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
+            return Reply((sse.comment(text),))
+        trouble = trouble_in(chunk) or (trouble_in_text(data, event.type) if chunk is None else None)
+        if trouble is not None:
+            return self._fail(Event(write({"error": trouble}), None), rewritten=True)
         if "\n" in data:
             return LINES_ALONE
         mended = payload.read_broken(data) if chunk is None and data.lstrip().startswith("{") else None
@@ -144,6 +152,10 @@ class Chat:
         if chunk.get("error"):
             return self._fail(event)
         choices = chunk.get("choices")
+        trouble = trouble_in(chunk, event.type) if not choices else None
+        if trouble is not None:
+            # No client knows this form: it is told again in the protocol's own.
+            return self._fail(event, write({"error": trouble}))
         if not isinstance(choices, list):
             if "usage" not in chunk or "choices" in chunk:
                 return PASS
@@ -184,6 +196,8 @@ class Chat:
 
     def _read_choice(self, event: Event, chunk: Json, choice: Json) -> Answer:
         reason = choice.get("finish_reason")
+        if choice.get("error") and not reason:
+            return self._fail(event)
         if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
             return self._read_odd_end(event, chunk, choice, reason)
         delta, fragments, legacy = said_in(choice)
@@ -240,14 +254,14 @@ class Chat:
         ends = [end for choice in self._choices.values() for end in choice.take_end()]
         if not ends and not rewritten:
             return PASS
-        return Reply((*ends, raw), tuple(choice.keys[2] for choice in self._choices.values()))
+        return Reply((*ends, raw), tuple(key for choice in self._choices.values() for key in choice.keys[::2]))
 
     def _end(self, terminator: bytes, finish: Finish) -> Answer:
         """`[DONE]` or the end of the stream: everything that is held comes out, with the finish that was missing."""
         out: list[bytes] = []
         complete = True
         for choice in self._choices.values():
-            pieces, whole = choice.end(finish) if not self._errored else (choice.take_end(), True)
+            pieces, whole = choice.end(finish) if not self._errored else (choice.fail(), True)
             out += pieces
             complete = complete and whole
         if not out:
@@ -256,13 +270,16 @@ class Chat:
             terminator = DONE
         return Reply((*out, terminator) if terminator else tuple(out), self._keys())
 
-    def _fail(self, event: Event) -> Answer:
-        """An error event: complete calls come out, unfinished ones are dropped, the error goes on."""
+    def _fail(self, event: Event, again: bytes = b"", *, rewritten: bool = False) -> Answer:
+        """An error event: complete calls come out, unfinished ones are dropped, the error goes on.
+
+        `again`: the same error in another form. `rewritten`: the event is one of ours.
+        """
         self._errored = True
         out = [piece for choice in self._choices.values() for piece in choice.fail()]
-        if not out:
-            return PASS if not self.engaged else Reply((event.raw,), self._keys())
-        return Reply((*out, event.raw), self._keys())
+        if not out and not again and not rewritten and not self.engaged:
+            return PASS
+        return Reply((*out, event.raw, *((again,) if again else ())), self._keys())
 
     def _keys(self) -> tuple[str, ...]:
         return tuple(key for choice in self._choices.values() for key in choice.keys)

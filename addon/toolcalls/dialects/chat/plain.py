@@ -16,7 +16,11 @@ _NO_CALL = (b's":null', b's": null', b'":null', b'": null', b's":[]', b's": []')
 """How `tool_calls` or `function_call` go on when there is none."""
 _PYTHON = b"{'"
 _DATA = b"data:"
+_DONE = b"data: [DONE]"
 _CHOICES = b'"choices"'
+_NULL_CHOICES = (b'"choices":null', b'"choices": null')
+_ERROR_LINES = (b"\nerror", b"\rerror")
+"""llama.cpp writes an error as a field of the event, without data. (No line end stands in a JSON string.)"""
 _REASON = b"finish_reason"
 _ENDS = (b'finish_reason":"', b'finish_reason": "')
 _ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in ("tool_use", *FOREIGN_REASONS, *FAILURES))
@@ -86,13 +90,18 @@ def unmarked(block: bytes) -> bool:
         mention = block.rfind(_CALL, 0, mention)
     if _APOSTROPHE in block and block.rfind(_PYTHON) >= 0:
         return False
-    if block.rfind(b'"usage"') >= 0 and not _has_choices(block):
+    if not _has_choices(block) or any(mark in block for mark in _NULL_CHOICES):
+        return False
+    if block.startswith(b"error") or any(mark in block for mark in _ERROR_LINES):
         return False
     return not ((block.rfind(_ENDS[0]) >= 0 or block.rfind(_ENDS[1]) >= 0) and any(end in block for end in _ODD_ENDS))
 
 
 def _has_choices(block: bytes) -> bool:
-    """Usage in an event without choices crashes clients. Inside a JSON string these quotes would be escaped."""
+    """Usage in an event without choices crashes clients, and what has neither may be an error in any form.
+
+    Inside a JSON string these quotes would be escaped.
+    """
     if block.rfind(_DATA) == 0:
-        return block.find(_CHOICES) >= 0
-    return block.count(_CHOICES) + block.count(b"data: [DONE]") >= block.count(_DATA)
+        return block.find(_CHOICES) >= 0 or block.startswith(_DONE)
+    return block.count(_CHOICES) + block.count(_DONE) >= block.count(_DATA)

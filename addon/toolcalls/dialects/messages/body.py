@@ -30,21 +30,27 @@ def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -
 
 
 def _search(answer: Json, question: Question, policy: Policy) -> dict[int, Said]:
-    """The text blocks with calls in them, by their places."""
-    found: dict[int, Said] = {}
-    if not searches(question.tools, policy):
-        return found
-    reason, spoken = answer.get("stop_reason"), False
-    cut = Finish.of(reason if isinstance(reason, str) else None) is Finish.CUT
-    for number, block in enumerate(answer["content"]):
-        text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
-        if isinstance(text, str) and text:
-            finished = not cut or number < len(answer["content"]) - 1
-            said = search(text, question.tools, policy, finished=finished, begins=not spoken)
-            spoken = spoken or not text.isspace()
-            if said.calls:
-                found[number] = said
-    return found
+    """The text blocks with calls in them, by their places: the last that says something, if only calls follow it."""
+    if not searches(question, policy):
+        return {}
+    said = [
+        (number, block)
+        for number, block in enumerate(answer["content"])
+        if isinstance(block, dict) and block.get("type") != TOOL_USE and not _is_blank(block)
+    ]
+    number, block = said[-1] if said else (0, {})
+    if block.get("type") != "text":
+        return {}
+    reason = answer.get("stop_reason")
+    before = [other["text"] for _, other in said[:-1] if other.get("type") == "text"]
+    found = search(block["text"], question, policy, Finish.of(reason), before)
+    return {number: found} if found.calls else {}
+
+
+def _is_blank(block: Json) -> bool:
+    """Is this a text block that says nothing?"""
+    text = block.get("text")
+    return block.get("type") == "text" and (not isinstance(text, str) or not text.strip())
 
 
 def _mended(answer: Json, found: dict[int, Said], mender: Mender, resent: Resent) -> Json:

@@ -100,6 +100,9 @@ def mend_call(
 ) -> Outcome:
     """What becomes of a gathered call."""
     call.is_whole()
+    if finish is Finish.COMPLETE and not call.closed and call.fragments:
+        # A stop reason in the middle of a block: more of it may follow.
+        finish = Finish.UNKNOWN
     arguments, more = full_input(call, finish)
     steps += (*call.steps, *more)
     if not mender.ids.keeps(call.id):
@@ -110,8 +113,7 @@ def mend_call(
         return mender.refuse(
             call.name, arguments, call.doubt, steps=steps, before_error=unfinished, id=call.id, legal=True
         )
-    cut = (before_error and not call.closed) or (finish is Finish.CUT and not call.followed and not before_error)
-    if cut and not arguments.strip():
+    if finish is not Finish.COMPLETE and not arguments.strip():
         # Not one character of its input arrived: that is no call without arguments, it is half a call.
         reason = "the answer was cut off before the arguments"
         return mender.refuse(
@@ -132,21 +134,17 @@ def full_input(call: Call, finish: Finish) -> tuple[str, tuple[str, ...]]:
     if given:
         arguments, steps = as_object(payload.text_of(given))
         return arguments, (*steps, "input from the start event")
-    if not text and given == {} and finish is not Finish.CUT:
-        # `"input":{}` and no delta is how Anthropic itself sends a call without arguments.
+    if not text and given == {} and (finish is Finish.COMPLETE or (call.closed and call.followed)):
+        # `"input":{}` and no delta is how Anthropic itself sends a call without arguments. Where the model went on
+        # behind the end of the block, that was all of it.
         return "{}", ()
     return text, ()
 
 
 def as_object(text: str) -> tuple[str, tuple[str, ...]]:
-    """GLM's endpoint sends lists; an empty one and one of a single object have one reading."""
-    if not text.lstrip().startswith("["):
-        return text, ()
-    items = payload.read_strict(text)
-    if items == []:
+    """GLM's endpoint sends lists; an empty one is no input. (One of a single object is mended with the arguments.)"""
+    if text.lstrip().startswith("[") and payload.read_strict(text) == []:
         return "{}", ("list input",)
-    if isinstance(items, list) and len(items) == 1 and isinstance(items[0], dict):
-        return payload.write(items[0]), ("list input",)
     return text, ()
 
 

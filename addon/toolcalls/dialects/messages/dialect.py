@@ -3,7 +3,8 @@
 Strategy: what belongs to a block goes to the block machine, which answers with a legal sequence of blocks.
 Here are the events around the blocks: the start, the stop reason, the end, errors and pings. Runs of text
 deltas of one shape pass unread; everything else is read, for even an answer without a call may lack its
-end. The stop reason follows the calls that really went out.
+end. The stop reason follows the calls that really went out. Some servers send one behind it: so a message_delta waits
+for what follows it where a call may, which is the end, most often in the same chunk.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from ...mend.call import Mender
 from ...policy import Policy
 from ...request import Question
 from ...wire import sse
-from ...wire.events import LINES_ALONE, PASS, Answer, Event, Reply
+from ...wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from .. import payload
 from ..draft import Draft
 from ..prose import searches
+from ..trouble import trouble_in, trouble_in_text
 from .blocks import write
 from .body import mend_body
-from .calls import NO_USAGE, Json, true_reason
+from .calls import AS_CALLS, NO_USAGE, Json, true_reason
 from .machine import Machine
 from .prose import Search
 
@@ -40,15 +42,16 @@ class Messages:
 
     __slots__ = (
         "_ended",
-        "_finished",
+        "_late",
         "_machine",
+        "_may_follow",
         "_mender",
         "_policy",
-        "_postponed",
         "_question",
-        "_reason",
         "_started",
         "_tokens",
+        "_told",
+        "_waiting",
         "engaged",
         "gathers",
         "plain",
@@ -58,25 +61,35 @@ class Messages:
         self._question = question
         self._mender = mender
         self._policy = policy
-        search = Search(question.tools, policy) if searches(question.tools, policy) else None
+        search = Search(question, policy) if searches(question, policy) else None
         self._machine = Machine(mender, question.tools, flowing=not policy.aggregate, search=search)
         self.gathers = self._machine.gathers
         self.plain = self._machine.talk.passes
         self._started = False
-        self._finished = False
-        """A stop reason went out."""
         self._ended = False
         """Nothing is left to be said: a message_stop or an error went out."""
-        self._reason: Any = None
         self._tokens = 0
-        self._postponed: tuple[Event, Json] | None = None
-        """A message_delta without a stop reason: the end, or only a count in passing."""
+        self._waiting: list[tuple[Event, Json | None]] = []
+        """The message_deltas so far. In their places what came behind a stop reason and says nothing, with None."""
+        self._late = False
+        """A block came behind a stop reason."""
+        self._may_follow = question.choices is None or len(question.tools) > 0
+        """Can a call come behind a stop reason? Not where none was declared."""
+        self._told: str | None = None
+        """The stop reason that went out."""
         self.engaged = False
 
     # The stream
 
+    @property
+    def waits(self) -> bool:
+        """A stop reason waits for the end, and what says nothing waits behind it: they go out as they came."""
+        return bool(self._waiting) and not self._late and self._reason is not None
+
     def read(self, event: Event) -> Answer:
-        data = event.data or ""
+        if event.data is None:
+            return self._in_its_place(event)
+        data = event.data
         if self.plain(event.raw):
             return PASS
         said = payload.read_strict(data)
@@ -97,6 +110,9 @@ class Messages:
     def _take_odd(self, event: Event, data: str, said: Any) -> Answer:
         """Data that is no JSON object."""
         text = data.strip()
+        trouble = trouble_in(said) or (trouble_in_text(data, event.type) if said is None else None)
+        if trouble is not None:
+            return self._take(Event(b"", data, ""), {"type": "error", "error": trouble})
         if not text or text.startswith(":"):
             return self._take_blank(event, text)
         if text == "[DONE]":
@@ -120,18 +136,22 @@ class Messages:
             return self._take(event, {"type": "message_stop"})
         if event.type:
             return PASS
-        return Reply((f":{text.removeprefix(':')}\n\n".encode(),))
+        return Reply((sse.comment(text),))
 
     def _take(self, event: Event, said: Json) -> Answer:
         kind = said.get("type")
         typed = isinstance(kind, str) and kind != ""
-        if not isinstance(kind, str) or not typed:
-            kind = "error" if said.get("error") and event.type not in _EVENTS else event.type
+        trouble = trouble_in(said, event.type) if _may_be_error(kind if typed else event.type, said) else None
+        if trouble is not None:
+            kind, typed = "error", False
+            said = {"type": kind, "error": {"type": "api_error", **trouble}}
+        elif not isinstance(kind, str) or not typed:
+            kind = event.type
             said = {"type": kind, **{key: value for key, value in said.items() if key != "type"}}
         if self._ended:
             return Reply() if kind == "message_stop" else PASS
         if kind not in _EVENTS:
-            return PASS
+            return self._in_its_place(event)
         draft = Draft(event)
         if event.type != kind or not typed:
             # The SDKs look at the event line before the data and skip events without one.
@@ -141,10 +161,13 @@ class Messages:
             event = Event(event.raw.removeprefix(sse.BOM), event.data, kind)
         if kind in _BLOCK_EVENTS:
             self._begin(draft)
-            self._forget_postponed(draft)
+            self._make_way(draft)
             self._machine.take(event, said, draft)
         elif kind == "ping":
-            draft.out.append(event.raw)
+            if self.waits:
+                self._wait(event, None, draft)
+            else:
+                draft.out.append(event.raw)
         else:
             self._machine.look_again()
             self._take_around(kind, event, said, draft)
@@ -203,20 +226,58 @@ class Messages:
 
     # The end
 
+    @property
+    def _reason(self) -> str | None:
+        """The stop reason that was said: of several, one that names a limit."""
+        reasons = [reason for _, said in self._waiting if said and (reason := _reason_in(said))]
+        limit = next((reason for reason in reasons if reason not in AS_CALLS), None)
+        return limit or (reasons[-1] if reasons else self._told)
+
     def _message_delta(self, event: Event, said: Json, draft: Draft) -> None:
         self._begin(draft)
-        delta = said.get("delta")
-        reason = delta.get("stop_reason") if isinstance(delta, dict) else None
-        reason = reason if isinstance(reason, str) else None
         usage = said.get("usage")
         if isinstance(usage, dict):
             self._count(usage)
-        if not reason and not self._finished:
-            self._forget_postponed(draft)
-            self._postponed = (event, said)
-            draft.hold(_END, event.raw)
+        if self._reason is None:
+            self._forget_waiting(draft)  # without a stop reason it was only a count in passing
+        self._wait(event, said, draft)
+        reason = self._reason
+        if reason is None:
             return
-        self._finish(event, said, reason or self._reason, Finish.of(reason), draft)
+        if self._may_follow:
+            self._machine.stopped(draft, Finish.of(reason))
+        else:
+            self._machine.finish(draft, Finish.of(reason))
+            self._tell_end(reason, draft)
+
+    def _wait(self, event: Event, said: Json | None, draft: Draft) -> None:
+        self._waiting.append((event, said))
+        draft.hold(_END, event.raw)
+
+    def _in_its_place(self, event: Event) -> Answer:
+        """What concerns nobody passes, or waits with the stop reason before it."""
+        if not self.waits:
+            return PASS
+        self._waiting.append((event, None))
+        return Hold(_END)
+
+    def _make_way(self, draft: Draft) -> None:
+        """A block comes behind a message_delta: a stop reason goes on waiting, the rest does not."""
+        if not self._waiting or self._late:
+            return
+        self._late = self._reason is not None
+        waiting = self._waiting
+        self._forget_waiting(draft)
+        for event, said in waiting:
+            if said is None:
+                draft.out.append(event.raw)
+            elif self._late:
+                self._wait(event, said, draft)
+
+    def _forget_waiting(self, draft: Draft) -> None:
+        if self._waiting:
+            self._waiting = []
+            draft.release(_END)
 
     def _done(self, event: Event) -> Answer:
         """`[DONE]`, of servers that speak Chat in the end: it ends an answer like message_stop."""
@@ -229,67 +290,78 @@ class Messages:
 
     def _error(self, event: Event, draft: Draft) -> None:
         """Complete calls come out, unfinished ones are dropped, the error goes on."""
-        self._forget_postponed(draft)
-        self._machine.finish(draft, Finish.CUT, before_error=True)
+        reason = self._reason
+        ended = reason is not None and not self._late
+        self._machine.finish(draft, Finish.of(reason) if ended else Finish.CUT, before_error=not ended)
+        if reason is not None and self._waiting:
+            self._tell_end(reason, draft)
+        self._forget_waiting(draft)
         draft.out.append(event.raw)
         self._ended = True
 
-    def _forget_postponed(self, draft: Draft) -> None:
-        if self._postponed is not None:
-            self._postponed = None
-            draft.release(_END)
+    def _end(self, draft: Draft, *, whole: bool | None, stop: bytes = STOP) -> None:
+        """The last word. `whole`: the upstream says that the answer is complete; None: it just ended."""
+        self._ended = True
+        reason = self._reason
+        if whole or (reason is not None and not self._late):
+            self._machine.finish(draft, Finish.of(reason))
+        elif not self._completed(draft, stopped=reason is not None):
+            self._forget_waiting(draft)
+            draft.out.append(CUT_OFF)
+            return
+        if self._told is None or self._waiting or self._truth(reason) != self._told:
+            self._tell_end(reason, draft)
+        draft.out.append(stop)
 
-    def _finish(self, event: Event, said: Json, reason: Any, finish: Finish, draft: Draft) -> None:
-        """The calls, and the message_delta that tells why the model stopped."""
+    def _truth(self, reason: str | None) -> Any:
         machine = self._machine
-        machine.finish(draft, finish)
+        return true_reason(reason, calls=machine.sent > 0, other_tools=machine.other_tools)
+
+    def _tell_end(self, reason: str | None, draft: Draft) -> None:
+        """Why the model stopped: the message_deltas that came, or the one that is missing."""
+        machine = self._machine
         if not machine.sent:
             for note in filter(None, machine.notes):
                 draft.out += machine.blocks.text(note)
         machine.notes = []
-        truth = true_reason(reason, calls=machine.sent > 0, other_tools=machine.other_tools)
-        if not truth and not said:
-            truth = "end_turn"
-        delta = said.get("delta")
+        truth = self._truth(reason)
+        if not self._waiting:
+            truth = truth or "end_turn"
+            draft.out.append(self._delta(Event(b"", None), {}, truth))
+        for event, said in self._waiting:
+            draft.out.append(event.raw if said is None else self._delta(event, said, truth))
+        self._forget_waiting(draft)
+        self._told = truth or ""
+
+    def _delta(self, event: Event, said: Json, truth: Any) -> bytes:
+        """A message_delta with the stop reason that is true."""
+        delta, usage = said.get("delta"), said.get("usage")
         delta = delta if isinstance(delta, dict) else {}
-        usage = said.get("usage")
         if event.raw and truth == delta.get("stop_reason") and isinstance(usage, dict):
-            draft.out.append(event.raw)
-        else:
-            told = {**delta, "stop_reason": truth}
-            told.setdefault("stop_sequence", None)
-            # Only what the event itself counts: input tokens of 0 would overwrite those of message_start.
-            counted = usage if isinstance(usage, dict) else {"output_tokens": self._tokens}
-            draft.out.append(write({**said, "type": "message_delta", "delta": told, "usage": counted}))
-        self._forget_postponed(draft)
-        self._finished = True
-        self._reason = truth
+            return event.raw
+        told = {**delta, "stop_reason": truth}
+        told.setdefault("stop_sequence", None)
+        # Only what the event itself counts: input tokens of 0 would overwrite those of message_start.
+        counted = usage if isinstance(usage, dict) else {"output_tokens": self._tokens}
+        return write({**said, "type": "message_delta", "delta": told, "usage": counted})
 
-    def _end(self, draft: Draft, *, whole: bool | None, stop: bytes = STOP) -> None:
-        """The last word. `whole`: the upstream says that the answer is complete; None: it just ended."""
-        machine = self._machine
-        self._ended = True
-        event, said = self._postponed or (Event(b"", None), {})
-        if self._finished:
-            before = machine.sent
-            machine.finish(draft, Finish.UNKNOWN)
-            if machine.sent > before and self._reason != true_reason(self._reason, calls=True):
-                self._finish(event, said, self._reason, Finish.UNKNOWN, draft)
-        elif whole:
-            self._finish(event, said, None, Finish.UNKNOWN, draft)
-        elif not self._completed(draft):
-            self._forget_postponed(draft)
-            draft.out.append(CUT_OFF)
-            return
-        else:
-            self._finish(event, said, None, Finish.CUT, draft)
-        draft.out.append(stop)
-
-    def _completed(self, draft: Draft) -> bool:
-        """The stream ended without a stop reason: is the answer complete all the same?
+    def _completed(self, draft: Draft, *, stopped: bool) -> bool:
+        """The stream ended without a stop reason, or went on behind it: is the answer complete all the same?
 
         It is when it ends with calls that are whole: what the client needs to go on is there. Text that
         just stops may have been cut off.
         """
         whole = self._machine.finish(draft, Finish.CUT, before_error=True)
-        return whole and self._machine.sent > 0 and not self._machine.talk.talking
+        return whole and (stopped or (self._machine.sent > 0 and not self._machine.talk.talking))
+
+
+def _may_be_error(kind: Any, said: Json) -> bool:
+    """Is this no event of the protocol, or an error without what the protocol says about errors?"""
+    return kind not in _EVENTS or (kind == "error" and not isinstance(said.get("error"), dict))
+
+
+def _reason_in(said: Json) -> str | None:
+    """The stop reason that a message_delta names."""
+    delta = said.get("delta")
+    reason = delta.get("stop_reason") if isinstance(delta, dict) else None
+    return reason if isinstance(reason, str) and reason else None

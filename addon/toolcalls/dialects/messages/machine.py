@@ -113,7 +113,7 @@ class Machine:
         if kind == TOOL_USE:
             self._start_call(event, said, block, place, draft)
         elif not self._postponed(event, said, draft):
-            self.talk.end(draft, finished=True)
+            self.talk.pass_on(draft)
             self.calls.close(place)
             self._make_room(draft)
             self.talk.begins()
@@ -126,8 +126,11 @@ class Machine:
         flow = self._flow
         if flow is not None and flow.prefix.complete:
             self._settle(draft, Finish.COMPLETE)
-        if self._flow is None:
-            self.talk.end(draft, finished=True)
+        search = self._search
+        # Where the text before it may be a call, this one waits for what becomes of that.
+        behind_text = search is not None and search.undecided and search.place != place
+        if self._flow is None and not behind_text:
+            self.talk.pass_on(draft)
         if flow is None and self.blocks.open is not None and self.blocks.open.place == place:
             # The index is given away: the stop of the block that had it is missing.
             draft.out.append(self.blocks.stop())
@@ -135,7 +138,7 @@ class Machine:
         call = self.calls.start(place, block)
         self.talk.talking = False
         draft.hold(call.key, event.raw)
-        if self._flowing and self._flow is None and len(self.calls.waiting) == 1:
+        if self._flowing and self._flow is None and len(self.calls.waiting) == 1 and not behind_text:
             self._let_flow(call, event, said, place, draft)
 
     def _delta(self, event: Event, said: Json, draft: Draft) -> None:
@@ -195,7 +198,7 @@ class Machine:
         if kind == "text_delta" and isinstance(text, str):
             self.talk.tell(text, place, said, draft)
             return
-        self.talk.end(draft, finished=True)
+        self.talk.pass_on(draft)
         self.talk.open(need, place, draft)
         draft.out.append(self.blocks.renumbered(Event(write(said), None), said))
 
@@ -228,22 +231,16 @@ class Machine:
         """Another block begins: the open one is closed, and what is complete goes out before it."""
         if self.blocks.open is not None:
             draft.out.append(self.blocks.stop())
-        self._send_found(draft)
         self._send_ready(draft)
         self.calls.followed()
 
     def _send_found(self, draft: Draft, *, before_error: bool = False) -> bool:
         """The calls out of the text, but for those that structured calls told. False when one was refused."""
-        search, whole = self._search, True
-        while search is not None and (entry := search.next()):
-            key, call = entry
-            draft.release(key)
-            if call is None:
-                continue
+        whole = True
+        for call in self._search.take_found() if self._search is not None else ():
             outcome = mend_found(call, self._mender, before_error=before_error, legal=True)
             whole = whole and outcome.status != "refused"
             self._write_call({}, outcome, [], draft)
-            search.gave(outcome)
         return whole
 
     def _write_call(self, block: Json, outcome: Outcome, pieces: list[str], draft: Draft) -> None:
@@ -272,13 +269,20 @@ class Machine:
     def _send_one(self, call: Call, draft: Draft, finish: Finish, *, before_error: bool) -> bool:
         if call.empty and not call.block.get("input"):
             return False
-        if self._search is not None and self._search.gave_already(call.name, call.arguments):
-            return True
         outcome = mend_call(call, self._mender, finish, before_error=before_error)
         self._write_call(call.block, outcome, call.pieces(outcome.arguments), draft)
         if self._search is not None:
             self._search.tell(outcome)
         return outcome.status != "refused"
+
+    def stopped(self, draft: Draft, finish: Finish) -> None:
+        """A stop reason was said: the calls that are closed go out, unless something before them is still open."""
+        if self._flow is not None or self.blocks.open is not None or self.talk.holding:
+            return
+        self.calls.judge()
+        waiting = self.calls.waiting
+        while waiting and waiting[0].closed:
+            self._send([waiting.pop(0)], draft, finish)
 
     def finish(self, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False when one was refused."""
@@ -288,7 +292,7 @@ class Machine:
         if self._flow is not None:
             whole = self._settle(draft, finish, before_error=before_error)
             self.calls.judge()
-        self.talk.end(draft, finished=finish is not Finish.CUT)
+        self.talk.end(draft, finish)
         waiting, self.calls.waiting = self.calls.waiting, []
         found = self._search is not None and bool(self._search.found)
         if self.blocks.open is not None and (waiting or found or not before_error):

@@ -1,13 +1,15 @@
 """What the model says in a Messages stream: in the open block as it comes, or in one of its own.
 
-Text is searched for calls on its way. One that was found waits (`prose.py`); text that follows it
-closes the block, lets the call out and goes on in a new block.
+Text is searched for calls on its way (`prose.py`). What may be a call is held until the answer ends, or until
+something else follows it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...mend.finish import Finish
+from ...textcalls.scanner import FoundCall
 from ...wire.events import Event
 from ..draft import Draft
 from ..prose import Piece, Said
@@ -47,6 +49,11 @@ class Talk:
             return False
         return not self._searching or (self._search is not None and self._search.passes(block))
 
+    @property
+    def holding(self) -> bool:
+        """Is text, or a call that was found in it, held back?"""
+        return self._search is not None and (self._search.holding or bool(self._search.found))
+
     def begins(self) -> None:
         """A block begins that is no call."""
         self.talking = True
@@ -75,9 +82,9 @@ class Talk:
         if search is None or not isinstance(text, str) or not text:
             return False
         if search.active and (search.place != place or search.stop is not None):
-            self.end(draft, finished=True)
+            self.pass_on(draft)
         told = search.take(place, text, (event, said))
-        if told.parts == ((text, (event, said)),) and not search.found:
+        if told.parts == ((text, (event, said)),):
             return False
         if told.parts:
             draft.release(TEXT_KEY)
@@ -87,22 +94,19 @@ class Talk:
         return True
 
     def _tell_parts(self, told: Said, place: Place, said: Json, draft: Draft) -> None:
-        assert self._search is not None
-        for part in told.parts:
-            if isinstance(part, Piece):
+        for number, part in enumerate(told.parts):
+            if not isinstance(part, Piece):
+                self.talking = False
+            elif part.text.strip() or not any(isinstance(before, FoundCall) for before in told.parts[:number]):
+                # White space behind a call has no use, and a block of nothing else is refused in the next request.
                 self.tell(part.text, place, said, draft, part.source)
-                continue
-            key = self._search.wait(part)
-            self.talking = False
-            if part.raw:
-                draft.hold(key, text_event(said, part.raw))
 
     def tell(
         self, text: str, place: Place, said: Json, draft: Draft, source: tuple[Event, Json] | None = None
     ) -> None:
         """Say a text at a place: in the open block, there by the event that it came in, or in one of its own."""
         there = self._blocks.open
-        if there is None or there.place != place or there.kind != "text" or (self._search and self._search.found):
+        if there is None or there.place != place or there.kind != "text":
             if not text.strip():
                 # SGLang puts a newline between two calls. A block of white space alone is refused by the
                 # API in the next request, so it waits for text that makes it one.
@@ -116,14 +120,21 @@ class Talk:
         index = self._blocks.open.index
         draft.out.append(self._blocks.renumbered(*source) if source else text_event({**said, "index": index}, text))
 
-    def end(self, draft: Draft, *, finished: bool) -> None:
-        """The text that is searched is over: what was held of it is told."""
+    def pass_on(self, draft: Draft) -> None:
+        """Something else follows the block that is searched: what is held of it is text."""
+        self._end(draft, lambda search: search.pass_on())
+
+    def end(self, draft: Draft, finish: Finish) -> None:
+        """The answer is over: what is held is a call or text."""
+        self._end(draft, lambda search: search.close(finish))
+
+    def _end(self, draft: Draft, decide: Callable[[Search], Said]) -> None:
         search = self._search
         if search is None or not search.active:
             return
         if search.holding:
             draft.release(TEXT_KEY)
-        self._tell_parts(search.close(finished=finished), search.place, {"type": "content_block_delta"}, draft)
+        self._tell_parts(decide(search), search.place, {"type": "content_block_delta"}, draft)
         stop, search.stop = search.stop, None
         if stop is not None:
             draft.release(STOP_KEY)
@@ -134,12 +145,12 @@ class Talk:
                 self.talking = False
 
     def may_stop(self, event: Event, said: Json, place: Place, draft: Draft) -> bool:
-        """The stop of a block whose last words may be a call waits for what tells whether they were cut off."""
+        """The stop of a block whose last words may be a call waits for what follows."""
         search = self._search
         if search is None or not search.active or search.place != place:
             return True
         if not search.undecided:
-            self.end(draft, finished=True)
+            self.pass_on(draft)
             return True
         if search.stop is None:
             search.stop = (event, said)

@@ -31,7 +31,7 @@ def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -
     kind = "response.failed" if response.get("error") else _TERMINAL.get(status, "response.done")
     writer = Writer()
     items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
-    search = Search(question.tools, policy)
+    search = Search(question, policy)
     held = Held(items, writer, mender, question.tools, search, streamed=False)
     speech = Speech(items, writer, policy.max_held_bytes, search)
     ending = Ending(items, held, speech, writer, search, question.model)

@@ -139,7 +139,8 @@ class Call(Item):
 
     def is_whole(self) -> bool:
         """Is it settled what the arguments are, whatever follows?"""
-        return isinstance(self._look(), dict if self.doubt else dict | str)
+        value = self._look()
+        return isinstance(value, dict) if self.doubt else is_object(value)
 
     @property
     def uncertain(self) -> bool:
@@ -185,11 +186,9 @@ class Call(Item):
         return [body for body in said if body]
 
     @property
-    def said_all(self) -> bool:
-        """Did the upstream end the call itself, so that no arguments means none?"""
-        ended = self.ended is not None and self.ended.item.get("status") != "incomplete"
-        told = self.told is not None and self.told.get("status") == "completed"
-        return ended or told or (self.stated is not None and self.ended is None)
+    def cut(self) -> bool:
+        """Did the upstream say of this item that it was cut off, whatever became of the answer?"""
+        return any(body.get("status") == "incomplete" for body in self.bodies)
 
     def wanted_id(self) -> str:
         """The call id that came; the id of the item where there is none."""
@@ -270,8 +269,15 @@ def _object(text: str) -> Json | None:
 
 
 def whole(text: str) -> bool:
-    """Is this a closed JSON value that no cut can have damaged? Then the end of the response need not be known."""
-    return isinstance(payload.read_strict(text), dict | str)
+    """Is this an object that no cut can have damaged? Then the end of the response need not be known."""
+    return is_object(payload.read_strict(text))
+
+
+def is_object(value: object) -> bool:
+    """An object, or one in a string: what encodes twice closes the string, wherever the model was cut off."""
+    if isinstance(value, str):
+        value = payload.read_strict(value)
+    return isinstance(value, dict)
 
 
 def unwrapped(arguments: str) -> str | None:

@@ -16,6 +16,7 @@ from ...request import Question
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from .. import payload
+from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
 from .end import TERMINAL, Ending, finish_of, status_of
 from .events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
@@ -59,7 +60,7 @@ class Responses:
         self._mender = mender
         self._items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
         self._writer = Writer()
-        self._search = search = Search(question.tools, policy)
+        self._search = search = Search(question, policy)
         self._speech = Speech(self._items, self._writer, policy.max_held_bytes, search)
         self._held = Held(self._items, self._writer, mender, question.tools, search, flows=not policy.aggregate)
         self._ending = Ending(self._items, self._held, self._speech, self._writer, search, question.model)
@@ -121,17 +122,21 @@ class Responses:
         if came is not None:
             answer = self._answer(came)
             return Reply((raw,)) if answer is PASS and self._started else answer
-        if data.strip() == "[DONE]":
-            return self._read_odd(event, data)
+        if data.strip() == "[DONE]" or trouble_in_text(data, event.type) is not None:
+            return self._read_odd(Event(raw, data, event.type), data)
         # Half an event is no event: behind it comes our own end.
         return Reply() if self._started else PASS
 
     def _read_odd(self, event: Event, data: str) -> Answer:
         """What is no JSON object."""
         text = data.strip()
+        said = payload.read_strict(data)
+        trouble = trouble_in(said) or (trouble_in_text(data, event.type) if said is None else None)
+        if trouble is not None:
+            return self._read_trouble(event.raw, trouble)
         if not text or text.startswith(":"):
             # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
-            return Reply((f":{text.removeprefix(':')}\n\n".encode(),))
+            return Reply((sse.comment(text),))
         if text == "[DONE]":
             if not self._started:
                 return PASS
@@ -152,9 +157,8 @@ class Responses:
     def _answer(self, came: Came) -> Answer:
         """Only what goes out otherwise than it came is a reply."""
         texts: list[bytes] = []
-        if self._search.ends and (came.type == ADDED or came.item.get("status") == "incomplete"):
-            # Where another item begins, the text before it was not cut off.
-            texts = self._end_texts(finished=came.type == ADDED)
+        if self._search.undecided and self._follows(came):
+            texts = self._end_texts(None)
         answer = self._told(texts, self._dispatch(came), came)
         if isinstance(answer, Reply) and answer.out:
             if answer.out == (came.raw,) and not answer.release and not answer.hold:
@@ -177,34 +181,31 @@ class Responses:
             return Reply(tuple(self._speech.read(came)))
         if kind in TERMINAL:
             self._over = True
-            texts = self._end_texts(
-                finished=finish_of(status_of(kind, came.message.get("response"))) is not Finish.CUT
-            )
+            texts = self._end_texts(finish_of(status_of(kind, came.message.get("response"))))
             out, keys = self._ending.read(came)
             return Reply((*texts, *out), tuple(keys))
-        if kind == "error" or (came.message.get("error") and not kind.startswith("response.")):
-            return self._read_error(came)
+        foreign = not kind.startswith("response.") or kind == "response.error"
+        trouble = trouble_in(came.message, came.line) if foreign else None
+        if trouble is not None:
+            self._over = came.message.get("type") == "error"
+            return self._read_trouble(came.raw, trouble)
         if kind in _ECHOES:
             return Reply(tuple(self._read_echo(came)))
         if kind.startswith(INPUT) and (again := self._freeform.read_input(came)) is not None:
             return again
         return Reply((self._forward(came),)) if kind.startswith("response.") else PASS
 
-    def _read_error(self, came: Came) -> Answer:
+    def _read_trouble(self, raw: bytes, trouble: Json) -> Answer:
         """The error always goes on. One that is no event of the protocol is told again as `response.failed`."""
-        if came.type == "error":
-            self._over = True
-        else:
-            self._ending.error = came.message["error"]
-        texts = self._end_texts(finished=False)
+        if not self._over:
+            self._ending.error = trouble
+        texts = self._end_texts(Finish.CUT)
         out, keys = self._ending.fail()
-        return Reply((*texts, *out, came.raw), tuple(keys))
+        return Reply((*texts, *out, raw), tuple(keys))
 
     def _stop(self, finish: Finish, last: bytes = b"") -> Reply:
         """No terminal event came."""
-        # An item that the upstream itself ended was not cut off, whatever became of the stream.
-        ended = any(came.type in ITEM_EVENTS for came in self._search.ends)
-        texts = self._end_texts(finished=ended or finish is not Finish.CUT)
+        texts = self._end_texts(finish)
         out, keys = self._ending.stop(finish)
         released, _ = self._search.drain()
         return Reply((*texts, *out, *((last,) if last else ())), (*keys, *released))
@@ -245,14 +246,21 @@ class Responses:
             return Reply((*texts, came.raw), release, hold)
         return Reply((*texts, *answer.out), (*release, *answer.release), (*hold, *answer.hold))
 
-    def _end_texts(self, *, finished: bool) -> list[bytes]:
+    def _follows(self, came: Came) -> bool:
+        """Does this event show that the text before it was no call: an item that is none, other text, a cut?"""
+        if came.type == ADDED:
+            return _type_of(came.item) not in (CALL, FREEFORM)
+        return came.item.get("status") == "incomplete" or self._speech.follows(came)
+
+    def _end_texts(self, finish: Finish | None) -> list[bytes]:
         """What is held of texts is decided, and the events that waited for that go on."""
         if not self._search.on:
             return []
         ends = self._search.take_ends()
-        out = self._speech.end_texts(finished=finished)
+        out = self._speech.end_texts(finish)
         for came in ends:
-            out += self._read_ended(came, "message") if came.type in ITEM_EVENTS else self._speech.read(came)
+            is_item = came.type in ITEM_EVENTS
+            out += self._end_item(came, "message", finish) if is_item else self._speech.read(came)
         return out
 
     # Items
@@ -278,6 +286,16 @@ class Responses:
         return [self._writer.forward(came, output_index=item.index, item=body)]
 
     def _read_ended(self, came: Came, kind: str) -> list[bytes]:
+        item = self._items.find(kind, str(came.item.get("id") or ""), came.number("output_index"))
+        if came.item.get("status") != "incomplete" and (
+            (item is not None and self._speech.undecided(item)) or self._speech.untold_may_be_call(item, came.item)
+        ):
+            self._search.wait(came)
+            return []
+        return self._end_item(came, kind, None)
+
+    def _end_item(self, came: Came, kind: str, finish: Finish | None) -> list[bytes]:
+        """`finish`: the response ends with this item; None where something may follow it."""
         came_id, came_index = str(came.item.get("id") or ""), came.number("output_index")
         item = self._items.find(kind, came_id, came_index)
         out: list[bytes] = []
@@ -289,10 +307,7 @@ class Responses:
                 item, out = self._speech.open(kind, came_id, came_index, came.item)
             else:
                 item = self._add(came, kind)
-        elif came.item.get("status") != "incomplete" and self._speech.undecided(item):
-            self._search.wait(came)
-            return []
-        body, events = self._speech.finish(item, came.item, finished=came.item.get("status") != "incomplete")
+        body, events = self._speech.finish(item, came.item, finish)
         item.done = body
         self._speech.steady = None
         if kind == FREEFORM:

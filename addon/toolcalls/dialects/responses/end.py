@@ -15,10 +15,12 @@ from .events import Came, Json, Writer
 from .held import Held
 from .items import CALL, FREEFORM, Item, Items, with_needed
 from .prose import Search
-from .text import Speech
+from .text import Speech, is_blank
 
 COMPLETED: Final = "response.completed"
-TERMINAL: Final = frozenset({COMPLETED, "response.incomplete", "response.failed", "response.done"})
+TERMINAL: Final = frozenset(
+    {COMPLETED, "response.incomplete", "response.failed", "response.cancelled", "response.done"}
+)
 _FAILED: Final = frozenset({"failed", "cancelled"})
 _CARRIED: Final = ("id", "type", "call_id", "name", "namespace", "arguments", "input")
 
@@ -120,7 +122,7 @@ class Ending:
         if failed:
             out += self._held.flush_found(before_error=True)
             return out, keys, self._failed_output(output)
-        out += self._close_items("incomplete" if status == "incomplete" else "completed")
+        out += self._close_items("incomplete" if status == "incomplete" else "completed", finish_of(status))
         out += self._held.flush_found()
         out += self._tell_notes()
         return out, keys, self._output(output)
@@ -131,7 +133,7 @@ class Ending:
         response = self._response()
         items = [item for item in self._items.all if not item.dropped]
         if items and all(item.finished for item in items) and not self._held.dropped and not self.error:
-            out += self._close_items("completed")
+            out += self._close_items("completed", finish)
             out += self._held.flush_found()
             fields = {**response, "status": "completed", "output": self._output(None)}
             out.append(self._writer.write(COMPLETED, {"response": fields}))
@@ -202,14 +204,15 @@ class Ending:
         elif item.open:
             item.body = entry
 
-    def _close_items(self, status: str) -> list[bytes]:
+    def _close_items(self, status: str, finish: Finish) -> list[bytes]:
         """Items that the client knows and that never ended, and items that nobody told it about."""
         out: list[bytes] = []
+        said = [entry for _, entry in self._unseen if entry.get("type") != CALL and _says_something(entry)]
         for item in [item for item in self._items.in_order() if item.open]:
             entry = self._matched.get(item.index)
             if item.type in ("message", "reasoning"):
                 body = entry or {"type": item.type, **item.body, "status": status}
-                out += self._end_item(item, body, finished=status == "completed")
+                out += self._end_item(item, body, None if said else finish)
             elif entry is not None:
                 out += self._end_item(item, entry)
         for place, entry in self._unseen:
@@ -225,11 +228,11 @@ class Ending:
                 out.append(self._writer.write("response.output_item.added", fields))
                 self._held.sent += kind == FREEFORM
             self._matched[item.index] = entry
-            out += self._end_item(item, entry, finished=status == "completed")
+            out += self._end_item(item, entry, finish if said and entry is said[-1] else None)
         return out
 
-    def _end_item(self, item: Item, body: Json, *, finished: bool = True) -> list[bytes]:
-        body, out = self._speech.finish(item, body, finished=finished)
+    def _end_item(self, item: Item, body: Json, finish: Finish | None = None) -> list[bytes]:
+        body, out = self._speech.finish(item, body, finish)
         item.done = body
         fields = {"output_index": item.index, "item": body}
         return [*out, self._writer.write("response.output_item.done", fields)]
@@ -265,6 +268,12 @@ class Ending:
             elif item.done is not None:
                 final.append(entry if _holds(entry, item) else item.done)
         return final
+
+
+def _says_something(entry: Json) -> bool:
+    """Is this an item behind which no text can be a call's last words?"""
+    content = entry.get("content")
+    return entry.get("type") != "message" or not isinstance(content, list) or not all(map(is_blank, content))
 
 
 def _same_item(item: Item, entry: Json) -> bool:

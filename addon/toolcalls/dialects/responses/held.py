@@ -103,7 +103,8 @@ class Held:
         if call.added is None:
             call.added = came
             told_before = self._resent.knows(call.wanted_id())
-            if self._flows and not (call.delta or told_before or self._freeform(call)) and call.wanted_name():
+            flows = self._flows and not self._search.undecided
+            if flows and not (call.delta or told_before or self._freeform(call)) and call.wanted_name():
                 return Reply((self._begin_flow(call),))
         return call.hold
 
@@ -195,7 +196,7 @@ class Held:
         self._queue.append(call)
         out: list[bytes] = []
         release: list[str] = []
-        while self._queue and self._queue[0].is_whole():
+        while self._queue and self._queue[0].is_whole() and not self._search.undecided:
             call = self._queue.pop(0)
             out += self._write_each([call], Finish.COMPLETE)
             release.append(call.hold.key)
@@ -329,7 +330,9 @@ class Held:
         if uncertain:
             said, unfinished = call.said()[0], before_error or not name
             return self._mender.refuse(name, said, call.doubt, before_error=unfinished, id=identity), FUNCTION
-        if finish is not Finish.COMPLETE and not text.strip() and not call.said_all:
+        if call.cut:
+            finish = Finish.CUT
+        if finish is not Finish.COMPLETE and not text.strip():
             reason = "the answer was cut off before the arguments"
             outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error, id=identity)
             return outcome, FUNCTION

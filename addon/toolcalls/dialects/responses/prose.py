@@ -1,16 +1,18 @@
 """The text of a Responses answer while it is searched for calls: what is held of it, and what was found.
 
 The text of a call leaves its message; the call itself goes out behind everything else, as an item of its own,
-unless a structured call told the same. While it is not known whether the last words of a part are a call, the
-events that end it and its item wait for what tells whether they were cut off.
+unless a structured call told the same. Whether the last words of a part are a call is known when the response
+ends, or when something else follows them. Until then the events that end the part and its item wait, and so do
+structured calls.
 """
 
 from __future__ import annotations
 
 from ...calls import Outcome
+from ...mend.finish import Finish
 from ...policy import Policy
+from ...request import Question
 from ...textcalls.scanner import FoundCall
-from ...tools import Tools
 from ...wire import sse
 from .. import payload
 from ..prose import Prose, Said, repeated, searches
@@ -24,54 +26,67 @@ _TEXT = Field("delta", numbered=True)
 
 
 class Search:
-    __slots__ = ("_count", "_policy", "_spoken", "_told", "_tools", "ends", "found", "hold", "on", "release")
+    __slots__ = ("_last", "_policy", "_question", "_spoken", "_told", "ends", "found", "hold", "on", "release")
 
-    def __init__(self, tools: Tools, policy: Policy) -> None:
-        self.on = searches(tools, policy)
-        self._tools = tools
+    def __init__(self, question: Question, policy: Policy) -> None:
+        self.on = searches(question, policy)
+        self._question = question
         self._policy = policy
         self._spoken = False
         """Something was said in an earlier part."""
-        self._count = 0
+        self._last: Part | None = None
+        """The part that was searched last."""
         self._told: list[Outcome] = []
-        self.found: list[tuple[str, FoundCall]] = []
-        """Calls that wait, each with the key under which its text is held."""
+        self.found: list[FoundCall] = []
         self.ends: list[Came] = []
         """Events that end a part or an item whose last words are not decided yet."""
         self.hold: list[tuple[str, bytes]] = []
         self.release: list[str] = []
         """What the answer to this event has to tell the books."""
 
+    @property
+    def undecided(self) -> bool:
+        """May the last words that were said be a call?"""
+        return bool(self.ends) or (self._last is not None and undecided(self._last))
+
+    def follows(self, part: Part) -> bool:
+        """Does text of this part follow what may be a call in another one?"""
+        return self.undecided and part is not self._last
+
+    def may_end_with_call(self, text: str) -> bool:
+        """May the last words of a text that nobody told before be a call?"""
+        prose = Prose(self._question, self._policy, begins=not self._spoken)
+        prose.take(text)
+        return prose.undecided
+
     def take(self, item: Item, place: int, part: Part, text: str, source: Came | None = None) -> Said:
         if part.prose is None:
-            part.prose = Prose(self._tools, self._policy, _TEXT, begins=not self._spoken)
+            before = self._last.prose if self._last is not None else None
+            part.prose = Prose(self._question, self._policy, _TEXT, begins=not self._spoken, after=before)
+        self._last = part
         self._spoken = self._spoken or not text.isspace()
         return self._account(item, place, part, part.prose.take(text, source))
 
-    def close(self, item: Item, place: int, part: Part, *, finished: bool) -> Said:
-        """The text of a part is over."""
+    def close(self, item: Item, place: int, part: Part, finish: Finish | None) -> Said:
+        """The text of a part is over: with the response, or, None, with something else behind it."""
         if part.prose is None or part.searched:
             return Said()
         part.searched = True
-        return self._account(item, place, part, part.prose.close(finished=finished))
+        said = part.prose.pass_on() if finish is None else part.prose.close(finish)
+        return self._account(item, place, part, said)
 
-    def whole(self, item: Item, place: int, part: Part, text: str, *, finished: bool) -> Said:
+    def whole(self, item: Item, place: int, part: Part, text: str, finish: Finish | None) -> Said:
         """A text that came in one piece."""
         said = self.take(item, place, part, text)
-        return Said(said.parts + self.close(item, place, part, finished=finished).parts)
+        return Said(said.parts + self.close(item, place, part, finish).parts)
 
     def _account(self, item: Item, place: int, part: Part, said: Said) -> Said:
         key = f"text {item.index} {place}"
         if said.parts:
             self.let_go(key)
         where = {"item_id": item.id, "output_index": item.index, "content_index": place}
-        for call in said.calls:
-            self._count += 1
-            mark = f"found {self._count}"
-            self.found.append((mark, call))
-            part.calls.append(call.raw)
-            if call.raw:
-                self.hold.append((mark, _written({**where, "delta": call.raw})))
+        self.found += said.calls
+        part.calls += [call.raw for call in said.calls]
         if said.parts and part.prose is not None and part.prose.holding:
             self.hold.append((key, _written({**where, "delta": part.prose.held})))
         return said
@@ -112,11 +127,14 @@ class Search:
             self._told.append(outcome)
 
     def take_found(self) -> list[FoundCall]:
-        """The calls that waited, but for those that structured calls told."""
+        """The calls out of the text, but for those that structured calls told."""
         found, self.found = self.found, []
-        for key, _ in found:
-            self.let_go(key)
-        return [call for _, call in found if not repeated(call.name, call.arguments, self._told)]
+        return [call for call in found if not repeated(call.name, call.arguments, self._told)]
+
+
+def undecided(part: Part) -> bool:
+    """May the last words of this part be a call?"""
+    return part.prose is not None and not part.searched and part.prose.undecided
 
 
 def all_repeat(part: Part, block: bytes, mark: bytes) -> bool:

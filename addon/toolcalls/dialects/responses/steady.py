@@ -30,8 +30,10 @@ class Steady:
         self.item = _mark(raw, "item_id", came.text("item_id"))
         self.place = slice(0, len(self.item))
         """Where it was last found: the events differ in front of it only when their number gets longer."""
-        self.head = raw[: raw.find(b"data:") + 5]
-        """Its `event:` line, which says the same as the type inside it."""
+        begins = raw.find(b"data:") + 5
+        begins += raw.startswith(b" ", begins)
+        self.head = raw[: begins + raw.startswith(b"{", begins)]
+        """Its `event:` line, which says the same as the type inside it, and where its data begins."""
         self.top = slice(len(self.head))
         self._next = b"\n" + self.head
         """Where another event begins: inside a comment it is none."""

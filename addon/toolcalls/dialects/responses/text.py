@@ -11,12 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...mend.finish import Finish
 from ...wire import sse
 from .. import payload
 from ..prose import Said
 from .events import Came, Json, Writer
 from .items import Item, Items, Part, with_needed
-from .prose import DELTA, Search, all_repeat, quiet, without_calls
+from .prose import DELTA, Search, all_repeat, quiet, undecided, without_calls
 from .steady import END, LF, Steady
 
 _TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
@@ -164,7 +165,7 @@ class Speech:
         fields: Json = {"item_id": item.id, "output_index": item.index, family.place: place}
         searched = self._search.on and family.part == _TEXT
         if searched and verb == "done":
-            out += self._end_text(item, place, part, finished=True)
+            out += self._end_text(item, place, part, None)
         if stem in _PART_EVENTS.values():
             fields["part"] = _whole_part(came.message.get("part"), family.part)
             if verb == "done" and part.calls:
@@ -222,24 +223,44 @@ class Speech:
         self._search.wait(came)
         return True
 
+    def follows(self, came: Came) -> bool:
+        """Is this a delta with text of another part than the one whose last words may be a call?"""
+        delta = came.message.get("delta")
+        stem, _, verb = came.type.rpartition(".")
+        if verb != "delta" or not is_text(came.type) or not delta:
+            return False
+        family = _family(stem, came)
+        item = self._items.find(family.item, came.text("item_id"), came.number("output_index"))
+        part = item.parts.get((family.part, came.number(family.place) or 0)) if item is not None else None
+        return part is None or self._search.follows(part)
+
     @staticmethod
     def undecided(item: Item) -> bool:
-        return any(
-            part.prose is not None and not part.searched and part.prose.undecided for part in item.parts.values()
-        )
+        return any(map(undecided, item.parts.values()))
 
-    def end_texts(self, *, finished: bool) -> list[bytes]:
-        """All texts are over."""
+    def untold_may_be_call(self, item: Item | None, body: Json) -> bool:
+        """May the last words of an item's text that came only with its end be a call?"""
+        content = body.get("content")
+        if not self._search.on or body.get("type") != "message" or not isinstance(content, list):
+            return False
+        told = item.parts if item is not None else {}
+        said = [(place, entry) for place, entry in enumerate(content) if not is_blank(entry)]
+        place, last = said[-1] if said else (0, None)
+        text = last.get("text") if isinstance(last, dict) and last.get("type") == _TEXT else None
+        return isinstance(text, str) and (_TEXT, place) not in told and self._search.may_end_with_call(text)
+
+    def end_texts(self, finish: Finish | None) -> list[bytes]:
+        """All texts are over: with the response, or, None, with something else behind them."""
         out: list[bytes] = []
         for item in self._items.all:
             for (kind, place), part in item.parts.items():
                 if kind == _TEXT:
-                    out += self._end_text(item, place, part, finished=finished)
+                    out += self._end_text(item, place, part, finish)
         return out
 
-    def _end_text(self, item: Item, place: int, part: Part, *, finished: bool) -> list[bytes]:
+    def _end_text(self, item: Item, place: int, part: Part, finish: Finish | None) -> list[bytes]:
         """The text of a part is over: what was held of it is told."""
-        return self._tell_text(item, place, self._search.close(item, place, part, finished=finished))
+        return self._tell_text(item, place, self._search.close(item, place, part, finish))
 
     def _told(self, item: Item, place: int, part: Part) -> str:
         """The text that the client got of a part with calls in it."""
@@ -247,17 +268,18 @@ class Speech:
         said = self._transcript.text(item, _TEXT, place)
         return without_calls(part.text or "", part) if said is None else said
 
-    def _search_content(self, item: Item, content: list[Any], *, finished: bool) -> list[bytes]:
+    def _search_content(self, item: Item, content: list[Any], finish: Finish | None) -> list[bytes]:
         """Put into the content what was told of it, and search what was never told."""
         out: list[bytes] = []
+        last = max((place for place, entry in enumerate(content) if not is_blank(entry)), default=-1)
         for place, entry in enumerate(content):
             text = entry.get("text") if isinstance(entry, dict) and entry.get("type") == _TEXT else None
             if not isinstance(text, str) or not text:
                 continue
             part = item.parts.setdefault((_TEXT, place), Part())
-            out += self._end_text(item, place, part, finished=finished)
+            out += self._end_text(item, place, part, None)
             if part.prose is None:
-                said = self._search.whole(item, place, part, text, finished=finished)
+                said = self._search.whole(item, place, part, text, finish if place == last else None)
                 if part.calls:
                     content[place] = {**entry, "text": said.text}
             elif part.calls:
@@ -299,8 +321,11 @@ class Speech:
         item.done = body
         return [*out, *events, self._writer.write("response.output_item.done", {"output_index": index, "item": body})]
 
-    def finish(self, item: Item, body: Json, *, finished: bool = True) -> tuple[Json, list[bytes]]:
-        """The whole item for its end, and the ends of parts that have to come before it."""
+    def finish(self, item: Item, body: Json, finish: Finish | None = None) -> tuple[Json, list[bytes]]:
+        """The whole item for its end, and the ends of parts that have to come before it.
+
+        `finish`: the response ends with this item; None where something may follow it.
+        """
         self._remember()
         body = with_needed(body, item.type, item.id)
         key = "content" if item.type == "message" else "summary"
@@ -312,7 +337,7 @@ class Speech:
             if part in _PART_EVENTS and _belongs(part, key):
                 self._settle_part(item, part, place, state, content)
         if self._search.on and item.type == "message":
-            out += self._search_content(item, content, finished=finished)
+            out += self._search_content(item, content, finish)
         for place, entry in enumerate(content):
             out += self._tell(item, key, place, entry)
         if not any(other.open and other.parts for other in self._items.all if other is not item):
@@ -361,6 +386,12 @@ class Speech:
         fields["summary_index" if part == _SUMMARY else "content_index"] = place
         fields["part"] = _whole_part(None, part)
         return self._writer.write(f"{_PART_EVENTS[part]}.added", fields)
+
+
+def is_blank(entry: Any) -> bool:
+    """Does this part of a message say nothing?"""
+    text = entry.get("text") if isinstance(entry, dict) else None
+    return isinstance(text, str) and not text.strip()
 
 
 def _family(stem: str, came: Came) -> Family:

@@ -14,12 +14,15 @@ from typing import Any
 from ...calls import Outcome
 from ...engine import Answer
 from ...history import Refusals, mend_frame
+from ...history.heard import Heard, heard_in
 from ...history.used import used_ids
 from ...policy import Policy
 from ...request import read_question, seed_of
 from ...wire import sse
 
 _CREATE = "response.create"
+_MOST_HEARD = 64
+"""So many of the newest texts of a connection are remembered."""
 
 
 class ResponsesSocket:
@@ -27,6 +30,7 @@ class ResponsesSocket:
 
     __slots__ = (
         "_answer",
+        "_heard",
         "_policy",
         "_refusals",
         "_request",
@@ -42,6 +46,7 @@ class ResponsesSocket:
         self._policy = policy or Policy()
         self._refusals = Refusals() if refusals is None else refusals
         self._request: dict[str, Any] | None = None
+        self._heard = Heard()
         self._seed = ""
         self._answer: Answer | None = None
         self._started = False
@@ -65,6 +70,9 @@ class ResponsesSocket:
         self._request["tools"] = request.get("tools") or kept.get("tools")
         additional = [item for item in _items(request) if item.get("type") == "additional_tools"]
         self._request["input"] = additional or kept.get("input")
+        self._request["tool_choice"] = request.get("tool_choice")
+        # A follow-up frame brings only what is new: what was read before stands in the conversation all the same.
+        self._heard = Heard([*self._heard.texts, *heard_in(request).texts][-_MOST_HEARD:])
         self._seed = seed_of(text.encode("utf-8", "replace"))
         self._used |= used_ids(request)
         self._answer = None
@@ -95,7 +103,7 @@ class ResponsesSocket:
         return [data for raw in sse.split(b"".join(out)) if (data := sse.read_event(raw).data) is not None]
 
     def _begin(self) -> None:
-        question = replace(read_question(self._request), used_ids=frozenset(self._used))
+        question = replace(read_question(self._request), used_ids=frozenset(self._used), heard=self._heard)
         self._answer = Answer("responses", question, self._policy, seed=self._seed, tell=self._hear)
         self._started = False
 

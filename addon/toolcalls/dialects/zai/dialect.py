@@ -22,6 +22,7 @@ from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Answer, Event, LimitReached, Reply
 from .. import payload
 from ..resent import Resent
+from ..trouble import ERROR, trouble_in, trouble_in_text
 from .blocks import Block, Result
 from .calls import Candidate, DeltaCalls, Owners, block_candidates
 from .chunks import Chunks
@@ -103,9 +104,12 @@ class Zai:
         if not isinstance(chunk, dict):
             if data.strip() == "[DONE]":
                 return Reply(tuple(self._end()))
-            if "\n" in data:
+            trouble = trouble_in(chunk) or trouble_in_text(data, event.type)
+            if trouble is None and "\n" in data:
                 return LINES_ALONE
-            chunk = payload.read_glued(data)
+            chunk = {"error": trouble} if trouble is not None else payload.read_glued(data)
+        elif event.type == ERROR:
+            chunk = {"error": trouble_in(chunk, event.type)}
         return Reply(tuple(self._take(chunk))) if chunk else _NOTHING
 
     def close(self) -> Reply | None:
@@ -148,7 +152,7 @@ class Zai:
         self._reason = finish_of(data) or self._reason
         out = self._change(data)
         if done and not self._over:
-            out += self._end_turn()
+            out += self._end_turn(Finish.COMPLETE)
             self._done = True
         return out
 
@@ -176,9 +180,10 @@ class Zai:
         return out
 
     def _apply(self, patch: Patch) -> list[Said]:
+        calling = self._phase == "tool_call"
         if patch.kind == "delta":
-            return self._reader.append(patch.text)
-        return self._reader.edit(patch.index, patch.text)
+            return self._reader.append(patch.text, calling=calling)
+        return self._reader.edit(patch.index, patch.text, calling=calling)
 
     # Thinking without the wrapper is no part of the document
 
@@ -246,7 +251,7 @@ class Zai:
 
     def _freeze(self, count: int) -> list[bytes]:
         """The first null patch. Blocks that stood in the document before it belong to the turn, later ones do not."""
-        out = self._emit(self._candidates(count), cut=False)
+        out = self._emit(self._candidates(count), Finish.COMPLETE)
         return out + self._finish("stop")
 
     # The calls
@@ -271,19 +276,21 @@ class Zai:
             call.stands_alone and self._owners.is_clients(call.name, call.result) for call in self._candidates()
         )
 
-    def _emit(self, candidates: list[Candidate], *, cut: bool) -> list[bytes]:
-        """Write the client's calls, each as one delta. `cut`: only what is complete by itself goes out."""
+    def _emit(self, candidates: list[Candidate], finish: Finish) -> list[bytes]:
+        """Write the client's calls, each as one delta. Cut off: only what is complete by itself goes out."""
         out: list[bytes] = []
         notes: list[str] = []
         ours = [call for call in candidates if self._owners.is_clients(call.name, call.result)]
         for call in itertools.compress(ours, self._resent.once(call.told for call in ours)):
             if call.doubt:
-                outcome = self._mender.refuse(call.name, call.arguments, call.doubt, before_error=cut, id=call.id)
-            elif cut and not call.stands_alone:
+                outcome = self._mender.refuse(
+                    call.name, call.arguments, call.doubt, before_error=finish is Finish.CUT, id=call.id
+                )
+            elif finish is Finish.CUT and not call.stands_alone:
                 reason = "the answer was cut off before the call was complete"
                 outcome = self._mender.refuse(call.name, call.arguments, reason, before_error=True)
             else:
-                outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call), id=call.id)
+                outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call, finish), id=call.id)
             if outcome.dropped:
                 notes.append(outcome.note)
             else:
@@ -293,8 +300,13 @@ class Zai:
             out += self._chunks.say({"content": note})
         return out
 
-    def _finish_of(self, call: Candidate) -> Finish:
-        return Finish.COMPLETE if call.whole and self._reason != "length" else Finish.CUT
+    def _finish_of(self, call: Candidate, finish: Finish) -> Finish:
+        """How the answer ended for a call: a finish reason that came is the model's word, if it is no cut."""
+        if call.stands_alone:
+            return Finish.COMPLETE
+        if not call.whole:
+            return Finish.CUT
+        return Finish.of(self._reason) if self._reason else finish
 
     def _written(self, call: Candidate, outcome: Outcome) -> Json:
         return {
@@ -306,23 +318,23 @@ class Zai:
 
     # The end
 
-    def _end_turn(self) -> list[bytes]:
+    def _end_turn(self, finish: Finish) -> list[bytes]:
         out = self._decide_thinking()
         count = self._reader.block_count
         out += self._tell(self._reader.finish(), count)
         # The last text may have been the block that never closed: it is judged as it stood.
-        return out + self._emit(self._candidates(), cut=False)
+        return out + self._emit(self._candidates(), finish)
 
     def _end(self) -> list[bytes]:
         """`[DONE]`, or the stream is over after `done`."""
         self._events = True
-        out = [] if self._done else self._end_turn()
+        out = [] if self._done else self._end_turn(Finish.UNKNOWN)
         return out + self._finish("length" if self._reason == "length" else "stop")
 
     def _cut_off(self) -> list[bytes]:
         """The stream ended without `done`: nothing that may be half goes out."""
         out = self._decide_thinking()
-        out += self._emit(self._candidates(), cut=True)
+        out += self._emit(self._candidates(), Finish.CUT)
         return out + self._finish("length")
 
     def _finish(self, reason: str) -> list[bytes]:
@@ -335,5 +347,5 @@ class Zai:
     def _fail(self, trouble: Trouble) -> list[bytes]:
         """Complete calls come out, unfinished ones are dropped, the error goes on."""
         self._over = True
-        out = self._decide_thinking() + self._emit(self._candidates(), cut=True)
+        out = self._decide_thinking() + self._emit(self._candidates(), Finish.CUT)
         return out + Chunks.fail(trouble.message, "upstream_error", trouble.code)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .. import payload
+from ..trouble import trouble_in
 
 Json = dict[str, Any]
 
@@ -106,13 +107,14 @@ def trouble_of(event: Json) -> Trouble | None:
         if error:
             return _trouble(error)
         level = level.get("data")
-    return None
+    odd = trouble_in(event)
+    return _trouble(odd) if odd is not None else None
 
 
 def _trouble(error: Any) -> Trouble:
     if not isinstance(error, dict):
         return Trouble(payload.text_of(error))
     code = error.get("code") or error.get("error_code")
-    said = (error.get(key) for key in ("detail", "message", "msg"))
+    said = (error.get(key) for key in ("detail", "message", "msg", "error_msg"))
     message = next((payload.text_of(value) for value in said if value), "")
     return Trouble(message or f"The upstream reported the error {code or payload.write(error)}.", code)

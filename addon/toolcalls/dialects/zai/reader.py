@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from .blocks import Block, Scan, scan_json
 from .document import Channel, Document, is_high_surrogate, text_of_units
+from .fences import NO_FENCE, Fence, Origins
 
 _STEP: Final = 1024
 _SPACING: Final = 512
@@ -71,6 +72,8 @@ class _State:
     blocks: int = 0
     block_start: int = 0
     scan: Scan = _START
+    fence: Fence = NO_FENCE
+    """The code fence of the answer that the text stands in."""
 
 
 _values_of = attrgetter(*(field.name for field in fields(_State)))
@@ -83,7 +86,17 @@ def _copy(state: _State) -> _State:
 class Reader:
     """The document of one answer and what it says."""
 
-    __slots__ = ("_checkpoints", "_horizon", "_said", "_state", "blocks", "content", "document", "reasoning")
+    __slots__ = (
+        "_checkpoints",
+        "_horizon",
+        "_origins",
+        "_said",
+        "_state",
+        "blocks",
+        "content",
+        "document",
+        "reasoning",
+    )
 
     def __init__(self) -> None:
         self.document = Document()
@@ -95,6 +108,7 @@ class Reader:
         self._horizon = 0
         self._checkpoints: list[tuple[int, _State]] = [(0, _State())]
         self._said: list[Said] = []
+        self._origins = Origins()
 
     @property
     def rewritten(self) -> bool:
@@ -115,18 +129,23 @@ class Reader:
 
     # Changing the document. Each gives what it said anew, in order, and the blocks that it closed.
 
-    def append(self, text: str) -> list[Said]:
+    # `calling`: the backend itself wrote it, as tool calls.
+
+    def append(self, text: str, *, calling: bool = False) -> list[Said]:
+        self._origins.write(len(self.document), calling)
         self.document.append(text)
         self._read()
         return self._take()
 
-    def edit(self, index: int, text: str) -> list[Said]:
+    def edit(self, index: int, text: str, *, calling: bool = False) -> list[Said]:
         """Cut and replace. `index` counts UTF-16 code units."""
         cut = self.document.cut(index)
         if cut < len(self.document):
             self.document.truncate(cut)
             self._go_back(cut)
-        return self.append(text)
+            # What changes the inside of a call is the backend's own, and repeats the calls behind it.
+            calling = calling or (self._state.mode is _Mode.BLOCK and self._origins.calling(cut - 1))
+        return self.append(text, calling=calling)
 
     def finish(self) -> list[Said]:
         """The document is complete: what was held back as a possible beginning is text after all."""
@@ -213,7 +232,8 @@ class Reader:
             elif tag == len(text):
                 return at
         if text[tag : tag + 1] == "<" and (state.line_start if tag == at else text[tag - 1] == "\n"):
-            opening = _block_opening(text, tag) or _wrapper_opening(text, tag)
+            quoted = state.fence.open and not self._origins.calling(base + tag)
+            opening = (_NO if quoted else _block_opening(text, tag)) or _wrapper_opening(text, tag)
             if opening == _MORE:
                 return at
             if opening:
@@ -301,6 +321,7 @@ class Reader:
     def _say(self, run: str) -> None:
         """Answer text. Newlines next to an element are framing; the parts between elements join with a blank line."""
         state = self._state
+        state.fence = state.fence.after(run)
         body = run.rstrip("\n")
         state.line_start = len(body) < len(run)
         if not body:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 
+# Where a string stands.
+KEY, OBJECT, ARRAY, TUPLE = "key", "{", "[", "("
+
 # What stands for structure. The full-width forms come from models that write Chinese or Japanese.
 OPEN_OBJECT = "{｛"
 CLOSE_OBJECT = "}｝"
@@ -68,9 +71,25 @@ _CUT_KEY = rf"(?:\"[^\"]{{0,200}}+\"?+|'[^']{{0,200}}+'?+|{_NAME}){_BLANK}*+\Z"
 _CLOSE = r"[}｝\]］]"
 _VALUE = rf"(?:[{QUOTES}{{｛\[［(（\d.+\-]|[rRbBuU]{{1,2}}['\"]|(?i:true|false|null|none)\b)"
 
+# A comment to the end of its line that begins as the values around it do: an item, a pair, a comma and more of them.
+_STRING = r"(?:\"[^\"\n]{0,200}+\"|'[^'\n]{0,200}+')"
+_ATOM = rf"(?:{_STRING}|[+-]?[\d.]{{1,40}}+\w{{0,8}}+|(?i:true|false|null|none)\b)"
+like_values = re.compile(
+    rf"(?://|\#)[ \t]*+[{COMMAS}]?[ \t]*+(?:{_NAME}[ \t]*+[{COLONS}][ \t]*+)?"
+    rf"(?:{_ATOM}[ \t]*+(?:[{COMMAS}{COLONS}]|{_CLOSE}|\Z)|[{OPEN_OBJECT}{OPEN_ARRAY}])"
+)
+closing = re.compile(_CLOSE)
+
 quoted_key = re.compile(rf"{_QUOTED_KEY}{_GAP}[{COLONS}]")
 pair_inside = re.compile(rf"[{COMMAS}]{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]")
+object_inside = re.compile(rf"[{OPEN_OBJECT}]{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]")
 colon_follows = re.compile(rf"{_GAP}[{COLONS}]")
+
+# Behind a quote: what looks like the next pair, the next item, the value of a key.
+_CLOSED = rf"(?:{_CLOSE}{_GAP}){{1,6}}+[{COMMAS}]{_GAP}(?:{_KEY}|{_VALUE})"
+NEXT_PAIR = rf"{_GAP}(?:[{COMMAS}]{_GAP}{_KEY}|{_QUOTED_KEY}{_GAP}[{COLONS}]|{_CLOSED})"
+NEXT_ITEM = rf"{_GAP}(?:[{COMMAS}]{_GAP}{_VALUE}|{_CLOSED})"
+AFTER_KEY = rf"{_GAP}[{COLONS}{COMMAS}]"
 
 # What may follow the closing quote of a value in an object, in an array, in a tuple. In an object a comma
 # needs a key behind it, or else every comma in prose would end a string; a lost comma is seen by the quoted
@@ -111,4 +130,4 @@ fence = re.compile(r"(?:`{1,4}|~{3,4})[A-Za-z0-9_+-]{0,12}")
 marker = re.compile(
     r"</?[A-Za-z_][\w:.\-]{0,60}(?:\s[^<>]{0,120})?>?|<[|｜][^<>]{1,60}[|｜]?>?|\[/?[A-Z_]{3,40}\]|(?:`{1,4}|~{3,4})"
 )
-loose_ends = re.compile(rf"[\s{INVISIBLE}}}｝\]］)）{COMMAS}.\"'”’`]*+")
+loose_ends = re.compile(rf"(?:[\s{INVISIBLE}}}｝\]］)）{COMMAS}.\"'”’`]|\\\")*+")

@@ -1,7 +1,7 @@
 """The whole text: one object, and what stands around it.
 
-Prose, fences and template markers before and behind are dropped, as long as nothing in them can be a part of
-the object: a key, an open bracket, a list around it. Objects that repeat collapse, an empty one is skipped,
+Fences, template markers and labels around it are dropped (see around.py), as long as nothing in them can be a part
+of the object: a key, an open bracket, a list around it. Objects that repeat collapse, an empty one is skipped,
 two different ones are refused.
 """
 
@@ -13,7 +13,8 @@ from typing import Any
 
 from ..refusal import Refusal
 from . import characters as chars
-from .escapes import drive_in_text
+from .around import FENCE, MARKER, behind, in_front
+from .escapes import drive_in_text, has_control_word
 from .grammar import read_object
 from .source import Source
 from .strict import read_prefix, write
@@ -24,7 +25,7 @@ MAX_OBJECTS = 16
 _BRACES_WITH_COLON = re.compile(r"[{｛][^{}｛｝:：]*+[:：][^{}｛｝]*+[}｝]")
 _OPEN_BEFORE_OBJECT = re.compile(r"[\[［,，]\s*\Z")
 _ONLY_BRACES = re.compile(r"\s*[{｛]\s*\Z")
-_NOTHING = re.compile(r"(?:null|None)?\Z")
+_NOTHING = frozenset({"null", "None"})
 _QUOTE_AT_END = re.compile(r"[\"'”’`]\s*\Z")
 _CLOSING = re.compile(r"[}\]｝］]")
 _ENDS_OPEN = re.compile(r"[\s(\[{=,:<>|&+\\\-]\Z")
@@ -33,21 +34,26 @@ _ENDS_OPEN = re.compile(r"[\s(\[{=,:<>|&+\\\-]\Z")
 def read_document(s: Source) -> dict[str, Any]:
     """document = around object { around object } around"""
     found: list[dict[str, Any]] = []
+    front = ""
     while True:
-        s.skip()
         start = _next_object(s)
         if start is None:
             break
         if len(found) == MAX_OBJECTS:
             raise Refusal(f"the arguments hold more than {MAX_OBJECTS} objects")
         _check_before(s, s.pos, start, first=not found)
+        front = front if found else s.text[:start]
         s.pos = start
         found.append(_object(s))
     if not found:
         raise Refusal("there is no object in the arguments")
-    _check_behind(s, found[-1])
+    _check_behind(s, found[-1], front)
+    if s.swallowed and not s.steps.keys().isdisjoint(("missing closing bracket", "closed a cut-off call")):
+        raise Refusal("a closing bracket is missing, and one in a comment may be meant")
     if s.guessed and s.doubts:
         raise Refusal(f"quotes that are not escaped and {next(iter(s.doubts))} cannot be told apart")
+    if s.undoubled and any(has_control_word(raw, broken=broken) for raw, broken in s.escaped):
+        raise Refusal("some backslashes are not doubled, so that others may be text or escapes")
     if s.literal_codes and not s.steps.keys().isdisjoint(OTHER_LANGUAGES):
         raise Refusal("escapes of JavaScript or Python in a JSON string have two readings")
     return _one_of(s, found)
@@ -111,7 +117,7 @@ def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
     if _QUOTE_AT_END.search(before) and "\\" in s.text:
         raise Refusal("the arguments are a quoted text with quotes that are not escaped")
     if bare:
-        _tell_around(s, bare)
+        _tell(s, bare, in_front(bare))
 
 
 def _check_closed(s: Source, behind: str) -> None:
@@ -120,19 +126,18 @@ def _check_closed(s: Source, behind: str) -> None:
         raise Refusal("text follows the object, and a bracket inside it is missing")
 
 
-def _tell_around(s: Source, around: str) -> None:
-    plain = around[chars.blanks.match(around).end() :]  # type: ignore[union-attr]
-    if not plain:
+def _tell(s: Source, around: str, kind: str | None) -> None:
+    if around in _NOTHING:
+        s.step("empty object beside the real one")
+    elif chars.blanks.fullmatch(around):
         s.step("invisible characters")
-    elif "```" in around or "~~~" in around or plain.strip("`") == "":
-        s.step("code fence")
-    elif chars.marker.match(plain):
-        s.step("markers around the object")
+    elif kind is None:
+        raise Refusal("it is not clear whether the text around the object means it as a call")
     else:
-        s.step("text around the object")
+        s.step(kind)
 
 
-def _check_behind(s: Source, value: dict[str, Any]) -> None:
+def _check_behind(s: Source, value: dict[str, Any], front: str) -> None:
     rest = s.text[s.pos :]
     bare = rest.strip(" \t\r\n")
     if not bare:
@@ -142,29 +147,37 @@ def _check_behind(s: Source, value: dict[str, Any]) -> None:
         return
     _check_closed(s, bare)
     if s.guessed:
-        if chars.marker.sub("", bare).strip():
+        if behind(bare, "") not in (FENCE, MARKER):
             raise Refusal("text follows the object, and quotes inside it are not escaped")
         s.step("markers around the object")
         return
     loose = chars.loose_ends.match(rest)
-    behind = rest[loose.end() :] if loose else rest
+    further = rest[loose.end() :] if loose else rest
     ends = rest[: loose.end()] if loose else ""
     quotes = sum(ends.count(quote) for quote in "\"'”’")
-    if quotes > 1 or (quotes and (s.doubts or not _ends_like_whole(value, ends))):
+    stray = quotes == 1 and ends.rstrip()[-1] not in "}])" and _has_no_text(value)
+    if quotes > 1 or (quotes and not stray and (s.doubts or not _ends_like_whole(value, ends))):
         raise Refusal("quotes follow the object; a text in it may not end where it seems to")
     if _CLOSING.search(ends):
         s.step("extra closing bracket")
     elif quotes or ends.strip(" \t\r\n`"):
         s.step("text around the object")
-    if not behind:
+    if not further:
         if "`" in ends:
             s.step("code fence")
         return
-    if quotes or chars.quoted_key.search(rest) or _BRACES_WITH_COLON.search(rest) or behind[0] in "{｛":
+    if quotes or chars.quoted_key.search(rest) or _BRACES_WITH_COLON.search(rest) or further[0] in "{｛":
         raise Refusal("there is a key outside the object")
-    if behind.count("}") > behind.count("{") or behind.endswith('"}'):
+    if further.count("}") > further.count("{") or further.endswith('"}'):
         raise Refusal("a brace follows the object; a text in it may not end where it seems to")
-    _tell_around(s, behind)
+    _tell(s, further, behind(further, front))
+
+
+def _has_no_text(value: Any) -> bool:
+    """Whether no value is a text: then a quote behind the object can be no end of one."""
+    if isinstance(value, dict | list):
+        return all(map(_has_no_text, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, str)
 
 
 def _ends_like_whole(value: dict[str, Any], ends: str) -> bool:

@@ -3,57 +3,91 @@
 JSON5 deletes the backslash of an escape that it does not know, which turns `\\d+` into `d+` and
 `D:\\projects` into `D:projects`. Here an unknown escape keeps it, and says that its author does not escape
 backslashes: in such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal
-as a whole. Where both readings are likely, the string is refused.
+as a whole. Where both readings are likely, the string is refused. Every look is at whole escapes, never at pieces of
+text: `\\\\'` is a backslash and an apostrophe.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from ..refusal import Refusal
 from .strict import scan_string
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|0[0-9]{1,2}|\r\n|[\s\S])")
+_JSON_ESCAPES = re.compile(r"[^\\]*+(?:\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
 _JSON_OR_APOSTROPHE = re.compile(r"[^\\]*+(?:\\(?:[\"'\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
 
 _JSON = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 # Known to JSON5 and Python as well. `\a` and octal stay unknown: `\alpha` and `\1` are meant literally.
-_MORE = {"'": "'", "v": "\v", "0": "\0", "\n": "", "\r": "", "\r\n": "", "\u2028": "", "\u2029": ""}
-_KNOWN = _JSON | _MORE
+_KNOWN = _JSON | {"'": "'", "v": "\v", "0": "\0"}
 # Those of them that stand for a character: in a JSON string they are code whose backslash was not doubled.
 _CODES = frozenset("v0xU")
 _CONTINUATIONS = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
 # What is still an escape in a string that has an unknown one.
 _TRUSTED = {'"', "\\", "'", "n", "r", "t"}
 
-# `it\\'s` is an apostrophe that was escaped for nothing; `'\\''` is how a shell writes one.
-_NOT_IN_A_WORD = re.compile(r"(?<![A-Za-z])\\'|\\'(?![A-Za-z])")
-_SHELL_APOSTROPHE = re.compile(r"'\\''")
+
+def _escape(body: str) -> re.Pattern[str]:
+    """An escape that goes on like `body`, behind any others, which are skipped one by one."""
+    return re.compile(rf"\A[^\\]*+(?:\\(?!{body})[\s\S][^\\]*+)*+\\[\s\S]")
+
+
+# Escapes of JSON that would be words with their backslashes: `\nabla`, `\times`, `\uface`. In a string with an
+# unknown escape `\b` and `\f` are text.
+_CONTROL_WORD = _escape(r"(?:[bfnrt][A-Za-z]|u[A-Fa-f]{4})")
+_TRUSTED_WORD = _escape(r"(?:[nrt][A-Za-z]|u[A-Fa-f]{4})")
+# A word whose backslash is kept: `\alpha`. The codes of JavaScript are kept in JSON.
+_UNKNOWN = r"[acdeghijklmopqswyzA-TV-Z]|u(?![0-9a-fA-F]{4})|x(?![0-9a-fA-F]{2})|U(?![0-9a-fA-F]{8})"
+_WORD = _escape(rf"(?:{_UNKNOWN})[A-Za-z]")
+_WORD_IN_JSON = _escape(rf"(?:{_UNKNOWN}|v)[A-Za-z]")
+
 _DRIVE_PATH = re.compile(r"[A-Za-z]:(?:\\[^\\/:*?\"<>|\x00-\x1f]+)+\\?")
 _DRIVE_INSIDE = re.compile(r"(?<![A-Za-z])[A-Za-z]:(?:\\[^\\\s\"'<>|*?:]+)+")
 _RELATIVE_PATH = re.compile(r"[\w.~@%\-]*(?:\\[\w.~@%\-]+)+\\?")
+_RELATIVE_FILE = re.compile(r"[\w.~@%\-]+(?:\\[\w.~@%\-]+)*\\[\w~@%\-]+\.\w{1,8}")
 _NETWORK_PATH = re.compile(r"\\\\[\w.$\-]+\\(?!\\)")
-_RAW_LINE_BREAK = re.compile(r"(?<!\\)[\n\r]")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 # In text that is JSON but for its control characters: a string that starts with a drive and one backslash.
 drive_in_text = re.compile(r'"[A-Za-z]:\\[^\\"]')
 
 
-def decode(raw: str, quote: str, *, bare_quotes: bool = True, as_json: bool = False) -> tuple[str, bool]:
-    """The meaning of `raw`, and whether any escape in it was not JSON's.
+class Decoded(NamedTuple):
+    text: str
+    told: bool = False
+    """Was any escape not JSON's?"""
+    broken: bool = False
+    """Was an escape unknown, so that only some others count?"""
+    undoubled: bool = False
+    """Was a word with a backslash kept as it is (`\\alpha`)? Its author does not double backslashes."""
+    known: bool = False
+    """Were escapes read as JSON's? Then `has_control_word` tells whether they had to be."""
+    code: bool = False
+    """Was a code of JavaScript or Python (`\\x41`) kept as it is?"""
+
+
+def decode(raw: str, quote: str, *, bare_quotes: bool = True, as_json: bool = False) -> Decoded:
+    """The meaning of `raw`, and what its escapes tell of their author.
 
     `bare_quotes`: quotes may stand in `raw` unescaped. `as_json`: its author writes JSON, not JavaScript.
     """
     if "\\" not in raw:
-        return raw, False
+        return Decoded(raw)
     if _DRIVE_PATH.fullmatch(raw):
-        return _drive_path(raw), True
-    if _JSON_OR_APOSTROPHE.fullmatch(raw) and "\0" not in raw and (quote == "'" or "\\'" not in raw):
-        if quote == '"' and not bare_quotes:
-            return scan_string(f'"{raw}"', 1)[0], False
-        return scan_string(_as_json(raw), 1)[0], False
-    return _decode_walking(raw.replace(r"\`", "`") if quote == "`" else raw, quote, as_json)
+        return Decoded(_drive_path(raw), told=True)
+    if (_JSON_OR_APOSTROPHE if quote == "'" else _JSON_ESCAPES).fullmatch(raw) and "\0" not in raw:
+        written = f'"{raw}"' if quote == '"' and not bare_quotes else _as_json(raw)
+        return Decoded(scan_string(written, 1)[0], known=True)
+    if quote == "`":
+        raw = _ESCAPE.sub(lambda escape: "`" if escape[1] == "`" else escape[0], raw)
+    return _decode_walking(raw, quote, as_json)
+
+
+def has_control_word(raw: str, *, broken: bool) -> bool:
+    """Was a control character read where a word with a backslash may be meant? `broken`: beside unknown escapes."""
+    return (_TRUSTED_WORD if broken else _CONTROL_WORD).match(raw) is not None
 
 
 def _as_json(raw: str) -> str:
@@ -72,16 +106,37 @@ def _as_json(raw: str) -> str:
     return f'"{raw}"'
 
 
-def _decode_walking(raw: str, quote: str, as_json: bool) -> tuple[str, bool]:
+def _decode_walking(raw: str, quote: str, as_json: bool) -> Decoded:
     escapes = set(_ESCAPE.findall(raw))
+    if escapes & _CONTINUATIONS:
+        raise Refusal("a backslash before a line break may be text, a continued line or the line break alone")
     unknown = any(e not in _KNOWN and (len(e) == 1 or e[0] not in "uxU") for e in escapes)
-    if unknown or (as_json and any(e[0] in _CODES for e in escapes)):
-        return _decode_literally(raw, quote, escapes), True
-    if escapes & _CONTINUATIONS and _RAW_LINE_BREAK.search(raw):
-        raise Refusal("a backslash before a line break may be text or a continued line")
-    if quote != "'" and (_NOT_IN_A_WORD if as_json else _SHELL_APOSTROPHE).search(raw):
+    code = as_json and any(e[0] in _CODES for e in escapes)
+    if unknown or code:
+        text = _decode_literally(raw, quote, escapes)
+        undoubled = _has_undoubled_word(raw, as_json)
+        return Decoded(text, told=True, broken=True, undoubled=undoubled, known=True, code=code)
+    if quote != "'" and any(_may_be_text(raw, escape, as_json) for escape in _ESCAPE.finditer(raw)):
         raise Refusal("a backslash before an apostrophe may be text or an escape")
-    return _pairs(_ESCAPE.sub(_known, raw)), True
+    return Decoded(_pairs(_ESCAPE.sub(_known, raw)), told=True, known=True)
+
+
+def _may_be_text(raw: str, escape: re.Match[str], as_json: bool) -> bool:
+    """`it\\'s` is an apostrophe that was escaped for nothing; `'\\''` is how a shell writes one."""
+    if escape[1] != "'":
+        return False
+    before, after = raw[: escape.start()][-1:], raw[escape.end() : escape.end() + 1]
+    if as_json:
+        return not (before.isascii() and before.isalpha() and after.isascii() and after.isalpha())
+    return before == after == "'"
+
+
+def _has_undoubled_word(raw: str, as_json: bool) -> bool:
+    """Whether a backslash that is kept begins a word; that of a path says nothing about other texts."""
+    if _RELATIVE_FILE.fullmatch(raw):
+        return False
+    text = _DRIVE_INSIDE.sub("", raw) if ":\\" in raw else raw
+    return (_WORD_IN_JSON if as_json else _WORD).match(text) is not None
 
 
 def _drive_path(raw: str) -> str:
@@ -103,8 +158,6 @@ def _decode_literally(raw: str, quote: str, escapes: set[str]) -> str:
         raise Refusal("a path has backslashes that may be escapes")
     if "/" in escapes or (quote != "'" and "'" in escapes):
         raise Refusal("a backslash before a slash or an apostrophe may be text or an escape")
-    if escapes & _CONTINUATIONS:
-        raise Refusal("a backslash before a line break may be text or a continued line")
     for path in _DRIVE_INSIDE.findall(raw):
         inside = set(_ESCAPE.findall(path))
         if inside & legal and inside - set(_KNOWN) - legal:

@@ -27,13 +27,12 @@ def read_object(s: Source) -> dict[str, Any]:
         _plain_pairs(s, pairs)
         if _plain_end(s, chars.plain_object_end, bool(pairs)):
             break
-        after_word = _after_word(s) if pairs else False
         before = s.pos
         char = s.skip()
         comma = bool(pairs) and _commas(s, char)
         char = s.skip() if comma else char
         if not char:
-            _end_of_text(s, comma or not pairs, after_word)
+            _end_of_text(s, comma or not pairs)
             break
         if char in chars.CLOSE_OBJECT:
             s.structure(char)
@@ -59,6 +58,8 @@ def read_object(s: Source) -> dict[str, Any]:
 
 def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
     """Pairs with nothing to mend but their quotes, at the cost of one match each; stops before the rest."""
+    if s.typographic:
+        return
     text, pos = s.text, s.pos
     if pairs:
         comma = chars.comma_before_pair.match(text, pos)
@@ -80,6 +81,8 @@ def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
 
 def _plain_items(s: Source, items: list[Any]) -> None:
     """As `_plain_pairs`, for the numbers, words and strings of a list."""
+    if s.typographic:
+        return
     text, pos = s.text, s.pos
     if items:
         comma = chars.comma_before_item.match(text, pos)
@@ -153,7 +156,6 @@ def read_array(s: Source) -> list[Any]:
         _plain_items(s, items)
         if _plain_end(s, chars.plain_array_end, bool(items)):
             break
-        after_word = _after_word(s) if items else False
         comma = False
         if items and (found := chars.plain_comma.match(s.text, s.pos)):
             s.pos, comma = found.end(), True
@@ -161,7 +163,7 @@ def read_array(s: Source) -> list[Any]:
         if not comma and items and _comma(s, char):
             comma, char = True, s.skip()
         if not char:
-            _end_of_text(s, comma or not items, after_word)
+            _end_of_text(s, comma or not items)
             break
         if char in chars.CLOSE_ARRAY:
             s.structure(char)
@@ -171,7 +173,7 @@ def read_array(s: Source) -> list[Any]:
         if char in chars.CLOSE_OBJECT:
             if comma:
                 raise Refusal("a list ends with a comma and a wrong bracket")
-            s.doubt("missing closing bracket")
+            s.lost_bracket()
             break
         if items and not comma:
             if char in chars.COLONS:
@@ -315,16 +317,11 @@ def _commas(s: Source, char: str) -> bool:
     return found
 
 
-def _after_word(s: Source) -> bool:
-    """Whether the last thing read was a bare number or word: only such a thing may have gone on."""
-    return s.text[s.pos - 1].isalnum() or s.text[s.pos - 1] in "._"
-
-
-def _end_of_text(s: Source, more_to_come: bool, after_word: bool) -> None:
+def _end_of_text(s: Source, more_to_come: bool) -> None:
     """Behind a comma or an opening bracket something is missing; behind a value only brackets are."""
     if more_to_come and not s.complete:
         raise s.cut()
-    s.unclosed(after_word=after_word)
+    s.unclosed()
 
 
 def _lost_comma_before_key(s: Source, char: str, before: int) -> None:
@@ -336,7 +333,7 @@ def _lost_comma_before_key(s: Source, char: str, before: int) -> None:
 def _stray_bracket(s: Source, char: str) -> bool:
     """A `]` in an object: True when it is too many, False when it closes a list further out."""
     if ARRAY in s.open:
-        s.doubt("missing closing bracket")
+        s.lost_bracket()
         return False
     s.structure(char)
     following = s.skip()

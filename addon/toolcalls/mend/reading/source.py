@@ -22,6 +22,7 @@ class Source:
     __slots__ = (
         "complete",
         "doubts",
+        "escaped",
         "finish",
         "guessed",
         "key",
@@ -30,8 +31,10 @@ class Source:
         "open",
         "pos",
         "steps",
+        "swallowed",
         "text",
         "tried",
+        "undoubled",
         "work",
     )
 
@@ -46,6 +49,11 @@ class Source:
         self.doubts: dict[str, None] = {}
         self.guessed = False
         self.literal_codes = False  # whether `\\x41` in a JSON string was kept as it is
+        self.undoubled = False  # whether a word with a backslash was kept as it is, `\\alpha`
+        self.escaped: list[
+            tuple[str, bool]
+        ] = []  # the strings in which a line break or the like may be such a word, `\\nabla`
+        self.swallowed = False  # whether a closing bracket stands in a comment
         self.open: list[str] = []
         self.key: str | None = None
         self.work = MAX_WORK
@@ -62,6 +70,11 @@ class Source:
         self.work -= work
         if self.work < 0:
             raise Refusal(f"the broken arguments have too many parts to mend in time ({self.length:,} characters)")
+
+    @property
+    def typographic(self) -> bool:
+        """Has a typographic mark quoted anything so far?"""
+        return "typographic quotes" in self.steps
 
     def skip(self) -> str:
         """Go past blanks and comments; the character there, or "" at the end."""
@@ -80,9 +93,18 @@ class Source:
             if note is None:
                 break
             pos = note.end()
-            self.step("comments")
+            self._comment(note[0])
         self.pos = pos
         return text[pos] if pos < self.length else ""
+
+    def _comment(self, note: str) -> None:
+        """A comment is dropped, unless it may be what was meant: `[1, #2, 3` up to the end of the line."""
+        self.step("comments")
+        if note.startswith("/*"):
+            return
+        if chars.like_values.match(note) or chars.quoted_key.search(note):
+            raise Refusal("a comment has values in it, which may be meant")
+        self.swallowed = self.swallowed or chars.closing.search(note) is not None
 
     def structure(self, char: str) -> None:
         """Take a character of structure; full-width forms are told."""
@@ -95,16 +117,17 @@ class Source:
     def cut(self) -> Cut:
         return Cut(cut_inside(self.key, self.length).reason)
 
-    def unclosed(self, *, after_word: bool) -> None:
-        """The text ends where only closing brackets are missing.
-
-        After `length`, an error or a broken connection a number or word may have gone on, and a list or an
-        inner object may have had more items; only the last brace is then put back, and only behind a string
-        or a bracket.
-        """
+    def unclosed(self) -> None:
+        """The text ends where only closing brackets are missing: see `finish.py`."""
         if self.complete:
             self.step("closed a cut-off call")
             return
-        if self.finish is Finish.CUT and (after_word or len(self.open) > 1):
+        if self.finish is not Finish.COMPLETE:
             raise self.cut()
+        self.doubt("missing closing bracket")
+
+    def lost_bracket(self) -> None:
+        """A bracket closes what stands further out: the one before it is missing."""
+        if self.finish is not Finish.COMPLETE and not self.complete:
+            raise Refusal("a closing bracket is missing, and the answer may have been cut off")
         self.doubt("missing closing bracket")

@@ -2,8 +2,8 @@
 
 A quote closes a string only if what follows fits its place: in an object `}`, the end, or a comma and a key.
 Any other quote is taken as text. Such a guess must then prove itself: inner quotes come in pairs, no
-`, "key":` stands inside the value, and (see document.py) nothing else in the text is in doubt. Otherwise the
-text is refused.
+`, "key":` or `{"key":` stands inside the value, and (see document.py) nothing else in the text is in doubt.
+Otherwise the text is refused.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import re
 from ..refusal import Refusal
 from . import characters as chars
 from .escapes import decode
+from .kinds import has_two_ends
 from .source import SLOW, Source
 
-KEY, OBJECT, ARRAY, TUPLE = "key", "{", "[", "("
+KEY, OBJECT, ARRAY, TUPLE = chars.KEY, chars.OBJECT, chars.ARRAY, chars.TUPLE
 
 _FOLLOWS = {
     KEY: chars.colon_follows,
@@ -39,7 +40,6 @@ _RAW = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\[\s\S])*+){quote}") for q
 OTHER_LANGUAGES = frozenset({"single quotes", "unquoted keys", "Python literals", "triple quotes", "number format"})
 # `['x.split(',')']`: two items by the grammar, one by its brackets.
 _SPLIT_CALL = re.compile(r"[(\[{=][\"'],\s*+[\"'][)\]}]")
-_CODE = re.compile(r"\\[v0xU]")
 _DANGLING = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 # Every other inner quote opens something; before these it closes something, and the pairs are read askew.
 _LIKE_A_CLOSER = re.compile(r"[\s,:;}\])]")
@@ -73,7 +73,10 @@ def read_string(s: Source, place: str) -> str:
         raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes that are not escaped")
     if inner:
         _prove_guess(s, begin, at, quote, inner)
-    value = _decoded(s, text[begin:at], quote, bare_quotes=bool(inner))
+    raw = text[begin:at]
+    if has_two_ends(raw, quote, place, typographic=s.typographic):
+        raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes of another kind")
+    value = _decoded(s, raw, quote, bare_quotes=bool(inner))
     if quote == "`" and "${" in value:
         raise Refusal("a JavaScript template has a placeholder in it")
     return value
@@ -123,13 +126,16 @@ def _tell_quotes(s: Source, quote: str) -> None:
 
 def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> str:
     as_json = quote == '"' and s.steps.keys().isdisjoint(OTHER_LANGUAGES)
-    value, told = decode(raw, quote, bare_quotes=bare_quotes, as_json=as_json)
+    decoded = decode(raw, quote, bare_quotes=bare_quotes, as_json=as_json)
     if "\n" in raw or "\t" in raw or "\r" in raw:
         s.step("raw control characters")
-    if told:
+    if decoded.told:
         s.step("invalid escapes")
-        s.literal_codes = s.literal_codes or (as_json and _CODE.search(raw) is not None)
-    return value
+    s.literal_codes = s.literal_codes or decoded.code
+    s.undoubled = s.undoubled or decoded.undoubled
+    if decoded.known:
+        s.escaped.append((raw, decoded.broken))
+    return decoded.text
 
 
 def _unended(s: Source, begin: int, quote: str, place: str, inner: list[int]) -> str:
@@ -139,7 +145,7 @@ def _unended(s: Source, begin: int, quote: str, place: str, inner: list[int]) ->
         raise s.cut()
     s.step("closed a cut-off call")
     s.pos = s.length
-    return decode(_DANGLING.sub("", s.text[begin:]), quote)[0]
+    return decode(_DANGLING.sub("", s.text[begin:]), quote).text
 
 
 def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) -> None:
@@ -151,7 +157,8 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
         askew = any(_LIKE_A_CLOSER.match(text, at + 1) for at in inner[::2])
         if askew or len(inner) % 2:
             raise unclear
-    if chars.pair_inside.search(text, begin, end):
+    # An object inside: as likely the arguments of another call, whose fragments went astray.
+    if chars.pair_inside.search(text, begin, end) or chars.object_inside.search(text, begin, end):
         raise unclear
     s.guessed = True
     s.step("quotes inside a string")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..fold import fold
+from ...fold import fold
 from ..schema.node import OBJECT, Node
 from ..schema.views import View, view_of
 from .synonyms import ROWS, WRAPPERS
@@ -36,28 +36,32 @@ _SYNONYMS: Final = _rows()
 
 
 def drifted(view: View, value: dict[str, Any]) -> list[Rename]:
-    """Undeclared keys that are the other name of exactly one required and absent property."""
-    missing = [name for name in view.required if name not in value and name in view.properties]
-    if not missing or not view.keys_known or len(value) > _MAX_KEYS:
+    """Undeclared keys that are the other name of exactly one declared and absent property.
+
+    A synonym counts for a required one only; one that differs in case and separators for any, and where the schema
+    admits unknown keys the caller finds nothing gained by it.
+    """
+    if not view.keys_known or len(value) > _MAX_KEYS:
+        return []
+    sources = [(key, fold(key)) for key in value if not view.declares(key)]
+    if not sources:
         return []
     absent = [(name, folded) for name, folded in view.folded.items() if name not in value]
     renames: list[Rename] = []
     claimed: dict[str, int] = {}
-    for source in value:
-        if view.declares(source):
-            continue
-        folded = fold(source)
+    for source, folded in sources:
         if not folded:
             continue
         targets = [name for name, other in absent if other == folded]
-        if not targets:
+        spelled = bool(targets)
+        if not spelled:
             row = _SYNONYMS.get(folded, frozenset())
             targets = [name for name, other in absent if other in row]
         for target in targets:
             claimed[target] = claimed.get(target, 0) + 1
-        if len(targets) == 1:
+        if len(targets) == 1 and (spelled or targets[0] in view.required):
             renames.append(Rename(source, targets[0]))
-    return [rename for rename in renames if rename.target in missing and claimed[rename.target] == 1]
+    return [rename for rename in renames if claimed[rename.target] == 1]
 
 
 def renamed(value: dict[str, Any], rename: Rename, content: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
-from ..fold import fold_value
+from ...fold import fold_value
 from ..schema.node import ARRAY, BOOLEAN, EVERY_TYPE, FRACTION, INTEGER, OBJECT, STRING, type_of
 from ..schema.views import View, view_of
 

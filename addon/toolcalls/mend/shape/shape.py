@@ -10,12 +10,13 @@ Values that are not changed stay the very same objects.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from ...tools import Tool
 from ..schema.check import Check, Exhausted
-from ..schema.node import ARRAY, OBJECT, STRING, Node, equality_key, type_of
+from ..schema.node import ARRAY, NULL, OBJECT, STRING, Node, equality_key, type_of
 from ..schema.views import View, view_of
 from .contained import MendText, container_in, looks_like_container, strict_text
 from .keys import dotted, drifted, nested, renamed, wrapper_key
@@ -30,6 +31,8 @@ class ShapeMended:
     value: dict[str, Any]
     steps: tuple[str, ...] = ()
     """What was done, in order, in plain words; empty when the value is the one that came."""
+    refusal: str = ""
+    """Why no client can take it: a container was sent as text, and what is in the text does not fit either."""
 
 
 def mend_shape(
@@ -68,11 +71,27 @@ class _Mending:
             result = self._unwrapped(view, value, before)
         if result is value:
             result = self._mend(view, value, "", None, 0)
-        if result is value or not isinstance(result, dict) or not self._steps:
-            return ShapeMended(value)
-        if self._check.violations(self._root, result) > before:
-            return ShapeMended(value)
-        return ShapeMended(result, tuple(self._steps))
+        if not isinstance(result, dict) or not self._steps or self._check.violations(self._root, result) > before:
+            result = value
+        steps = () if result is value else tuple(self._steps)
+        return ShapeMended(result, steps, self._stuck(view, result, "", 0) if before else "")
+
+    def _stuck(self, view: View, value: Any, path: str, depth: int) -> str:
+        """The reason to refuse, where a container is still a text."""
+        if depth > _MAX_DEPTH or not self._violations(view, value):
+            return ""
+        self._check.spend(5)
+        inside: Iterable[tuple[View | None, Any, str]] = ()
+        if isinstance(value, dict):
+            inside = ((view.child(key), item, _join(path, key)) for key, item in value.items())
+        elif isinstance(value, list):
+            inside = ((view.item(index), item, f"{path}[{index}]") for index, item in enumerate(value))
+        elif isinstance(value, str) and view.types <= {ARRAY, OBJECT, NULL} and looks_like_container(value):
+            self._check.spend(len(value) // 50)
+            if container_in(value, self._mend_text) is not None:
+                return f"`{path}` is a list or an object written as text, and what is in it does not fit the schema"
+        reasons = (self._stuck(child, item, place, depth + 1) for child, item, place in inside if child is not None)
+        return next(filter(None, reasons), "")
 
     # The whole call
 

@@ -51,7 +51,7 @@ ANYWHERE: tuple[Format, ...] = (
 )
 """Tiers A and B: found anywhere in the text."""
 
-LINE_HEAD: tuple[Format, ...] = (*words.LINE_HEAD, *harmony.LINE_HEAD)
+LINE_HEAD: tuple[Format, ...] = (*words.LINE_HEAD, *harmony.LINE_HEAD, *functionary.LINE_HEAD)
 """Found at the beginning of a line."""
 
 WHOLE: dict[str, Format] = {
@@ -61,28 +61,6 @@ WHOLE: dict[str, Format] = {
     ">": Format("functionary", (">>>",), functionary.read),
 }
 """Tier C: only as the entire message, by its first character."""
-
-ORPHANS = (
-    "</tool_call>",
-    "</tool_calls>",
-    "</function_calls>",
-    "</minimax:tool_call>",
-    "</function>",
-    "</invoke>",
-    "[/TOOL_CALLS]",
-    "<|tool_calls_section_end|>",
-    "<|END_ACTION|>",
-    "<|call|>",
-    "<|end|>",
-    "<|return|>",
-    "<|im_end|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|endoftext|>",
-    "</s>",
-    "<｜end▁of▁sentence｜>",
-)
-"""Closers that come once too often, and the tokens that end an answer: glued to a call they belong to it."""
 
 WORD = Format("words", (), words.read_word)
 """Tier C, where the message begins with a letter."""

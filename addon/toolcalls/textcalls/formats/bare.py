@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..cursor import CutOff, NotACall, Step
-from ..envelope import ARGUMENT_KEYS, NAME_KEYS, call_of, keys_of, object_of
+from ..envelope import ARGUMENT_KEYS, LIST_KEY, NAME_KEYS, call_of, keys_of, object_of
 from ..jsontext import read_json
 from ..region import Region
 from ..values import is_open, properties
@@ -66,22 +66,38 @@ def read_fence(region: Region) -> Step[None]:
 def read_objects(region: Region, format: str) -> Step[None]:
     yield from region.space()
     char = yield from region.peek()
-    listed = char == "["
-    if listed:
-        region.pos += 1
+    if char == "[":
+        yield from _list(region, format)
+        return
+    found, length = None, 0
+    if char == "{":
+        found, length = yield from region.ahead((f'"{LIST_KEY}"', f"'{LIST_KEY}'"), skip=1)
+    if found:
+        region.pos += length
+        yield from region.expect((":",))
+        yield from region.space()
+        yield from _list(region, format)
+        yield from _close(region, ("}",))
+        return
     while True:
         yield from region.space()
         yield from _call(region, format)
-        if listed:
-            separator = yield from _close(region, (",", "]"))
-            if separator != ",":
-                return
-            continue
         again, length = yield from region.ahead(("{", ";", ","))
         if not again:
             return
         if again != "{":
             region.pos += length
+
+
+def _list(region: Region, format: str) -> Step[None]:
+    if (yield from region.peek()) != "[":
+        raise NotACall
+    region.pos += 1
+    while True:
+        yield from region.space()
+        yield from _call(region, format)
+        if (yield from _close(region, (",", "]"))) != ",":
+            return
 
 
 def _close(region: Region, literals: tuple[str, ...]) -> Step[str]:

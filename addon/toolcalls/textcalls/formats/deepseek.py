@@ -36,6 +36,7 @@ def read(region: Region) -> Step[None]:
     if not count:
         raise CutOff if not (yield from region.peek()) else NotACall
     yield from region.optional(_SECTION_END)
+    yield from region.finish()
 
 
 def _call(region: Region) -> Step[None]:
@@ -64,4 +65,4 @@ def _call(region: Region) -> Step[None]:
     region.add(region.names.resolve(written), body, format)
 
 
-FORMATS = (Format("deepseek-v3", (*_SECTION, *_CALL), read, tokens=True),)
+FORMATS = (Format("deepseek-v3", (*_SECTION, *_CALL), read),)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..cursor import CutOff, NotACall, Step
 from ..region import Format, Region
-from ..values import properties, typed, write
+from ..values import properties, put, typed, write
 
 _DEPTH = 64
 
@@ -48,7 +49,7 @@ def _reader(tags: Gemma) -> Callable[[Region], Step[None]]:
         name = region.names.resolve(written)
         schema = region.schema(name)
         declared = properties(schema)
-        value = _Reader(body.strip(), tags.quote).read()
+        value = _Reader(body.strip(), tags, declared).read()
         if not isinstance(value, dict):
             raise NotACall
         arguments = {
@@ -69,12 +70,18 @@ class _Bare(str):
 _UNTYPED = {"type": ["null", "integer", "number", "boolean", "string"]}
 
 
+_KEY = re.compile(r"[\w.$-]{1,128}")
+_IN_BARE = re.compile(r"[\"'`{}\[\]<\n]")
+
+
 class _Reader:
     """`{k:v,…}` and `[v,…]` whose strings stand between markers instead of quotes."""
 
-    def __init__(self, text: str, quote: str) -> None:
+    def __init__(self, text: str, tags: Gemma, declared: Mapping[str, Any]) -> None:
         self._text = text
-        self._quote = quote
+        self._tags = tags
+        self._quote = tags.quote
+        self._declared = declared
         self._at = 0
 
     def read(self) -> Any:
@@ -94,7 +101,7 @@ class _Reader:
             if end < 0:
                 raise NotACall
             self._at = end + len(self._quote)
-            return text[start:end]
+            return self._checked(text[start:end])
         opened = text[self._at : self._at + 1]
         if opened == "{":
             return self._object(depth)
@@ -103,38 +110,57 @@ class _Reader:
         start = self._at
         while self._at < len(text) and text[self._at] not in ends:
             self._at += 1
-        return _Bare(text[start : self._at].strip())
+        bare = text[start : self._at].strip()
+        if not bare or _IN_BARE.search(bare):
+            raise NotACall
+        return _Bare(bare)
+
+    def _checked(self, value: str) -> str:
+        """A string; where a marker of it was forgotten, it holds the end of its call or the next one."""
+        depth = 0
+        for mark in re.findall(f"{re.escape(self._tags.opener)}|{re.escape(self._tags.closer)}", value):
+            depth += 1 if mark == self._tags.opener else -1
+            if depth < 0:
+                raise NotACall
+        if depth:
+            raise NotACall
+        return value
 
     def _object(self, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         self._at += 1
-        while not self._closed("}"):
-            colon = self._text.find(":", self._at)
-            if colon < 0:
+        last: Any = None
+        while not self._closed("}", bool(found)):
+            colon = self._text.find(":", self._at, self._at + 256)
+            key = self._text[self._at : max(colon, 0)].strip().replace(self._quote, "").strip("\"'")
+            if colon < 0 or not _KEY.fullmatch(key):
                 raise NotACall
-            key = self._text[self._at : colon].strip().replace(self._quote, "").strip("\"'")
+            if isinstance(last, _Bare) and not depth and (key not in self._declared or key in found):
+                raise NotACall  # a comma inside text that nobody quoted
             self._at = colon + 1
-            found[key] = self._value(depth + 1, ",}")
+            last = self._value(depth + 1, ",}")
+            put(found, key, last)
         return found
 
     def _array(self, depth: int) -> list[Any]:
         found: list[Any] = []
         self._at += 1
-        while not self._closed("]"):
+        while not self._closed("]", bool(found)):
             found.append(self._value(depth + 1, ",]"))
         return found
 
-    def _closed(self, bracket: str) -> bool:
-        """Past a comma; True behind the closing bracket."""
+    def _closed(self, bracket: str, comma: bool) -> bool:
+        """Behind the closing bracket, or else where the next entry begins: behind a comma, if it is not the first."""
         self._space()
-        if self._text.startswith(",", self._at):
+        separated = self._text.startswith(",", self._at)
+        if separated:
             self._at += 1
             self._space()
-        if self._at >= len(self._text):
-            raise NotACall
-        if self._text[self._at] == bracket:
+        if self._text[self._at : self._at + 1] == bracket:
             self._at += 1
             return True
+        if self._at >= len(self._text) or separated != comma:
+            raise NotACall
         return False
 
     def _space(self) -> None:
@@ -150,6 +176,4 @@ def _plain(value: Any) -> Any:
     return typed(str(value), _UNTYPED) if isinstance(value, _Bare) else value
 
 
-FORMATS = tuple(
-    Format(tags.format, (f"{tags.opener}call:",), _reader(tags), tokens=True) for tags in (_GEMMA4, _FUNCTION)
-)
+FORMATS = tuple(Format(tags.format, (f"{tags.opener}call:",), _reader(tags)) for tags in (_GEMMA4, _FUNCTION))

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..cursor import CutOff, NotACall, Step
 from ..jsontext import read_json
+from ..nesting import Markup, read_value
+from ..parameters import Parameters
 from ..region import Region
-from ..values import properties
 
 _NAME = re.compile(r"[\w.:/-]{1,128}")
 _SEPARATORS = ("\\r\\n", "\\n")
@@ -29,6 +31,8 @@ class Pairs:
     value_end: str = "</arg_value>"
     separator: str = "<tool_sep>"
     again: str = "<tool_call>"
+    section: str = ""
+    section_end: str = ""
 
 
 GLM = Pairs("glm", "</tool_call>")
@@ -53,6 +57,34 @@ def hunyuan(nonce: str) -> Pairs:
         f"</arg_value{nonce}>",
         f"<tool_sep{nonce}>",
         f"<tool_call{nonce}>",
+        f"<tool_calls{nonce}>",
+        f"</tool_calls{nonce}>",
+    )
+
+
+@lru_cache(maxsize=64)
+def _markup(tags: Pairs) -> Markup:
+    """What the family looks like inside a value."""
+
+    def key(region: Region, opener: str) -> Step[str | None]:
+        return (yield from _key(region, tags)) if opener == tags.key else ""
+
+    def opened(region: Region, opener: str) -> Step[bool]:
+        while (char := (yield from region.peek())) and _NAME.fullmatch(char):
+            region.pos += 1
+        yield from region.optional((tags.separator,))
+        return True
+
+    return Markup(
+        parameter=(tags.key, tags.value),
+        parameter_end=(tags.value_end,),
+        block=(tags.again,),
+        block_end=(tags.end,),
+        key=key,
+        opened=opened,
+        wrapper=(tags.section,) if tags.section else (),
+        wrapper_end=(tags.section_end,) if tags.section_end else (),
+        between=_SEPARATORS,
     )
 
 
@@ -69,29 +101,34 @@ def read_pairs(region: Region, tags: Pairs = GLM) -> Step[None]:
             region.pos += length
         region.add(name, body, tags.format)
         return
-    raw: dict[str, str] = {}
-    declared = properties(region.schema(name))
+    parameters = Parameters(region.schema(name))
     while True:
         yield from _gap(region)
         found, length = yield from region.ahead((tags.key, tags.end))
         if found is None:
             raise NotACall
         if found == "":
-            if region.finished and raw and region.complete(name, raw):
+            if region.finished and parameters.values and region.complete(name, parameters.values):
                 break
             raise CutOff
         region.pos += length
         if found == tags.end:
             break
-        key, end = yield from region.until((tags.key_end, tags.value), 256)
-        if end is None:
+        key = yield from _key(region, tags)
+        if key is None:
             raise CutOff if not (yield from region.peek()) else NotACall
-        if end == tags.key_end:
-            region.pos += len(end)
-        yield from _gap(region)
-        yield from region.expect((tags.value,))
-        raw[key.strip()] = yield from _value(region, tags, [known for known in declared if known not in raw])
-    region.add(name, region.typed(name, raw), tags.format)
+        parameters.begin(key)
+        yield from read_value(region, _markup(tags), key, parameters)
+    region.add(name, region.typed(name, parameters.finish()), tags.format)
+    yield from region.finish()
+
+
+def _key(region: Region, tags: Pairs) -> Step[str | None]:
+    """A key from behind its tag to behind the tag of its value; None where none follows."""
+    key, _ = yield from region.until(("<",), 256)
+    yield from region.optional((tags.key_end,))
+    yield from _gap(region)
+    return key.strip() if (yield from region.optional((tags.value,))) else None
 
 
 def _name(region: Region, tags: Pairs) -> Step[str | None]:
@@ -116,34 +153,3 @@ def _gap(region: Region) -> Step[None]:
         yield from region.space()
         if not (yield from region.optional(_SEPARATORS, space=False)):
             return
-
-
-def _value(region: Region, tags: Pairs, declared: list[str]) -> Step[str]:
-    following = tuple(f"{tags.key}{key}{tags.key_end}" for key in declared)
-    pieces: list[str] = []
-    nested = 0
-    while True:
-        text, mark = yield from region.until((tags.value_end, tags.end, tags.again, *following))
-        pieces.append(text)
-        if mark is None:
-            raise CutOff
-        if mark == tags.again:
-            nested += text.endswith("\n") or not text
-        elif nested:
-            nested -= mark == tags.end
-        elif mark in following:
-            if text.endswith("\n"):
-                return "".join(pieces)[:-1]
-        elif mark == tags.value_end:
-            after, _ = yield from region.ahead((tags.key, tags.end, *_SEPARATORS), skip=len(mark))
-            if after is not None:
-                region.pos += len(mark)
-                return "".join(pieces)
-        else:
-            # No `</arg_value>`: the end of the call closes the value, if nothing is said after it.
-            after, _ = yield from region.ahead((tags.again,), skip=len(mark))
-            if after is not None and (after or region.finished):
-                value = "".join(pieces)
-                return value[:-1] if value.endswith("\n") else value
-        pieces.append(mark)
-        region.pos += len(mark)

@@ -17,8 +17,10 @@ _START = ("<|start|>assistant", "<|channel|>")
 _END = ("<|call|>", "<|end|>", "<|return|>")
 _RECIPIENT = re.compile(r"(?:^|\s)to=([\w.:/-]+)")
 _STRIPPED = "commentary to=functions."
-_GLUED = "=functions."
-"""Behind `to`."""
+_ASSISTANT = "assistant"
+_BEHIND_ASSISTANT = (_STRIPPED, " to=functions.", "<|channel|>")
+GLUED = tuple(_ASSISTANT + rest for rest in _BEHIND_ASSISTANT)
+"""The role without its `<|start|>`, as it comes glued to the end of a sentence."""
 
 
 def read(region: Region) -> Step[None]:
@@ -48,18 +50,39 @@ def read(region: Region) -> Step[None]:
             region.pos += len(mark)
 
 
+def read_glued(region: Region) -> Step[None]:
+    """A call from the name of the role on."""
+    yield from region.expect((_ASSISTANT,))
+    found, length = yield from region.ahead(_BEHIND_ASSISTANT, space=False)
+    if not found:
+        raise NotACall
+    if found == "<|channel|>":
+        yield from read(region)
+        return
+    region.pos += length
+    yield from _stripped(region)
+
+
 def read_stripped(region: Region) -> Step[None]:
-    """`commentary to=functions.N json{…}` at the head of a line, `=functions.N json{…}` glued to prose."""
-    yield from region.expect((_STRIPPED, _GLUED))
+    """`commentary to=functions.N json{…}` at the head of a line."""
+    yield from region.expect((_STRIPPED,))
+    yield from _stripped(region)
+
+
+def _stripped(region: Region) -> Step[None]:
     written = ""
     while (char := (yield from region.peek())) and (char.isalnum() or char in "_-.:"):
         written += char
         region.pos += 1
         if len(written) > 128:
             raise NotACall
-    name = region.names.strict(written) or region.names.strict(written.removesuffix("json"))
+    spelled = (written.removesuffix(glued) for glued in ("", "json", "commentary", "commentaryjson"))
+    name = next((name for each in spelled if (name := region.names.strict(each))), None)
     if name is None:
         raise NotACall if char else CutOff
+    if (yield from region.optional(("<|channel|>",))):
+        yield from region.expect(("commentary",))
+    yield from region.optional(("commentary",))
     yield from region.optional(("<|constrain|>",))
     yield from region.optional(("json", "code"))
     yield from region.optional(("<|message|>",))
@@ -72,7 +95,7 @@ def read_stripped(region: Region) -> Step[None]:
 
 
 FORMATS = (
-    Format("harmony", _START, read, tokens=True),
-    Format("harmony", (_GLUED,), read_stripped, behind="o"),
+    Format("harmony", _START, read),
+    Format("harmony", GLUED, read_glued, behind="."),
 )
 LINE_HEAD = (Format("harmony", (_STRIPPED,), read_stripped),)

@@ -49,4 +49,4 @@ def _call(region: Region) -> Step[None]:
     region.add(name, arguments, "kimi-k2")
 
 
-FORMATS = (Format("kimi-k2", (*_SECTION, *_CALL), read, tokens=True),)
+FORMATS = (Format("kimi-k2", (*_SECTION, *_CALL), read),)

@@ -6,11 +6,12 @@ String values are raw, others JSON; attributes write `&` and `"` as entities.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ..cursor import CutOff, NotACall, Step
+from ..nesting import Markup, read_value
+from ..parameters import Parameters
 from ..region import Format, Region
-from ..values import properties, read, types
+from ..values import read, types
 
 _TOOLS = "<|open|>tools<|sep|>"
 _TOOLS_END = "<|close|>tools<|sep|>"
@@ -30,19 +31,20 @@ def read_tools(region: Region) -> Step[None]:
     if not count:
         raise CutOff if not (yield from region.peek()) else NotACall
     yield from region.optional((_TOOLS_END,))
+    yield from region.finish()
 
 
 def _call(region: Region) -> Step[None]:
     attributes = yield from _attributes(region)
     name = region.names.resolve(attributes.get("tool") or attributes.get("name") or "")
-    declared = properties(region.schema(name))
-    values: dict[str, Any] = {}
+    parameters = Parameters(region.schema(name))
+    kinds: dict[str, str] = {}
     while True:
         found, length = yield from region.ahead((_ARGUMENT, _CALL_END, _TOOLS_END))
         if found is None:
             raise NotACall
         if found == "":
-            if region.finished and values and region.complete(name, values):
+            if region.finished and parameters.values and region.complete(name, parameters.values):
                 break
             raise CutOff
         if found == _TOOLS_END:
@@ -51,26 +53,54 @@ def _call(region: Region) -> Step[None]:
         if found == _CALL_END:
             break
         argument = yield from _attributes(region)
-        raw, end = yield from region.until((_ARGUMENT_END,))
-        if end is None:
-            raise CutOff
-        region.pos += len(end)
         key = argument.get("key") or argument.get("name")
         if not key:
             raise NotACall
-        values[key] = raw
-        if argument.get("type", "string") != "string" and types(declared.get(key)) != {"string"}:
-            value = read(raw)
-            values[key] = raw if value is None and raw.strip() != "null" else value
+        parameters.begin(key)
+        kinds[key] = argument.get("type", "string")
+        yield from read_value(region, _MARKUP, key, parameters)
+    values = parameters.finish()
+    for key, kind in kinds.items():
+        if kind != "string" and types(parameters.declared.get(key)) != {"string"}:
+            value = read(values[key])
+            if value is not None or values[key].strip() == "null":
+                values[key] = value
     region.add(name, region.typed(name, values), "kimi-k3")
 
 
 def _attributes(region: Region) -> Step[dict[str, str]]:
-    text, end = yield from region.until(("<|sep|>",), 512)
-    if end is None:
+    attributes = yield from _inner(region)
+    if attributes is None:
         raise CutOff if not (yield from region.peek()) else NotACall
-    region.pos += len(end)
+    return attributes
+
+
+def _inner(region: Region) -> Step[dict[str, str] | None]:
+    """The attributes of a tag from behind its beginning; None where it is none."""
+    text, _ = yield from region.until(("<",), 512)
+    if not (yield from region.optional(("<|sep|>",), space=False)):
+        return None
     return {m[1]: m[2].replace("&quot;", '"').replace("&amp;", "&") for m in _ATTRIBUTE.finditer(text)}
 
 
-FORMATS = (Format("kimi-k3", (_TOOLS, _CALL), read_tools, tokens=True),)
+def _inner_key(region: Region, opener: str) -> Step[str | None]:
+    attributes = yield from _inner(region)
+    return None if attributes is None else attributes.get("key") or attributes.get("name") or ""
+
+
+def _inner_call(region: Region, opener: str) -> Step[bool]:
+    return (yield from _inner(region)) is not None
+
+
+_MARKUP = Markup(
+    parameter=(_ARGUMENT,),
+    parameter_end=(_ARGUMENT_END,),
+    block=(_CALL,),
+    block_end=(_CALL_END,),
+    key=_inner_key,
+    opened=_inner_call,
+    wrapper=(_TOOLS,),
+    wrapper_end=(_TOOLS_END,),
+)
+
+FORMATS = (Format("kimi-k3", (_TOOLS, _CALL), read_tools),)

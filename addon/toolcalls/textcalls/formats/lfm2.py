@@ -24,4 +24,4 @@ def read(region: Region) -> Step[None]:
         raise NotACall
 
 
-FORMATS = (Format("lfm2", ("<|tool_call_start|>",), read, tokens=True),)
+FORMATS = (Format("lfm2", ("<|tool_call_start|>",), read, text_follows=True),)

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..cursor import NotACall, Step
-from ..envelope import read_calls
-from ..region import Format, Region
+from ..envelope import keys_of, read_calls
+from ..jsontext import read_json
+from ..region import Format, Region, looks_declared
+from ..values import properties
 
 
 @dataclass(slots=True, frozen=True)
@@ -15,17 +17,20 @@ class Listed:
     format: str
     openers: tuple[str, ...]
     closers: tuple[str, ...]
-    tokens: bool = True
+    named: bool = False
+    """The name may stand in front of the arguments."""
 
 
 _TABLE = (
     Listed("llama3", ("<|python_tag|>",), ("<|eom_id|>", "<|eot_id|>")),
     Listed("granite", ("<|tool_call|>",), ("<|end_of_text|>",)),
-    Listed("granite", ("<function_call>",), ("</function_call>",), tokens=False),
+    Listed("granite", ("<function_call>",), ("</function_call>",)),
     Listed("command-r", ("<|START_ACTION|>",), ("<|END_ACTION|>",)),
     Listed("internlm", ("<|action_start|> <|plugin|>", "<|action_start|><|plugin|>"), ("<|action_end|>",)),
-    Listed("nemotron", ("<TOOLCALL>",), ("</TOOLCALL>",), tokens=False),
-    Listed("lmstudio", ("[TOOL_REQUEST]",), ("[END_TOOL_REQUEST]", "[TOOL_REQUEST_END]", "[/TOOL_REQUEST]")),
+    Listed("nemotron", ("<TOOLCALL>",), ("</TOOLCALL>",)),
+    Listed(
+        "lmstudio", ("[TOOL_REQUEST]",), ("[END_TOOL_REQUEST]", "[TOOL_REQUEST_END]", "[/TOOL_REQUEST]"), named=True
+    ),
 )
 
 
@@ -33,11 +38,27 @@ def _reader(row: Listed) -> Callable[[Region], Step[None]]:
     def read(region: Region) -> Step[None]:
         yield from region.expect(row.openers)
         yield from region.space()
-        if (yield from region.peek()) not in ("{", "[", "`", ""):
+        char = yield from region.peek()
+        if row.named and char.isalpha():
+            yield from _named(region, row)
+        elif char in ("{", "[", "`", ""):
+            yield from read_calls(region, row.format, row.closers, ends=row.openers)
+        else:
             raise NotACall
-        yield from read_calls(region, row.format, row.closers)
 
     return read
 
 
-FORMATS = tuple(Format(row.format, row.openers, _reader(row), row.tokens) for row in _TABLE)
+def _named(region: Region, row: Listed) -> Step[None]:
+    """`N {…}` and a closer: the name in front of the arguments alone."""
+    name = region.names.strict((yield from region.word("{")))
+    if name is None:
+        raise NotACall
+    body = yield from read_json(region, row.closers)
+    yield from region.expect(row.closers)
+    if looks_declared(keys_of(body), properties(region.schema(name))):
+        raise NotACall
+    region.add(name, body, row.format)
+
+
+FORMATS = tuple(Format(row.format, row.openers, _reader(row)) for row in _TABLE)

@@ -8,8 +8,9 @@ from typing import Any
 from ..cursor import CutOff, NotACall, Step
 from ..envelope import add_calls
 from ..jsontext import decode_string, read_json
+from ..parameters import Parameters
 from ..region import Format, Region
-from ..values import properties, typed, write
+from ..values import properties, put, typed, types, write
 
 _M = "]<]minimax[>["
 _TAG = re.compile(re.escape(_M) + r"<(/?)([\w.:-]+)>")
@@ -31,15 +32,33 @@ def read_m3(region: Region) -> Step[None]:
     if not count:
         raise CutOff if not (yield from region.peek()) else NotACall
     yield from region.optional((f"{_M}</tool_call>",))
+    yield from region.finish()
 
 
 def _elements(region: Region, name: str | None, body: str) -> dict[str, Any]:
     schema = region.schema(name)
-    tokens = list(_TAG.finditer(body))
-    values, at = _children(body, tokens, 0, schema, schema, 0)
-    if at != len(tokens):
-        raise NotACall
-    return dict(values)
+    tags = list(_TAG.finditer(body))
+    try:
+        values, at = _children(body, tags, 0, schema, schema, 0)
+        if at != len(tags) or _between(body, tags, at).strip():
+            raise NotACall
+        return _once(values)
+    except NotACall:
+        flat = _flat(body, tags, Parameters(schema))
+        region.forgotten = True
+        return {key: typed(value, properties(schema).get(key), schema) for key, value in flat.items()}
+
+
+def _between(body: str, tags: list[re.Match[str]], at: int) -> str:
+    """The text before tag `at`."""
+    return body[tags[at - 1].end() if at else 0 : tags[at].start() if at < len(tags) else len(body)]
+
+
+def _once(values: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in values:
+        put(found, key, value)
+    return found
 
 
 def _children(
@@ -54,21 +73,49 @@ def _children(
         opened = tags[at]
         key = opened[2]
         inner = declared.get(key) or (schema.get("items") if isinstance(schema, dict) else None)
-        if at + 1 >= len(tags):
+        if at + 1 >= len(tags) or _between(body, tags, at).strip():
             raise NotACall
         if tags[at + 1][1]:
-            value: Any = typed(body[opened.end() : tags[at + 1].start()], inner, root)
+            text = _between(body, tags, at + 1)
+            if _M in text:
+                raise NotACall
+            value: Any = typed(text, inner, root)
             at += 1
         else:
+            if types(inner, root) == {"string"}:
+                raise NotACall
             children, at = _children(body, tags, at + 1, inner, root, depth + 1)
             keys = [child for child, _ in children]
             listed = len(set(keys)) == 1 and (len(keys) > 1 or keys[0] == "item")
-            value = [child for _, child in children] if listed else dict(children)
+            value = [child for _, child in children] if listed else _once(children)
+            if at < len(tags) and _between(body, tags, at).strip():
+                raise NotACall
         if at >= len(tags) or tags[at][2] != key or not tags[at][1]:
             raise NotACall
         found.append((key, value))
         at += 1
     return found, at
+
+
+def _flat(body: str, tags: list[re.Match[str]], parameters: Parameters) -> dict[str, Any]:
+    """Parameters that were not all closed: declared ones, one after the other, with no tag inside."""
+    current: re.Match[str] | None = None
+    for at, tag in enumerate([*tags, None]):
+        text = _between(body, tags, at)
+        if tag is not None and tag[1]:
+            if current is None or current[2] != tag[2] or _M in text or not text.strip():
+                raise NotACall
+            parameters.add(current[2], text, plain=False)
+            current = None
+            continue
+        if current is not None:
+            parameters.add_unclosed(current[2], text, (_M,))
+        elif text.strip():
+            raise NotACall
+        if tag is not None and not parameters.unseen(tag[2]):
+            raise NotACall
+        current = tag
+    return parameters.finish()
 
 
 _ARROW_TOOL = re.compile(
@@ -112,12 +159,12 @@ def _arrows(region: Region, body: str) -> tuple[str | None, str]:
         if argument is None:
             raise NotACall
         key, raw = argument[1], argument[2]
-        values[key] = decode_string(raw) if raw[0] in "\"'" else typed(raw, declared.get(key), schema)
+        put(values, key, decode_string(raw) if raw[0] in "\"'" else typed(raw, declared.get(key), schema))
         at = argument.end()
     return name, write(values)
 
 
 FORMATS = (
-    Format("minimax-m3", (f"{_M}<tool_call>",), read_m3, tokens=True),
+    Format("minimax-m3", (f"{_M}<tool_call>",), read_m3),
     Format("minimax-m2", ("[TOOL_CALL]",), read_bracketed),
 )

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from ..cursor import Step
-from ..envelope import read_calls
+from ..cursor import NotACall, Step
+from ..envelope import keys_of, read_calls
 from ..jsontext import read_json
 from ..region import Format, Region
 
-_OPENER = ("[TOOL_CALLS]",)
+OPENER = ("[TOOL_CALLS]",)
+ARGUMENTS = ("[CALL_ID]", "[ARGS]")
+"""What may stand behind a name."""
 _CLOSER = ("[/TOOL_CALLS]", "</s>")
 
 
 def read(region: Region) -> Step[None]:
-    yield from region.expect(_OPENER)
+    yield from region.expect(OPENER)
     yield from region.space()
     if (yield from region.peek()) in ("{", "["):
-        yield from read_calls(region, "mistral", _CLOSER)
+        yield from read_calls(region, "mistral", _CLOSER, ends=OPENER)
         return
     written = yield from region.word("[{")
-    if (yield from region.optional(("[CALL_ID]",))):
-        yield from region.word("[{")
-    yield from region.optional(("[ARGS]",))
-    yield from region.space()
-    body = yield from read_json(region, _CLOSER)
+    body = yield from _arguments(region)
     region.add(region.names.resolve(written), body, "mistral")
     yield from region.optional(_CLOSER)
 
 
-FORMATS = (Format("mistral", _OPENER, read, tokens=True),)
+def read_call(region: Region, name: str) -> Step[None]:
+    """A call from behind its name, whose opener the server ate: only the arguments of the tool make it one."""
+    body = yield from _arguments(region)
+    if not region.fits(name, keys_of(body)):
+        raise NotACall
+    region.add(name, body, "mistral")
+    yield from region.optional(_CLOSER)
+
+
+def _arguments(region: Region) -> Step[str]:
+    if (yield from region.optional(ARGUMENTS[:1])):
+        yield from region.word("[{")
+    yield from region.optional(ARGUMENTS[1:])
+    yield from region.space()
+    return (yield from read_json(region, (*_CLOSER, *OPENER)))
+
+
+FORMATS = (Format("mistral", OPENER, read),)

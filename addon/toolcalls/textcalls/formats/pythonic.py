@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from typing import Any
 
 from ..cursor import CutOff, NotACall, Step
+from ..python import read_calls
 from ..region import Format, Region
-from ..values import properties, write
+from ..values import put, required, write
 
-_STRUCTURE = re.compile(r"""["'()\[\]{}]""")
-_STRING = {quote: re.compile(rf"[{quote}\\]") for quote in "\"'"}
-_MOST = 1 << 20
-"""A syntax tree takes many times the memory of its text."""
-_FAULTS = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
+_STRUCTURE = ('"""', "'''", '"', "'", "(", ")", "[", "]", "{", "}")
 
 
 def read_list(region: Region, *, known: bool, format: str = "pythonic") -> Step[None]:
@@ -57,37 +52,27 @@ def _declared_name(region: Region) -> Step[None]:
 def _balanced(region: Region, depth: int) -> Step[None]:
     """To behind the bracket that closes the list."""
     while True:
-        match = _STRUCTURE.search(region.window, region.pos)
-        if match is None:
-            region.pos = len(region.window)
-            if region.eof:
-                raise CutOff
-            yield
-            continue
-        region.pos = match.end()
-        char = match.group()
-        if char in "([{":
+        _, mark = yield from region.until(_STRUCTURE)
+        if mark is None:
+            raise CutOff
+        region.pos += len(mark)
+        if mark in "([{":
             depth += 1
-        elif char in ")]}":
+        elif mark in ")]}":
             depth -= 1
             if not depth:
                 return
         else:
-            yield from _string(region, char)
+            yield from _string(region, mark)
 
 
 def _string(region: Region, quote: str) -> Step[None]:
-    pattern = _STRING[quote]
     while True:
-        match = pattern.search(region.window, region.pos)
-        if match is None:
-            region.pos = len(region.window)
-            if region.eof:
-                raise CutOff
-            yield
-            continue
-        region.pos = match.end()
-        if match.group() != "\\":
+        _, mark = yield from region.until((quote, "\\"))
+        if mark is None:
+            raise CutOff
+        region.pos += len(mark)
+        if mark == quote:
             return
         if not (yield from region.peek()):
             raise CutOff
@@ -96,70 +81,26 @@ def _string(region: Region, quote: str) -> Step[None]:
 
 def add_python(region: Region, source: str, format: str, *, strict: bool) -> None:
     """Report the calls of a Python expression list."""
-    if len(source) > _MOST:
-        raise NotACall
-    try:
-        body = ast.parse(source.strip()).body
-        nodes = [node for statement in body for node in _expressions(statement)]
-        calls = [_call(node) for node in nodes]
-    except _FAULTS:
-        raise NotACall from None
+    calls = []
+    for written, values, named in read_calls(source):
+        name = region.names.resolve(written)
+        if values and name is not None:
+            _name_the_value(region, name, values, named)
+        if strict and (name is None or not region.fits(name, named)):
+            raise NotACall
+        calls.append((name, write(named)))
     if not calls:
         raise NotACall
-    named = [(region.names.resolve(written), written, arguments, keys) for written, arguments, keys in calls]
-    if strict and any(name is None or not region.fits(name, keys) for name, _, _, keys in named):
+    for name, arguments in calls:
+        region.add(name, arguments, format)
+
+
+def _name_the_value(region: Region, name: str, values: list[Any], named: dict[str, Any]) -> None:
+    """A value without a name is that of the one required parameter. Two of them may have changed places."""
+    needed = required(region.schema(name))
+    if len(values) > 1 or len(needed) != 1:
         raise NotACall
-    for name, _, arguments, _ in named:
-        region.add(name, _positional(region, name, arguments), format)
-
-
-def _expressions(statement: ast.stmt) -> list[ast.expr]:
-    if not isinstance(statement, ast.Expr):
-        raise ValueError
-    value = statement.value
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "print" and value.args:
-        value = value.args[0]
-    return value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
-
-
-def _call(node: ast.expr) -> tuple[str, dict[str, Any] | list[Any], dict[str, Any]]:
-    if not isinstance(node, ast.Call):
-        raise ValueError
-    written = ast.unparse(node.func)
-    if node.args and node.keywords:
-        raise ValueError
-    if node.args:
-        return written, [_literal(argument) for argument in node.args], {}
-    arguments: dict[str, Any] = {}
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            raise ValueError
-        arguments[keyword.arg] = _literal(keyword.value)
-    return written, arguments, arguments
-
-
-def _literal(node: ast.expr) -> Any:
-    if isinstance(node, ast.Name) and node.id in ("true", "false", "null"):
-        return {"true": True, "false": False, "null": None}[node.id]
-    value = ast.literal_eval(node)
-    if isinstance(value, str | bool | int | float | list | dict) or value is None:
-        return value
-    if isinstance(value, tuple):
-        return list(value)
-    raise ValueError
-
-
-def _positional(region: Region, name: str | None, arguments: dict[str, Any] | list[Any]) -> str:
-    """Positional values take the names of the declared parameters, where there are as many."""
-    try:
-        if isinstance(arguments, dict):
-            return write(arguments)
-        declared = list(properties(region.schema(name)))
-        if len(declared) < len(arguments):
-            raise NotACall
-        return write(dict(zip(declared, arguments, strict=False)))
-    except _FAULTS:
-        raise NotACall from None
+    put(named, needed.pop(), values[0])
 
 
 def read_tokens(region: Region) -> Step[None]:
@@ -171,4 +112,4 @@ def read_tokens(region: Region) -> Step[None]:
     yield from region.optional(("<|python_end|>",))
 
 
-FORMATS = (Format("pythonic", ("<|python_start|>",), read_tokens, tokens=True),)
+FORMATS = (Format("pythonic", ("<|python_start|>",), read_tokens),)

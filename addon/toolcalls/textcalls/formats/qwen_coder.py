@@ -16,7 +16,7 @@ WRAPPER_END = ("</tool_call>", "</toolcall>", "</seed:tool_call>")
 def _tags(name: str) -> Tags:
     return Tags(
         name,
-        block=("<function=",),
+        block=("<function=", "<function "),
         block_end=("</function>",),
         parameter=("<parameter=", "<parameter "),
         parameter_end=("</parameter>",),
@@ -31,7 +31,7 @@ _SEED = _tags("seed-oss")
 _LLAMA = _tags("llama3")
 _MINICPM = Tags(
     "minicpm5",
-    block=("<function ",),
+    block=("<function ", "<function="),
     block_end=("</function>",),
     parameter=("<param ", "<parameter "),
     parameter_end=("</param>", "</parameter>"),
@@ -50,6 +50,7 @@ def read_functions(region: Region, tags: Tags = _QWEN, *, wrapped: bool) -> Step
     if not count:
         raise CutOff if not (yield from region.peek()) else NotACall
     yield from region.optional(WRAPPER_END)
+    yield from region.finish()
 
 
 def _function(region: Region, tags: Tags, *, known: bool) -> Step[None]:

@@ -25,4 +25,4 @@ def read(region: Region) -> Step[None]:
     region.add(region.names.resolve(written), body, "solar")
 
 
-FORMATS = (Format("solar", (_BEGIN,), read, tokens=True),)
+FORMATS = (Format("solar", (_BEGIN,), read),)

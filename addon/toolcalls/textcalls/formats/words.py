@@ -1,5 +1,6 @@
 """Formats that begin with a word: `functools[{…}]` (Phi-4-mini, FireFunction), `Action:` and a json fence
-(Command R+), `N {…}[TOOL_REQUEST_END]` (LM Studio)."""
+(Command R+), `N {…}[TOOL_REQUEST_END]` (LM Studio), and what is left where a server ate the token in front:
+`N[ARGS]{…}` (Mistral), `assistant…` (Harmony)."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from ..cursor import NotACall, Step
 from ..envelope import add_calls
 from ..jsontext import read_json
 from ..region import Format, Region
+from . import harmony, mistral
 from .bare import read_objects
 
 ACTION = "Action:"
@@ -17,7 +19,7 @@ _REQUEST_END = ("[TOOL_REQUEST_END]", "[END_TOOL_REQUEST]")
 
 def may_be_word(begins: str, tools: Tools) -> bool:
     """Can a message that begins with these two characters be one of the words? Most cannot."""
-    if len(begins) < 2 or _FUNCTOOLS.startswith(begins):
+    if len(begins) < 2 or any(word.startswith(begins) for word in (_FUNCTOOLS, *harmony.GLUED)):
         return True
     initials = {tool.name[:2] for tool in tools}
     return begins in initials or begins[0] in initials
@@ -25,10 +27,13 @@ def may_be_word(begins: str, tools: Tools) -> bool:
 
 def read_word(region: Region) -> Step[None]:
     """At the beginning of a message."""
-    functools, _ = yield from region.ahead((_FUNCTOOLS,), space=False)
-    if functools:
-        region.pos += len(functools) - 1
+    word, _ = yield from region.ahead((_FUNCTOOLS, *harmony.GLUED), space=False)
+    if word == _FUNCTOOLS:
+        region.pos += len(word) - 1
         yield from read_objects(region, "functools")
+        return
+    if word:
+        yield from harmony.read_glued(region)
         return
     written = ""
     while (char := (yield from region.peek())) and (char.isalnum() or char in "_-."):
@@ -39,6 +44,12 @@ def read_word(region: Region) -> Step[None]:
     name = written
     if region.tools.get(name) is None:
         raise NotACall
+    found, _ = yield from region.ahead(mistral.ARGUMENTS, space=False)
+    if found:
+        yield from mistral.read_call(region, name)
+        while (yield from region.ahead(mistral.OPENER))[0]:
+            yield from mistral.read(region)
+        return
     yield from region.space(" ")
     if (yield from region.peek()) != "{":
         raise NotACall

@@ -1,0 +1,112 @@
+"""An error inside an answer with HTTP 200, in whatever form its server gives it.
+
+Most servers say `{"error": …}`. vLLM and SGLang said `{"object": "error", …}`, FastAPI says `{"detail": …}`,
+DashScope, Bedrock and TGI a message and a code, Qianfan `error_code`, MiniMax `base_resp`; Google wraps the object in
+a list, llama.cpp writes a line `error: …`, gateways words of their own. None of them may end in a success of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from . import payload
+
+Json = dict[str, Any]
+
+ERROR: Final = "error"
+
+_MESSAGES: Final = (
+    "message", "detail", "msg", "error_msg", "error_message", "errorMessage", "Message", "status_msg", "description",
+)  # fmt: skip
+_CODES: Final = ("code", "error_code", "errorCode", "status_code", "http_status_code", "statusCode")
+_TYPES: Final = ("type", "error_type", "errorType", "__type")
+_SAYS_ERROR: Final = ("detail", "error_msg", "error_message", "errorMessage", "error_code", "errorCode", "errors")
+"""Keys that stand in errors alone."""
+_ANSWERS: Final = (
+    "choices", "usage", "delta", "content", "content_block", "response", "item", "part", "output", "data",
+    "candidates", "index", "output_index", "item_id",
+)  # fmt: skip
+"""Keys of events that belong to an answer: what such an event says besides is no error."""
+_BARE: Final = frozenset({"message", "Message", "request_id", "requestId", "RequestId", "id", "timestamp"})
+_FAILED: Final = ("error", "failed", "failure", *range(400, 600))
+_FINE: Final = frozenset({"", "0", "200", "ok", "success", "succeeded", "none", "null", "false"})
+_WORDS: Final = re.compile(
+    r"\b(?:error|exception|fail(?:ed|ure)?|invalid|exceeded|denied|unauthori[sz]ed|forbidden|unavailable|overloaded"
+    r"|time[d ]?-?out|bad gateway|too (?:many|long|large))\b",
+    re.IGNORECASE,
+)
+_MOST_WORDS: Final = 2000
+
+
+def trouble_in(said: Any, kind: str = "") -> Json | None:
+    """The error that the data of an event tells of, as the object of `{"error": …}`; None where it tells of none.
+
+    `kind` is the type on the event's own line.
+    """
+    if isinstance(said, list):
+        return next((trouble for entry in said[:1] if isinstance(entry, dict) and (trouble := _named(entry))), None)
+    if not isinstance(said, dict):
+        return None
+    named = _named(said)
+    if named is not None:
+        return named
+    if said.get("object") == ERROR or said.get("type") == ERROR or kind == ERROR or _looks_like_one(said):
+        return _told(said)
+    return None
+
+
+def trouble_in_text(text: str, kind: str = "") -> Json | None:
+    """The same for data that is no JSON: the text of an error event, or a text that can be nothing else."""
+    text = " ".join(text[:_MOST_WORDS].split())
+    if kind == ERROR or (text[:1] not in ("", "{", ":") and _WORDS.search(text)):
+        return _told({"message": text})
+    return None
+
+
+def _named(said: Json) -> Json | None:
+    error = said.get(ERROR)
+    if not error:
+        return None
+    return error if isinstance(error, dict) else _told({**said, "message": payload.text_of(error)})
+
+
+def _looks_like_one(said: Json) -> bool:
+    refused = said.get("base_resp")
+    if isinstance(refused, dict) and not said.get("choices") and _is_code(refused.get("status_code")):
+        return True
+    if any(key in said for key in _ANSWERS):
+        return False
+    if any(said.get(key) for key in _SAYS_ERROR) or said.get("success") is False:
+        return True
+    message = next((said[key] for key in _MESSAGES if isinstance(said.get(key), str) and said[key].strip()), None)
+    if message is None:
+        return False
+    if any(_is_code(said.get(key)) for key in _CODES) or any(_is_type(said.get(key)) for key in _TYPES):
+        return True
+    if said.get("status") in _FAILED:
+        return True
+    # Words alone count where nothing else is said, as AWS does it.
+    return said.keys() <= _BARE and _WORDS.search(message[:_MOST_WORDS]) is not None
+
+
+def _is_code(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return False
+    return str(value).strip().lower() not in _FINE
+
+
+def _is_type(value: Any) -> bool:
+    return isinstance(value, str) and value.lower().endswith(("error", "exception"))
+
+
+def _told(said: Json) -> Json:
+    """An error in the words of OpenAI, with everything that its server said."""
+    inner = said.get("base_resp")
+    words = {**said, **inner} if isinstance(inner, dict) else said
+    message = next((payload.text_of(words[key]) for key in _MESSAGES if words.get(key)), "")
+    code = next((words[key] for key in _CODES if isinstance(words.get(key), int | str) and words[key]), None)
+    kind = next((words[key] for key in _TYPES if _is_type(words.get(key)) and words[key] != ERROR), "api_error")
+    rest = {key: value for key, value in said.items() if key not in (*_MESSAGES, ERROR, "type", "code")}
+    message = message or f"The upstream reported an error: {payload.write(said)[:_MOST_WORDS]}"
+    return {"message": message, "type": kind, "code": code, **rest}

@@ -1,0 +1,69 @@
+"""Where a block of the document is only quoted: in a code fence of the answer.
+
+A model that writes about its own blocks shows them in a fence. A block that the backend itself wrote, in the phase of
+tool calls, is one wherever it stands: the answer before it may have left a fence open.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Final, NamedTuple
+
+_MAX_LINE: Final = 256
+_FENCE: Final = re.compile(r"^[^\S\n]*+(`{3,}+|~{3,}+)([^\n]*+)", re.MULTILINE)
+
+
+class Fence(NamedTuple):
+    """What is known of code fences behind a stretch of text."""
+
+    mark: str = ""
+    """How the open one began."""
+    line: str = ""
+    """The line that is not over yet, as far as it matters."""
+
+    @property
+    def open(self) -> bool:
+        return bool(self.mark)
+
+    def after(self, run: str) -> Fence:
+        """The same behind more text."""
+        lines, end, line = (self.line + run).rpartition("\n")
+        mark = self.mark
+        if end and ("```" in lines or "~~~" in lines):
+            for fence in _FENCE.finditer(lines):
+                mark = _turned(mark, fence[1], fence[2])
+        return Fence(mark, line[:_MAX_LINE])
+
+
+NO_FENCE: Final = Fence()
+
+
+def _turned(mark: str, fence: str, info: str) -> str:
+    """The mark of the open fence behind a line that looks like one."""
+    if mark:
+        closes = fence[0] == mark[0] and len(fence) >= len(mark) and not info.strip()
+        return "" if closes else mark
+    return "" if fence[0] == "`" and "`" in info else fence
+
+
+class Origins:
+    """Which parts of the document the backend wrote as tool calls."""
+
+    __slots__ = ("_calling", "_starts")
+
+    def __init__(self) -> None:
+        self._starts = [0]
+        self._calling = [False]
+
+    def write(self, start: int, calling: bool) -> None:
+        """The document ends at `start`, and goes on from there."""
+        while self._starts and self._starts[-1] >= start:
+            self._starts.pop()
+            self._calling.pop()
+        if not self._calling or self._calling[-1] != calling:
+            self._starts.append(start)
+            self._calling.append(calling)
+
+    def calling(self, place: int) -> bool:
+        return self._calling[bisect_right(self._starts, place) - 1]

@@ -1,0 +1,133 @@
+"""Which declared tools a written name spells: exactly, or but for case, separators, a known prefix, a call's number.
+
+Nothing of a name is thrown away that may be a name itself: `sandbox.Bash` and `mcp__sandbox__Bash` are other tools
+than `Bash`. Only the words of `PREFIXES` say nothing; a server or a namespace counts where it is declared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from .fold import fold
+from .tools import Tool, Tools
+
+PREFIXES: Final = ("functions", "function", "tools", "tool", "default_api", "repo_browser", "paloma")
+"""What models write before the name of a tool that they were given (`name.namespace_prefix` of the facts): the
+namespaces of gpt-oss, Kimi and Gemini, and two that were seen as inventions. Every other prefix is a name."""
+
+MCP: Final = "mcp__"
+
+_PREFIX: Final = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:::|[.:/])", re.IGNORECASE)
+_NUMBER: Final = re.compile(r":\d{1,6}\Z")
+_NAMESPACE: Final = re.compile(r"[.:/]|__")
+"""What stands between a namespace and a name."""
+_SEPARATOR: Final = re.compile(r"[\s_\-.:/]+")
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+@dataclass(slots=True, frozen=True)
+class _Spelled:
+    tool: Tool
+    separators: frozenset[int]
+    """Where words of the declared name meet: after so many characters of its folding a separator stands."""
+    humps: frozenset[int]
+    """The same for the capitals of `readFile`."""
+
+
+class Declared:
+    """The tools that a client can be asked to run, under the spellings that they are recognised by."""
+
+    __slots__ = ("_exact", "_folded")
+
+    def __init__(self, tools: Tools) -> None:
+        self._exact: dict[str, list[Tool]] = {}
+        self._folded: dict[str, list[_Spelled]] = {}
+        for tool in tools:
+            if tool.kind == "server":
+                continue
+            self._exact.setdefault(tool.name, []).append(tool)
+            for spelling, folded in {spelling: fold(spelling) for spelling in _spellings(tool)}.items():
+                if folded:
+                    spelled = _Spelled(tool, _places(_SEPARATOR, spelling), _places(_HUMP, spelling))
+                    self._folded.setdefault(folded, []).append(spelled)
+
+    def exact(self, name: str) -> list[Tool]:
+        """The tools of this name: one outside all namespaces, else all inside."""
+        found = self._exact.get(name, [])
+        outside = [tool for tool in found if tool.namespace is None]
+        return outside or found
+
+    def folded(self, name: str, *, humps: bool = True) -> list[Tool]:
+        """The tools whose names differ in case and separators only.
+
+        What stands before a `.` or `__` may be a namespace, so there the declared name has to have a joint too:
+        `linear.list_issues` is `linear_list_issues`, and `ba.sh` is not `Bash`.
+        """
+        folded = fold(name)
+        found = self._folded.get(folded, [])
+        if found and _NAMESPACE.search(name):
+            inside = _places(_NAMESPACE, name) - {len(folded)}
+            found = [it for it in found if inside <= (it.separators | it.humps if humps else it.separators)]
+        return list({id(it.tool): it.tool for it in found}.values())
+
+    def begins(self, written: str) -> bool:
+        """Can this be the beginning of a declared name, or of a prefix before one?"""
+        low = written.lower()
+        if any(prefix.startswith(low) for prefix in PREFIXES):
+            return True
+        key = fold(written[_prefixes_end(written) :])
+        return any(folded.startswith(key) for folded in self._folded)
+
+
+def declared_of(tools: Tools) -> Declared:
+    """The spellings of these tools, made when the first name is looked at."""
+    if tools.index is None:
+        tools.index = Declared(tools)
+    index: Declared = tools.index
+    return index
+
+
+def readings(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
+    """What was done to the name, and the tools that it then spells; the boldest reading last."""
+    yield "", declared.exact(name)
+    yield "case or separators", declared.folded(name)
+    for rest in without_prefixes(name):
+        yield "known prefix dropped", declared.exact(rest) or declared.folded(rest)
+    bare = _NUMBER.sub("", name)  # Kimi's ids are `functions.read:0`
+    if bare != name:
+        for rest in (bare, *without_prefixes(bare)):
+            yield "number of the call dropped", declared.exact(rest) or declared.folded(rest)
+    # Some clients join server and tool by `_`: `linear_list_issues` is what others call `mcp__linear__list_issues`.
+    server, between, tool = name.removeprefix(MCP).partition("__") if name.startswith(MCP) else ("", "", "")
+    if between and fold(server) and fold(tool):
+        yield "mark of an MCP tool dropped", declared.folded(name.removeprefix(MCP), humps=False)
+
+
+def without_prefixes(name: str) -> Iterator[str]:
+    """What is left of a name without its known prefixes, the least cut first."""
+    at = 0
+    while (prefix := _PREFIX.match(name, at)) is not None and prefix.end() < len(name):
+        at = prefix.end()
+        yield name[at:]
+
+
+def _prefixes_end(name: str) -> int:
+    at = 0
+    while (prefix := _PREFIX.match(name, at)) is not None:
+        at = prefix.end()
+    return at
+
+
+def _spellings(tool: Tool) -> set[str]:
+    if tool.namespace is not None:
+        whole = f"{tool.namespace}.{tool.name}"
+        return {tool.name, whole, whole.removeprefix(MCP)}
+    return {tool.name, tool.name.removeprefix(MCP)}
+
+
+def _places(pattern: re.Pattern[str], name: str) -> frozenset[int]:
+    """After how many characters of the folding the pattern stands in a name."""
+    return frozenset(len(fold(name[: match.start()])) for match in pattern.finditer(name))

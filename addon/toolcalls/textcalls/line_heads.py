@@ -1,0 +1,88 @@
+"""How the lines before a call look: as prose that leads to a call, or as something that is quoted.
+
+A model that calls a tool begins a line with the call, or puts it behind a sentence. Everything else, a log, a list, a
+diff, a transcript, source code, data, is a text that has a call in it.
+"""
+
+from __future__ import annotations
+
+import re
+from unicodedata import category
+
+INVISIBLE = "\u00ad\u180e\u200b-\u200f\u2060\ufeff"
+"""Characters that take no room: a fence behind one of them looks like a fence."""
+
+blanks = re.compile(rf"[\s{INVISIBLE}]*+")
+
+_MARKS = r"[-*+•‣◦▪●·–—]"
+_NUMBERS = r"\(?(?:\d{1,9}|[A-Za-z]|[ivxIVX]{1,6})[.)\]:]|[一二三四五六七八九十百]{1,4}[、.]"
+list_item = re.compile(rf"(?:{_MARKS}|{_NUMBERS})(?=[\s{INVISIBLE}]|\Z)")
+"""The marker of a list: what stands on its line or is indented below it belongs to the item."""
+
+_ROLES = "user|human|assistant|system|developer|tool|model|bot|ai|agent|input|output|result|prompt|stdout|stderr"
+_LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL"
+_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_quoted = re.compile(
+    r"[>|\u2500-\u257f]"  # a block quote, a row of a table, a box
+    r"|[-+*/#;%!:'\"`@.=_\\^~]{1,8}+(?:\s|\Z)|#|//|--|/\*|\*/|\{-|\(\*|(?i:rem\s|dnl\s)|\\%"  # comment, diff
+    rf"|{_MARKS}\s|(?:{_NUMBERS})(?:\s|(?<=、))"  # a list
+    r"|\[\^?[\w .:/+-]{1,40}\](?!\()"  # a footnote, a tag of a log
+    r"|\d{1,4}[-/.:]\d{1,2}[-/.:T\s]\d|\d{1,2}:\d{2}|\d{1,9}[:\t|→]|\d{6,}[\s.,]"  # a date, a time, a line number
+    r"|[\w./\\-]{1,120}[:-]\d{1,7}[:-]|\^?[0-9a-f]{7,40}\s"  # what grep and git print
+    rf"|(?:{_MONTHS})\s{{1,2}}\d{{1,2}}\s\d|(?:{_LEVELS})\b|\w[\w.@/-]{{0,40}}\s{{0,8}}[|]\s"  # a log
+    rf"|(?i:<?(?:{_ROLES})>?)\s{{0,4}}[:|>]|\*\*[\w ]{{1,24}}[:：]\*\*|\w{{1,12}}：\Z"  # a transcript
+    r"|[\w.@~:/ -]{0,60}[$❯➜»]\s|(?:In|Out)\s?\[\d{0,4}\]|[A-Z]:\\|PS\s[A-Z]:"  # a shell
+    r"|\(?[\w.~/@-]{1,40}\)?[>#%]\s|\(\w{1,20}\)\s"  # a prompt
+    r"|[\[{]\s{0,4}[\"']|[\"'][\w .-]{1,60}[\"']\s{0,4}:"  # data
+    r"|(?:export|const|let|var|return|print|echo|printf|say|def|puts)\b[^.!?]{0,60}\Z"  # code
+)
+_CODE = frozenset("=([{+,|&\\$%#^<@~❯")
+"""Text that ends with one of these is code or data; prose ends otherwise."""
+_IN_A_SENTENCE = re.compile(r"\w\s+\Z")
+"""A word and a space: the call is a part of the sentence. Where a model calls, the sentence has ended."""
+_COMMENT = re.compile(r"(?:[\s;)}]|\A)(?://|--|[#;%*])\s*\Z|&[#\w]{2,8};\Z")
+"""The beginning of a comment behind code; an entity."""
+
+_OPENS_BELOW = re.compile(r"(?:::|[|>][-+]?|[({\[=]|[\"'`])\s*\Z")
+"""A line that ends like this has what belongs to it indented below: YAML's block scalars, reST, source code."""
+_INTRODUCES = re.compile(
+    r"[=<>~+:.|-]{3,}"  # a ruler, a conflict, the name of a file between arrows
+    r"|\{[^{}]{1,60}\}\Z|\{%"  # a macro of a wiki or of a template
+    r"|.*<\|?(?:im_start|start_header_id|start_of_role|start_of_turn|user|assistant|system|turn)\|?>"  # a transcript
+    r"|.*[=({\[:,]\s?[@$RLurb]{0,2}#{0,8}[\"'`]\Z|.*@[\"']\Z"  # a string that begins at the end of its line
+)
+
+
+def is_quoted(head: str, ending: str) -> bool:
+    """Does a line that begins and, before a call, ends like this say that the call is quoted?"""
+    lead = visible(head)
+    if not lead:
+        return False
+    if _quoted.match(lead) is not None or ending.rstrip()[-1:] in _CODE:
+        return True
+    return _IN_A_SENTENCE.search(ending) is not None or _COMMENT.search(ending) is not None
+
+
+def introduces(line: str) -> bool:
+    """Does a line say that what stands below it is quoted: a ruler, a macro, code that goes on?"""
+    if not line:
+        return False
+    if line[-1] in _CODE or _INTRODUCES.match(line) is not None:
+        return True
+    return not any(char.isalnum() or category(char) == "So" for char in line)
+
+
+def opens_below(head: str, ending: str) -> bool:
+    """Does what belongs to this line stand indented below it?"""
+    return _OPENS_BELOW.search(ending) is not None or visible(head).startswith(".. ")
+
+
+def indentation(line: str) -> int:
+    """The columns before the first visible character of a line."""
+    blank = blanks.match(line).end()  # type: ignore[union-attr]
+    return blank + 3 * line.count("\t", 0, blank)
+
+
+def visible(text: str) -> str:
+    """A text from its first visible character on."""
+    return text[blanks.match(text).end() :]  # type: ignore[union-attr]

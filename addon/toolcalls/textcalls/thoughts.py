@@ -1,0 +1,43 @@
+"""Reasoning that models write into their text: the wrappers that they put around it, as data.
+
+A call inside one of them is a rehearsal. They come in any case, with attributes, late in the text, more than once,
+and without their opener, which then stood in the prompt.
+"""
+
+from __future__ import annotations
+
+import re
+
+_TAGS = (
+    "think", "thinking", "thought", "thoughts", "thinking_process", "thought_process", "internal_thoughts",
+    "reason", "reasoning", "reasoning_content", "internal_reasoning", "chain_of_thought", "cot",
+    "scratchpad", "analysis", "reflection", "reflect", "monologue", "inner_monologue", "internal_monologue",
+    "antthinking", "seed:think", "seed:cot_budget_reflect", "mm:think", "ponder", "deliberation", "planning",
+)  # fmt: skip
+"""Elements: `<think>` … `</think>`."""
+
+_TOKENS = {
+    "[THINK]": "[/THINK]",
+    "[THINKING]": "[/THINKING]",
+    "[REASONING]": "[/REASONING]",
+    "◁think▷": "◁/think▷",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+    "<|begin_of_thought|>": "<|end_of_thought|>",
+    "<|think|>": "<|/think|>",
+    "<|thinking|>": "<|/thinking|>",
+    "<|reasoning|>": "<|/reasoning|>",
+    "<｜think｜>": "<｜/think｜>",
+    "<|channel>thought": "<channel|>",
+    "<unused94>thought": "<unused95>",
+}
+"""Special tokens, each with the one that ends it."""
+
+_NAMES = "|".join(sorted(map(re.escape, _TAGS), key=len, reverse=True))
+_OPEN = rf"<(?:{_NAMES})(?::[\w-]{{1,64}})?(?:\s[^<>]{{0,200}})?>|" + "|".join(map(re.escape, _TOKENS))
+_CLOSE = rf"</(?:{_NAMES})(?::[\w-]{{1,64}})?\s{{0,8}}>|" + "|".join(map(re.escape, _TOKENS.values()))
+
+WRAPPER = rf"(?P<thought>(?i:{_OPEN}))|(?P<thought_end>(?i:{_CLOSE}))"
+"""Matches where reasoning begins or ends."""
+
+ENDS = ("</think>", "</thinking>", "</seed:think>", "[/THINK]", "◁/think▷", "<|END_THINKING|>")
+"""Behind one of these the message begins once more, for calls that have to be the entire message."""

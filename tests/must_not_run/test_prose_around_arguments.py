@@ -1,0 +1,186 @@
+"""What is said around structured arguments may say that they are no call: then they do not run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.must_not_run.arguments_on_wires import always_runs_with, mended, never_runs
+
+CALL = '{"command": "rm -rf build"}'
+VALUE = {"command": "rm -rf build"}
+
+IN_FRONT = [
+    "Never run ",
+    "Never run: ",
+    "Do not call the tool with: ",
+    "I would not use these arguments: ",
+    "Example: ",
+    "For example, ",
+    "The user wrote: ",
+    "If you agree: ",
+    "Here is an example of the JSON: ",
+    "The previous arguments: ",
+    "Invalid arguments: ",
+    "Tool result: ",
+    "Observation: ",
+    "Maybe ",
+    "# ",
+    "// ",
+    "-- ",
+    "; ",
+    "/* ",
+    "<!-- ",
+    "> ",
+    "- ",
+    "1. ",
+    "$ ",
+    "echo ",
+    "args = ",
+    "# do not run\n",
+    "// do not run\n",
+    "/* do not run */ ",
+    "<think>maybe ",
+    "<think>",
+    "<think></think>",
+    "<thinking>",
+    "<Reasoning>",
+    "[THINK]",
+    "◁think▷",
+    "<seed:think>",
+    "<|START_THINKING|>",
+    "<|channel|>analysis<|message|>",
+    "<scratchpad>",
+    "<example>",
+    "<del>",
+    "<s>",
+    "<tool_response>",
+    "<function_results>",
+    "<|observation|>",
+    "<fake_tool_call>",
+    '<tool_call note="do not run">',
+    "```diff\n",
+    "[Not a tool call] ",
+    "(do not run) ",
+    "~~",
+]
+BEHIND = [
+    " (do not run)",
+    " is what I would never run.",
+    " // do not run",
+    " # no\n",
+    "\n\nLet me know whether I should run it.",
+    " ?",
+    " Done.",
+    "\nIgnore this.",
+    "</think>",
+    "[/THINK]",
+    "◁/think▷",
+    "</example>",
+    "</del>",
+    "</tool_response>",
+    " -->",
+    " */",
+    "~~",
+    "\n```\nDo not run this.",
+    "</tool_call> was wrong",
+    "</tool do not run",
+    "<|do not run|>",
+    "<cancel>",
+    "[CANCELLED]",
+    " I will not run this.",
+    " I'll now run this only if you agree.",
+    " Note: this deletes everything.",
+    " Note: do not run it.",
+    " Note: this lists nothing.",
+    "\nObservation: nothing was run",
+    f" or {CALL}",
+    " ~ " + CALL,
+]
+
+
+@pytest.mark.parametrize("front", IN_FRONT)
+def test_text_in_front_that_is_no_label_is_refused(front: str) -> None:
+    assert mended(front + CALL).status == "refused"
+
+
+@pytest.mark.parametrize("behind", BEHIND)
+def test_text_behind_is_refused(behind: str) -> None:
+    assert mended(CALL + behind).status == "refused"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Never run {CALL}",
+        f"{CALL} (do not run)",
+        f"# {CALL}",
+        f"// {CALL}\n",
+        f"<think>maybe {CALL}</think>",
+        f"<think>no</think>{CALL}",
+        f"Never run this:\n```json\n{CALL}\n```",
+        f"```json\n{CALL}\n```\nThat would be wrong.",
+        f"Never run {CALL.replace(chr(34), chr(39))}",
+        f"Here is the JSON: {CALL} but do not use it",
+        f"# do not run\n{CALL}",
+        f"{CALL} // never",
+        f"<example><tool_call>{CALL}</tool_call></example>",
+        f"Never: {CALL}{CALL}",
+    ],
+)
+def test_the_worst_never_run(text: str) -> None:
+    assert never_runs(text)
+
+
+# Near misses.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"arguments: {CALL}",
+        f"Here is the JSON: {CALL}",
+        f"Sure! Here are the arguments: {CALL}",
+        f"**Arguments:**\n{CALL}",
+        f"json\n{CALL}",
+        f"[Tool call] {CALL}",
+        f"参数：{CALL}",
+        f"```json\n{CALL}\n```",
+        f"Here is the call:\n```json\n{CALL}\n```\n",
+        f"`{CALL}`",
+        f"<tool_call>\n{CALL}\n</tool_call>",
+        f'<invoke name="x"><arguments>{CALL}</arguments></invoke>',
+        f"[TOOL_CALLS]{CALL}[/TOOL_CALLS]",
+        f"{CALL}</tool_call><|im_end|>",
+        f"{CALL}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+        f"{CALL}<end_of_turn>",
+        f"{CALL}<|observation|>",
+        f"{CALL}</s>",
+        f"{CALL}}}",
+        f"{CALL}{CALL}",
+        f"{{}}{CALL}",
+        f"\ufeff{CALL}",
+        f"Arguments: {CALL.replace(chr(34), chr(39))}",
+        # As the corpora have it.
+        f'{CALL}\n\nI\'ll now run this "command".',
+        f"Action Input: {CALL}\nObservation: 20C",
+    ],
+)
+def test_fences_templates_and_labels_are_dropped(text: str) -> None:
+    assert always_runs_with(text, VALUE)
+
+
+def test_the_same_words_inside_a_text_stay() -> None:
+    said = "Never run {…} # </think> (do not run)"
+    assert always_runs_with(f"{{'command': '{said}'}}", {"command": said})
+
+
+@pytest.mark.parametrize(
+    "text", ['{"limit": 5}"', "{'limit': 5}'", '{"limit": 5}\\"', '{\\"limit\\": 5}"', '{"limit": 5}”']
+)
+def test_a_stray_quote_behind_an_object_without_texts_is_dropped(text: str) -> None:
+    assert always_runs_with(text, {"limit": 5})
+
+
+def test_a_stray_quote_that_may_end_a_text_is_not() -> None:
+    assert never_runs('{"command": "echo "}"')
+    assert never_runs('{"limit": 5}"}')

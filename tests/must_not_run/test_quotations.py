@@ -1,0 +1,129 @@
+"""Nobody's quotation runs: every way to quote, refuse, explain or rehearse a call, and the calls that are meant all the same.
+
+`tests/must_not_run/quotations.py` prints the figures by class, and every way that fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol
+from tests.must_not_run import meant, quotations, quoted_ends
+from tests.must_not_run import parts as wire
+from tests.must_not_run.parts import Part
+from tests.must_not_run.quotations import MEANT, QUOTED, STRUCTURED, all_ways, cases, problem
+from tests.must_not_run.wires import TOOLS, Json
+from tests.must_not_run.written import COMMON, FORMATS, RARE, Format, Made
+from tests.splits import mend
+from toolcalls.engine import Answer, mend_whole
+from toolcalls.request import read_question
+
+WAYS = all_ways()
+GROUPS = list(Counter(way.group for way in WAYS))
+EVERY = 211
+"""One case in so many is cut at every place."""
+
+
+def test_there_are_more_ways_than_anybody_thinks_of_at_once() -> None:
+    assert len(WAYS) >= 1_200
+    assert len({(way.group, way.name, way.protocols) for way in WAYS}) == len(WAYS)
+    assert len(meant.WHOLE) + len(meant.TEXTS) + len(meant.GLUED) + len(meant.REQUESTS) + len(meant.PARTS) >= 80
+    assert all(why for why in quoted_ends.UNDECIDABLE.values())
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_quoted_call_is_text_and_the_text_is_not_changed(group: str, protocol: Protocol) -> None:
+    ways = [way for way in WAYS if way.group == group]
+    wrong = [f"{said}: {case}" for case in cases(ways, protocol) if (said := problem(case))]
+    assert not wrong, f"{len(wrong)} of {sum(1 for _ in cases(ways, protocol))}:\n" + "\n".join(wrong[:60])
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+def test_the_cut_of_the_bytes_does_not_matter(protocol: Protocol) -> None:
+    sample = [case for case in cases(WAYS, protocol) if case.number % EVERY == 0]
+    assert len(sample) > 30
+    for case in sample:
+        mend(quotations.stream_of(case), protocol=protocol.name, question=quotations.question_of(case))
+
+
+def test_what_cannot_be_decided_by_its_form_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    found = quotations.undecidable()
+    with capsys.disabled():
+        print(f"\nundecidable by form: {found['calls']} of {found['texts']} texts became calls")
+    assert found["texts"] > 500
+
+
+# What is meant
+
+
+def filled(text: str, format: Format) -> str:
+    calls = {"%AB%": format(QUOTED, MEANT), "%A%": format(QUOTED), "%B%": format(MEANT)}
+    for mark, call in calls.items():
+        text = text.replace(mark, call)
+    return text
+
+
+def expected(name: str, text: str) -> list[Made]:
+    if name in meant.FIRST_ONLY_TEXT:
+        return [MEANT]
+    return [QUOTED, MEANT] if "%AB%" in text or "%B%" in text else [QUOTED]
+
+
+def examples(protocol: Protocol) -> Iterator[tuple[str, Format, tuple[Part, ...], list[Made], Json]]:
+    """A name, a format, the parts of the answer, the calls that are meant, and the request."""
+    texts = {**meant.WHOLE, **meant.TEXTS, **meant.GLUED}
+    for number, (name, text) in enumerate(texts.items()):
+        rare = [RARE[(number * 7 + step) % len(RARE)] for step in range(6)]
+        for format in (FORMATS[each] for each in (*COMMON, *rare)):
+            fits = name in meant.WHOLE if format.whole else name not in meant.GLUED or format.name in COMMON
+            if "```" in format(QUOTED) and name == "one that was thought of before":
+                continue  # The fence of the format itself is open or not, and nobody knows.
+            if fits:
+                yield name, format, (Part("text", filled(text, format)),), expected(name, text), {}
+    for name, request in meant.REQUESTS.items():
+        for format in (FORMATS[each] for each in COMMON):
+            call = format(QUOTED)
+            said = request(call)
+            if protocol.name == "responses" and "messages" in said:
+                said = {"input": said["messages"]}
+            yield name, format, (Part("text", f"I do it.\n\n{call}"),), [QUOTED], said
+    for name, (parts, which) in meant.PARTS.items():
+        for format in (FORMATS[each] for each in COMMON):
+            made = tuple(Part(part.kind, filled(part.text, format), part.name) for part in parts)
+            calls = {"A": QUOTED, "B": MEANT, "S": STRUCTURED}
+            yield name, format, made, [calls[letter] for letter in which], {}
+
+
+def received(protocol: Protocol, parts: tuple[Part, ...], request: Json, number: int) -> Client:
+    answer = Answer(protocol.name, read_question({"tools": TOOLS, "stream": True, **request}))
+    if number % 4 == 3:
+        return protocol.read_document(mend_whole(answer, wire.document(protocol, parts)))
+    return protocol.read(mend_whole(answer, wire.stream(protocol, parts, (0, 30, -1)[number % 3], number)))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+def test_a_call_that_is_meant_is_found(protocol: Protocol) -> None:
+    missed = []
+    for number, (name, format, parts, calls, request) in enumerate(examples(protocol)):
+        client = received(protocol, parts, request, number)
+        made = [(call["name"], call["arguments"]) for call in client.calls]
+        if sorted(made, key=repr) != sorted(calls, key=repr):
+            missed.append(f"{name} · {format.name}: {made} for {calls}")
+        elif format(calls[0]) in client.text:
+            missed.append(f"{name} · {format.name}: the call is text as well")
+    assert not missed, f"{len(missed)}:\n" + "\n".join(missed[:60])
+
+
+def test_a_text_copy_of_a_structured_call_is_dropped() -> None:
+    for protocol in PROTOCOLS:
+        for format in (FORMATS[name] for name in COMMON):
+            parts = (
+                Part("text", f"I read it.\n\n{format(STRUCTURED)}"),
+                quotations.PARTS["in the thought, then a structured call"][0][1],
+            )
+            client = received(protocol, parts, {}, 0)
+            assert [(call["name"], call["arguments"]) for call in client.calls] == [STRUCTURED], format.name
