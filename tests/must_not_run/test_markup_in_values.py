@@ -111,8 +111,7 @@ def test_a_value_whose_tags_do_not_come_in_pairs_is_whole_or_no_call(family: Fam
         out = scan(text)
         assert scan(text, size=1) == out and back(out) == text
         got = [json.loads(call.arguments) for call in calls_of(out)]
-        # Where text is left behind a call, it does not stand at the end of the answer, and does not count.
-        assert got in ([expected], []) or (isinstance(out[-1], str) and out[-1].strip()), text
+        assert got in ([expected], []), text
 
 
 @pytest.mark.parametrize("family", FAMILIES[::2], ids=lambda family: family.name)
@@ -173,10 +172,12 @@ def test_calls_with_any_tags_in_their_values_come_out_as_they_were_meant_or_not_
         out = scan(text)
         assert back(out) == text
         got = [(call.name, json.loads(call.arguments)) for call in calls_of(out)]
-        if text_of(out).strip() != "Ok.":
-            continue  # text behind a call, or no call
-        # What was found is what was meant, or it is written letter for letter like this.
-        assert stripped(got) == stripped(meant) or spelled(family, got) == "".join(text[4:].split()), text
+        if got and text_of(out).strip() == "Ok.":
+            # What was found is what was meant, or it is written letter for letter like this.
+            assert stripped(got) == stripped(meant) or spelled(family, got) == "".join(text[4:].split()), text
+        else:
+            # The last of them is in doubt: what came before it stands.
+            assert stripped(got) == stripped(meant)[: len(got)], text
 
 
 def test_the_work_grows_with_the_length_of_a_value_and_not_faster() -> None:

@@ -86,6 +86,14 @@ class Cursor:
             yield
         return self.window[self.pos]
 
+    def character(self, skip: int) -> Step[str]:
+        """The character behind the next `skip` ones, empty at the end. Consumes nothing."""
+        while len(self.window) - self.pos <= skip:
+            if self.eof:
+                return ""
+            yield
+        return self.window[self.pos + skip]
+
     def space(self, characters: str = " \t\r\n") -> Step[None]:
         while True:
             window, pos = self.window, self.pos

@@ -176,7 +176,7 @@ def read_value(region: Region, markup: Markup, key: str, parameters: Parameters)
                 inside, _ = yield from region.ahead((*markup.parameter, *markup.block_end))
                 value.open(kind, kind == BLOCK and bool(inside))
             continue
-        behind = yield from _character(region, len(mark))
+        behind = yield from region.character(len(mark))
         after, _ = yield from region.ahead((*marks, *markup.between), skip=len(mark))
         goes_on = after is not None and _goes_on(kinds, after)
         if line[-1:] in _QUOTES and behind in _QUOTES:
@@ -246,10 +246,3 @@ def _last_line(line: str, text: str) -> str:
     """The line that the text ends in, or as much of its end as matters."""
     newline = text.rfind("\n")
     return text[newline + 1 :][-_LINE:] if newline >= 0 else (line + text[-_LINE:])[-_LINE:]
-
-
-def _character(region: Region, skip: int) -> Step[str]:
-    """The character behind the next `skip` ones, empty at the end."""
-    while len(region.window) - region.pos <= skip and not region.eof:
-        yield
-    return region.window[region.pos + skip : region.pos + skip + 1]
