@@ -330,8 +330,13 @@ def test_a_declared_tool_that_a_tool_response_answers_was_run_upstream():
 
 
 def test_two_calls_of_one_name_without_ids_are_two():
+    backend = Backend().say(**delta("Bash", LS)).say(**delta("Bash", '{"command":"pwd"}')).done()
+    assert calls(got(backend)) == [("Bash", {"command": "ls"}), ("Bash", {"command": "pwd"})]
+
+
+def test_a_name_that_is_said_again_before_any_arguments_is_that_of_the_same_call():
     backend = Backend().say(**delta("Bash", "")).say(**delta("Bash", LS)).done()
-    assert calls(got(backend)) == [("Bash", {}), ("Bash", {"command": "ls"})]
+    assert calls(got(backend)) == [("Bash", {"command": "ls"})]
 
 
 def test_interleaved_fragments_go_where_their_id_says():

@@ -131,11 +131,9 @@ _STRUCTURED = Part("call", '{"file_path": "README.md"}', "Read")
 
 PARTS: dict[str, tuple[tuple[Part, ...], str]] = {
     "prose in the part before": ((Part("text", "Let me look."), Part("text", "%A%")), "A"),
-    "white space in the part behind": ((Part("text", "%A%"), Part("text", "\n\n")), "A"),
-    "two parts with a call each": ((Part("text", "%A%"), Part("text", "%B%")), "AB"),
     "a thought before": ((Part("reasoning", "I look first."), Part("text", "%A%")), "A"),
     "another one thought of before": ((Part("reasoning", "Perhaps\n%B%"), Part("text", "%A%")), "A"),
     "a structured call behind": ((Part("text", "%A%"), _STRUCTURED), "AS"),
     "a fence that closes in the part before": ((Part("text", "```\nls\n```\n"), Part("text", "\n%A%")), "A"),
 }
-"""The parts, and which calls come out: A, B and the structured one."""
+"""The parts, and which calls come out: A, B and the structured one. Text in another part is text that follows."""

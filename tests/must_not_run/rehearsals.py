@@ -58,7 +58,7 @@ BESIDE_AN_ANSWER = {
 BEFORE_A_CALL = {
     "thought, then another is meant": "%OPEN%\nI could say\n%CALL%\nbut no.\n%CLOSE%\n\n%MEANT%",
     "thought at the end, then another is meant": "%OPEN%\nI could say\n%CALL%\n%CLOSE%\n%MEANT%",
-    "thought, glued, then another is meant": "%OPEN%%CALL%%CLOSE%%MEANT%",
+    "thought, glued, then another is meant": "%OPEN%%CALL%%CLOSE%\n%MEANT%",
     "late, then another is meant": "Let me see.\n\n%OPEN%\n%CALL%\n%CLOSE%\n\n%MEANT%",
     "twice, then another is meant": "%OPEN%%CALL%%CLOSE%\n%OPEN%\n%CALL%\n%CLOSE%\n%MEANT%",
     "a lone closer, then another is meant": "Perhaps\n%CALL%\nor not.\n%CLOSE%\n\n%MEANT%",

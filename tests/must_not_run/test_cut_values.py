@@ -145,6 +145,16 @@ def test_a_finish_reason_in_every_chunk_ends_no_call() -> None:
     assert [json.loads(text) for _, text in CALLS["chat"](out)] == [{}]
 
 
+def test_a_stop_reason_in_the_middle_of_a_block_ends_no_call() -> None:
+    body = wire.begin() + wire.tool_start(0, name="Bash") + wire.fragment(0, HALF)
+    reason = wire.event(
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 9}}
+    )
+    rest = wire.fragment(0, '$BUILD"/out"}') + wire.stop(0) + wire.event({"type": "message_stop"})
+    out, _ = mend(body + reason + rest, protocol="messages", question=Said().question)
+    assert [json.loads(text) for _, text in CALLS["messages"](out)] in ([{}], [{"command": WHOLE["command"]}])
+
+
 def test_repair_completes_nothing_without_the_models_word() -> None:
     assert repair(HALF).status == "refused"
     assert repair(HALF, None, "length").status == "refused"

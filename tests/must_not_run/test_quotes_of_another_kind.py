@@ -49,6 +49,9 @@ def test_a_straight_quote_in_each_kind_never_runs(marks: str) -> None:
         """{"a": "x', 'b': 'y" "c": 1}""",
         """{'o': [{'command': 'ls", "cwd": "/'}, 2]}""",
         """{'t': ('a", "b', 'c')}""",
+        """{'l': [{'a': 'x"}, {"b": "y'}]}""",
+        """{"l": [{“a”: “x"}, {"b": "y”}]}""",
+        """{“a”: "x”, “b”: “y"}""",
         '{“command”: “rm -rf "\n"path": "/home”}',
     ],
 )
@@ -71,6 +74,8 @@ def test_straight_quotes_of_two_kinds_that_fit_both_ways_never_run(text: str) ->
         ("""{'items': ['f("a", "b")', 'c']}""", {"items": ['f("a", "b")', "c"]}),
         ("""{'a': "it's", 'b': 'say "x"'}""", {"a": "it's", "b": 'say "x"'}),
         ("""{"code": "{'a': 'x', 'b': 'y'}",}""", {"code": "{'a': 'x', 'b': 'y'}"}),
+        ("""{'code': '[{"a": "x"}, {"b": "y"}]'}""", {"code": '[{"a": "x"}, {"b": "y"}]'}),
+        ('{“k”: “x”, "a": "say “hi”, “bye”"}', {"k": "x", "a": "say “hi”, “bye”"}),
         ('{"a": "“x”, “b”: “y”",}', {"a": "“x”, “b”: “y”"}),
         ('{“a”: “say \\"x\\", \\"y\\": z”}', {"a": 'say "x", "y": z'}),
         ("{\"a\": \"x', 'b': 'y\"}", {"a": "x', 'b': 'y"}),

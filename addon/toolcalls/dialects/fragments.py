@@ -20,7 +20,7 @@ SENT_AGAIN: Final = "sent again"
 _NOTHING: Final = frozenset({"", "{}", "null"})
 _OPENS = re.compile(r"""\s*+(")?\s*+\{\s*+(?:(\\*+)(["'“‘]))?""")
 """How arguments begin: with an object, which may be encoded once more, and with the quote of its first key."""
-_KEY = re.compile(r"""\s*+\{\s*+(["'“‘])[^"'“”‘’\\]*+["'”’]\s*+:""")
+_KEY = re.compile(r"""\s*+\{\s*+(["'“‘])([^"'“”‘’\\]*+)["'”’]\s*+:""")
 _TOKEN = re.compile(r"""\\.|[^\s\\"'“‘{}\[\](),:]++|\s++|.""", re.DOTALL)
 _CLOSERS: Final = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _INSIDE: Final = {mark: re.compile(rf"[^\\{mark}]*+(?:\\.[^\\{mark}]*+)*+", re.DOTALL) for mark in _CLOSERS.values()}
@@ -107,7 +107,8 @@ def _interrupted(text: str, openings: deque[_Opening]) -> bool:
         if openings and at >= openings[0].at:
             opening = openings.popleft()
             # Behind a closed object another one may follow: those who read them compare the two.
-            if brackets and before not in _BEFORE_A_VALUE and not _doubled_bracket(text, opening.at):
+            fits = before in _BEFORE_A_VALUE and not _same_key(text, opening.at)
+            if brackets and not fits and not _doubled_bracket(text, opening.at):
                 return True
             continue
         token = _TOKEN.match(text, at)
@@ -154,6 +155,12 @@ def _begins_inside(text: str, opening: _Opening, closer: str) -> bool:
         return not opening.escaped and _CLOSERS[opening.mark] == closer
     key = _KEY.match(text, opening.at)
     return key is not None and _CLOSERS[key[1]] == closer
+
+
+def _same_key(text: str, at: int) -> bool:
+    """Does the object begin as the arguments do? Another call of the same tool does."""
+    first, here = _KEY.match(text), _KEY.match(text, at)
+    return first is not None and here is not None and first[2] == here[2]
 
 
 def _doubled_bracket(text: str, at: int) -> bool:

@@ -73,9 +73,17 @@ class Prose:
         "_unread",
     )
 
-    def __init__(self, question: Question, policy: Policy, field: Field = TEXT, *, begins: bool = True) -> None:
+    def __init__(
+        self,
+        question: Question,
+        policy: Policy,
+        field: Field = TEXT,
+        *,
+        begins: bool = True,
+        after: Prose | None = None,
+    ) -> None:
         """`field`: where events have the text. `begins`: nothing was said before, so that this may be a message
-        that is nothing but a call."""
+        that is nothing but a call. `after`: the text of the answer that stands before this one."""
         tools = question.tools
         ours = _searched(tools, policy)
         self._new_scanner = partial(
@@ -85,7 +93,8 @@ class Prose:
             resolve=lambda name: _declared(name, tools, ours),
             in_request=question.heard.holds,
         )
-        self._scanner = self._new_scanner(begins=begins)
+        quoting = after._scanner.take_quoting() if after is not None else None
+        self._scanner: Scanner = self._new_scanner(begins=begins, quoting=quoting)
         self._field = field
         self._held: deque[Piece] = deque()
         self._ahead: deque[tuple[str, list[str | FoundCall]]] = deque()
@@ -285,9 +294,14 @@ def searches(question: Question, policy: Policy) -> bool:
     return any(tool.kind == "function" and policy.touches(tool.name) for tool in question.tools)
 
 
-def search(text: str, question: Question, policy: Policy, finish: Finish, *, begins: bool = True) -> Said:
-    """Search a text that is here as a whole."""
-    prose = Prose(question, policy, begins=begins)
+def search(text: str, question: Question, policy: Policy, finish: Finish, before: Iterable[str] = ()) -> Said:
+    """Search a text that is here as a whole; `before`: what the answer says before it."""
+    prose: Prose | None = None
+    for earlier in before:
+        prose = Prose(question, policy, begins=False, after=prose)
+        prose.take(earlier)
+        prose.pass_on()
+    prose = Prose(question, policy, begins=prose is None, after=prose)
     first, last = prose.take(text), prose.close(finish)
     return Said(first.parts + last.parts)
 

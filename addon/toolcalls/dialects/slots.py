@@ -48,12 +48,14 @@ from .slot import Fragment, Place, Slot
 class Lane:
     """The calls at one place; the last one is the one that goes on."""
 
-    __slots__ = ("_open", "calls", "lost")
+    __slots__ = ("_again", "_open", "calls", "lost")
 
     def __init__(self) -> None:
         self.calls: list[Slot] = []
         self._open: list[Slot] = []
         """Those before the last one that were open when somebody looked."""
+        self._again: list[Slot] = []
+        """Those whose name was just said again, as far as one could see."""
         self.lost = False
         """Nobody knows any more whose the fragments without an id are."""
 
@@ -63,15 +65,23 @@ class Lane:
 
     def add(self, slot: Slot) -> None:
         if self.calls:
-            self._open.append(self.calls[-1])
+            last = self.calls[-1]
+            (self._again if last.again and not last.begun else self._open).append(last)
         self.calls.append(slot)
 
-    @property
-    def contested(self) -> bool:
-        """Is a call open besides the last one?"""
+    def contested(self, *, named: bool) -> bool:
+        """Is a call open besides the last one? `named`: each fragment so far had a name, so one may be said again."""
         if not self.lost and self._open:
             self._open = [call for call in self._open if not call.is_closed()]
-        return self.lost or bool(self._open)
+        return self.lost or bool(self._open) or (bool(self._again) and not named)
+
+    def lose(self) -> None:
+        """A fragment came that may be any open call's: from now on none of them is certain, whatever follows."""
+        for call in (*self._open, *self._again, *self.calls[-1:]):
+            if not call.is_closed():
+                call.doubt = MIXED
+        # Those that begin from now on are asked about when the next one comes.
+        self._open, self._again, self.lost = [], [], True
 
 
 class Slots:
@@ -81,7 +91,7 @@ class Slots:
         "_by_id",
         "_everywhere",
         "_lanes",
-        "_names_open",
+        "_named",
         "_placed",
         "_several",
         "_tools",
@@ -89,10 +99,10 @@ class Slots:
         "slots",
     )
 
-    def __init__(self, tools: Tools, *, names_open: bool = False) -> None:
-        """`names_open`: a name opens a call even where the last one has the same and no arguments yet."""
+    def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._names_open = names_open
+        self._named = True
+        """Every fragment so far had a name."""
         self._unstable = False
         """Ids change with every delta."""
         self.slots: list[Slot] = []
@@ -110,6 +120,7 @@ class Slots:
         """Take a fragment; the call that it belongs to, or None when it says nothing or nobody knows."""
         if fragment.empty:
             return None
+        self._named = self._named and bool(fragment.name or not fragment.arguments)
         if fragment.whole:
             slot: Slot | None = self._restate(fragment)
         elif not fragment.id:
@@ -163,8 +174,6 @@ class Slots:
                 for slot in lane.calls:
                     if slot.amid or not _strict(slot.fragments):
                         slot.doubt = slot.doubt or MIXED
-        if self._names_open:
-            return [slot for slot in self.slots if not slot.empty]
         named: set[tuple[Place, str]] = {(slot.place, slot.name) for slot in self.slots if slot.begun}
         calls: list[Slot] = []
         for slot in self.slots:
@@ -187,25 +196,32 @@ class Slots:
         if here is None:
             return self._open(fragment)
         if not fragment.name:
-            if fragment.arguments and lane.contested:
-                lane.lost = True
+            if fragment.arguments and self._contested(lane):
+                lane.lose()
                 return None
+            if fragment.arguments and here.renamed:
+                here.doubt = MIXED
             return self._go_on(here, fragment)
         begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
         closed = here.is_closed(another=begins)
-        if lane.contested:
-            lane.lost = True
+        if self._contested(lane):
+            lane.lose()
             return None
         if fragment.name == here.name and not begins:
             return self._go_on(here, fragment)
         if closed or self._named_otherwise(here, fragment) or (here.unnamed and begins):
             return self._open(fragment, here)
+        # Said again before the arguments: by a server that names each fragment, or because another call begins.
+        here.renamed = here.renamed or (fragment.name == here.name and not here.begun)
         return self._go_on(here, fragment)
+
+    def _contested(self, lane: Lane) -> bool:
+        return lane.contested(named=self._named)
 
     def _go_on(self, here: Slot, fragment: Fragment) -> Slot | None:
         """A fragment without an id of this call. One without an index belongs to no call that goes on with one."""
         if fragment.place is None and here.indexed > 1:
-            self._everywhere.lost = True
+            self._everywhere.lose()
             return None
         if fragment.place is not None and here.unindexed:
             here.doubt = MIXED
@@ -225,7 +241,7 @@ class Slots:
             there = self._placed.get((fragment.place, fragment.id))
             if there is None and lane.calls and mine is not lane.last:
                 # The index says one call, the id another.
-                lane.lost = True
+                lane.lose()
                 self._doubt(mine)
                 return None
             if there is None:
@@ -270,9 +286,9 @@ class Slots:
             return here
         closed = here.is_closed(another=bool(fragment.name) and begins)
         unstable = same_name and self._unstable and not (fragment.name and begins and here.unnamed)
-        if lane.contested and (not (fragment.name and begins) or (unstable and not closed)):
+        if self._contested(lane) and (not (fragment.name and begins) or (unstable and not closed)):
             # An id that changes with every delta, and more than one call that it may belong to.
-            lane.lost = True
+            lane.lose()
             return None
         if closed:
             return here if fragment.name == here.name and not begins else self._open(fragment, here)
@@ -337,7 +353,7 @@ class Slots:
         if not name or not slot.names:
             return False
         if name == slot.name:
-            return self._names_open and not slot.begun
+            return False
         if self._tools.get("".join([*slot.names, name])) is not None or name.startswith(slot.name):
             return False
         if slot.begun:

@@ -19,8 +19,8 @@ _BRACKETS = ("<", "{", "[", "(", "&lt;", "\\u003c")
 _ESCAPED = re.compile(r"\\++(?:[nrt]|u([0-9a-fA-F]{4}))?")
 _LINE_HEADS = re.compile(r"\n[ \t]*+(?:(?:[\w./-]{1,120}[:-])?\d{1,7}[:\t|→.)-]|[+\-#>*/;%|]{1,3})[ \t]*+")
 """What pages put before their lines: numbers, and the marks of quotes, comments and diffs."""
-_SPELLING = re.compile(r"[\s\u200b-\u200f\u2060\ufeff\"'“”‘’`>|｜*]+")
-_CLOSER = r"(?:</?[\w:.▁-]{1,60}+|[}\])])"
+_SPELLING = re.compile(r"[\s\u200b-\u200f\u2060\ufeff\"'“”‘’`|｜*]+")
+_CLOSER = r"(?:</?[\w:.▁-]{1,60}+>|[}\])])"
 _CLOSERS = re.compile(rf"({_CLOSER}){_CLOSER}{{1,64}}+\Z")
 _WORD = re.compile(r"[A-Za-z0-9_]{4,}")
 _MOST_PLACES = 64

@@ -22,7 +22,7 @@ from .line_heads import indentation, introduces, is_quoted, list_item, opens_bel
 QUOTES = frozenset("\"'“”„‘’‚«»‹›「」『』`\\")
 """An opener right behind one of these is quoted, or stands in JSON data or source code."""
 
-_SPANS = {"<!--": "-->", "<![CDATA[": "]]>", '"""': '"""', "'''": "'''", "{{{": "}}}", "{{!--": "--}}"}
+_SPANS = {"<!--": "-->", "<![cdata[": "]]>", '"""': '"""', "'''": "'''", "{{{": "}}}", "{{!--": "--}}"}
 """Strings, comments and the like that go on until their closer, over any number of lines."""
 _SPANS_AT_HEAD = {"/*": "*/", "{-": "-}", "(*": "*)", "#|": "|#", "<#": "#>", "=begin": "=end", "-----": "-----end"}
 """Comments and marked regions, where a line begins with them: elsewhere they are something else."""
@@ -60,6 +60,8 @@ _OF_CALLS = frozenset(
             "parameter",
         ),
         *("tool", "tools", "param", "arg_key", "arg_value", "arguments", "longcat_tool_call", "minimax:tool_call"),
+        *("start_function_call", "end_function_call", "escape", "toolcall", "steptml:invoke", "steptml:parameter"),
+        *("xai:function_call", "seed:tool_call", "antml:invoke", "antml:parameter", "antml:function_calls"),
     )
 )
 """Markup of calls: whoever reads a call looks after it."""
@@ -107,6 +109,7 @@ class Quoting:
         "_marks",
         "_nested",
         "_odd_quote",
+        "_ruled",
         "_span",
         "_starts_heredoc",
         "_tail",
@@ -153,6 +156,8 @@ class Quoting:
         """What is indented belongs to a line above that opened a block."""
         self._introduced = False
         """The last line that was not blank says that what follows is quoted."""
+        self._ruled = False
+        """That line is nothing but a ruler."""
         self.said = False
         """Something visible was said."""
         self.previous = ""
@@ -244,6 +249,8 @@ class Quoting:
         lines = None if self._in_list or self._in_diff or self.thinking else _ORDINARY.match(text, at)
         if lines is None:
             return at
+        if text[at] == "\n" and self._ruled:
+            self._introduced = False
         last = text[max(at, lines.end() - _HEAD) : lines.end()].rstrip().rpartition("\n")[2]
         if last:
             self.said = True
@@ -282,6 +289,8 @@ class Quoting:
     def _end_line_of_text(self, line: str) -> None:
         if not line:
             self._code = self._code if self._kept_code else 0
+            # A blank line behind it shows that a ruler only divides the text.
+            self._introduced = self._introduced and not self._ruled
             self._odd_quote = self._odd_quote and self._introduced
             return
         quoted = line[0] in ">|"
@@ -295,6 +304,7 @@ class Quoting:
         self._in_diff = line.startswith("@@ ") or (self._in_diff and self._head[0] in " +-")
         self._in_block = opens_below(self._head, self._last) or (self._in_block and self._is_indented())
         self._introduced = not quoted and introduces(line if self._length <= _HEAD else self._last.rstrip())
+        self._ruled = not line.strip("-*_=")
         self._kept_code = self._kept_code or line.endswith("`")
         if self._inline and line.endswith(">") and not self._element:
             self._element, self._depth = self._inline, 1

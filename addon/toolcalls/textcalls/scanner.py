@@ -63,17 +63,19 @@ class Scanner:
         resolve: Callable[[str], str | None] | None = None,
         in_request: Callable[[str, str], bool] = lambda name, text: False,
         begins: bool = True,
+        quoting: Quoting | None = None,
     ) -> None:
         """`in_request`: does the text of a call of this tool stand in what the model was given to read?
 
-        `begins`: this is the beginning of a message, where the weak forms may stand.
+        `begins`: this is the beginning of a message, where the weak forms may stand. `quoting`: what is open of a
+        text that stands before this one.
         """
         self._tools = tools
         self._names = Names(tools, resolve)
         self._in_request = in_request
         self._max_held = max_held
         self._off = len(tools) == 0
-        self._quoting = Quoting()
+        self._quoting = quoting or Quoting()
         self._text = ""
         self._parts: list[str] = []
         self._region: Region | None = None
@@ -107,6 +109,12 @@ class Scanner:
     def undecided(self) -> bool:
         """Is a region open, which the end of the text decides?"""
         return self._region is not None
+
+    def take_quoting(self) -> Quoting:
+        """What is open where the text ends, for the text that follows in another place."""
+        self._catch_up()
+        self._quoting.advance("\n")
+        return self._quoting
 
     def needs(self, text: str) -> bool:
         """False: this text passes, and `skip` is all that has to be done with it."""

@@ -22,13 +22,13 @@ def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
         current = format
         while True:
             yield from current.read(region)
-            end = yield from _behind(region)
+            end, at_head = yield from _behind(region)
             char = yield from region.peek()
             if not char:
                 return end
             if begins and current.text_follows and char.isalpha() and end == region.offset:
                 return end
-            opener, _ = yield from region.ahead(CHAINED, space=False)
+            opener, _ = yield from region.ahead(tuple(BY_OPENER) if at_head else CHAINED, space=False)
             if not opener:
                 raise NotACall
             current = BY_OPENER[opener]
@@ -44,7 +44,7 @@ def entire_message(format: Format) -> Callable[[Region], Step[int]]:
             yield from format.read(region)
         except CutOff:
             raise NotACall from None
-        end = yield from _behind(region)
+        end, _ = yield from _behind(region)
         if (yield from region.peek()) or any(draft is None for _, draft in region.items):
             raise NotACall
         return end
@@ -52,17 +52,19 @@ def entire_message(format: Format) -> Callable[[Region], Step[int]]:
     return read
 
 
-def _behind(region: Region) -> Step[int]:
-    """Past white space and the tokens that belong to the last call; where the last of those ends."""
+def _behind(region: Region) -> Step[tuple[int, bool]]:
+    """Past white space and the tokens that belong to the last call: where those end, and whether a line begins."""
     end = region.offset
     while True:
+        region.record()
         yield from region.space()
+        gap = region.recorded()
         if not (yield from region.optional(BEHIND_A_CALL, space=False)):
             break
         end = region.offset
     if region.items:
         region.items[-1] = (end, region.items[-1][1])
-    return end
+    return end, gap.endswith("\n")
 
 
 def parted(whole: str, items: list[tuple[int, Draft | None]], proven: int) -> list[str | tuple[Draft, str]]:

@@ -42,8 +42,8 @@ def _search(answer: Json, question: Question, policy: Policy) -> dict[int, Said]
     if block.get("type") != "text":
         return {}
     reason = answer.get("stop_reason")
-    begins = all(other.get("type") != "text" for _, other in said[:-1])
-    found = search(block["text"], question, policy, Finish.of(reason), begins=begins)
+    before = [other["text"] for _, other in said[:-1] if other.get("type") == "text"]
+    found = search(block["text"], question, policy, Finish.of(reason), before)
     return {number: found} if found.calls else {}
 
 

@@ -100,6 +100,9 @@ def mend_call(
 ) -> Outcome:
     """What becomes of a gathered call."""
     call.is_whole()
+    if finish is Finish.COMPLETE and not call.closed and call.fragments:
+        # A stop reason in the middle of a block: more of it may follow.
+        finish = Finish.UNKNOWN
     arguments, more = full_input(call, finish)
     steps += (*call.steps, *more)
     if not mender.ids.keeps(call.id):

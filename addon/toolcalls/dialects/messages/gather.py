@@ -49,7 +49,10 @@ class Calls:
                 return here
             # Two starts at one index: the first call may still be waiting for its fragments.
             self._shut(here)
-            rivals = [call for call in (here, *here.rivals) if not call.is_whole()]
+            rivals = [here]
+        if here is not None and (rivals or here.rivals or here.doubt):
+            # Where it was not certain whose the fragments are, it is not whose the stop was.
+            rivals = [call for call in (here, *here.rivals) if not call.done and not call.is_whole()]
         call = self._open(place, block, identity, name)
         call.rivals = rivals
         return call
@@ -66,10 +69,10 @@ class Calls:
         `placed`: the event had an index. Where it may be that of several calls, none of them is certain any more.
         """
         here = self._at.get(place)
-        if not placed and len(self._unclosed) > 1:
-            open_calls = [call for call in self._unclosed.values() if not call.is_whole()]
-            if len(open_calls) > 1:
-                return _doubtful(open_calls)
+        if not placed:
+            others = [call for call in self._unclosed.values() if call is not here and not call.is_whole()]
+            if others:
+                return _doubtful([*others, *([here] if here is not None and not here.is_whole() else [])])
         if here is not None:
             return self._fragment_at(here, place, text)
         if len(self._unclosed) == 1:
@@ -93,11 +96,12 @@ class Calls:
             return here
         return self._reopened(here, place) if not here.done and not here.is_whole() else None
 
-    def judge(self) -> None:
+    def judge(self, *flowing: Call) -> None:
         """Fragments without any start may be missing in each call that is not whole by itself."""
-        strays = any(not call.block and call.fragments for call in self.waiting)
-        if strays and any(call.block for call in self.waiting):
-            for call in self.waiting:
+        calls = [*flowing, *self.waiting]
+        strays = any(not call.block and call.fragments for call in calls)
+        if strays and any(call.block for call in calls):
+            for call in calls:
                 if not call.ready():
                     call.doubt = call.doubt or MIXED
 

@@ -175,7 +175,9 @@ class Machine:
             return
         call.add(text)
         draft.hold(call.key, event.raw)
-        self._run = (call.echo, call, Hold(call.key)) if call.echo.learn(draft.came, text) else None
+        # Where another call may be meant, the next fragment is asked about too.
+        learnt = not call.rivals and call.echo.learn(draft.came, text)
+        self._run = (call.echo, call, Hold(call.key)) if learnt else None
 
     def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: Draft) -> None:
         self._run = None
@@ -286,10 +288,11 @@ class Machine:
         """The answer is over: everything open is closed, every call goes out. False when one was refused."""
         self.look_again()
         whole = True
+        self.calls.judge(*((self._flow.call,) if self._flow is not None else ()))
         if self._flow is not None:
             whole = self._settle(draft, finish, before_error=before_error)
+            self.calls.judge()
         self.talk.end(draft, finish)
-        self.calls.judge()
         waiting, self.calls.waiting = self.calls.waiting, []
         found = self._search is not None and bool(self._search.found)
         if self.blocks.open is not None and (waiting or found or not before_error):

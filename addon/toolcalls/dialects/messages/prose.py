@@ -21,12 +21,14 @@ STOP_KEY = "stop"
 
 
 class Search:
-    __slots__ = ("_policy", "_prose", "_question", "_spoken", "_told", "found", "place", "stop")
+    __slots__ = ("_before", "_policy", "_prose", "_question", "_spoken", "_told", "found", "place", "stop")
 
     def __init__(self, question: Question, policy: Policy) -> None:
         self._question = question
         self._policy = policy
         self._prose: Prose | None = None
+        self._before: Prose | None = None
+        """The text of the last block that was searched."""
         self._spoken = False
         """Something was said in an earlier block."""
         self._told: list[Outcome] = []
@@ -63,7 +65,8 @@ class Search:
 
     def take(self, place: Place, text: str, source: tuple[Event, Json]) -> Said:
         if self._prose is None:
-            self._prose = Prose(self._question, self._policy, begins=not self._spoken)
+            self._prose = Prose(self._question, self._policy, begins=not self._spoken, after=self._before)
+            self._before = self._prose
             self.place = place
         self._spoken = self._spoken or not text.isspace()
         return self._prose.take(text, source)

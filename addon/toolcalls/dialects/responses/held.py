@@ -4,11 +4,6 @@ How long a call is held: until its `output_item.done` if its arguments are a clo
 nothing that follows can change what they mean. A broken one is held until the terminal event (or `[DONE]`,
 or the end of the stream), because only that tells whether the answer was cut. Calls that are done leave in
 the order in which they were done, so a whole call waits behind a broken one. Text never waits.
-
-Whose a delta is: its `item_id` says so, where that was announced. Where it was not, or changes with every event, it
-is the open call at its `output_index`; without either, the one open call. Where several calls are open there, it may
-be any one's: then only what another carrier says of a call as a whole counts, else it is refused. An id that comes
-back after another took its place means that two calls were taken for one.
 """
 
 from __future__ import annotations
@@ -21,9 +16,10 @@ from ...wire import sse
 from ...wire.events import Answer, Hold, Reply
 from ...wire.quoted import STAND_IN, put_in
 from .. import payload
-from ..fragments import MIXED
+from ..fragments import MIXED, may_begin
 from ..prose import mend_found
-from ..resent import Resent, Told
+from ..resent import Resent
+from .attribution import Attribution, is_another, says_the_same
 from .calls import CUSTOM, FUNCTION, Call, Flow, Form, announced_item, finished_item, freeform_input, whole
 from .events import Came, Json, Writer
 from .items import CALL, Items
@@ -45,6 +41,7 @@ class Held:
         "_search",
         "_streamed",
         "_tools",
+        "_whose",
         "_writer",
         "dropped",
         "notes",
@@ -63,6 +60,7 @@ class Held:
         streamed: bool = True,
     ) -> None:
         self._items = items
+        self._whose = Attribution(items)
         self._writer = writer
         self._mender = mender
         self._tools = tools
@@ -94,8 +92,13 @@ class Held:
 
     def read_added(self, came: Came) -> Answer:
         came_id, came_index = _text(came.item, "id"), came.number("output_index")
-        call = self._find(came_id, came_index)
-        if call is None or (call.added and not came_id) or not self._fits(call, came):
+        call = self._whose.find(came_id, came_index)
+        if (
+            call is None
+            or (call.added and not came_id)
+            or not self._whose.fits(call, came)
+            or is_another(call, came_id)
+        ):
             call = self.open(came_id, came_index)
         if call.added is None:
             call.added = came
@@ -111,18 +114,23 @@ class Held:
         if isinstance(known, Call) and not known.open and came_index in (None, known.came_index):
             # Behind the end of its item nothing is said of a call.
             return Reply() if known.done or known.dropped else known.hold
-        call = self._find(came_id, came_index)
-        if (lost := self._lost(call, came_id, came_index)) is not None:
+        call = self._whose.find(came_id, came_index)
+        if (lost := self._whose.lost(call, came_id, came_index)) is not None:
             return lost.hold
-        if call is not None and known is not call and call.delta and whole("".join(call.fragments())):
+        text = payload.text_of(came.message.get("delta"))
+        begins = call is not None and known is not call and call.delta is not None and may_begin(text)
+        if begins and call is not None and whole("".join(call.fragments())):
             # Another id at the place of a call that is whole: the next call, on a server that does not count.
             call = None
+        if call is None and not text:
+            # It says nothing about nobody.
+            return Reply()
         if call is None:
             call = self.open(came_id, came_index)
-        self._items.alias(call, came_id, None)
-        call.heard(came_id)
+        if text or known is not None:
+            self._items.alias(call, came_id, None)
+            call.heard(came_id)
         call.delta = call.delta or came
-        text = payload.text_of(came.message.get("delta"))
         call.add(text)
         if call.flow:
             return self._flow_on(call, call.flow, came, text)
@@ -145,11 +153,11 @@ class Held:
 
     def read_stated(self, came: Came) -> Answer:
         came_id, came_index = came.text("item_id"), came.number("output_index")
-        call = self._find(came_id, came_index)
+        call = self._whose.find(came_id, came_index)
         if came_id and call is not None and call.stated and _arguments(call.stated) == _arguments(came):
             # The same arguments of the same item, said twice: not another call.
             return call.hold
-        if (lost := self._lost(call, came_id, came_index)) is not None:
+        if (lost := self._whose.lost(call, came_id, came_index)) is not None:
             return lost.hold
         if call is None or call.stated:
             known = self._items.known(came_id) or self._items.at(came_index)
@@ -166,15 +174,22 @@ class Held:
 
     def read_ended(self, came: Came) -> Answer:
         came_id, came_index = _text(came.item, "id"), came.number("output_index")
-        call = self._called(_text(came.item, "call_id"))
+        call = self._whose.called(_text(came.item, "call_id"))
         if call is None:
-            call = self._find(came_id, came_index)
-            if self._lost(call, came_id, came_index) is not None:
+            call = self._whose.find(came_id, came_index)
+            if call is not None and self._items.known(came_id) is not call:
+                call = self._whose.named(_text(came.item, "name"), came_index) or call
+            if self._whose.lost(call, came_id, came_index) is not None:
                 # It tells a call as a whole: that is certain, whichever of those it is.
                 call = None
-        if call is None or not self._fits(call, came):
+        if call is None or not self._whose.fits(call, came):
             known = self._items.known(came_id)
-            if isinstance(known, Call) and not known.open and self._fits(known, came) and _says_the_same(known, came):
+            if (
+                isinstance(known, Call)
+                and not known.open
+                and self._whose.fits(known, came)
+                and says_the_same(known, came)
+            ):
                 return Reply() if known.done or known.dropped else known.hold
             call = self.open(came_id, came_index)
         call.ended = came
@@ -186,48 +201,6 @@ class Held:
             out += self._write_each([call], Finish.COMPLETE)
             release.append(call.hold.key)
         return Reply(tuple(out), tuple(release)) if release else call.hold
-
-    def _find(self, came_id: str, came_index: int | None) -> Call | None:
-        call = self._items.find(CALL, came_id, came_index)
-        return call if isinstance(call, Call) else None
-
-    def _lost(self, call: Call | None, came_id: str, came_index: int | None) -> Call | None:
-        """One of the calls that this may be about, where nobody knows which: none of them is certain any more."""
-        if call is None:
-            return None
-        known = self._items.known(came_id)
-        if known is call:
-            other = self._items.at(came_index)
-            if came_index in (None, call.came_index) or call.came_index is None or not isinstance(other, Call):
-                return None
-            # The index says one call, the id another.
-            rivals = [other] if other is not call and other.open else []
-        else:
-            rivals = [
-                item
-                for item in self._items.all
-                if isinstance(item, Call) and item.open and item is not call
-                and came_index in (None, item.came_index)
-            ]  # fmt: skip
-        if not any(rival.doubt or not rival.is_whole() for rival in rivals):
-            return None
-        for one in (call, *rivals):
-            one.doubt = MIXED
-        return call
-
-    def _called(self, call_id: str) -> Call | None:
-        """The open call that was announced with this call id."""
-        if not call_id:
-            return None
-        calls = [item for item in self._items.all if isinstance(item, Call) and item.open and item.added]
-        found = [call for call in calls if call.added and call.added.item.get("call_id") == call_id]
-        return found[0] if len(found) == 1 else None
-
-    def _fits(self, call: Call, came: Came) -> bool:
-        """Does nothing say that this item is another call?"""
-        call_id = _text(came.item, "call_id")
-        known = {_text(body, "call_id") for body in call.bodies} - {""}
-        return not call_id or not known or call_id in known
 
     # Aggregation off
 
@@ -428,12 +401,6 @@ def _unsaid(call: Call, said: Json, key: str, text: str) -> list[str]:
 def _arguments(stated: Came) -> tuple[str, object]:
     """Whose arguments, and which."""
     return stated.text("item_id"), stated.message.get("arguments")
-
-
-def _says_the_same(call: Call, came: Came) -> bool:
-    """Does the end of an item that has ended say nothing new?"""
-    again = Told("", "", payload.text_of(came.item.get("arguments")))
-    return again.blank or again.meaning == call.told_once.meaning
 
 
 def _text(body: Json, key: str) -> str:

@@ -61,7 +61,8 @@ class Search:
 
     def take(self, item: Item, place: int, part: Part, text: str, source: Came | None = None) -> Said:
         if part.prose is None:
-            part.prose = Prose(self._question, self._policy, _TEXT, begins=not self._spoken)
+            before = self._last.prose if self._last is not None else None
+            part.prose = Prose(self._question, self._policy, _TEXT, begins=not self._spoken, after=before)
         self._last = part
         self._spoken = self._spoken or not text.isspace()
         return self._account(item, place, part, part.prose.take(text, source))

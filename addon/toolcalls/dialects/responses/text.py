@@ -227,7 +227,7 @@ class Speech:
         """Is this a delta with text of another part than the one whose last words may be a call?"""
         delta = came.message.get("delta")
         stem, _, verb = came.type.rpartition(".")
-        if verb != "delta" or not is_text(came.type) or not isinstance(delta, str) or not delta.strip():
+        if verb != "delta" or not is_text(came.type) or not delta:
             return False
         family = _family(stem, came)
         item = self._items.find(family.item, came.text("item_id"), came.number("output_index"))

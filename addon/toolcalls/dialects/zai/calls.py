@@ -61,7 +61,7 @@ class DeltaCalls:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._slots = Slots(tools, names_open=True)
+        self._slots = Slots(tools)
         self._openai = Slots(tools)
         """`tool_calls` in the OpenAI form, which some clients pass on."""
         self._settled = 0

@@ -19,6 +19,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+MOST = 4_000
+"""Characters around the object that are looked at; what is longer is no label."""
 _LANGUAGES = _words(
     "json json5 jsonc jsonl js javascript ts typescript python py tool_call tool_code tool_use text txt"
 )
@@ -99,6 +101,8 @@ def behind(text: str, front: str) -> str | None:
 def _pieces(text: str, *, behind: bool) -> tuple[str | None, int]:
     """What the pieces of the text are, a fence before anything else; None, and where, if one is something else."""
     found, at = "", 0
+    if len(text) > MOST:
+        return None, 0
     while at < len(text):
         gap = chars.blanks.match(text, at)
         if gap and gap.end() > at:

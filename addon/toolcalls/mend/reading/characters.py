@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 
+# Where a string stands.
+KEY, OBJECT, ARRAY, TUPLE = "key", "{", "[", "("
+
 # What stands for structure. The full-width forms come from models that write Chinese or Japanese.
 OPEN_OBJECT = "{｛"
 CLOSE_OBJECT = "}｝"
@@ -83,8 +86,9 @@ object_inside = re.compile(rf"[{OPEN_OBJECT}]{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]
 colon_follows = re.compile(rf"{_GAP}[{COLONS}]")
 
 # Behind a quote: what looks like the next pair, the next item, the value of a key.
-NEXT_PAIR = rf"{_GAP}(?:[{COMMAS}]{_GAP}{_KEY}|{_QUOTED_KEY}{_GAP}[{COLONS}])"
-NEXT_ITEM = rf"{_GAP}[{COMMAS}]{_GAP}{_VALUE}"
+_CLOSED = rf"(?:{_CLOSE}{_GAP}){{1,6}}+[{COMMAS}]{_GAP}(?:{_KEY}|{_VALUE})"
+NEXT_PAIR = rf"{_GAP}(?:[{COMMAS}]{_GAP}{_KEY}|{_QUOTED_KEY}{_GAP}[{COLONS}]|{_CLOSED})"
+NEXT_ITEM = rf"{_GAP}(?:[{COMMAS}]{_GAP}{_VALUE}|{_CLOSED})"
 AFTER_KEY = rf"{_GAP}[{COLONS}{COMMAS}]"
 
 # What may follow the closing quote of a value in an object, in an array, in a tuple. In an object a comma

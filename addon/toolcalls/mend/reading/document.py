@@ -14,7 +14,7 @@ from typing import Any
 from ..refusal import Refusal
 from . import characters as chars
 from .around import FENCE, MARKER, behind, in_front
-from .escapes import drive_in_text
+from .escapes import drive_in_text, has_control_word
 from .grammar import read_object
 from .source import Source
 from .strict import read_prefix, write
@@ -52,7 +52,7 @@ def read_document(s: Source) -> dict[str, Any]:
         raise Refusal("a closing bracket is missing, and one in a comment may be meant")
     if s.guessed and s.doubts:
         raise Refusal(f"quotes that are not escaped and {next(iter(s.doubts))} cannot be told apart")
-    if s.undoubled and s.control_words:
+    if s.undoubled and any(has_control_word(raw, broken=broken) for raw, broken in s.escaped):
         raise Refusal("some backslashes are not doubled, so that others may be text or escapes")
     if s.literal_codes and not s.steps.keys().isdisjoint(OTHER_LANGUAGES):
         raise Refusal("escapes of JavaScript or Python in a JSON string have two readings")

@@ -27,9 +27,21 @@ _CODES = frozenset("v0xU")
 _CONTINUATIONS = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
 # What is still an escape in a string that has an unknown one.
 _TRUSTED = {'"', "\\", "'", "n", "r", "t"}
-# An escape of JSON that would be a word with its backslash: `\nabla`, `\times`, `\uface`. Those before it are skipped
-# one by one.
-_CONTROL_WORD = re.compile(r"[^\\]*+(?:\\(?![bfnrt][A-Za-z]|u[A-Fa-f]{4})[\s\S][^\\]*+)*+\\[\s\S]")
+
+
+def _escape(body: str) -> re.Pattern[str]:
+    """An escape that goes on like `body`, behind any others, which are skipped one by one."""
+    return re.compile(rf"\A[^\\]*+(?:\\(?!{body})[\s\S][^\\]*+)*+\\[\s\S]")
+
+
+# Escapes of JSON that would be words with their backslashes: `\nabla`, `\times`, `\uface`. In a string with an
+# unknown escape `\b` and `\f` are text.
+_CONTROL_WORD = _escape(r"(?:[bfnrt][A-Za-z]|u[A-Fa-f]{4})")
+_TRUSTED_WORD = _escape(r"(?:[nrt][A-Za-z]|u[A-Fa-f]{4})")
+# A word whose backslash is kept: `\alpha`. The codes of JavaScript are kept in JSON.
+_UNKNOWN = r"[acdeghijklmopqswyzA-TV-Z]|u(?![0-9a-fA-F]{4})|x(?![0-9a-fA-F]{2})|U(?![0-9a-fA-F]{8})"
+_WORD = _escape(rf"(?:{_UNKNOWN})[A-Za-z]")
+_WORD_IN_JSON = _escape(rf"(?:{_UNKNOWN}|v)[A-Za-z]")
 
 _DRIVE_PATH = re.compile(r"[A-Za-z]:(?:\\[^\\/:*?\"<>|\x00-\x1f]+)+\\?")
 _DRIVE_INSIDE = re.compile(r"(?<![A-Za-z])[A-Za-z]:(?:\\[^\\\s\"'<>|*?:]+)+")
@@ -46,10 +58,12 @@ class Decoded(NamedTuple):
     text: str
     told: bool = False
     """Was any escape not JSON's?"""
+    broken: bool = False
+    """Was an escape unknown, so that only some others count?"""
     undoubled: bool = False
     """Was a word with a backslash kept as it is (`\\alpha`)? Its author does not double backslashes."""
-    control: bool = False
-    """Was a control character read where a word with a backslash may be meant (`\\nabla`)?"""
+    known: bool = False
+    """Were escapes read as JSON's? Then `has_control_word` tells whether they had to be."""
     code: bool = False
     """Was a code of JavaScript or Python (`\\x41`) kept as it is?"""
 
@@ -65,14 +79,15 @@ def decode(raw: str, quote: str, *, bare_quotes: bool = True, as_json: bool = Fa
         return Decoded(_drive_path(raw), told=True)
     if (_JSON_OR_APOSTROPHE if quote == "'" else _JSON_ESCAPES).fullmatch(raw) and "\0" not in raw:
         written = f'"{raw}"' if quote == '"' and not bare_quotes else _as_json(raw)
-        return Decoded(scan_string(written, 1)[0], control=_has_control_word(raw))
+        return Decoded(scan_string(written, 1)[0], known=True)
     if quote == "`":
         raw = _ESCAPE.sub(lambda escape: "`" if escape[1] == "`" else escape[0], raw)
     return _decode_walking(raw, quote, as_json)
 
 
-def _has_control_word(raw: str) -> bool:
-    return _CONTROL_WORD.match(raw) is not None
+def has_control_word(raw: str, *, broken: bool) -> bool:
+    """Was a control character read where a word with a backslash may be meant? `broken`: beside unknown escapes."""
+    return (_TRUSTED_WORD if broken else _CONTROL_WORD).match(raw) is not None
 
 
 def _as_json(raw: str) -> str:
@@ -99,10 +114,11 @@ def _decode_walking(raw: str, quote: str, as_json: bool) -> Decoded:
     code = as_json and any(e[0] in _CODES for e in escapes)
     if unknown or code:
         text = _decode_literally(raw, quote, escapes)
-        return Decoded(text, True, _has_undoubled_word(raw, as_json), _has_trusted_word(raw), code)
+        undoubled = _has_undoubled_word(raw, as_json)
+        return Decoded(text, told=True, broken=True, undoubled=undoubled, known=True, code=code)
     if quote != "'" and any(_may_be_text(raw, escape, as_json) for escape in _ESCAPE.finditer(raw)):
         raise Refusal("a backslash before an apostrophe may be text or an escape")
-    return Decoded(_pairs(_ESCAPE.sub(_known, raw)), told=True, control=_has_control_word(raw))
+    return Decoded(_pairs(_ESCAPE.sub(_known, raw)), told=True, known=True)
 
 
 def _may_be_text(raw: str, escape: re.Match[str], as_json: bool) -> bool:
@@ -119,24 +135,8 @@ def _has_undoubled_word(raw: str, as_json: bool) -> bool:
     """Whether a backslash that is kept begins a word; that of a path says nothing about other texts."""
     if _RELATIVE_FILE.fullmatch(raw):
         return False
-    text = _DRIVE_INSIDE.sub("", raw)
-    kept = _CODES if as_json else frozenset[str]()
-    return any(
-        (escape[1] not in _KNOWN or escape[1] in kept) and escape[1].isalpha() and _goes_on(text, escape.end())
-        for escape in _ESCAPE.finditer(text)
-    )
-
-
-def _has_trusted_word(raw: str) -> bool:
-    """Whether one of the escapes that are still read in a string with an unknown one may be a word."""
-    return any(
-        (escape[1] in "nrt" and _goes_on(raw, escape.end())) or (len(escape[1]) == 5 and escape[1].isalpha())
-        for escape in _ESCAPE.finditer(raw)
-    )
-
-
-def _goes_on(raw: str, at: int) -> bool:
-    return raw[at : at + 1].isascii() and raw[at : at + 1].isalpha()
+    text = _DRIVE_INSIDE.sub("", raw) if ":\\" in raw else raw
+    return (_WORD_IN_JSON if as_json else _WORD).match(text) is not None
 
 
 def _drive_path(raw: str) -> str:

@@ -58,6 +58,8 @@ def read_object(s: Source) -> dict[str, Any]:
 
 def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
     """Pairs with nothing to mend but their quotes, at the cost of one match each; stops before the rest."""
+    if s.typographic:
+        return
     text, pos = s.text, s.pos
     if pairs:
         comma = chars.comma_before_pair.match(text, pos)
@@ -79,6 +81,8 @@ def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
 
 def _plain_items(s: Source, items: list[Any]) -> None:
     """As `_plain_pairs`, for the numbers, words and strings of a list."""
+    if s.typographic:
+        return
     text, pos = s.text, s.pos
     if items:
         comma = chars.comma_before_item.match(text, pos)

@@ -9,6 +9,7 @@ reading needs the rest as well, a last text that is opened by the other kind and
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from . import characters as chars
 
@@ -17,37 +18,41 @@ _STRAIGHT = "\"'"
 _FAMILIES = ('"', "'", "`", "“”„", "‘’‚", "«»", "「」", "『』", "＂", "＇")
 
 
-def _others(quote: str) -> list[str]:
-    """Typographic marks between straight quotes are text, as in JSON."""
-    families = _STRAIGHT if quote in _STRAIGHT else _FAMILIES
-    return [family for family in families if quote not in family]
+class _Kind:
+    """The patterns for strings that one mark opens, in a text that uses the marks of some families."""
+
+    __slots__ = ("item", "key", "others", "pair")
+
+    def __init__(self, quote: str, families: Iterable[str]) -> None:
+        others = [family for family in families if quote not in family]
+        other = rf"(?<!\\)[{''.join(others)}]"
+        self.pair = re.compile(other + chars.NEXT_PAIR)
+        self.item = re.compile(other + chars.NEXT_ITEM)
+        self.key = re.compile(other + chars.AFTER_KEY)
+        self.others = others if quote in _STRAIGHT else []
+        """The kinds of which the second reading needs a last text."""
+
+    def ends_open(self, raw: str) -> bool:
+        """Is a text of another kind open at the end, behind a colon or a comma?"""
+        for family in self.others:
+            at = max(map(raw.rfind, family)) - 1
+            while at >= 0 and raw[at].isspace():
+                at -= 1
+            if at >= 0 and raw[at] in chars.COLONS + chars.COMMAS:
+                return True
+        return not self.others
 
 
-def _goes_on(families: list[str], following: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\\)[{''.join(families)}]{following}")
+_KINDS = {quote: _Kind(quote, _FAMILIES) for quote in chars.QUOTES}
+# In a text that quotes as JSON, JavaScript or Python do, typographic marks are text.
+_STRAIGHT_KINDS = {quote: _Kind(quote, _STRAIGHT) for quote in _STRAIGHT}
 
 
-_PAIR = {quote: _goes_on(_others(quote), chars.NEXT_PAIR) for quote in chars.QUOTES}
-_ITEM = {quote: _goes_on(_others(quote), chars.NEXT_ITEM) for quote in chars.QUOTES}
-_KEY = {quote: _goes_on(_others(quote), chars.AFTER_KEY) for quote in chars.QUOTES}
-# The last text of the second reading: behind a colon or a comma, opened and not closed.
-_LAST = {
-    quote: re.compile(
-        "|".join(rf"[{chars.COLONS}{chars.COMMAS}]\s*+[{family}][^{family}]*+\Z" for family in _others(quote))
-    )
-    for quote in _STRAIGHT
-}
+def has_two_ends(raw: str, quote: str, place: str, *, typographic: bool) -> bool:
+    """May what `quote` opened have ended inside `raw`, at a quote of another kind?
 
-
-def has_two_ends(raw: str, quote: str, *, in_object: bool) -> bool:
-    """May the value that `quote` opened have ended inside `raw`, at a quote of another kind?"""
-    return (_PAIR if in_object else _ITEM)[quote].search(raw) is not None and _ends_open(raw, quote)
-
-
-def key_has_two_ends(raw: str, quote: str) -> bool:
-    """The same for a key: `{“a": 1, "b”: 2}`."""
-    return _KEY[quote].search(raw) is not None and _ends_open(raw, quote)
-
-
-def _ends_open(raw: str, quote: str) -> bool:
-    return quote not in _STRAIGHT or _LAST[quote].search(raw) is not None
+    `place`: whether it is a key, or a value in an object or a list. `typographic`: such marks quote in this text.
+    """
+    kind = _KINDS[quote] if typographic or quote not in _STRAIGHT else _STRAIGHT_KINDS[quote]
+    pattern = kind.key if place == chars.KEY else kind.pair if place == chars.OBJECT else kind.item
+    return kind.ends_open(raw) and pattern.search(raw) is not None

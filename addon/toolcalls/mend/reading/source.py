@@ -21,8 +21,8 @@ class Cut(Refusal):
 class Source:
     __slots__ = (
         "complete",
-        "control_words",
         "doubts",
+        "escaped",
         "finish",
         "guessed",
         "key",
@@ -50,7 +50,9 @@ class Source:
         self.guessed = False
         self.literal_codes = False  # whether `\\x41` in a JSON string was kept as it is
         self.undoubled = False  # whether a word with a backslash was kept as it is, `\\alpha`
-        self.control_words = False  # whether a line break or the like may be such a word, `\\nabla`
+        self.escaped: list[
+            tuple[str, bool]
+        ] = []  # the strings in which a line break or the like may be such a word, `\\nabla`
         self.swallowed = False  # whether a closing bracket stands in a comment
         self.open: list[str] = []
         self.key: str | None = None
@@ -68,6 +70,11 @@ class Source:
         self.work -= work
         if self.work < 0:
             raise Refusal(f"the broken arguments have too many parts to mend in time ({self.length:,} characters)")
+
+    @property
+    def typographic(self) -> bool:
+        """Has a typographic mark quoted anything so far?"""
+        return "typographic quotes" in self.steps
 
     def skip(self) -> str:
         """Go past blanks and comments; the character there, or "" at the end."""

@@ -13,10 +13,10 @@ import re
 from ..refusal import Refusal
 from . import characters as chars
 from .escapes import decode
-from .kinds import has_two_ends, key_has_two_ends
+from .kinds import has_two_ends
 from .source import SLOW, Source
 
-KEY, OBJECT, ARRAY, TUPLE = "key", "{", "[", "("
+KEY, OBJECT, ARRAY, TUPLE = chars.KEY, chars.OBJECT, chars.ARRAY, chars.TUPLE
 
 _FOLLOWS = {
     KEY: chars.colon_follows,
@@ -74,7 +74,7 @@ def read_string(s: Source, place: str) -> str:
     if inner:
         _prove_guess(s, begin, at, quote, inner)
     raw = text[begin:at]
-    if key_has_two_ends(raw, quote) if place == KEY else has_two_ends(raw, quote, in_object=place == OBJECT):
+    if has_two_ends(raw, quote, place, typographic=s.typographic):
         raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes of another kind")
     value = _decoded(s, raw, quote, bare_quotes=bool(inner))
     if quote == "`" and "${" in value:
@@ -133,7 +133,8 @@ def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> st
         s.step("invalid escapes")
     s.literal_codes = s.literal_codes or decoded.code
     s.undoubled = s.undoubled or decoded.undoubled
-    s.control_words = s.control_words or decoded.control
+    if decoded.known:
+        s.escaped.append((raw, decoded.broken))
     return decoded.text
 
 

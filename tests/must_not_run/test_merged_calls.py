@@ -1,0 +1,348 @@
+"""Fragments of several calls never become a call that nobody wrote: they find their own call, or none of them runs."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.chat_client import read
+from tests.dialects import messages_wire as wire
+from tests.dialects.responses_wire import Upstream
+from tests.dialects.test_chat import DONE, chunk, piece
+from tests.dialects.zai_streams import Backend
+from tests.must_not_run import interleaved
+from tests.must_not_run.interleaved import QUESTION, WIRES, Call
+from tests.splits import mend
+from tests.validators import messages as strict_messages
+from tests.validators import responses as strict_responses
+from toolcalls.dialects.fragments import mixed
+from toolcalls.policy import Policy
+
+Json = dict[str, Any]
+
+
+def _key(call: Call) -> tuple[str, str]:
+    return call[0], json.dumps(call[1], sort_keys=True)
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_runs_of_calls_told_at_once_is_what_was_meant_or_less(wire: str, part: int) -> None:
+    for seed in range(part * 100, part * 100 + 100):
+        said = interleaved.told(random.Random(seed))
+        policy = {"aggregate": False} if seed % 5 == 0 else {}
+        made = interleaved.runnable(wire, WIRES[wire][1](said), seed, **policy)
+        accepted = {_key(call) for call in interleaved.accepted_anyway(said)}
+        others = Counter(map(_key, made)) - Counter(map(_key, said.meant))
+        assert not set(others) - accepted, f"seed {seed}: {others}"
+
+
+@pytest.mark.parametrize("wire", ["chat", "messages", "responses"])
+def test_where_index_or_ids_are_right_every_call_told_at_once_comes_out(wire: str) -> None:
+    """The near miss: nothing is refused that can be told apart."""
+    ids = {"chat": ("each", "first", "none"), "messages": ("each",), "responses": ("each", "first")}[wire]
+    for seed in range(300):
+        said = interleaved.told(random.Random(seed))
+        if said.cut or said.ids not in ids or said.index != "right" or said.style == "without its last bracket":
+            continue
+        made = interleaved.runnable(wire, WIRES[wire][1](said), seed)
+        assert Counter(map(_key, made)) == Counter(map(_key, said.meant)), f"seed {seed}"
+
+
+# Chat
+
+RM, BUILD = '{"command":"rm -rf ', 'build"}'
+LS, HOME = '{"command":"ls', ' /home"}'
+RM_BUILD, LS_HOME = {"command": "rm -rf build"}, {"command": "ls /home"}
+
+
+def chat(*deltas: Json, finish: str = "tool_calls", **policy: Any) -> list[Json]:
+    """The arguments of the calls that would run."""
+    body = "".join(chunk(delta) for delta in deltas) + chunk({}, finish) + DONE
+    out, _ = mend(body, question=QUESTION, policy=Policy(**policy))
+    values = [json.loads(text) for _, text in read(out).call_list() if _is_json(text)]
+    return [value for value in values if value]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+MIXTURES = {
+    "ids on the first fragments only, one index": [
+        piece(0, "a", "Bash", RM), piece(0, "b", "Bash", LS), piece(0, None, None, BUILD), piece(0, None, None, HOME),
+    ],
+    "the same, and every fragment is named": [
+        piece(0, "a", "Bash", RM), piece(0, "b", "Bash", LS), piece(0, None, "Bash", BUILD),
+        piece(0, None, "Bash", HOME),
+    ],
+    "no index at all": [
+        piece(None, "a", "Bash", RM), piece(None, "b", "Bash", LS), piece(None, None, None, BUILD),
+        piece(None, None, None, HOME),
+    ],
+    "no ids at all": [
+        piece(0, None, "Bash", RM), piece(0, None, "Bash", LS), piece(0, None, None, BUILD),
+        piece(0, None, None, HOME),
+    ],
+    "no ids, and two tools": [
+        piece(0, None, "Bash", RM), piece(0, None, "Read", '{"file_path":"/x'), piece(0, None, None, BUILD),
+        piece(0, None, None, '"}'),
+    ],
+    "the second begins with its bracket alone": [
+        piece(0, None, "Bash", RM), piece(0, None, None, "{"), piece(0, None, None, '"command":"ls'),
+        piece(0, None, None, BUILD), piece(0, None, None, HOME),
+    ],
+    "an id that comes back where ids seemed to change": [
+        piece(0, "a", "Bash", RM), piece(0, "b", None, "-v "), piece(0, "a", None, BUILD), piece(0, "b", None, HOME),
+    ],
+    "ids that change, two calls": [
+        piece(0, "a", "Bash", RM), piece(0, "b", "Bash", LS), piece(0, "c", None, BUILD), piece(0, "d", None, HOME),
+    ],
+    "index 1 and true": [
+        piece(1, "a", "Bash", RM), piece(True, "b", "Bash", LS), piece(True, None, None, HOME),
+        piece(1, None, None, BUILD),
+    ],
+    "an id and an index that name two calls": [
+        piece(0, "a", "Bash", RM), piece(1, "b", "Bash", LS), piece(0, "b", None, BUILD), piece(1, "a", None, HOME),
+    ],
+    "one id for both, one index": [
+        piece(0, "a", "Bash", RM), piece(0, "a", "Read", '{"file_path":"/x'), piece(0, "a", None, BUILD),
+        piece(0, "a", None, '"}'),
+    ],
+    "a part at an index without a call": [
+        piece(0, "a", "Bash", '{"command":"ls"'), piece(1, "b", "Bash", '{"command":"pwd"'),
+        piece(7, None, None, ',"timeout":5}'),
+    ],
+    "in single quotes": [
+        piece(0, None, "Bash", "{'command': 'rm -rf a, "), piece(0, None, None, "{'command': 'ls"),
+        piece(0, None, None, "build'}"), piece(0, None, None, " /home'}"),
+    ],
+    "encoded twice": [
+        piece(0, None, "Bash", '"{\\"command\\": \\"rm -rf '), piece(0, None, None, '"{\\"command\\": \\"ls'),
+        piece(0, None, None, 'build\\"}"'), piece(0, None, None, ' /home\\"}"'),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("finish", ["tool_calls", "stop", "length"])
+@pytest.mark.parametrize("aggregate", [True, False])
+@pytest.mark.parametrize("deltas", MIXTURES.values(), ids=MIXTURES.keys())
+def test_fragments_that_cannot_be_told_apart_run_nothing(deltas: list[Json], aggregate: bool, finish: str) -> None:
+    assert chat(*deltas, finish=finish, aggregate=aggregate) == []
+
+
+TOLD_APART = {
+    "ids on each fragment, one index": [
+        piece(0, "a", "Bash", RM), piece(0, "b", "Bash", LS), piece(0, "a", None, BUILD), piece(0, "b", None, HOME),
+    ],
+    "ids on each fragment, no index": [
+        piece(None, "a", "Bash", RM), piece(None, "b", "Bash", LS), piece(None, "a", None, BUILD),
+        piece(None, "b", None, HOME),
+    ],
+    "one id for both, and indices": [
+        piece(0, "a", "Bash", RM), piece(1, "a", "Bash", LS), piece(0, "a", None, BUILD), piece(1, "a", None, HOME),
+    ],
+    "ids that change with every delta, and indices": [
+        piece(0, "a", "Bash", RM), piece(1, "b", "Bash", LS), piece(0, "c", None, BUILD), piece(1, "d", None, HOME),
+    ],
+    "one after the other, one index": [
+        piece(0, "a", "Bash", RM), piece(0, None, None, BUILD), piece(0, "b", "Bash", LS), piece(0, None, None, HOME),
+    ],
+    "one after the other, without an index or an id": [
+        piece(None, None, "Bash", RM), piece(None, None, None, BUILD), piece(None, None, "Bash", LS),
+        piece(None, None, None, HOME),
+    ],
+    "one after the other, ids that change with every delta": [
+        piece(0, "a", "Bash", RM), piece(0, "b", None, BUILD), piece(0, "c", "Bash", LS), piece(0, "d", None, HOME),
+    ],
+    "ids and names that change nothing": [
+        piece(0, "a", "Bash", RM), piece(1, "b", "Bash", LS), piece(0, "a", "Bash", BUILD),
+        piece(1, "b", "Bash", HOME),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("aggregate", [True, False])
+@pytest.mark.parametrize("deltas", TOLD_APART.values(), ids=TOLD_APART.keys())
+def test_fragments_that_can_be_told_apart_are_two_calls(deltas: list[Json], aggregate: bool) -> None:
+    assert chat(*deltas, aggregate=aggregate) == [RM_BUILD, LS_HOME]
+
+
+ONE_CALL = {
+    "an object in an array begins a fragment": ['{"edits": [', '{"old": "a"}', ", ", '{"old": "b"}', "]}"],
+    "an escaped object begins a fragment": ['{"command": "echo ', '{\\"a\\": \\"b\\"}', '"}'],
+    "a bracket begins a fragment": ['{"command": "if x; then ', "{", " y; ", "}", '"}'],
+    "an object in double quotes inside single ones": ["{'command': 'echo ", '{"a": 1}', "'}"],
+    "raw line ends around a bracket": ['{"command": "f() ', "{", "\n  x\n", "}", '\n"}'],
+    "growing snapshots": ['{"comm', '{"command": "ls', '{"command": "ls -la"}'],
+    "pieces, and then the whole": ['{"command": ', '"ls', '{"command": "ls -la"}'],
+}
+
+
+@pytest.mark.parametrize("fragments", ONE_CALL.values(), ids=ONE_CALL.keys())
+def test_one_call_whose_fragments_begin_like_another_still_runs(fragments: list[str]) -> None:
+    first, *rest = fragments
+    assert len(chat(piece(0, "a", "Bash", first), *(piece(0, None, None, text) for text in rest))) == 1
+
+
+@pytest.mark.parametrize(
+    "fragments",
+    [
+        ['{"command":"rm -rf ', '{"command":"ls', 'build"}', ' /home"}'],
+        ['{"command":"rm -rf ', '{"', "command", '":"ls', 'build"}', ' /home"}'],
+        ['{"comm', "{", 'and":"ls"}', '"command":"pwd"}'],
+        ['{"items":[{"a":1}', '{"b":2}', "]}"],
+        ['{"items":', '{"items":["x"', "[1]}", "]}"],
+    ],
+)
+def test_an_object_that_begins_where_no_value_can_stand_is_another_call(fragments: list[str]) -> None:
+    assert mixed(fragments)
+
+
+def test_the_work_for_fragments_that_all_look_like_beginnings_is_linear() -> None:
+    """A refusal must not cost more than a call."""
+    assert mixed(['{"a":"', *["{" for _ in range(50_000)], '"b": 1']) in (True, False)
+    assert not mixed(['{"a":[', *['{"b":1},' for _ in range(20_000)], "1]"])
+
+
+# The other protocols
+
+
+def messages(blocks: bytes, **policy: Any) -> list[Json]:
+    out, _ = mend(wire.begin() + blocks + wire.end(), protocol="messages", question=QUESTION, policy=Policy(**policy))
+    message = strict_messages.read(out, fragments=True, unfinished_calls=True)
+    return [given for _, given in message.calls if given]
+
+
+START_RM, START_LS = wire.tool_start(0, "a", "Bash"), wire.tool_start(0, "b", "Bash")
+
+
+@pytest.mark.parametrize("aggregate", [True, False])
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        START_RM + wire.fragment(0, RM) + START_LS + wire.fragment(0, LS) + wire.fragment(0, BUILD)
+        + wire.fragment(0, HOME) + wire.stop(0),
+        wire.tool_start(1, "a", "Bash") + wire.fragment(1, RM) + wire.tool_start(True, "b", "Bash")
+        + wire.fragment(True, LS) + wire.fragment(1, BUILD) + wire.fragment(True, HOME),
+        wire.tool_start(None, "a", "Bash") + wire.fragment(None, RM) + wire.tool_start(None, "b", "Bash")
+        + wire.fragment(None, LS) + wire.fragment(None, BUILD) + wire.fragment(None, HOME),
+        wire.tool_start(0, "a", "Bash") + wire.tool_start(1, "b", "Bash") + wire.fragment(None, RM)
+        + wire.fragment(None, LS) + wire.fragment(None, BUILD) + wire.fragment(None, HOME),
+        wire.tool_start(0, "a", "Bash") + wire.tool_start(0, "b", "Read") + wire.fragment(0, RM + BUILD)
+        + wire.stop(0) + wire.fragment(0, '{"file_path":"/x"}') + wire.stop(0),
+        wire.tool_start(0, "a", "Bash") + wire.fragment(0, '{"command":"ls"') + wire.fragment(7, ',"timeout":5}')
+        + wire.stop(0),
+    ],
+    ids=["one index", "1 and true", "no index", "an index in the starts only", "two starts and two inputs", "a stray"],
+)  # fmt: skip
+def test_blocks_that_cannot_be_told_apart_run_nothing(blocks: bytes, aggregate: bool) -> None:
+    assert messages(blocks, aggregate=aggregate) == []
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        wire.tool_start(0, "a", "Bash") + wire.tool_start(1, "b", "Bash") + wire.fragment(0, RM) + wire.fragment(1, LS)
+        + wire.fragment(0, BUILD) + wire.fragment(1, HOME) + wire.stop(0) + wire.stop(1),
+        START_RM + wire.fragment(0, RM) + wire.fragment(0, BUILD) + START_LS + wire.fragment(0, LS)
+        + wire.fragment(0, HOME) + wire.stop(0),
+        START_RM + START_LS + wire.fragment(0, LS + HOME) + wire.stop(0) + wire.fragment(0, RM + BUILD) + wire.stop(0),
+    ],
+    ids=["right indices", "one after the other", "whole inputs of one tool"],
+)  # fmt: skip
+def test_blocks_that_can_be_told_apart_are_two_calls(blocks: bytes) -> None:
+    assert sorted(messages(blocks), key=str) == sorted([RM_BUILD, LS_HOME], key=str)
+
+
+def responses(upstream: Upstream, **policy: Any) -> list[Json]:
+    out, _ = mend(upstream.bytes(), protocol="responses", question=QUESTION, policy=Policy(**policy))
+    final = strict_responses.validate(out, one_delta=policy.get("aggregate", True))
+    values = [json.loads(text) for _, _, text in final.calls() if _is_json(text)]
+    return [value for value in values if value]
+
+
+def _at_once(name: Callable[[int, int], Json], *, whole: bool = False) -> Upstream:
+    """Two calls at once; `name` gives what an event of a call says about whose it is."""
+    upstream = Upstream()
+    calls = [("a", (RM, BUILD)), ("b", (LS, HOME))]
+    for number, (letter, _) in enumerate(calls):
+        item = {"id": f"fc_{letter}", "type": "function_call", "call_id": letter, "name": "Bash", "arguments": ""}
+        upstream.say(
+            "response.output_item.added", output_index=name(number, 0).get("output_index", number), item=item
+        )
+    for part in range(2):
+        for number, (_, fragments) in enumerate(calls):
+            where = name(number, part)
+            upstream.say("response.function_call_arguments.delta", **where, delta=fragments[part])
+    for number, (letter, fragments) in enumerate(calls):
+        item = {"id": f"fc_{letter}", "type": "function_call", "call_id": letter, "name": "Bash",
+                "arguments": "".join(fragments) if whole else ""}  # fmt: skip
+        place = name(number, 0).get("output_index", number)
+        upstream.say("response.output_item.done", output_index=place, item=item)
+    return upstream.end()
+
+
+@pytest.mark.parametrize("aggregate", [True, False])
+@pytest.mark.parametrize(
+    "name",
+    [
+        lambda call, part: {"output_index": 0},
+        lambda call, part: {},
+        lambda call, part: {"item_id": f"x{call}{part}", "output_index": 0},
+        lambda call, part: {"item_id": "fc_ab"[: 3 + 1] if part else "fc_b", "output_index": call},
+        lambda call, part: {"item_id": f"x{call}{part}"},
+    ],
+    ids=[
+        "one index",
+        "nothing",
+        "ids that change, one index",
+        "an id and an index that contradict",
+        "ids that change",
+    ],
+)
+def test_deltas_that_cannot_be_told_apart_run_nothing(name: Callable[[int, int], Json], aggregate: bool) -> None:
+    assert responses(_at_once(name), aggregate=aggregate) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        lambda call, part: {"item_id": ("fc_a", "fc_b")[call], "output_index": 0},
+        lambda call, part: {"item_id": ("fc_a", "fc_b")[call]},
+        lambda call, part: {"output_index": call},
+        lambda call, part: {"item_id": f"x{call}{part}", "output_index": call},
+    ],
+    ids=["ids, one index", "ids", "indices", "ids that change, and indices"],
+)
+def test_deltas_that_can_be_told_apart_are_two_calls(name: Callable[[int, int], Json]) -> None:
+    assert responses(_at_once(name)) == [RM_BUILD, LS_HOME]
+
+
+def test_what_an_item_says_as_a_whole_counts_where_its_deltas_do_not() -> None:
+    assert responses(_at_once(lambda call, part: {"output_index": 0}, whole=True)) == [RM_BUILD, LS_HOME]
+
+
+def zai(*deltas: tuple[str, str, str]) -> list[Json]:
+    backend = Backend(compact=True)
+    for identity, name, arguments in deltas:
+        metadata = {"type": "function", **({"tool_call_id": identity} if identity else {})}
+        named = {"delta_name": name} if name else {}
+        backend.say(phase="tool_call", **named, delta_arguments=arguments, metadata=metadata)
+    out, _ = mend(backend.done().stream, protocol="zai", question=QUESTION)
+    values = [json.loads(text) for _, text in read(out).call_list() if _is_json(text)]
+    return [value for value in values if value]
+
+
+def test_delta_calls_of_z_ai_go_where_their_id_says_or_nowhere() -> None:
+    assert zai(("a", "Bash", RM), ("b", "Bash", LS), ("", "", BUILD), ("", "", HOME)) == []
+    assert zai(("a", "Bash", RM), ("b", "Bash", LS), ("a", "", BUILD), ("b", "", HOME)) == [RM_BUILD, LS_HOME]
+    assert zai(("a", "Bash", RM), ("", "", BUILD), ("b", "Bash", LS), ("", "", HOME)) == [RM_BUILD, LS_HOME]
