@@ -28,13 +28,15 @@ class CutOff(Exception):
 
 
 class Cursor:
-    __slots__ = ("_base", "_drained", "_records", "_undrained", "eof", "finished", "pos", "window")
+    __slots__ = ("_base", "_drained", "_records", "_undrained", "eof", "finished", "inside", "pos", "window")
 
     def __init__(self, text: str) -> None:
         self.window = text
         self.pos = 0
         self.eof = False
         self.finished = True
+        self.inside = False
+        """Inside a value: if this is no call, what follows may still be a part of it."""
         self._base = 0
         self._records: list[tuple[list[str], int]] = []
         self._undrained: list[str] = []

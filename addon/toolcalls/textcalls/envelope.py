@@ -93,7 +93,7 @@ def read_calls(
         yield from region.space()
         fence = yield from region.optional(("```json", "```tool_call", "```"))
         yield from region.space()
-        body = yield from read_json(region, (*closers, *ends), outer=True)
+        body = yield from read_json(region, closers, openers=ends, outer=True)
         if fence:
             yield from region.optional(("```",))
         yield from _surplus(region, closers)
