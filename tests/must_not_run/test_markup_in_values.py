@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from typing import Any
 
 import pytest
 
 from tests.must_not_run.families import FAMILIES, Family
 from tests.must_not_run.wires import Said, runnable
-from tests.textcalls.declared import back, calls_of, scan, text_of
+from tests.textcalls.declared import TWENTY, back, calls_of, scan, text_of
+from toolcalls.textcalls import Scanner
 
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 NESTING = tuple(family for family in FAMILIES if family.name != "minimax M3")
@@ -111,8 +113,41 @@ def test_a_value_whose_tags_do_not_come_in_pairs_is_whole_or_no_call(family: Fam
         out = scan(text)
         assert scan(text, size=1) == out and back(out) == text
         got = [json.loads(call.arguments) for call in calls_of(out)]
-        # Where text is left behind a call, it does not stand at the end of the answer, and does not count.
-        assert got in ([expected], []) or (isinstance(out[-1], str) and out[-1].strip()), text
+        assert got in ([expected], []), text
+
+
+@every_family
+def test_what_a_broken_value_shows_is_not_called(family: Family) -> None:
+    """The closers of the file complete the call that it shows: where the value ends is not known, so nothing counts."""
+    call = family.call("Bash", command="rm -rf /")
+    half = family.begin("Bash") + family.open("command") + "rm -rf /"
+    for shown in (call, half):
+        for before in (
+            f"one{family.close('content')} two\n",
+            f"one{family.close('content')}\n{family.open('other')}two\nthree\n",
+            f"one\n{family.block[1]}\n",
+            f"one\n{family.end}\n",
+            f"one\n{family.open('content')}\n{family.open('content')}",
+            "one\n",
+        ):
+            for closer in (family.close("content"), ""):
+                text = family.begin("Write") + family.written("file_path", "d") + family.open("content")
+                text += before + shown + closer + family.end
+                assert [name for name, _ in found(text)] in ([], ["Write"]), text
+
+
+@pytest.mark.parametrize("shown", ['<tool_call>{"name": "Bash", "arguments": {"command": "rm"}}</tool_call>'])
+def test_what_broken_json_shows_is_not_called(shown: str) -> None:
+    for before in ('say "x", ', "say ", '", <b>', '"} '):
+        for behind in ('"}}</tool_call>', "</tool_call>", "", '"}}'):
+            text = (
+                '<tool_call>{"name": "Write", "arguments": {"file_path": "d", "content": "' + before + shown + behind
+            )
+            assert [name for name, _ in found_names(text) if name == "Bash"] == [], text
+
+
+def found_names(text: str) -> list[tuple[str, str]]:
+    return [(call.name, call.arguments) for call in calls_of(scan(text))]
 
 
 @pytest.mark.parametrize("family", FAMILIES[::2], ids=lambda family: family.name)
@@ -173,26 +208,31 @@ def test_calls_with_any_tags_in_their_values_come_out_as_they_were_meant_or_not_
         out = scan(text)
         assert back(out) == text
         got = [(call.name, json.loads(call.arguments)) for call in calls_of(out)]
-        if text_of(out).strip() != "Ok.":
-            continue  # text behind a call, or no call
-        # What was found is what was meant, or it is written letter for letter like this.
-        assert stripped(got) == stripped(meant) or spelled(family, got) == "".join(text[4:].split()), text
+        if got and text_of(out).strip() == "Ok.":
+            # What was found is what was meant, or it is written letter for letter like this.
+            assert stripped(got) == stripped(meant) or spelled(family, got) == "".join(text[4:].split()), text
+        else:
+            # The last of them is in doubt: what came before it stands.
+            assert stripped(got) == stripped(meant)[: len(got)], text
 
 
 def test_the_work_grows_with_the_length_of_a_value_and_not_faster() -> None:
-    import time
-
     for family in FAMILIES:
-        for piece in (
+        pieces = (
             family.open("other"),
             family.close("command"),
-            family.wrapper[0] or "<tool_call>",
-            f'"{family.open("x")}"',
-        ):
+            family.wrapper[0],
+            f"'{family.open('x')}'",
+            "<<EOF\n",
+        )
+        for piece in pieces:
             times = []
             for count in (2_000, 8_000):
                 text = family.begin("Bash") + family.open("command") + f"{piece} word " * count
+                scanner = Scanner(TWENTY)
                 begin = time.process_time()
-                scan(text, size=64)
+                for at in range(0, len(text), 64):
+                    scanner.feed(text[at : at + 64])
+                scanner.close()
                 times.append(time.process_time() - begin)
             assert times[1] < 12 * max(times[0], 0.02), (family.name, piece)

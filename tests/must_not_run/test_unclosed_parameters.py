@@ -55,10 +55,15 @@ def test_a_closed_parameter_before_one_that_is_not(family: Family) -> None:
 
 
 @every_family
-def test_a_call_behind_one_without_a_closer_is_a_call_of_its_own(family: Family) -> None:
-    first = family.begin("Bash") + family.open("command") + "ls" + family.end
-    second = family.call("Read", file_path="a")
-    assert found(first + "\n" + second) == [("Bash", {"command": "ls"}), ("Read", {"file_path": "a"})]
+def test_a_closer_is_forgotten_only_where_the_answer_ends(family: Family) -> None:
+    broken = family.begin("Bash") + family.open("command") + "ls" + family.end
+    whole = family.call("Read", file_path="a")
+    assert found(whole + "\n" + broken) == [("Read", {"file_path": "a"}), ("Bash", {"command": "ls"})]
+    assert found(broken + "<|im_end|>") == [("Bash", {"command": "ls"})]
+    assert found(broken + "\n" + whole) == []
+    # Several blocks in one wrapper.
+    blocks = broken.removesuffix(family.wrapper[1]) + "\n" + whole.removeprefix(family.wrapper[0])
+    assert found(blocks) == []
 
 
 REFUSED = {

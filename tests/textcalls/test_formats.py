@@ -347,6 +347,11 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         "",
     ),
     "harmony stripped, as the whole message": ('assistantcommentary to=functions.Bash json{"command": "ls"}', LS, ""),
+    "harmony stripped, two calls on two lines": (
+        'commentary to=functions.Bash json{"command": "ls"}\ncommentary to=functions.Read json{"file_path": "a"}',
+        TWO,
+        "",
+    ),
     "harmony stripped, two calls": (
         'commentary to=functions.Bash json{"command": "ls"}assistantcommentary to=functions.Read json{"file_path": "a"}',
         TWO,
@@ -571,6 +576,7 @@ NO_CALLS = {
     "a name that nobody declared before its arguments": 'nope[ARGS]{"command": "ls"}',
     "a name and its arguments behind prose": 'So: Bash[ARGS]{"command": "ls"}',
     "an item of something named like a tool": "Bash[0] is the first of them",
+    "a bracket behind a call that is not its own": '{ x\n[TOOL_CALLS] [{"name": "Bash", "arguments": {"command": "ls"}}]\n}',
     "a list of no calls": '{"tool_calls": []}',
     "a list of calls and more": '{"tool_calls": [{"name": "Bash", "arguments": {"command": "ls"}}], "usage": 3}',
     "a list of calls of a name that nobody declared": '{"tool_calls": [{"name": "nope", "arguments": {}}]}',

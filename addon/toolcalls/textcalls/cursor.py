@@ -28,13 +28,15 @@ class CutOff(Exception):
 
 
 class Cursor:
-    __slots__ = ("_base", "_drained", "_records", "_undrained", "eof", "finished", "pos", "window")
+    __slots__ = ("_base", "_drained", "_records", "_undrained", "eof", "finished", "inside", "pos", "window")
 
     def __init__(self, text: str) -> None:
         self.window = text
         self.pos = 0
         self.eof = False
         self.finished = True
+        self.inside = False
+        """Inside a value: if this is no call, what follows may still be a part of it."""
         self._base = 0
         self._records: list[tuple[list[str], int]] = []
         self._undrained: list[str] = []
@@ -85,6 +87,14 @@ class Cursor:
                 return ""
             yield
         return self.window[self.pos]
+
+    def character(self, skip: int) -> Step[str]:
+        """The character behind the next `skip` ones, empty at the end. Consumes nothing."""
+        while len(self.window) - self.pos <= skip:
+            if self.eof:
+                return ""
+            yield
+        return self.window[self.pos + skip]
 
     def space(self, characters: str = " \t\r\n") -> Step[None]:
         while True:

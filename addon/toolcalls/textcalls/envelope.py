@@ -93,11 +93,10 @@ def read_calls(
         yield from region.space()
         fence = yield from region.optional(("```json", "```tool_call", "```"))
         yield from region.space()
-        body = yield from read_json(region, (*closers, *ends), outer=True)
+        body = yield from read_json(region, closers, openers=ends, outer=True)
         if fence:
             yield from region.optional(("```",))
-        while (yield from region.optional(("}", "]"), space=False)):
-            pass  # one bracket too many before the closer
+        yield from _surplus(region, closers)
         add_calls(region, body, format)
         separator, length = yield from region.ahead((";", ",", "{", "["))
         if separator in (";", ","):
@@ -115,6 +114,15 @@ def read_calls(
         region.pos += length
     elif must_close and found is None:
         raise NotACall
+
+
+def _surplus(region: Region, closers: Sequence[str]) -> Step[None]:
+    """Past brackets too many, which stand between the JSON and its closer."""
+    length = 0
+    while length < 4 and (yield from region.character(length)) in ("}", "]"):
+        length += 1
+    if length and (yield from region.ahead(closers, skip=length))[0]:
+        region.pos += length
 
 
 def _another(region: Region, closers: Sequence[str], length: int) -> Step[bool]:

@@ -23,13 +23,17 @@ _BARE = re.compile(r"[^,}\]\s]*")
 _KEY = re.compile(r"""[^\s:,{}\[\]"']+""")
 
 
-def read_json(cur: Cursor, stops: Sequence[str] = (), *, outer: bool = False) -> Step[str]:
+def read_json(
+    cur: Cursor, stops: Sequence[str] = (), *, openers: Sequence[str] = (), outer: bool = False
+) -> Step[str]:
     """One JSON value as it stands. A stop outside any string ends a value whose brackets were left open.
 
-    `outer`: the value is the envelope of a call, whose own brackets may be missing at the end of the answer.
+    `openers`: what another call begins with. `outer`: the value is the envelope of a call, whose own brackets may be
+    missing at the end of the answer.
     """
     text = yield from _value(cur, stops, outer)
-    if any(stop in text for stop in stops) and not _is_whole(text):
+    if any(mark in text for mark in (*stops, *openers)) and not _is_whole(text):
+        cur.inside = True
         raise NotACall  # a string that was not closed took in the end of its call
     return text
 
@@ -72,6 +76,7 @@ def _value(cur: Cursor, stops: Sequence[str], outer: bool) -> Step[str]:
             if found:
                 return cur.recorded()
         if char == "<":
+            cur.inside = True
             raise NotACall
         cur.pos += 1
         if char in "{[":

@@ -16,6 +16,7 @@ from functools import lru_cache
 from .cursor import CutOff, NotACall, Step
 from .parameters import Parameters, trimmed
 from .region import Region
+from .tokens import ENDS_OF_TURN
 
 PARAMETER, BLOCK, WRAPPER = range(3)
 
@@ -147,6 +148,7 @@ def read_value(region: Region, markup: Markup, key: str, parameters: Parameters)
     Where the closer was forgotten, it is read up to the end of its block, with the parameters that follow.
     """
     start = region.offset
+    region.closers = markup.parameter_end
     region.record()
     kinds = _kinds(markup)
     marks = tuple(kinds)
@@ -176,8 +178,8 @@ def read_value(region: Region, markup: Markup, key: str, parameters: Parameters)
                 inside, _ = yield from region.ahead((*markup.parameter, *markup.block_end))
                 value.open(kind, kind == BLOCK and bool(inside))
             continue
-        behind = yield from _character(region, len(mark))
-        after, _ = yield from region.ahead((*marks, *markup.between), skip=len(mark))
+        behind = yield from region.character(len(mark))
+        after, _ = yield from region.ahead((*marks, *markup.between, *ENDS_OF_TURN), skip=len(mark))
         goes_on = after is not None and _goes_on(kinds, after)
         if line[-1:] in _QUOTES and behind in _QUOTES:
             value.parts = None
@@ -216,14 +218,13 @@ def _opening(region: Region, markup: Markup, mark: str, kind: int) -> Step[str |
 
 def _goes_on(kinds: Mapping[str, tuple[int, bool]], after: str) -> bool:
     """May this follow the end of a value: a parameter, an outer closer, the end of the answer?"""
-    kind, opens = kinds.get(after, (PARAMETER, True))
+    kind, opens = kinds.get(after, (PARAMETER, after not in ENDS_OF_TURN))
     return opens == (kind == PARAMETER)
 
 
 def _ends(kinds: Mapping[str, tuple[int, bool]], kind: int, after: str) -> bool:
-    """May this follow the end of a block: the end of its wrapper, another block, the end of the answer?"""
-    follows, opens = kinds.get(after, (WRAPPER, False))
-    return not after or (follows != PARAMETER and (opens or follows > kind))
+    """May this follow the end of a block with a forgotten closer: the end of its wrapper or of the answer?"""
+    return after not in kinds or (kind == BLOCK and kinds[after] == (WRAPPER, False))
 
 
 def _forgotten(text: str, parts: list[_Part], markup: Markup, parameters: Parameters) -> None:
@@ -246,10 +247,3 @@ def _last_line(line: str, text: str) -> str:
     """The line that the text ends in, or as much of its end as matters."""
     newline = text.rfind("\n")
     return text[newline + 1 :][-_LINE:] if newline >= 0 else (line + text[-_LINE:])[-_LINE:]
-
-
-def _character(region: Region, skip: int) -> Step[str]:
-    """The character behind the next `skip` ones, empty at the end."""
-    while len(region.window) - region.pos <= skip and not region.eof:
-        yield
-    return region.window[region.pos + skip : region.pos + skip + 1]

@@ -14,6 +14,7 @@ from ..tools import Tools
 from .cursor import Cursor, NotACall, Step
 from .jsontext import check_keys
 from .names import Names
+from .tokens import BEHIND_A_CALL
 from .values import is_open, properties, read, required, typed, write
 
 
@@ -39,13 +40,15 @@ class Format:
 
 
 class Region(Cursor):
-    __slots__ = ("forgotten", "items", "names", "tools")
+    __slots__ = ("closers", "forgotten", "items", "names", "tools")
 
     def __init__(self, text: str, tools: Tools, names: Names) -> None:
         super().__init__(text)
         self.tools = tools
         self.names = names
         self.items: list[tuple[int, Draft | None]] = []
+        self.closers: tuple[str, ...] = ()
+        """What closes a value in this format. Behind a call it shows that the value went on."""
         self.forgotten = False
         """A closer inside a call was missing and is taken as read."""
 
@@ -56,11 +59,18 @@ class Region(Cursor):
         self.items.append((self.offset, Draft(name, arguments, format) if name else None))
 
     def finish(self) -> Step[None]:
-        """Behind the last closer: one inside may be missing only where the model said that it was finished."""
-        if self.forgotten:
-            last, _ = yield from self.ahead(("\0",))
-            if last == "" and not self.finished:
-                raise NotACall
+        """Behind the last closer: one inside may be missing only where the model ends its answer, and says so."""
+        if self.closers and (yield from self.ahead(self.closers))[0]:
+            self.inside = True
+            raise NotACall
+        if not self.forgotten:
+            return
+        found, length = yield from self.ahead(BEHIND_A_CALL)
+        while found:
+            found, length = yield from self.ahead(BEHIND_A_CALL, skip=length)
+        if found is None or not self.finished:
+            self.inside = True
+            raise NotACall
 
     def schema(self, name: str | None) -> Mapping[str, Any] | None:
         tool = self.tools.get(name) if name else None

@@ -336,8 +336,10 @@ class Scanner:
         whole = "".join(self._parts)
         self._parts = []
         rest = self._settle(region, whole, proven, out)
-        if cut and not self._rescue:
-            out.append(rest)  # the answer ended inside: nothing behind is searched
+        if (cut or region.inside) and not self._rescue:
+            # The answer ended inside a call, or it cannot be told where one ends: nothing behind is searched.
+            self._off = region.inside
+            out.append(rest)
             return ""
         return rest
 

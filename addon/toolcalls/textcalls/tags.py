@@ -69,7 +69,6 @@ def read_blocks(region: Region, tags: Tags, *, wrapped: bool, ends: Sequence[str
     if not count:
         raise CutOff if not (yield from region.peek()) else NotACall
     yield from region.optional((*tags.wrapper_end, *ends))
-    yield from region.finish()
 
 
 def read_block(region: Region, tags: Tags, opener: str, *, known: bool) -> Step[None]:
@@ -118,6 +117,7 @@ def read_body(region: Region, tags: Tags, name: str | None, *, must_close: bool)
         region.pos += length
         if found in tags.block_end:
             break
+        region.inside = True
         if found in children:
             yield from read_value(region, _child(markup, found, children), found[1:-1], parameters)
             continue
@@ -136,6 +136,7 @@ def read_body(region: Region, tags: Tags, name: str | None, *, must_close: bool)
         else:
             yield from read_value(region, markup, key, parameters)
     region.add(name, region.typed(name, parameters.finish()), tags.format)
+    region.inside = False
 
 
 def read_name(region: Region, stop: str, *, known: bool) -> Step[str]:

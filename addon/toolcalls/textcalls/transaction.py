@@ -22,6 +22,7 @@ def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
         current = format
         while True:
             yield from current.read(region)
+            yield from region.finish()
             end, at_head = yield from _behind(region)
             char = yield from region.peek()
             if not char:

@@ -34,7 +34,6 @@ def read(region: Region) -> Step[None]:
     while (yield from region.optional((tags.again,))):
         yield from read_pairs(region, tags)
     yield from region.optional((closer,))
-    yield from region.finish()
 
 
 def read_call(region: Region) -> Step[None]:

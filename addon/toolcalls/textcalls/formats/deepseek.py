@@ -36,7 +36,6 @@ def read(region: Region) -> Step[None]:
     if not count:
         raise CutOff if not (yield from region.peek()) else NotACall
     yield from region.optional(_SECTION_END)
-    yield from region.finish()
 
 
 def _call(region: Region) -> Step[None]:

@@ -67,7 +67,6 @@ def _first(region: Region, tags: Tags) -> Step[None]:
         yield from read_blocks(region, tags, wrapped=True)
     else:
         yield from region.optional(tags.wrapper_end)
-        yield from region.finish()
 
 
 FORMATS = (Format("deepseek-dsml", OPENERS, read),)

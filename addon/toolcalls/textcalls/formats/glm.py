@@ -114,13 +114,14 @@ def read_pairs(region: Region, tags: Pairs = GLM) -> Step[None]:
         region.pos += length
         if found == tags.end:
             break
+        region.inside = True
         key = yield from _key(region, tags)
         if key is None:
             raise CutOff if not (yield from region.peek()) else NotACall
         parameters.begin(key)
         yield from read_value(region, _markup(tags), key, parameters)
     region.add(name, region.typed(name, parameters.finish()), tags.format)
-    yield from region.finish()
+    region.inside = False
 
 
 def _key(region: Region, tags: Pairs) -> Step[str | None]:

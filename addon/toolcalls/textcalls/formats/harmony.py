@@ -18,8 +18,7 @@ _END = ("<|call|>", "<|end|>", "<|return|>")
 _RECIPIENT = re.compile(r"(?:^|\s)to=([\w.:/-]+)")
 _STRIPPED = "commentary to=functions."
 _ASSISTANT = "assistant"
-_BEHIND_ASSISTANT = (_STRIPPED, " to=functions.", "<|channel|>")
-GLUED = tuple(_ASSISTANT + rest for rest in _BEHIND_ASSISTANT)
+GLUED = tuple(_ASSISTANT + rest for rest in (_STRIPPED, " to=functions.", "<|channel|>"))
 """The role without its `<|start|>`, as it comes glued to the end of a sentence."""
 
 
@@ -30,9 +29,11 @@ def read(region: Region) -> Step[None]:
         if mark != "<|message|>":
             raise CutOff if not (yield from region.peek()) else NotACall
         recipient = _RECIPIENT.search(header.replace("<|", " <|"))
-        if recipient is None and "analysis" not in header:
-            raise NotACall
         region.pos += len(mark)
+        if recipient is None and "analysis" not in header:
+            yield from region.expect((_STRIPPED,))  # a header without tokens inside a message
+            yield from _stripped(region)
+            return
         if recipient is not None:
             yield from region.space()
             body = yield from read_json(region, (*_END, *_START))
@@ -50,23 +51,23 @@ def read(region: Region) -> Step[None]:
             region.pos += len(mark)
 
 
-def read_glued(region: Region) -> Step[None]:
-    """A call from the name of the role on."""
-    yield from region.expect((_ASSISTANT,))
-    found, length = yield from region.ahead(_BEHIND_ASSISTANT, space=False)
-    if not found:
-        raise NotACall
-    if found == "<|channel|>":
-        yield from read(region)
-        return
-    region.pos += length
-    yield from _stripped(region)
-
-
 def read_stripped(region: Region) -> Step[None]:
-    """`commentary to=functions.N json{…}` at the head of a line."""
-    yield from region.expect((_STRIPPED,))
-    yield from _stripped(region)
+    """`commentary to=functions.N json{…}`, with the name of the role before it or not, one after the other."""
+    count = 0
+    while True:
+        found, _ = yield from region.ahead((_STRIPPED, *GLUED))
+        if not found:
+            break
+        yield from region.space()
+        count += 1
+        if found.endswith("<|channel|>"):
+            region.pos += len(_ASSISTANT)
+            yield from read(region)
+        else:
+            region.pos += len(found)
+            yield from _stripped(region)
+    if not count:
+        raise NotACall
 
 
 def _stripped(region: Region) -> Step[None]:
@@ -96,6 +97,6 @@ def _stripped(region: Region) -> Step[None]:
 
 FORMATS = (
     Format("harmony", _START, read),
-    Format("harmony", GLUED, read_glued, behind="."),
+    Format("harmony", GLUED, read_stripped, behind="."),
 )
 LINE_HEAD = (Format("harmony", (_STRIPPED,), read_stripped),)

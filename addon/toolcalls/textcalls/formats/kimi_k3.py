@@ -31,7 +31,6 @@ def read_tools(region: Region) -> Step[None]:
     if not count:
         raise CutOff if not (yield from region.peek()) else NotACall
     yield from region.optional((_TOOLS_END,))
-    yield from region.finish()
 
 
 def _call(region: Region) -> Step[None]:
@@ -52,6 +51,7 @@ def _call(region: Region) -> Step[None]:
         region.pos += length
         if found == _CALL_END:
             break
+        region.inside = True
         argument = yield from _attributes(region)
         key = argument.get("key") or argument.get("name")
         if not key:
@@ -66,6 +66,7 @@ def _call(region: Region) -> Step[None]:
             if value is not None or values[key].strip() == "null":
                 values[key] = value
     region.add(name, region.typed(name, values), "kimi-k3")
+    region.inside = False
 
 
 def _attributes(region: Region) -> Step[dict[str, str]]:

@@ -27,12 +27,15 @@ def read_m3(region: Region) -> Step[None]:
         if end is None:
             raise CutOff
         region.pos += len(end)
+        region.inside, region.closers = True, (f"{_M}</",)
+        if region.forgotten:
+            raise NotACall
         region.add(name, write(_elements(region, name, body)), "minimax-m3")
+        region.inside = False
         count += 1
     if not count:
         raise CutOff if not (yield from region.peek()) else NotACall
     yield from region.optional((f"{_M}</tool_call>",))
-    yield from region.finish()
 
 
 def _elements(region: Region, name: str | None, body: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def _arguments(region: Region) -> Step[str]:
         yield from region.word("[{")
     yield from region.optional(ARGUMENTS[1:])
     yield from region.space()
-    return (yield from read_json(region, (*_CLOSER, *OPENER)))
+    return (yield from read_json(region, _CLOSER, openers=OPENER))
 
 
 FORMATS = (Format("mistral", OPENER, read),)

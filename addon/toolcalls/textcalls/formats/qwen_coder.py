@@ -50,7 +50,6 @@ def read_functions(region: Region, tags: Tags = _QWEN, *, wrapped: bool) -> Step
     if not count:
         raise CutOff if not (yield from region.peek()) else NotACall
     yield from region.optional(WRAPPER_END)
-    yield from region.finish()
 
 
 def _function(region: Region, tags: Tags, *, known: bool) -> Step[None]:

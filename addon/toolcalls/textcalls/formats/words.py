@@ -33,7 +33,7 @@ def read_word(region: Region) -> Step[None]:
         yield from read_objects(region, "functools")
         return
     if word:
-        yield from harmony.read_glued(region)
+        yield from harmony.read_stripped(region)
         return
     written = ""
     while (char := (yield from region.peek())) and (char.isalnum() or char in "_-."):
