@@ -102,14 +102,15 @@ def _interrupted(text: str, openings: deque[_Opening]) -> bool:
     at = 0
     before = ""
     brackets: list[str] = []
-    swallowed = False
-    while (openings or swallowed) and at < len(text):
+    swallowed = nested = lone = False
+    while (openings or swallowed or nested) and at < len(text):
         if openings and at >= openings[0].at:
             opening = openings.popleft()
             # Behind a closed object another one may follow: those who read them compare the two.
             fits = before in _BEFORE_A_VALUE and not _same_key(text, opening.at)
             if brackets and not fits and not _doubled_bracket(text, opening.at):
                 return True
+            nested, lone = nested or bool(brackets), lone or bool(brackets and not opening.mark)
             continue
         token = _TOKEN.match(text, at)
         piece = token[0] if token else text[at]
@@ -121,6 +122,9 @@ def _interrupted(text: str, openings: deque[_Opening]) -> bool:
                 if is_key or _begins_inside(text, openings[0], _CLOSERS[piece]):
                     return True
                 swallowed |= not openings.popleft().mark
+            if is_key and nested and ("}" in text[at:end] or "]" in text[at:end]):
+                # The end of the arguments that the other call interrupted.
+                return True
             at = end + 1
         elif piece in ("{", "["):
             brackets.append(piece)
@@ -131,7 +135,7 @@ def _interrupted(text: str, openings: deque[_Opening]) -> bool:
             del brackets[-1:]
         if not piece.isspace():
             before = piece
-    return False
+    return lone and bool(brackets) and at >= len(text)
 
 
 def _end_of_string(text: str, at: int, closer: str) -> int:

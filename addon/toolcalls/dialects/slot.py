@@ -70,8 +70,6 @@ class Slot(Gathering):
     """One had none, although it began with one."""
     unnamed: bool = False
     """It went on without a name: where one comes again, it is that of another call."""
-    renamed: bool = False
-    """Its name was said again before it had arguments: where it goes on without one, those were two calls."""
     amid: bool = False
     """Nothing but its id tells it from a call that was open at this place when it began."""
     restated: bool = False

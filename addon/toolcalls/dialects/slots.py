@@ -48,7 +48,7 @@ from .slot import Fragment, Place, Slot
 class Lane:
     """The calls at one place; the last one is the one that goes on."""
 
-    __slots__ = ("_again", "_open", "calls", "lost")
+    __slots__ = ("_again", "_open", "calls", "lost", "renamed")
 
     def __init__(self) -> None:
         self.calls: list[Slot] = []
@@ -56,6 +56,8 @@ class Lane:
         """Those before the last one that were open when somebody looked."""
         self._again: list[Slot] = []
         """Those whose name was just said again, as far as one could see."""
+        self.renamed = False
+        """A name was said again where a call may begin: where not each fragment has one, those are two calls."""
         self.lost = False
         """Nobody knows any more whose the fragments without an id are."""
 
@@ -73,7 +75,7 @@ class Lane:
         """Is a call open besides the last one? `named`: each fragment so far had a name, so one may be said again."""
         if not self.lost and self._open:
             self._open = [call for call in self._open if not call.is_closed()]
-        return self.lost or bool(self._open) or (bool(self._again) and not named)
+        return self.lost or bool(self._open) or (not named and (self.renamed or bool(self._again)))
 
     def lose(self) -> None:
         """A fragment came that may be any open call's: from now on none of them is certain, whatever follows."""
@@ -199,8 +201,6 @@ class Slots:
             if fragment.arguments and self._contested(lane):
                 lane.lose()
                 return None
-            if fragment.arguments and here.renamed:
-                here.doubt = MIXED
             return self._go_on(here, fragment)
         begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
         closed = here.is_closed(another=begins)
@@ -211,18 +211,23 @@ class Slots:
             return self._go_on(here, fragment)
         if closed or self._named_otherwise(here, fragment) or (here.unnamed and begins):
             return self._open(fragment, here)
-        # Said again before the arguments: by a server that names each fragment, or because another call begins.
-        here.renamed = here.renamed or (fragment.name == here.name and not here.begun)
+        # Said again where arguments may begin: by a server that names each fragment, or because another call begins.
+        lane.renamed = lane.renamed or (fragment.name == here.name and begins)
         return self._go_on(here, fragment)
 
     def _contested(self, lane: Lane) -> bool:
         return lane.contested(named=self._named)
 
     def _go_on(self, here: Slot, fragment: Fragment) -> Slot | None:
-        """A fragment without an id of this call. One without an index belongs to no call that goes on with one."""
+        """A fragment without an id of this call. One without an index belongs to no call that goes on with one.
+
+        Nor does one that begins nothing belong to a call of which nothing but the name was said again.
+        """
         if fragment.place is None and here.indexed > 1:
             self._everywhere.lose()
             return None
+        if here.again and not here.begun and fragment.arguments.strip() and not may_begin(fragment.arguments):
+            here.doubt = MIXED
         if fragment.place is not None and here.unindexed:
             here.doubt = MIXED
         here.unindexed = here.unindexed or (fragment.place is None and here.place is not None)

@@ -41,6 +41,7 @@ class Calls:
         here = self._at.get(place)
         identity, name = _text(block.get("id")), _text(block.get("name"))
         rivals: list[Call] = []
+        owed = 0
         if here is not None and not here.closed:
             told_twice = identity and identity == here.id and name == here.name
             if not here.block or (told_twice and not (here.fragments and here.is_whole())):
@@ -49,12 +50,12 @@ class Calls:
                 return here
             # Two starts at one index: the first call may still be waiting for its fragments.
             self._shut(here)
-            rivals = [here]
+            rivals, owed = [here], here.owed + 1
         if here is not None and (rivals or here.rivals or here.doubt):
             # Where it was not certain whose the fragments are, it is not whose the stop was.
             rivals = [call for call in (here, *here.rivals) if not call.done and not call.is_whole()]
         call = self._open(place, block, identity, name)
-        call.rivals = rivals
+        call.rivals, call.owed = rivals, owed
         return call
 
     def followed(self) -> None:
@@ -109,6 +110,9 @@ class Calls:
         """A stop event: the call that it ends, if it ends one."""
         here = self._at.get(place)
         if here is None or here.closed:
+            return None
+        if here.owed and not here.is_whole():
+            here.owed -= 1
             return None
         self._shut(here)
         return here
