@@ -121,6 +121,14 @@ MIXTURES = {
         piece(0, "a", "Bash", '{"command":"ls"'), piece(1, "b", "Bash", '{"command":"pwd"'),
         piece(7, None, None, ',"timeout":5}'),
     ],
+    "a name said again where a call may begin, and then none": [
+        piece(None, None, "Bash", ""), piece(None, None, "Bash", RM), piece(None, None, None, BUILD),
+        piece(None, None, None, LS + HOME),
+    ],
+    "the middle of one of them has no index": [
+        piece(0, "a", "Bash", RM), piece(1, "b", "Bash", LS), piece(None, None, None, "/srv/"),
+        piece(0, None, None, BUILD), piece(1, None, None, HOME),
+    ],
     "in single quotes": [
         piece(0, None, "Bash", "{'command': 'rm -rf a, "), piece(0, None, None, "{'command': 'ls"),
         piece(0, None, None, "build'}"), piece(0, None, None, " /home'}"),
@@ -241,8 +249,12 @@ START_RM, START_LS = wire.tool_start(0, "a", "Bash"), wire.tool_start(0, "b", "B
         + wire.stop(0) + wire.fragment(0, '{"file_path":"/x"}') + wire.stop(0),
         wire.tool_start(0, "a", "Bash") + wire.fragment(0, '{"command":"ls"') + wire.fragment(7, ',"timeout":5}')
         + wire.stop(0),
+        wire.tool_start(0, "x", "list_tabs") + wire.fragment(0, "{}") + wire.tool_start(0, "a", "Bash")
+        + wire.fragment(0, '{"command":"ls"') + wire.stop(0) + wire.tool_start(0, "b", "Bash") + wire.fragment(0, RM)
+        + wire.fragment(0, ',"timeout":5}') + wire.fragment(0, BUILD) + wire.stop(0),
     ],
-    ids=["one index", "1 and true", "no index", "an index in the starts only", "two starts and two inputs", "a stray"],
+    ids=["one index", "1 and true", "no index", "an index in the starts only", "two starts and two inputs", "a stray",
+         "a stop that may be another's"],
 )  # fmt: skip
 def test_blocks_that_cannot_be_told_apart_run_nothing(blocks: bytes, aggregate: bool) -> None:
     assert messages(blocks, aggregate=aggregate) == []

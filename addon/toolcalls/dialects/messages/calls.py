@@ -37,6 +37,7 @@ class Call(Gathering):
     done: bool = False
     rivals: list[Call] = field(default_factory=list)
     """The calls that were open at the same index when it was started."""
+    stopped: bool = False
     owed: int = 0
     """So many calls at the same index were never stopped: the next stop may be one of theirs."""
     doubt: str = ""

@@ -41,7 +41,6 @@ class Calls:
         here = self._at.get(place)
         identity, name = _text(block.get("id")), _text(block.get("name"))
         rivals: list[Call] = []
-        owed = 0
         if here is not None and not here.closed:
             told_twice = identity and identity == here.id and name == here.name
             if not here.block or (told_twice and not (here.fragments and here.is_whole())):
@@ -50,12 +49,13 @@ class Calls:
                 return here
             # Two starts at one index: the first call may still be waiting for its fragments.
             self._shut(here)
-            rivals, owed = [here], here.owed + 1
+            rivals = [here]
         if here is not None and (rivals or here.rivals or here.doubt):
             # Where it was not certain whose the fragments are, it is not whose the stop was.
             rivals = [call for call in (here, *here.rivals) if not call.done and not call.is_whole()]
         call = self._open(place, block, identity, name)
-        call.rivals, call.owed = rivals, owed
+        call.rivals = rivals
+        call.owed = here.owed + (not here.stopped) if here is not None else 0
         return call
 
     def followed(self) -> None:
@@ -114,6 +114,7 @@ class Calls:
         if here.owed and not here.is_whole():
             here.owed -= 1
             return None
+        here.stopped = True
         self._shut(here)
         return here
 
