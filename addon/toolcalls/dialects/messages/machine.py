@@ -185,6 +185,8 @@ class Machine:
         self._run = None
         need = DELTA_NEEDS.get(kind)
         spoken = kind == "text_delta" and bool(delta.get("text"))
+        if kind == "citations_delta" and self._flow is None:
+            self.talk.pass_on(draft)  # what is cited is no call
         if spoken and (self._postponed(event, said, draft) or self.talk.search(event, said, delta, place, draft)):
             return
         there = self.blocks.open
