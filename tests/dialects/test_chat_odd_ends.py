@@ -29,9 +29,9 @@ def chunks(stream: bytes) -> list[dict[str, Any]]:
     ("reason", "truth"), [("sensitive", "content_filter"), ("model_context_window_exceeded", "length")]
 )
 def test_a_foreign_reason_is_said_in_the_words_of_the_protocol(reason: str, truth: str, spaced: bool):
-    got = chunks(event({"content": "a"}) + event({"content": "b"}, reason, spaced) + b"data: [DONE]\n\n")
+    got = chunks(event({"content": "One"}) + event({"content": "b"}, reason, spaced) + b"data: [DONE]\n\n")
     assert [chunk["choices"][0]["finish_reason"] for chunk in got] == [None, truth]
-    assert [chunk["choices"][0]["delta"]["content"] for chunk in got] == ["a", "b"]
+    assert [chunk["choices"][0]["delta"]["content"] for chunk in got] == ["One", "b"]
 
 
 def test_a_call_before_a_foreign_reason_comes_out_and_the_reason_stays_an_end():
@@ -78,5 +78,5 @@ def test_half_an_event_behind_a_call_is_no_event_and_behind_a_text_passes_as_it_
     for size in range(len(b"data:"), len(last)):
         got = chunks(event({"tool_calls": [BASH]}) + last[:size])
         assert got[0]["choices"][0]["delta"]["tool_calls"][0]["function"]["name"] == "Bash"
-        text = event({"content": "a"}) + last[:size]
+        text = event({"content": "One"}) + last[:size]
         assert mend_whole(Answer("chat", question()), text) == text

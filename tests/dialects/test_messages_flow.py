@@ -161,7 +161,13 @@ def test_text_behind_a_broken_call_does_not_wait():
 
 def test_a_stop_that_is_missing_ends_no_later_than_the_next_block():
     body = (
-        begin() + text_start(0) + say(0, "a") + tool_start(1) + fragment(1, A) + tool_start(2, "t2") + fragment(2, B)
+        begin()
+        + text_start(0)
+        + say(0, "One")
+        + tool_start(1)
+        + fragment(1, A)
+        + tool_start(2, "t2")
+        + fragment(2, B)
     )
     message, _ = client(body + text_start(3) + say(3, "b") + reason("tool_use"))
     assert [block["type"] for block in message.content] == ["text", "tool_use", "tool_use", "text"]

@@ -57,7 +57,7 @@ def test_each_text_delta_leaves_in_the_callback_in_which_it_came() -> None:
     from tests.dialects.responses_wire import answer
 
     events = [
-        written([event]) for event in Upstream().call("shell", "{'command': 'ls'}").message("a", "b").end().events
+        written([event]) for event in Upstream().call("shell", "{'command': 'ls'}").message("One", "b").end().events
     ]
     subject = answer()
     for raw in events:
@@ -416,7 +416,7 @@ def test_wherever_the_stream_breaks_off_the_client_gets_a_legal_end() -> None:
 
 
 def test_a_keep_alive_wrapped_as_data_becomes_a_comment() -> None:
-    events = [written([event]) for event in Upstream().message("a").end().events]
+    events = [written([event]) for event in Upstream().message("One").end().events]
     out = mended(b"data: : OPENROUTER PROCESSING\n\n".join(events))
     assert out == b": OPENROUTER PROCESSING\n\n".join(events)
 

@@ -21,7 +21,7 @@ def read(body: bytes, **policy: Any) -> Final:
 
 
 def test_a_healthy_call_in_pieces_is_byte_identical() -> None:
-    body = Upstream(echo=True).message("a").call("shell", '{"comm', 'and":', '"ls"}').end().bytes()
+    body = Upstream(echo=True).message("One").call("shell", '{"comm', 'and":', '"ls"}').end().bytes()
     assert run(body, aggregate=False)[0] == body
     read(body)
 

@@ -45,7 +45,7 @@ def test_frames_that_are_none_of_ours_pass_as_they_are() -> None:
 
 def test_a_broken_call_is_mended_and_text_is_not_late() -> None:
     subject = socket()
-    upstream = Upstream().call("shell", "{'command': ", "'ls'}").message("a", "b").end()
+    upstream = Upstream().call("shell", "{'command': ", "'ls'}").message("One", "b").end()
     out = []
     for message in frames(upstream):
         delivered = subject.server_message(message)

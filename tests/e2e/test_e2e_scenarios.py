@@ -118,6 +118,8 @@ PROTOCOLS = {
 
 # Scenarios that end otherwise than their upstream's events and their calls say.
 FINISH = {
+    "chat-error-without-the-usual-key": ERROR,
+    "messages-error-event-with-bare-text": ERROR,
     "messages-no-terminal-cut-call": ERROR,
     "messages-no-terminal-text": ERROR,
     "responses-breaks-off-in-text": "failed",
@@ -126,6 +128,7 @@ FINISH = {
 }
 # Scenarios whose text is not that of the upstream's readable events: calls that were text, payloads that are no JSON.
 TEXT = {
+    "chat-data-inside-data": "Let me do that.",
     "chat-python-payload": "It's a Python dict",
     "chat-text-harmony-glued": "We need the files.assistantcommentary to",
     "messages-block-type-mismatch-newline": "",

@@ -12,6 +12,7 @@ from . import payload
 from .fragments import MIXED, full_arguments, mixed
 
 _STRUCTURE = re.compile(r'["{}\[\]]|\\(?:.|\Z)', re.DOTALL)
+_INSIDE = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 
 _GUESSED = frozenset(
     {
@@ -117,23 +118,40 @@ class Slot(Gathering):
 
     def whole(self) -> bool:
         """Do the arguments so far look like a closed value?"""
-        for fragment in self.fragments[self.looked :]:
-            if self.escaped:
-                fragment = fragment[1:] if fragment else fragment
-                self.escaped = False
-            for match in _STRUCTURE.finditer(fragment):
-                token = match[0]
-                if token == '"':
-                    self.in_string = not self.in_string
-                elif token == "\\":
-                    self.escaped = True
-                elif not self.in_string and token in "{[":
-                    self.depth += 1
-                    self.opened = True
-                elif not self.in_string and token in "}]":
-                    self.depth -= 1
-        self.looked = len(self.fragments)
+        if self.looked < len(self.fragments):
+            # Joined, for a stretch of many fragments is looked at in no time, and fragment by fragment it is not.
+            self._follow("".join(self.fragments[self.looked :]))
+            self.looked = len(self.fragments)
         return self.opened and self.depth <= 0 and not self.in_string
+
+    def _follow(self, text: str) -> None:
+        """Follow strings and brackets through the next stretch of the arguments."""
+        if not text:
+            return
+        at = 1 if self.escaped else 0
+        self.escaped = False
+        if self.in_string:
+            at = self._leave(text, at)
+        while (token := _STRUCTURE.search(text, at)) is not None:
+            mark = token[0]
+            at = token.end()
+            if mark == '"':
+                at = self._leave(text, at)
+            elif mark == "\\":
+                self.escaped = True
+            elif mark in "{[":
+                self.depth += 1
+                self.opened = True
+            elif mark in "}]":
+                self.depth -= 1
+
+    def _leave(self, text: str, at: int) -> int:
+        """Where the string ends that is open here."""
+        inside = _INSIDE.match(text, at)
+        at = inside.end() if inside else at
+        self.in_string = not text.startswith('"', at)
+        self.escaped = self.in_string and at < len(text)
+        return len(text) if self.in_string else at + 1
 
     def is_closed(self, *, another: bool = False) -> bool:
         """Can nothing be added to the arguments? `another`: a call may begin, so they are read however they look.

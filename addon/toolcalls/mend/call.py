@@ -81,10 +81,14 @@ class Mender:
     ) -> Outcome:
         """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
         came = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
+        named = mend_name(name, self._tools, namespace) if name else NameMended(name, "unknown", namespace=namespace)
         if before_error:
             outcome = replace(came, arguments="", dropped=True)
+        elif named.status == "not_a_name":
+            outcome = self._not_a_tool(came)
         else:
-            outcome = self._refuse(came, self._tools.get(name, namespace), reason)
+            came = replace(came, name=named.name, namespace=named.namespace, steps=(*steps, *named.steps))
+            outcome = self._refuse(came, named.tool, reason)
         return self._tell(outcome, id, legal)
 
     def _tell(self, outcome: Outcome, wanted: str | None, legal: bool) -> Outcome:
