@@ -34,6 +34,8 @@ class Question:
     """The client asked for a chunk with the usage at the end of the stream."""
     calls_wanted: bool = True
     """False where the client said `tool_choice: none`: then no text becomes a call."""
+    allowed: frozenset[str] | None = None
+    """The tools that the client allows for this answer; None where it allows all that it declares."""
     heard: Heard = field(default_factory=Heard)
     """What the model was given to read: a call that stands in it is read aloud."""
 
@@ -85,8 +87,26 @@ def read_question(request: dict[str, Any] | None) -> Question:
         used_ids=used_ids(request),
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
         calls_wanted=not any(_is_none(request.get(key)) for key in ("tool_choice", "function_call")),
+        allowed=_allowed(request.get("tool_choice") or request.get("function_call")),
         heard=heard_in(request),
     )
+
+
+def _allowed(choice: object) -> frozenset[str] | None:
+    """The tools that a `tool_choice` names."""
+    if not isinstance(choice, dict):
+        return None
+    inner = choice.get("allowed_tools")
+    listed = (inner if isinstance(inner, dict) else choice).get("tools")
+    entries = listed if isinstance(listed, list) else [choice]
+    names = {name for entry in entries if isinstance(entry, dict) and (name := _named(entry))}
+    return frozenset(names) or None
+
+
+def _named(entry: dict[str, Any]) -> str:
+    function = entry.get("function")
+    name = (function if isinstance(function, dict) else entry).get("name")
+    return name if isinstance(name, str) else ""
 
 
 def _is_none(choice: object) -> bool:

@@ -130,10 +130,12 @@ FINISH = {
 TEXT = {
     "chat-data-inside-data": "Let me do that.",
     "chat-python-payload": "It's a Python dict",
-    "chat-text-harmony-glued": "We need the files.assistantcommentary to",
+    "chat-text-harmony-glued": "We need the files.",
+    "chat-text-unclosed-parameter": "I run the tests.\n",
     "messages-block-type-mismatch-newline": "",
     "responses-patch-cut-off": "[toolfix] The call of apply_patch was dropped: "
     "the input of the freeform tool was cut off or has no one reading.",
+    "responses-text-markup-in-value": "I add it to the README.\n",
     "zai-null-patch-ends-the-turn": "Let me look.",
 }
 # What is left of the text when the calls that were written in it are gone; the same on each protocol.
@@ -142,7 +144,8 @@ _LEFT = {
     "qwen3-coder": "Let me change the rounding.\n",
     "dsml": "Two things to check.\n\n",
     "glm": "I need to see the file.",
-    "hermes": "Searching for the callers.\n\nThen I will adapt them.",
+    "hermes": "Searching for the callers.\n",
+    "special-token-behind": "I clean up.\n",
     "json": "",
     "kimi": "Running the tests now. ",
     "minimax": "The test reads the fixture, so I read it too.\n\n",

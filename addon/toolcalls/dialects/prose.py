@@ -85,7 +85,7 @@ class Prose:
         """`field`: where events have the text. `begins`: nothing was said before, so that this may be a message
         that is nothing but a call. `after`: the text of the answer that stands before this one."""
         tools = question.tools
-        ours = _searched(tools, policy)
+        ours = _searched(question, policy)
         self._new_scanner = partial(
             Scanner,
             ours,
@@ -324,9 +324,10 @@ def _value(arguments: str) -> Any:
     return mend_arguments(arguments, Finish.COMPLETE).value
 
 
-def _searched(tools: Tools, policy: Policy) -> Tools:
-    """The tools whose calls are looked for: functions that the user wants touched."""
-    ours = [tool for tool in tools if tool.kind == "function"]
+def _searched(question: Question, policy: Policy) -> Tools:
+    """The tools whose calls are looked for: functions that the client allows and the user wants touched."""
+    tools, allowed = question.tools, question.allowed
+    ours = [tool for tool in tools if tool.kind == "function" and (allowed is None or tool.name in allowed)]
     if policy.tools:
         ours = [tool for tool in ours if policy.touches(tool.name)]
     return tools if len(ours) == len(tools) else Tools(ours)

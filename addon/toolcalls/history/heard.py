@@ -13,13 +13,14 @@ from typing import Any
 
 _READ = frozenset(("user", "tool", "function"))
 _NEVER_IN_A_CALL = frozenset(("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type"))
-_BRACKETS = ("<", "{", "[", "(", "&lt;", "\\u003c")
+_BRACKETS = ("<", "{", "[", "(", "&lt;", "&#", "\\u003c")
 """A text without any of these has no call in it."""
 
+_COLOURS = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]{0,16}m")
 _ESCAPED = re.compile(r"\\++(?:[nrt]|u([0-9a-fA-F]{4}))?")
 _LINE_HEADS = re.compile(r"\n[ \t]*+(?:(?:[\w./-]{1,120}[:-])?\d{1,7}[:\t|→.)-]|[+\-#>*/;%|]{1,3})[ \t]*+")
 """What pages put before their lines: numbers, and the marks of quotes, comments and diffs."""
-_SPELLING = re.compile(r"[\s\u200b-\u200f\u2060\ufeff\"'“”‘’`|｜*]+")
+_SPELLING = re.compile(r"[\s\u200b-\u200f\u2060\ufeff\"'“”‘’`|｜*,\u2500-\u257f]+")
 _CLOSER = r"(?:</?[\w:.▁-]{1,60}+>|[}\])])"
 _CLOSERS = re.compile(rf"({_CLOSER}){_CLOSER}{{1,64}}+\Z")
 _WORD = re.compile(r"[A-Za-z0-9_]{4,}")
@@ -102,7 +103,7 @@ def _core(name: str, call: str) -> str:
 
 
 def _plain(text: str) -> str:
-    text = _LINE_HEADS.sub("\n", text)
+    text = _LINE_HEADS.sub("\n", _COLOURS.sub("", text))
     if "&" in text:
         text = html.unescape(html.unescape(text))
     text = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else "", text)

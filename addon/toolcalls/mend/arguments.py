@@ -163,8 +163,19 @@ def _lax(text: str, error: json.JSONDecodeError, steps: dict[str, None]) -> Any:
         return value if rewritten is text else error
     if drive_in_text.search(text):
         return error
+    json.loads(rewritten, strict=False, parse_int=str, parse_float=str, object_pairs_hook=_with_one_value_each)
     steps.update(dict.fromkeys(done))
     return value
+
+
+def _with_one_value_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs, where no key has two values."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found and found[key] != value:
+            raise Refusal(f"`{key[:60]}` has two values")
+        found[key] = value
+    return found
 
 
 def _trailing_comma_at(text: str, at: int) -> bool:

@@ -14,7 +14,8 @@ ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "params", "tool_inp
 INNER_KEYS = ("function", "function_call", "tool_call", "call")
 LIST_KEY = "tool_calls"
 """`{"tool_calls": […]}` around the calls."""
-OTHER_KEYS = ("id", "type", "tool_call_id", "call_id", "index")
+OTHER_KEYS = ("id", "type", "tool_call_id", "call_id", "index", "role", "namespace")
+_OF_A_CALL = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *OTHER_KEYS))
 
 
 def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
@@ -26,6 +27,8 @@ def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
     for key in INNER_KEYS:
         if found.get(key, "")[:1] == "{" and not any(k in found for k in ("name", "tool_name")):
             return None if written else call_of(found[key], depth + 1)
+    if not found.keys() <= _OF_A_CALL:
+        return None  # `"execute": false` beside a call may deny it
     named = [key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)]
     names = {decode_string(found[key]) for key in named}
     if len(names) != 1:

@@ -33,6 +33,7 @@ _quoted = re.compile(
     rf"|(?i:<?(?:{_ROLES})>?)\s{{0,4}}[:|>]|\*\*[\w ]{{1,24}}[:：]\*\*|\w{{1,12}}：\Z"  # a transcript
     r"|[\w.@~:/ -]{0,60}[$❯➜»]\s|(?:In|Out)\s?\[\d{0,4}\]|[A-Z]:\\|PS\s[A-Z]:"  # a shell
     r"|\(?[\w.~/@-]{1,40}\)?[>#%]\s|\(\w{1,20}\)\s"  # a prompt
+    r"|\{[%\w][^{}]{0,60}\}|(?i:thought|thoughts|thinking|reasoning|analysis)\s{0,2}[:：]"  # a macro, a thought
     r"|[\[{]\s{0,4}[\"']|[\"'][\w .-]{1,60}[\"']\s{0,4}:"  # data
     r"|(?:export|const|let|var|return|print|echo|printf|say|def|puts)\b[^.!?]{0,60}\Z"  # code
 )
@@ -47,6 +48,7 @@ _OPENS_BELOW = re.compile(r"(?:::|[|>][-+]?|[({\[=]|[\"'`])\s*\Z")
 """A line that ends like this has what belongs to it indented below: YAML's block scalars, reST, source code."""
 _INTRODUCES = re.compile(
     r"[=<>~+:.|-]{3,}"  # a ruler, a conflict, the name of a file between arrows
+    r"|.*:\s[|>][-+]?\Z"  # a block scalar of YAML
     r"|\{[^{}]{1,60}\}\Z|\{%"  # a macro of a wiki or of a template
     r"|.*<\|?(?:im_start|start_header_id|start_of_role|start_of_turn|user|assistant|system|turn)\|?>"  # a transcript
     r"|.*[=({\[:,]\s?[@$RLurb]{0,2}#{0,8}[\"'`]\Z|.*@[\"']\Z"  # a string that begins at the end of its line

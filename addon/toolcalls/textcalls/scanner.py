@@ -350,6 +350,8 @@ class Scanner:
         text = region.drain()
         out.append(text)
         self._quoting.advance(text)
+        # Where it cannot be told where a quoted call ends, what follows may be a part of it.
+        self._off = self._off or (decided and region.inside)
         return region.rest if decided else None
 
     def _settle(self, region: Region, whole: str, proven: int, out: list[str | FoundCall]) -> str:

@@ -83,7 +83,8 @@ def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy
     slots = once(came, Resent(question.tools), question.tools)
     structured = len(slots)
     content = message.get("content")
-    if isinstance(content, str) and searches(question, policy):
+    cited = message.get("refusal") or message.get("annotations")
+    if isinstance(content, str) and not cited and searches(question, policy):
         told = search(content, question, policy, finish)
         slots += [Slot(names=[call.name], fragments=[call.arguments], found=True) for call in told.calls]
         content = told.text

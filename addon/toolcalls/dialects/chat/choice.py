@@ -36,10 +36,16 @@ def replied(answer: Answer, event: Event) -> Reply:
     return answer if isinstance(answer, Reply) else Reply((event.raw,))
 
 
-def _reasons(delta: Json) -> bool:
-    """Does the delta go on with reasoning?"""
-    said = (delta.get(key) for key in ("reasoning_content", "reasoning", "thinking"))
-    return any(isinstance(text, str) and text.strip() for text in said)
+_OTHER_WORDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "refusal", "audio", "annotations")
+"""Where a delta or a message says something that is not its text."""
+
+
+def says_otherwise(said: Json) -> bool:
+    """Is something said besides the text, or in another form: reasoning, a refusal, citations?"""
+    words = (said.get(key) for key in _OTHER_WORDS)
+    if any(word.strip() if isinstance(word, str) else word for word in words):
+        return True
+    return bool(said.get("content")) and not isinstance(said["content"], str)
 
 
 class Choice:
@@ -56,6 +62,7 @@ class Choice:
         "_policy",
         "_question",
         "_reasons",
+        "_refused",
         "_resent",
         "_role",
         "_sent",
@@ -86,6 +93,8 @@ class Choice:
         self._cut = False
         """A call was cut off with the stream: nothing is synthesised for such an answer."""
         self._legacy = False
+        self._refused = False
+        """The model refused to answer: nothing that it says is a call."""
         self._late = False
         """Fragments came behind a finish reason: it did not say that the calls were finished."""
         self._reasons: list[str] = []
@@ -256,8 +265,9 @@ class Choice:
         content = delta.get("content")
         if self.prose is None:
             return None
+        self._refused = self._refused or bool(delta.get("refusal"))
         if not isinstance(content, str) or not content:
-            return self.prose.pass_on() if self.prose.undecided and _reasons(delta) else None
+            return self.prose.pass_on() if self.prose.undecided and says_otherwise(delta) else None
         self.spoke = True
         alone = not (chunk.get("usage") or choice.get("logprobs") or choice.get("finish_reason"))
         alone = alone and not says_something({**delta, "content": None}) and choice.get("index") == self.index
@@ -290,7 +300,7 @@ class Choice:
     def _close_text(self, finish: Finish) -> Said:
         if self.prose is None:
             return Said()
-        said = self.prose.close(finish)
+        said = self.prose.close(Finish.CUT if self._refused else finish)
         self._found(said)
         return said
 
@@ -305,7 +315,7 @@ class Choice:
         """What a delta says besides its calls."""
         rest = {key: value for key, value in delta.items() if key not in ("tool_calls", "function_call")}
         if said is not None:
-            rest.pop("content", None)
+            rest = {key: value for key, value in rest.items() if key != "content" or not isinstance(value, str)}
         if self._silenced(rest):
             rest["content"] = None
         return rest

@@ -39,7 +39,7 @@ def _search(answer: Json, question: Question, policy: Policy) -> dict[int, Said]
         if isinstance(block, dict) and block.get("type") != TOOL_USE and not _is_blank(block)
     ]
     number, block = said[-1] if said else (0, {})
-    if block.get("type") != "text":
+    if block.get("type") != "text" or block.get("citations"):
         return {}
     reason = answer.get("stop_reason")
     before = [other["text"] for _, other in said[:-1] if other.get("type") == "text"]

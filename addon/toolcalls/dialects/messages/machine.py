@@ -8,6 +8,8 @@ Text goes its way in `talk.py`; a call that is found in it goes out as a block o
 
 from __future__ import annotations
 
+import itertools
+
 from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
@@ -183,6 +185,8 @@ class Machine:
         self._run = None
         need = DELTA_NEEDS.get(kind)
         spoken = kind == "text_delta" and bool(delta.get("text"))
+        if kind == "citations_delta" and self._flow is None:
+            self.talk.pass_on(draft)  # what is cited is no call
         if spoken and (self._postponed(event, said, draft) or self.talk.search(event, said, delta, place, draft)):
             return
         there = self.blocks.open
@@ -280,9 +284,9 @@ class Machine:
         if self._flow is not None or self.blocks.open is not None or self.talk.holding:
             return
         self.calls.judge()
-        waiting = self.calls.waiting
-        while waiting and waiting[0].closed:
-            self._send([waiting.pop(0)], draft, finish)
+        closed = list(itertools.takewhile(lambda call: call.closed, self.calls.waiting))
+        self.calls.waiting = self.calls.waiting[len(closed) :]
+        self._send(closed, draft, finish)
 
     def finish(self, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False when one was refused."""

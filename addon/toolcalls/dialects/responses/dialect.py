@@ -250,7 +250,8 @@ class Responses:
         """Does this event show that the text before it was no call: an item that is none, other text, a cut?"""
         if came.type == ADDED:
             return _type_of(came.item) not in (CALL, FREEFORM)
-        return came.item.get("status") == "incomplete" or self._speech.follows(came)
+        cited = came.type == "response.output_text.annotation.added"
+        return cited or came.item.get("status") == "incomplete" or self._speech.follows(came)
 
     def _end_texts(self, finish: Finish | None) -> list[bytes]:
         """What is held of texts is decided, and the events that waited for that go on."""

@@ -279,7 +279,8 @@ class Speech:
             part = item.parts.setdefault((_TEXT, place), Part())
             out += self._end_text(item, place, part, None)
             if part.prose is None:
-                said = self._search.whole(item, place, part, text, finish if place == last else None)
+                ends = place == last and not entry.get("annotations")
+                said = self._search.whole(item, place, part, text, finish if ends else None)
                 if part.calls:
                     content[place] = {**entry, "text": said.text}
             elif part.calls:

@@ -71,7 +71,9 @@ def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
         key_quote, key, quote, string, number, literal = found.group(1, 2, 3, 4, 5, 6)
         if key_quote == "'" or quote == "'":
             s.step("single quotes")
-        pairs[key] = string if quote else _plain_word(s, number, literal)
+        value = string if quote else _plain_word(s, number, literal)
+        _once(key, value, pairs)
+        pairs[key] = value
         s.key = key
         s.pos = pos = found.end()
         if text[pos] != ",":
@@ -129,8 +131,16 @@ def _pair(s: Source, char: str, pairs: dict[str, Any]) -> None:
         raise Refusal(f"`{key[:60]}` has no colon")
     s.structure(colon)
     s.key = key
-    pairs[key] = read_value(s, OBJECT)
+    value = read_value(s, OBJECT)
+    _once(key, value, pairs)
+    pairs[key] = value
     s.key = key
+
+
+def _once(key: str, value: Any, pairs: dict[str, Any]) -> None:
+    """A key with two values has two readings."""
+    if key in pairs and pairs[key] != value:
+        raise Refusal(f"`{key[:60]}` has two values")
 
 
 def _key(s: Source, char: str) -> str:

@@ -45,6 +45,10 @@ _DANGLING = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff
 _LIKE_A_CLOSER = re.compile(r"[\s,:;}\])]")
 
 
+# `"a"+"b"`: two texts and an operator, or one text with quotes in it.
+_EXPRESSION = re.compile(r"([\"'])\s{0,4}(?:\+|\|\|?|&&?|/|\.\.?|or|and)\s{0,4}\1")
+
+
 def read_string(s: Source, place: str) -> str:
     quote = s.text[s.pos]
     s.spend(SLOW)
@@ -158,7 +162,8 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
         if askew or len(inner) % 2:
             raise unclear
     # An object inside: as likely the arguments of another call, whose fragments went astray.
-    if chars.pair_inside.search(text, begin, end) or chars.object_inside.search(text, begin, end):
+    insides = (chars.pair_inside, chars.object_inside, _EXPRESSION)
+    if any(inside.search(text, begin, end) for inside in insides):
         raise unclear
     s.guessed = True
     s.step("quotes inside a string")
