@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.textcalls.declared import back, calls_of, scan
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 
 
-def found(text: str, finished: bool = True) -> list[tuple[str, object]]:
+def found(text: str, finished: bool = True) -> list[tuple[str, Any]]:
     """The calls, the same however the text is split."""
     out = scan(text, finished=finished)
     assert back(out) == text
@@ -106,6 +107,25 @@ def test_where_it_is_not_clear_where_a_value_ends_it_is_text(family: Family, nam
     tool, pattern = REFUSED[name]
     text = family.begin(tool) + filled(family, pattern) + family.end
     assert found(text) == []
+
+
+@every_family
+def test_a_misspelt_closer_is_not_a_part_of_a_value(family: Family) -> None:
+    closer = family.close("command").strip()
+    other = closer.replace("argument", "arguments") if "argument" in closer else closer.replace("</", "</x_")
+    for written in (
+        closer[:-1],
+        closer[:-3],
+        f"{closer[:-1]} >",
+        other,
+        closer.replace("</", "< /"),
+        "</command>",
+        "<\\command>",
+        "[/command]",
+    ):
+        for behind in ("", "\n", family.written("timeout", "5")):
+            text = family.begin("Bash") + family.open("command") + "ls" + written + behind + family.end
+            assert [values["command"] for _, values in found(text)] in ([], ["ls"]), text
 
 
 @every_family

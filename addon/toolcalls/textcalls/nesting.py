@@ -61,6 +61,12 @@ def _kinds(markup: Markup) -> dict[str, tuple[int, bool]]:
     return kinds
 
 
+@lru_cache(maxsize=256)
+def _stems(markup: Markup) -> frozenset[str]:
+    """What the tags begin with, also where the rest is misspelt."""
+    return frozenset(mark.rstrip("=> ") for mark in _kinds(markup))
+
+
 @dataclass(slots=True)
 class _Part:
     """A parameter of the second reading: where its value stands, and whether a closer was there."""
@@ -234,7 +240,7 @@ def _forgotten(text: str, parts: list[_Part], markup: Markup, parameters: Parame
         if not value.strip():
             raise NotACall
         if not part.closed:
-            parameters.add_unclosed(part.key, value, markup.between, markup.trim)
+            parameters.add_unclosed(part.key, value, (*markup.between, *_stems(markup)), markup.trim)
         else:
             parameters.add(part.key, trimmed(value) if markup.trim else value, plain=False)
 

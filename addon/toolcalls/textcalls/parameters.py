@@ -10,6 +10,7 @@ from .cursor import NotACall
 from .values import is_open, properties, put, required, typed, types
 
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]?([\"']?)([A-Za-z_]\w{0,60})\1")
+_MISSPELT_CLOSER = re.compile(r"(?:<|\[ ?[/\\])[^<>\n]{1,80}+>?+\s*+\Z")
 _LAST_LINE_END = re.compile(r"\r?\n[ \t]*+\Z")
 
 
@@ -48,7 +49,8 @@ class Parameters:
     def add_unclosed(self, key: str, value: str, never: tuple[str, ...] = (), trim: bool = False) -> None:
         """A value whose closer was forgotten, where nothing says that it goes on behind its end."""
         spaced = value.endswith((" ", "\t")) and not _LAST_LINE_END.search(value)
-        if not value.strip() or spaced or any(mark in value for mark in never) or _is_left_open(value):
+        tagged = any(mark in value for mark in (*never, "<|", "<｜")) or _MISSPELT_CLOSER.search(value)
+        if not value.strip() or spaced or tagged or _is_left_open(value):
             raise NotACall
         value = _LAST_LINE_END.sub("", value)
         value = trimmed(value + "\n") if trim else value
@@ -58,7 +60,9 @@ class Parameters:
         return key in self.declared and key not in self.values
 
     def doubt(self, key: str) -> None:
-        """A value with tags in it or next to it has the type that is declared, and took in no other parameter."""
+        """A value with tags in it or next to it is a declared one of its type, and took in no other parameter."""
+        if key not in self.declared and self.declared and not is_open(self._schema):
+            raise NotACall
         schema = self.declared.get(key)
         admitted = types(schema, self._schema)
         value = typed(self.values[key], schema, self._schema)

@@ -5,6 +5,7 @@ What stands between two parameters is white space; where a value ends is told in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -34,6 +35,7 @@ class Tags:
 
 
 _CDATA = ("<![CDATA[", "]]>")
+_KEY = re.compile(r"[^<>\"'\n]{1,128}")
 
 
 @lru_cache(maxsize=256)
@@ -41,7 +43,7 @@ def _markup(tags: Tags) -> Markup:
     """What the family looks like inside a value, where also a tag of a sister family has to be closed."""
     return Markup(
         parameter=_in_any_form(tags.parameter),
-        parameter_end=tags.parameter_end,
+        parameter_end=(*tags.parameter_end, *(f"{end[:-1]} >" for end in tags.parameter_end)),
         block=_in_any_form(tags.block),
         block_end=tags.block_end,
         key=_inner_key,
@@ -186,7 +188,7 @@ def _key(region: Region, found: str) -> Step[tuple[str, bool, bool]]:
         return written, False, False
     attributes, closed = yield from region.tag()
     key = attributes.get("name") or attributes.get("key")
-    if not key:
+    if not key or not _KEY.fullmatch(key):
         raise NotACall
     return key, attributes.get("string") == "false", closed
 

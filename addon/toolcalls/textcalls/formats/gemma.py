@@ -31,6 +31,7 @@ def _reader(tags: Gemma) -> Callable[[Region], Step[None]]:
         yield from region.expect((tags.opener,))
         yield from region.expect(("call:",))
         written = yield from region.word("{")
+        region.inside = True
         region.record()
         quoted = False
         while True:
@@ -57,6 +58,7 @@ def _reader(tags: Gemma) -> Callable[[Region], Step[None]]:
             for key, entry in value.items()
         }
         region.add(name, write(_plain(arguments)), tags.format)
+        region.inside = False
 
     return read
 

@@ -142,8 +142,10 @@ def read_bracketed(region: Region) -> Step[None]:
     if end is None:
         raise CutOff
     region.pos += len(end)
+    region.inside = True
     name, arguments = _arrows(region, body.strip())
     region.add(name, arguments, "minimax-m2")
+    region.inside = False
 
 
 def _arrows(region: Region, body: str) -> tuple[str | None, str]:
