@@ -304,7 +304,8 @@ class Quoting:
         self._in_diff = line.startswith("@@ ") or (self._in_diff and self._head[0] in " +-")
         self._in_block = opens_below(self._head, self._last) or (self._in_block and self._is_indented())
         # A line right below a block quote belongs to it.
-        self._introduced = quoted or introduces(line if self._length <= _HEAD else self._last.rstrip())
+        told = introduces(line if self._length <= _HEAD else self._last.rstrip())
+        self._introduced = bool(body) if quoted else told
         self._ruled = quoted or not line.strip("-*_=")
         self._kept_code = self._kept_code or line.endswith("`")
         if self._inline and line.endswith(">") and not self._element:
