@@ -397,6 +397,8 @@ class _Reader:
         self.settle()
         (call,), text = _calls(piece)
         number, how = piece["number"], piece["how"]
+        if FORMATS[piece["format"]].whole and not self.talked:
+            self.say("It says:\n")  # A fence around a call that is the whole message is a way to write it.
         plain = not self.closer
         self.quotation = ""
         if how == "span":
@@ -417,12 +419,16 @@ class _Reader:
             self.never(call, f"quoted, {how} — {name}")
 
     def read_opened(self, piece: Json) -> None:
+        if _OPENERS[piece["number"] % len(_OPENERS)][1].strip() in TOKENS:
+            return  # What asks for the result of a call opens no quotation behind one.
         self.settle()
         self.talked = True
         name, opener, closer = _OPENERS[piece["number"] % len(_OPENERS)]
         self.say("\n\n" + opener)
-        if not self.quotation:
+        if not self.closer:
             self.quotation, self.closer = f"never closed — {name}", closer.strip()
+        elif self.closer in opener:
+            self.quotation = ""  # It closes the first one.
 
     def read_thought(self, piece: Json) -> None:
         self.settle()
@@ -472,7 +478,7 @@ class _Reader:
                 self.pending.append(_Call(call, requested=aloud))
         if piece["how"] == "unclosed":
             # Does the line end before the next tag belong to a value that is not closed? Either will do.
-            others = [other for call in calls for other in _with_a_line_end(call)]
+            others = [other for call in calls for other in _by_a_line_end(call)]
             self.pending += [_Call(other, requested=aloud) for other in others if not self.quotation]
         for name, arguments in piece["calls"]:
             self.another_tool(name, arguments)
@@ -535,11 +541,14 @@ def _without_a_closer(text: str, number: int) -> str:
     return text[:at] + text[end:]
 
 
-def _with_a_line_end(call: Key) -> Iterator[Key]:
+def _by_a_line_end(call: Key) -> Iterator[Key]:
+    """The call with one line end more, or less, at the end of a value."""
     name, arguments = call[0], json.loads(call[1])
     for key, value in arguments.items():
         if isinstance(value, str):
             yield key_of(name, {**arguments, key: value + "\n"})
+            if value.endswith("\n"):
+                yield key_of(name, {**arguments, key: value[:-1]})
 
 
 def _inner(arguments: Json) -> Iterator[Key]:

@@ -27,23 +27,18 @@ INPUTS = {
 }
 
 
-OPEN = {"meant"}
-"""Parts with findings that are not mended yet (issue 16 is open for them): `scripts/fuzz meant --count` shows them."""
-MENDED = [name for name in INPUTS if name not in OPEN]
-
-
 def test_every_part_is_run() -> None:
     assert set(INPUTS) == set(PARTS)
 
 
-@pytest.mark.parametrize("name", MENDED)
+@pytest.mark.parametrize("name", INPUTS)
 def test_no_input_breaks_a_promise(name: str) -> None:
     report = run(PARTS[name], INPUTS[name], seed=11)
     assert report.inputs == INPUTS[name]
     assert [finding.problem for finding in report.findings] == []
 
 
-@pytest.mark.parametrize("name", MENDED)
+@pytest.mark.parametrize("name", INPUTS)
 def test_the_corpus_itself_keeps_the_promises(name: str) -> None:
     for seed in PARTS[name].seeds():
         PARTS[name].check(seed)

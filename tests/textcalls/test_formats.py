@@ -537,8 +537,8 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
     "behind a list": ("- one\n- two\n\n<tool_call>list_tabs</tool_call>\n", TABS, "- one\n- two\n\n\n"),
     "a sibling that is cut off": (
         '<tool_call>{"name": "list_tabs"}</tool_call><tool_call>{"name": "Bash", "arguments": {"command": "l',
-        TABS,
-        '<tool_call>{"name": "Bash", "arguments": {"command": "l',
+        [],
+        '<tool_call>{"name": "list_tabs"}</tool_call><tool_call>{"name": "Bash", "arguments": {"command": "l',
     ),
     "a sibling of an unknown name": (
         '<tool_call>{"name": "nope", "arguments": {}}</tool_call><tool_call>{"name": "list_tabs"}</tool_call>',

@@ -43,7 +43,7 @@ class Told:
 
     @property
     def meaning(self) -> tuple[bool, bytes]:
-        """The same for arguments that mean the same. True: they can be read; else it is their text."""
+        """Can these arguments be read as they stand, and a hash that is equal for arguments that mean the same."""
         if self._meaning is None:
             self._meaning = _meaning(self.arguments)
         return self._meaning
@@ -127,15 +127,21 @@ class Resent:
         return self._full_names[name]
 
 
+def _alike(one: Told, other: Told) -> bool:
+    return one.certain and other.certain and one.meaning[1] == other.meaning[1]
+
+
 def _same(one: Told, other: Told) -> bool:
-    return one.certain and other.certain and one.meaning == other.meaning
+    """Is the second one nothing but the first, said again?"""
+    return _alike(one, other) and (one.readable or not other.readable)
 
 
 def _settled(one: Told, other: Told) -> bool:
     """Two beginnings of one call: the one that says more is the call. True where that is the first."""
     if not other.readable and one.arguments.startswith(other.arguments):
         return True
-    lags = one.blank or not one.certain or (not one.readable and other.arguments.startswith(one.arguments))
+    begins = not one.readable and (_alike(one, other) or other.arguments.startswith(one.arguments))
+    lags = one.blank or not one.certain or begins
     if lags and not one.out and other.readable:
         one.kept = False
     return False
@@ -143,11 +149,14 @@ def _settled(one: Told, other: Told) -> bool:
 
 def _meaning(arguments: str) -> tuple[bool, bytes]:
     value = mend_arguments(arguments, Finish.CUT).value
+    readable = value is not None
+    if value is None:  # A bracket is missing: it may still mean what another one says.
+        value = mend_arguments(arguments, Finish.COMPLETE).value
     try:
         text = arguments if value is None else json.dumps(_plain(value), sort_keys=True)
     except (ValueError, RecursionError):
-        value, text = None, arguments
-    return value is not None, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        readable, text = False, arguments
+    return readable, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _plain(value: Any) -> Any:

@@ -258,7 +258,8 @@ class Slots:
             return mine
         if not fragment.name or not mine.names:
             return mine
-        if mine.is_closed() or (mine.doubt and may_begin(fragment.arguments)):
+        blank = not fragment.arguments.strip()
+        if (blank and mine.is_closed()) or (may_begin(fragment.arguments) and (mine.doubt or mine.is_closed())):
             return self._open(fragment, mine)
         if self._named_otherwise(mine, fragment):
             # Two calls at once, and nothing that tells them apart.

@@ -54,6 +54,26 @@ _INTRODUCES = re.compile(
     r"|.*[=({\[:,]\s?[@$RLurb]{0,2}#{0,8}[\"'`]\Z|.*@[\"']\Z"  # a string that begins at the end of its line
 )
 
+_BLOCK = re.compile(
+    r"\{(?P<macro>code|noformat|quote|panel|info|note|tip|warning|verbatim)(?:[:|][^{}]{0,60})?\}\Z"  # a wiki
+    r"|\{%-?\s{0,4}(?:raw|verbatim|highlight|comment)\b[^%]{0,60}%\}\Z"  # a template
+    r"|(?P<rule>[+./])(?P=rule){3,}\Z"  # AsciiDoc
+    r"|.*[=(,]\s{0,4}\[(?P<level>={0,8})\[\Z"  # a long string of Lua or CMake
+)
+"""A line that opens a block which goes on until its own closer."""
+
+
+def block_closer(line: str) -> str:
+    """What closes the block that this line opens; nothing where it opens none."""
+    block = _BLOCK.match(line)
+    if block is None:
+        return ""
+    if block["macro"]:
+        return "{" + block["macro"] + "}"
+    if block["rule"]:
+        return block["rule"] * 4
+    return "{% end" if block["level"] is None else f"]{block['level']}]"
+
 
 def is_quoted(head: str, ending: str) -> bool:
     """Does a line that begins and, before a call, ends like this say that the call is quoted?"""

@@ -181,8 +181,9 @@ def read_value(region: Region, markup: Markup, key: str, parameters: Parameters)
             if kind == PARAMETER:
                 value.open_parameter(name, at, region.offset - start)
             else:
-                inside, _ = yield from region.ahead((*markup.parameter, *markup.block_end))
-                value.open(kind, kind == BLOCK and bool(inside))
+                within = (*markup.parameter, *markup.block_end) if kind == BLOCK else markup.block
+                inside, _ = yield from region.ahead(within)
+                value.open(kind, bool(inside))
             continue
         behind = yield from region.character(len(mark))
         after, _ = yield from region.ahead((*marks, *markup.between, *ENDS_OF_TURN), skip=len(mark))

@@ -17,7 +17,7 @@ from copy import copy
 from functools import cache
 
 from . import thoughts
-from .line_heads import indentation, introduces, is_quoted, list_item, opens_below, visible
+from .line_heads import block_closer, indentation, introduces, is_quoted, list_item, opens_below, visible
 
 QUOTES = frozenset("\"'“”„‘’‚«»‹›「」『』`\\")
 """An opener right behind one of these is quoted, or stands in JSON data or source code."""
@@ -101,7 +101,6 @@ class Quoting:
         "_in_diff",
         "_in_list",
         "_inline",
-        "_introduced",
         "_kept_code",
         "_last",
         "_lead",
@@ -113,6 +112,7 @@ class Quoting:
         "_span",
         "_starts_heredoc",
         "_tail",
+        "introduced",
         "previous",
         "said",
         "thinking",
@@ -154,7 +154,7 @@ class Quoting:
         self._in_diff = False
         self._in_block = False
         """What is indented belongs to a line above that opened a block."""
-        self._introduced = False
+        self.introduced = False
         """The last line that was not blank says that what follows is quoted."""
         self._ruled = False
         """That line is nothing but a ruler."""
@@ -191,7 +191,7 @@ class Quoting:
             return False
         if self._is_indented() and (self._in_list or self._in_block or self._in_diff):
             return False
-        if not visible(self._head) and self._introduced:
+        if not visible(self._head) and self.introduced:
             return False
         return not is_quoted(self._head[self._lead :], self._last)
 
@@ -250,12 +250,12 @@ class Quoting:
         if lines is None:
             return at
         if text[at] == "\n" and self._ruled:
-            self._introduced = False
+            self.introduced = False
         last = text[max(at, lines.end() - _HEAD) : lines.end()].rstrip().rpartition("\n")[2]
         if last:
             self.said = True
             self._in_block = opens_below("", last)
-            self._introduced = introduces(last)
+            self.introduced = introduces(last)
         return lines.end()
 
     def _take(self, text: str) -> None:
@@ -290,8 +290,11 @@ class Quoting:
         if not line:
             self._code = self._code if self._kept_code else 0
             # A blank line behind it shows that a ruler only divides the text.
-            self._introduced = self._introduced and not self._ruled
-            self._odd_quote = self._odd_quote and self._introduced
+            self.introduced = self.introduced and not self._ruled
+            self._odd_quote = self._odd_quote and self.introduced
+            return
+        if self._length <= _HEAD and (closer := block_closer(line)):
+            self._span = closer
             return
         quoted = line[0] in ">|"
         body = line.lstrip("> ") if quoted else line
@@ -305,7 +308,7 @@ class Quoting:
         self._in_block = opens_below(self._head, self._last) or (self._in_block and self._is_indented())
         # A line right below a block quote belongs to it.
         told = introduces(line if self._length <= _HEAD else self._last.rstrip())
-        self._introduced = bool(body) if quoted else told
+        self.introduced = bool(body) if quoted else told
         self._ruled = quoted or not line.strip("-*_=")
         self._kept_code = self._kept_code or line.endswith("`")
         if self._inline and line.endswith(">") and not self._element:
@@ -313,7 +316,7 @@ class Quoting:
         fence = _run(body)
         if fence and (fence[0] == "~" or "`" not in body[len(fence) :]):
             self._fence, self._fence_in_quote, self._nested, self._code = fence, quoted, 0, 0
-            self._introduced = False
+            self.introduced = False
 
     def _end_line_of_fence(self, line: str) -> None:
         """Models nest fences of one length: one that names a language inside another has an end of its own."""
@@ -327,6 +330,8 @@ class Quoting:
             return
         if line != run:
             self._nested += 1
+        elif self._head.strip(" \t\r>") != run:
+            return  # Behind white space of another kind it may be no fence.
         elif self._nested:
             self._nested -= 1
         else:

@@ -35,6 +35,7 @@ from .openers import (
 )
 from .quoting import Quoting
 from .region import Region
+from .tokens import without_tokens
 from .transaction import anywhere, entire_message, parted
 
 MAX_HELD = 16 * 1024 * 1024
@@ -322,7 +323,6 @@ class Scanner:
         except NotACall:
             pass
         except CutOff:
-            proven = region.items[-1][0] if region.items else 0
             cut = True
         if decided:
             self._region = self._reading = None
@@ -349,7 +349,9 @@ class Scanner:
             region.pos = 1
         text = region.drain()
         out.append(text)
+        introduced = self._quoting.introduced
         self._quoting.advance(text)
+        self._quoting.introduced = self._quoting.introduced or introduced
         # Where it cannot be told where a quoted call ends, what follows may be a part of it.
         self._off = self._off or (decided and region.inside)
         return region.rest if decided else None
@@ -359,7 +361,7 @@ class Scanner:
         items = [item for item in region.items if item[0] <= proven]
         parts = parted(whole, items, proven)
         calls = [part for part in parts if not isinstance(part, str)]
-        if not calls or any(self._in_request(draft.name, raw) for draft, raw in calls):
+        if not calls or any(self._in_request(draft.name, without_tokens(raw)) for draft, raw in calls):
             if self._rescue:
                 return whole
             at = max(region.offset, 1)

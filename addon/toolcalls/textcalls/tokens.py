@@ -84,3 +84,13 @@ ENDS_OF_TURN = (
 """Tokens with which a template ends a turn, or asks for the result of the call."""
 
 BEHIND_A_CALL = (*CLOSERS, *ENDS_OF_TURN)
+
+
+def without_tokens(call: str) -> str:
+    """The text of a call without the closers and tokens that stand behind it."""
+    while True:
+        call = call.rstrip()
+        token = next((token for token in BEHIND_A_CALL if call.endswith(token)), "")
+        if not token:
+            return call
+        call = call[: -len(token)]

@@ -86,7 +86,12 @@ class Call(Gathering):
         """Complete beyond doubt: it needs no stop reason to be believed."""
         if self.doubt:
             return False
-        return self.is_whole() or (not self.arguments.strip() and bool(self.block.get("input")))
+        if self.is_whole():
+            return True
+        given = self.block.get("input")
+        if isinstance(given, str) and not isinstance(payload.read_strict(given), dict):
+            return False
+        return bool(given) and not self.arguments.strip()
 
 
 def true_reason(reason: Any, *, calls: bool, other_tools: bool = False) -> Any:

@@ -60,7 +60,8 @@ def read_fence(region: Region) -> Step[None]:
         yield from read_list(region, known=True)
     else:
         yield from read_objects(region, "json-fence")
-    yield from _close(region, ("`" * ticks,))
+    if not (yield from _close(region, ("`" * ticks,))):
+        raise NotACall
 
 
 def read_objects(region: Region, format: str) -> Step[None]:
