@@ -29,6 +29,7 @@ from typing import Any
 from tests.must_not_run import prose_behind, quoted_ends, rehearsals
 from tests.must_not_run.meant import TOKENS
 from tests.must_not_run.written import COMMON, FORMATS, Made
+from toolcalls.textcalls.tokens import ENDS_OF_TURN
 
 from . import resent
 from .resent import Sent
@@ -251,7 +252,11 @@ def _said(dice: Dice) -> Json:
 def _written(dice: Dice) -> Json:
     format = dice.chance.choice(_FORMATS)
     how = dice.one_of(("plain", 6), ("nested", 2.5), ("unclosed", 1), ("named otherwise", 0.7), ("lines before", 1))
-    calls = [dice.call(format if how == "nested" else "") for _ in range(dice.chance.choice((1, 1, 1, 2, 3)))]
+    # Markup in the values of two calls may be that of one call with both of them in its value.
+    calls = [
+        dice.call(format if how == "nested" and not number else "")
+        for number in range(dice.chance.choice((1, 1, 1, 2, 3)))
+    ]
     if how == "named otherwise":
         calls[0][0] = dice.chance.choice(PREFIXED) + calls[0][0]
     return {"is": "written", "format": format, "calls": calls, "how": how, "number": dice.chance.randrange(10_000)}
@@ -419,7 +424,7 @@ class _Reader:
             self.never(call, f"quoted, {how} — {name}")
 
     def read_opened(self, piece: Json) -> None:
-        if _OPENERS[piece["number"] % len(_OPENERS)][1].strip() in TOKENS:
+        if _OPENERS[piece["number"] % len(_OPENERS)][1].strip() in ENDS_OF_TURN:
             return  # What asks for the result of a call opens no quotation behind one.
         self.settle()
         self.talked = True

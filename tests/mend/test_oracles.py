@@ -109,7 +109,9 @@ def json5_documents(draw: st.DrawFn) -> str:
 @given(json5_documents())
 def test_what_json5_reads_we_read_to_the_same_value(document: str) -> None:
     try:
-        meant = json5.loads(document, allow_duplicate_keys=False)  # two values for one key: we refuse, json5 takes the last
+        meant = json5.loads(
+            document, allow_duplicate_keys=False
+        )  # two values for one key: we refuse, json5 takes the last
     except (ValueError, RecursionError):
         assume(False)
     mended = mend_arguments(document)

@@ -20,6 +20,8 @@ SENT_AGAIN: Final = "sent again"
 _NOTHING: Final = frozenset({"", "{}", "null"})
 _OPENS = re.compile(r"""\s*+(")?\s*+\{\s*+(?:(\\*+)(["'“‘]))?""")
 """How arguments begin: with an object, which may be encoded once more, and with the quote of its first key."""
+_BEGINS = re.compile(r"""\s*+(?:"?\s*+\{|```|[A-Za-z_][A-Za-z_ ]{0,24}+[:=]\s*+["{]|<\|)""")
+"""How they begin besides: in a fence, behind a label or a token."""
 _KEY = re.compile(r"""\s*+\{\s*+(["'“‘])([^"'“”‘’\\]*+)["'”’]\s*+:""")
 _TOKEN = re.compile(r"""\\.|[^\s\\"'“‘{}\[\](),:]++|\s++|.""", re.DOTALL)
 _CLOSERS: Final = {'"': '"', "'": "'", "“": "”", "‘": "’"}
@@ -36,7 +38,7 @@ def says_nothing(arguments: str) -> bool:
 
 def may_begin(arguments: str) -> bool:
     """Can these be the first characters of a call's arguments?"""
-    return _OPENS.match(arguments) is not None
+    return _BEGINS.match(arguments) is not None
 
 
 def full_name(names: list[str], tools: Tools) -> str:

@@ -101,7 +101,10 @@ class Resent:
 
     def _restates(self, told: Told) -> bool:
         """A message tells every call of the answer: this one is among those that came before it, if there are any."""
-        before = [one for one in self._told if one.kept and not one.restated and self._same_name(one, told)]
+        kept = [one for one in self._told if one.kept and self._same_name(one, told)]
+        if told.key and any(one.restated and one.key == told.key and _same(one, told) for one in kept):
+            return True
+        before = [one for one in kept if not one.restated]
         found = (
             next((one for one in before if told.key and one.key == told.key), None)
             or next((one for one in before if _same(one, told)), None)

@@ -27,6 +27,9 @@ _GUESSED = frozenset(
 )
 """Readings that another fragment may still change."""
 
+_BEGUN_MARK = re.compile(r"(?:(?<!`)`{1,2}|<[^<>]{0,60}|\[[^\[\]]{0,40})\s*\Z")
+"""The beginning of a fence or of a token."""
+
 Place = int | tuple[int, int] | None
 """An index; with the number of a choice that nobody asked for, where calls came in one; None where there is none."""
 
@@ -163,6 +166,13 @@ class Slot(Gathering):
         if (not self.asked_at_sight and self.whole()) or (another and not self.asked_at_another):
             self.asked_at_sight = self.asked_at_sight or not another
             self.asked_at_another = self.asked_at_another or another
-            mended = mend_arguments(full_arguments(self.fragments)[0], Finish.CUT)
-            self.closed = mended.value is not None and _GUESSED.isdisjoint(mended.steps)
+            text = full_arguments(self.fragments)[0]
+            mended = mend_arguments(text, Finish.CUT)
+            self.closed = mended.value is not None and _GUESSED.isdisjoint(mended.steps) and not _goes_on(text)
         return self.closed
+
+
+def _goes_on(text: str) -> bool:
+    """Is a fence open around the object, or a token begun behind it?"""
+    behind = text[text.rfind("}") + 1 :]
+    return (text.lstrip().startswith("```") and "```" not in behind) or _BEGUN_MARK.search(behind) is not None

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import itertools
 
+from ..mend.arguments import Finish, mend_arguments
 from ..tools import Tools
 from ..wire.events import MOST_CALLS, LimitReached
 from . import payload
@@ -159,9 +160,12 @@ class Slots:
         self.slots = [slot for slot in self.slots if slot.found]
         self._forget()
 
-    def take(self) -> list[Slot]:
+    def take(self, finish: Finish) -> list[Slot]:
         """Hand out the calls, phantom slots left out and strays joined to the call they belong to."""
         calls = self.judged()
+        if finish is Finish.COMPLETE:
+            for lane in self._lanes.values() or (self._everywhere,):
+                _doubt_before_unreadable(lane.calls)
         strays = [slot for slot in calls if not slot.names and slot.begun]
         if strays and len(strays) < len(calls) and not _joined(calls, strays):
             _doubt_open(calls)
@@ -176,6 +180,10 @@ class Slots:
                 for slot in lane.calls:
                     if slot.amid or not _strict(slot.fragments):
                         slot.doubt = slot.doubt or MIXED
+        if self._unstable:
+            for slot in self.slots:
+                if len(slot.ids) > 1 and not slot.doubt and not _strict(slot.fragments):
+                    slot.doubt = MIXED
         named: set[tuple[Place, str]] = {(slot.place, slot.name) for slot in self.slots if slot.begun}
         calls: list[Slot] = []
         for slot in self.slots:
@@ -200,6 +208,8 @@ class Slots:
         if not fragment.name:
             if fragment.arguments and self._contested(lane):
                 lane.lose()
+                # It came right behind this one: what is closed may be taken back by it.
+                here.doubt = MIXED if fragment.arguments.strip() else here.doubt
                 return None
             return self._go_on(here, fragment)
         begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
@@ -367,6 +377,16 @@ class Slots:
         if len(self._tools):
             return self._tools.get(name) is not None and self._tools.get(slot.name) is not None
         return fragment.place is None
+
+
+def _doubt_before_unreadable(calls: list[Slot]) -> None:
+    """What makes a call at one place unreadable may be the end of one before it, where fragments have no ids."""
+    for number, slot in enumerate(calls[1:], 1):
+        if len(slot.fragments) < 2 or slot.doubt or _strict(slot.fragments):
+            continue
+        if mend_arguments("".join(slot.fragments), Finish.COMPLETE).value is None:
+            for earlier in calls[:number]:
+                earlier.doubt = earlier.doubt or MIXED
 
 
 def _awaits_a_value(slot: Slot) -> bool:

@@ -57,14 +57,19 @@ _INTRODUCES = re.compile(
 _BLOCK = re.compile(
     r"\{(?P<macro>code|noformat|quote|panel|info|note|tip|warning|verbatim)(?:[:|][^{}]{0,60})?\}\Z"  # a wiki
     r"|\{%-?\s{0,4}(?:raw|verbatim|highlight|comment)\b[^%]{0,60}%\}\Z"  # a template
-    r"|(?P<rule>[+./])(?P=rule){3,}\Z"  # AsciiDoc
+    r"|(?P<rule>[+./])(?P=rule){3,}\Z|(?P<colons>:{3,})\s{0,4}[\w{]"  # AsciiDoc, a fence of colons
+    r"|(?P<wide>[｀＇]{3,})[^｀＇]{0,40}\Z|.*[=(,]\s{0,4}@(?P<mark>[\"'])\Z"  # PowerShell
     r"|.*[=(,]\s{0,4}\[(?P<level>={0,8})\[\Z"  # a long string of Lua or CMake
 )
 """A line that opens a block which goes on until its own closer."""
+_ATTRIBUTES = re.compile(r"\[[\w%#.][\w%#., =\"'-]{0,80}\]\Z")
+"""What AsciiDoc says of the block below."""
 
 
-def block_closer(line: str) -> str:
-    """What closes the block that this line opens; nothing where it opens none."""
+def block_closer(line: str, above: str = "") -> str:
+    """What closes the block that this line opens; nothing where it opens none. `above`: the line before it."""
+    if line[:4] in ("----", "====", "****", "____") and _ATTRIBUTES.match(above) is not None:
+        return line[:4]
     block = _BLOCK.match(line)
     if block is None:
         return ""
@@ -72,6 +77,10 @@ def block_closer(line: str) -> str:
         return "{" + block["macro"] + "}"
     if block["rule"]:
         return block["rule"] * 4
+    if block["mark"]:
+        return block["mark"] + "@"
+    if block["colons"] or block["wide"]:
+        return block["colons"] or block["wide"]
     return "{% end" if block["level"] is None else f"]{block['level']}]"
 
 

@@ -90,6 +90,7 @@ _ENDING = 16
 
 class Quoting:
     __slots__ = (
+        "_above",
         "_code",
         "_depth",
         "_element",
@@ -133,6 +134,8 @@ class Quoting:
         """An element of inline code that is open."""
         self._starts_heredoc = ""
         # The paragraph.
+        self._above = ""
+        """The last line that was not blank, or what is kept of it."""
         self._code = 0
         """How many backticks opened inline code."""
         self._kept_code = False
@@ -293,7 +296,8 @@ class Quoting:
             self.introduced = self.introduced and not self._ruled
             self._odd_quote = self._odd_quote and self.introduced
             return
-        if self._length <= _HEAD and (closer := block_closer(line)):
+        above, self._above = self._above, line
+        if self._length <= _HEAD and (closer := block_closer(line, above)):
             self._span = closer
             return
         quoted = line[0] in ">|"

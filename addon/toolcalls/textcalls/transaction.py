@@ -27,7 +27,7 @@ def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
             char = yield from region.peek()
             if not char:
                 return end
-            if begins and current.text_follows and char.isalpha() and end == region.offset:
+            if begins and format.text_follows and current is format and char.isalpha() and end == region.offset:
                 return end
             opener, _ = yield from region.ahead(tuple(BY_OPENER) if at_head else CHAINED, space=False)
             if not opener:

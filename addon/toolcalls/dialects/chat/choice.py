@@ -384,7 +384,7 @@ class Choice:
         out: list[bytes] = []
         notes: list[str] = []
         told: list[Outcome] = []
-        for slot in once(self._slots.take(), self._resent, self._question.tools, self._flows):
+        for slot in once(self._slots.take(finish), self._resent, self._question.tools, self._flows):
             flow = self._flows.pop(id(slot), None)
             if flow is not None:
                 delta = flow.end(slot, self._mender, finish, before_error=before_error)

@@ -37,6 +37,10 @@ class Call(Gathering):
     done: bool = False
     rivals: list[Call] = field(default_factory=list)
     """The calls that were open at the same index when it was started."""
+    before: list[Call] = field(default_factory=list)
+    """The calls at the same index that were whole, and not stopped, when it was started."""
+    after: Call | None = None
+    """The last one that was started at the same index before this one was stopped."""
     stopped: bool = False
     owed: int = 0
     """So many calls at the same index were never stopped: the next stop may be one of theirs."""

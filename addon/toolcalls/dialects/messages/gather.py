@@ -55,6 +55,10 @@ class Calls:
             rivals = [call for call in (here, *here.rivals) if not call.done and not call.is_whole()]
         call = self._open(place, block, identity, name)
         call.rivals = rivals
+        if here is not None:
+            call.before = [one for one in (here, *here.before) if not (one.done or one.stopped or one.doubt)]
+            for one in call.before:
+                one.after = call
         call.owed = here.owed + (not here.stopped) if here is not None else 0
         return call
 
@@ -119,6 +123,9 @@ class Calls:
         return here
 
     def _shut(self, call: Call) -> None:
+        if call.before and call.fragments and not call.is_whole():
+            # What makes no call of this one may be the end of one before it.
+            _doubtful([one for one in call.before if not one.done])
         call.closed = True
         self._unclosed.pop(call.key, None)
 
@@ -163,7 +170,7 @@ class Flow:
 
 def _is_the_input_of_one(calls: list[Call], text: str) -> bool:
     """Is it a whole input, and can it be that of none but a call without any, all of which are of one tool?"""
-    if not isinstance(payload.read_strict(text), dict):
+    if any(call.doubt for call in calls) or not isinstance(payload.read_strict(text), dict):
         return False
     begun = [call for call in calls if call.fragments]
     names = {call.name for call in calls if not call.fragments}

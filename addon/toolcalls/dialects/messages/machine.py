@@ -258,6 +258,9 @@ class Machine:
         """The calls at the head of the line that need no stop reason."""
         waiting = self.calls.waiting
         while waiting and self.blocks.open is None and waiting[0].closed and waiting[0].ready():
+            after = waiting[0].after
+            if after is not None and not after.closed:
+                return
             self._send([waiting.pop(0)], draft, Finish.COMPLETE)
 
     def _send(self, calls: list[Call], draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:

@@ -78,7 +78,9 @@ class Responses:
 
     def read(self, event: Event) -> Answer:
         if self._over:
-            return PASS
+            # An end that comes again tells calls that went out once more.
+            again = event.type in TERMINAL and '"function_call"' in (event.data or "")
+            return Reply() if again else PASS
         data = event.data or ""
         if not event.raw.endswith(_BLANK_LINES):
             return self._read_tail(event, data)

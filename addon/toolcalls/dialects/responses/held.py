@@ -118,9 +118,7 @@ class Held:
         if (lost := self._whose.lost(call, came_id, came_index)) is not None:
             return lost.hold
         text = payload.text_of(came.message.get("delta"))
-        begins = call is not None and known is not call and call.delta is not None and may_begin(text)
-        if begins and call is not None and whole("".join(call.fragments())):
-            # Another id at the place of a call that is whole: the next call, on a server that does not count.
+        if call is not None and self._begins_another(call, came_id, came_index, text):
             call = None
         if call is None and not text:
             # It says nothing about nobody.
@@ -136,6 +134,13 @@ class Held:
             return self._flow_on(call, call.flow, came, text)
         self._last = (call, Steady(came)) if came.line == came.type and came.text("item_id") else None
         return call.hold
+
+    def _begins_another(self, call: Call, came_id: str, came_index: int | None, text: str) -> bool:
+        """Is this the next call, on a server that does not count? Another id says so, or none and no index either."""
+        if not came_id and came_index is not None and came_index == call.came_index:
+            return False
+        another = self._items.known(came_id) is not call and call.delta is not None and may_begin(text)
+        return another and whole("".join(call.fragments()))
 
     def gathers(self, block: bytes) -> Hold | None:
         """Fragments like the last one are held unread; what they say is read when the call is complete."""
