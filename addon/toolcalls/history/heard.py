@@ -18,7 +18,10 @@ _BRACKETS = ("<", "{", "[", "(", "&lt;", "&#", "\\u003c")
 
 _COLOURS = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]{0,16}m")
 _ESCAPED = re.compile(r"\\++(?:[nrt]|u([0-9a-fA-F]{4}))?")
-_LINE_HEADS = re.compile(r"\n[ \t]*+(?:(?:[\w./-]{1,120}[:-])?\d{1,7}[:\t|→.)-]|[+\-#>*/;%|]{1,3})[ \t]*+")
+_LINE_HEADS = re.compile(
+    r"\n[ \t]*+(?:(?:[\w./-]{1,120}[:-])?\d{1,7}[:\t|→.)-]|[+\-#>*/;%|]{1,3}"
+    r"|\^?[0-9a-f]{7,40} \([^()\n]{1,80}\))[ \t]*+"
+)
 """What pages put before their lines: numbers, and the marks of quotes, comments and diffs."""
 _SPELLING = re.compile(r"[\s\u200b-\u200f\u2060\ufeff\"'“”‘’`|｜*,\u2500-\u257f]+")
 _CLOSER = r"(?:</?[\w:.▁-]{1,60}+>|[}\])])"

@@ -23,7 +23,7 @@ _ROLES = "user|human|assistant|system|developer|tool|model|bot|ai|agent|input|ou
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL"
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _quoted = re.compile(
-    r"[>|\u2500-\u257f]"  # a block quote, a row of a table, a box
+    r"[>＞|\u2500-\u257f]"  # a block quote, a row of a table, a box
     r"|[-+*/#;%!:'\"`@.=_\\^~]{1,8}+(?:\s|\Z)|#|//|--|/\*|\*/|\{-|\(\*|(?i:rem\s|dnl\s)|\\%"  # comment, diff
     rf"|{_MARKS}\s|(?:{_NUMBERS})(?:\s|(?<=、))"  # a list
     r"|\[\^?[\w .:/+-]{1,40}\](?!\()"  # a footnote, a tag of a log
@@ -49,6 +49,8 @@ _OPENS_BELOW = re.compile(r"(?:::|[|>][-+]?|[({\[=]|[\"'`])\s*\Z")
 _INTRODUCES = re.compile(
     r"[=<>~+:.|-]{3,}"  # a ruler, a conflict, the name of a file between arrows
     r"|.*:\s[|>][-+]?\Z"  # a block scalar of YAML
+    r"|\W{0,6}(?i:thoughts?|thinking|reasoning|analysis|scratchpad|rehearsal)\W{0,6}\Z"  # a label of thoughts
+    r"|\W{0,6}(?:BEGIN|START)\b[\w :-]{0,40}\W{0,6}\Z"  # a marked region
     r"|\{[^{}]{1,60}\}\Z|\{%"  # a macro of a wiki or of a template
     r"|.*<\|?(?:im_start|start_header_id|start_of_role|start_of_turn|user|assistant|system|turn)\|?>"  # a transcript
     r"|.*[=({\[:,]\s?[@$RLurb]{0,2}#{0,8}[\"'`]\Z|.*@[\"']\Z"  # a string that begins at the end of its line

@@ -34,7 +34,19 @@ _BEFORE_A_COMMENT = frozenset(" \t;{}")
 _BEFORE_A_STRING = frozenset("=(:,+[{?")
 """Behind one of these a backtick opens a string of source code."""
 
-_MARKS = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』", "《": "》", "〝": "〞〟", "＂": "＂"}
+_MARKS = {
+    "“": "”",
+    "„": "“”",
+    "«": "»",
+    "»": "«",
+    "「": "」",
+    "『": "』",
+    "﹁": "﹂",
+    "﹃": "﹄",
+    "《": "》",
+    "〝": "〞〟",
+    "＂": "＂",
+}
 """Quotation marks that open, and what closes them."""
 
 _INLINE_TAGS = frozenset(("code", "kbd", "samp", "tt", "q"))
@@ -72,13 +84,13 @@ _TOKEN = re.compile(
     r"|</(?P<closed>[^\W\d][\w:.-]{0,60}+)\s{0,8}>"
     r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?:\s(?:\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
     r"|<<<?[-~]?(?:\s?(?=[A-Z_]{2})|\\)?(?P<q>[\"']?)(?P<heredoc>\w[\w.-]{0,40}+)(?P=q)(?=[\s;|>&)]|\Z)"
-    r"|[“”„«»「」『』《》〝〞〟＂\"]"
+    r"|[“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂\"]"
 )
 _IN_CODE = re.compile(r"`{1,200}+")
 _LONGEST = 256
 """No token is longer."""
 _ORDINARY = re.compile(
-    r"(?:[^\W\d_][^`<\"'“”„«»「」『』《》〝〞〟＂◁\[{\\\n.):\]]{2}[^`<\"'“”„«»「」『』《》〝〞〟＂◁\[{\\\n]*+\n|\n)++"
+    r"(?:[^\W\d_][^`<\"'“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂◁\[{\\\n.):\]]{2}[^`<\"'“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂◁\[{\\\n]*+\n|\n)++"
 )
 """Whole lines of prose in which nothing begins or ends that outlasts its line."""
 _IN_FENCE = re.compile(r"(?:[^\S\n]*+(?:[^\s`~>][^\n]*+)?\n)++")
@@ -94,11 +106,13 @@ class Quoting:
         "_code",
         "_depth",
         "_element",
+        "_ends_block",
         "_fence",
         "_fence_in_quote",
         "_head",
         "_heredoc",
         "_in_block",
+        "_in_block_span",
         "_in_diff",
         "_in_list",
         "_inline",
@@ -133,6 +147,8 @@ class Quoting:
         self._inline = ""
         """An element of inline code that is open."""
         self._starts_heredoc = ""
+        self._ends_block = False
+        """It begins with what closes a block of lines."""
         # The paragraph.
         self._above = ""
         """The last line that was not blank, or what is kept of it."""
@@ -151,6 +167,8 @@ class Quoting:
         self._heredoc = ""
         self._span = ""
         """What closes the comment, string or block that is open."""
+        self._in_block_span = False
+        """That is a block of lines."""
         self._element = ""
         self._depth = 0
         self._in_list = False
@@ -288,6 +306,7 @@ class Quoting:
     def _end_line(self) -> None:
         self._head = self._last = self._tail = self._inline = self._starts_heredoc = ""
         self._length = self._lead = 0
+        self._ends_block = False
 
     def _end_line_of_text(self, line: str) -> None:
         if not line:
@@ -297,8 +316,11 @@ class Quoting:
             self._odd_quote = self._odd_quote and self.introduced
             return
         above, self._above = self._above, line
+        if self._ends_block:
+            self.introduced = False
+            return
         if self._length <= _HEAD and (closer := block_closer(line, above)):
-            self._span = closer
+            self._span, self._in_block_span = closer, True
             return
         quoted = line[0] in ">|"
         body = line.lstrip("> ") if quoted else line
@@ -359,7 +381,11 @@ class Quoting:
                     at = max(at, min(last, len(text) - len(self._span) + 1))
                     break
                 at = closer.end()
-                self._span = ""
+                self._span, self._ends_block = (
+                    "",
+                    self._in_block_span and not visible(self._head[: begin + closer.start()]),
+                )
+                self._in_block_span = False
                 continue
             token = (_IN_CODE if self._code else _TOKEN).search(text, at)
             start = token.start() if token is not None else len(text)
@@ -386,7 +412,9 @@ class Quoting:
         elif token["literal"]:
             self._literal(found.lower(), place)
         elif token["opened"]:
-            self._opened(token["opened"].lower(), found, at_head=not visible(self._head[:place]))
+            at_head = not visible(self._head[:place])
+            spaced = token.string[token.start() - 1 : token.start()].isspace()
+            self._opened(token["opened"].lower(), found, at_head=at_head, spaced=spaced)
         elif token["closed"]:
             self._closed(token["closed"].lower())
         elif token["heredoc"]:
@@ -409,8 +437,9 @@ class Quoting:
         elif at_head or (found == "/*" and self._head[place - 1 : place] in _BEFORE_A_COMMENT):
             self._span = _SPANS_AT_HEAD.get(found) or _BLOCKS[found]
 
-    def _opened(self, name: str, tag: str, *, at_head: bool) -> None:
-        if tag.endswith("/>") or name in _NEVER_CLOSED or name in _OF_CALLS:
+    def _opened(self, name: str, tag: str, *, at_head: bool, spaced: bool) -> None:
+        """`spaced`: white space stands before the tag, so it is none of a type or a path."""
+        if tag.endswith("/>") or name in _NEVER_CLOSED or (name in _OF_CALLS and not (at_head and " " in tag)):
             return
         if name == self._element:
             self._depth += 1
@@ -418,6 +447,8 @@ class Quoting:
             self._inline = name
         elif (at_head or name in _BLOCK_TAGS) and not self._element:
             self._element, self._depth = name, 1
+        elif spaced:
+            self._inline = name
 
     def _closed(self, name: str) -> None:
         if name == self._element:

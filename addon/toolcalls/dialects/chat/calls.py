@@ -18,7 +18,9 @@ from ..slot import Fragment, Slot, index_of
 
 Json = dict[str, Any]
 
-AS_CALLS = frozenset({None, "", "stop", "end_turn", "other", "unknown", "function_call", "tool_calls", "tool_use"})
+AS_CALLS = frozenset(
+    {None, "", "stop", "end_turn", "eos", "other", "unknown", "function_call", "tool_calls", "tool_use"}
+)
 """Finish reasons that mean nothing but "the model stopped": with calls they become `tool_calls`."""
 NEEDS_CALLS = frozenset({"tool_calls", "function_call", "tool_use"})
 

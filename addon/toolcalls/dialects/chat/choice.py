@@ -190,16 +190,18 @@ class Choice:
             return PASS
         self._remember(chunk)
         flowing = self._gather(fragments, legacy)
-        last = self._close_text(Finish.of(reason))
+        # Text may follow a finish reason too, and then the call that was written before it is text.
+        waits = self.prose is not None and self.prose.undecided and Finish.of(reason) is not Finish.CUT
+        last = Said() if waits else self._close_text(Finish.of(reason))
         rest = self._rest(delta, said)
         bare, unfinished = {**chunk, "usage": None}, {**choice, "finish_reason": None}
         spoken = [self._speak(bare, unfinished, rest)] if says_something(rest) else []
         silent = not spoken and said is None and not fragments
         spoken += self._spoken(bare, unfinished, said) + self._spoken(bare, unfinished, last)
-        whole = reason == "error" or all(slot.found or slot.whole() for slot in self._slots.slots)
+        whole = reason == "error" or (not waits and all(slot.found or slot.whole() for slot in self._slots.slots))
         calls = self.emit(Finish.of(reason), before_error=reason == "error") if whole else []
         waiting = [] if whole else self._hold_calls(bare, unfinished, delta, fragments)
-        released = self.keys if whole else self.keys[1:]
+        released = self.keys if whole else self.keys[2 if waits else 1 :]
         self._reasons.append(reason)
         if self._end is None or chunk.get("usage"):
             self._end = {**chunk, "choices": [{**choice, "index": self.index, "delta": {}}]}
@@ -209,7 +211,7 @@ class Choice:
 
     def end(self, finish: Finish) -> tuple[list[bytes], bool]:
         """`[DONE]` or the end of the stream: what is still to come out, and whether the answer is complete."""
-        out = self._end_text(finish)
+        out = self._end_text(self._believed(finish))
         refused: list[Outcome] = []
         out += self.emit(self._believed(finish), refused=refused)
         self._cut = self._cut or (finish is Finish.CUT and bool(refused))
@@ -231,7 +233,8 @@ class Choice:
         """The event with the finish reason, if it waits, and before it the calls that waited for more of them."""
         if self._end is None:
             return []
-        out = [*self.emit(self._believed(Finish.UNKNOWN)), self._written_end()]
+        finish = self._believed(Finish.UNKNOWN)
+        out = [*self._end_text(finish), *self.emit(finish), self._written_end()]
         self._end = None
         return out
 

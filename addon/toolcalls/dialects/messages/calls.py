@@ -17,7 +17,7 @@ from ..resent import Told
 Json = dict[str, Any]
 
 TOOL_USE = "tool_use"
-AS_CALLS = frozenset({None, "", "end_turn", "stop", "tool_use", "tool_calls", "function_call"})
+AS_CALLS = frozenset({None, "", "end_turn", "eos", "stop", "tool_use", "tool_calls", "function_call"})
 """Stop reasons that mean nothing but "the model stopped": with calls they become `tool_use`."""
 NEEDS_CALLS = frozenset({"tool_use", "tool_calls", "function_call"})
 

@@ -63,6 +63,7 @@ _TAG = re.compile(
 )
 _BRACKETED = re.compile(r"\[/?([\w ]{1,40})\]|\[e~\[")
 _WORDS = re.compile(r"(?:\*\*|__)?+[^\W\d_][\w'’ \t\r\n,，.!！:：*]*+")
+_ASKS = re.compile(r"\W*(?:is|are|will)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_▁]+")
 _LONE = re.compile(rf"[\s{chars.INVISIBLE}]*+[\"'“”‘’(]?[\s{chars.INVISIBLE}]*+")
 
@@ -129,7 +130,7 @@ def _piece(text: str, at: int, behind: bool) -> tuple[str, int]:
         known = found[1] is None or ((found[1].isupper() or not behind) and _NAME_WORDS.issuperset(_split(found[1])))
         return MARKER if known else "", found.end()
     if not behind and (found := _WORDS.match(text, at)):
-        return LABEL if _is_label(_split(found[0])) else "", found.end()
+        return LABEL if _is_label(found[0]) else "", found.end()
     return "", at
 
 
@@ -137,8 +138,10 @@ def _split(text: str) -> set[str]:
     return set(_WORD.findall(text.lower().replace("'", "").replace("’", "")))
 
 
-def _is_label(words: set[str]) -> bool:
-    return words <= _LABEL_WORDS and not words.isdisjoint(_LABEL_NAMES)
+def _is_label(text: str) -> bool:
+    words = _split(text)
+    asks = _ASKS.match(text) is not None
+    return words <= _LABEL_WORDS and not words.isdisjoint(_LABEL_NAMES) and not asks
 
 
 def _is_remark(text: str, front: str) -> bool:

@@ -35,6 +35,8 @@ def read(region: Region) -> Step[None]:
             yield from _stripped(region)
             return
         if recipient is not None:
+            if "analysis" in header:
+                raise NotACall  # A thought about a call.
             yield from region.space()
             body = yield from read_json(region, (*_END, *_START))
             found, length = yield from region.ahead((*_END, *_START))

@@ -1,0 +1,118 @@
+"""What stands behind a call that was written as text, or around it, and shows that it was none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.dialects.test_chat import DONE, chunk
+from tests.must_not_run.wires import Said, outcomes
+from tests.splits import splits
+from tests.textcalls.negatives import HERMES
+from toolcalls.engine import Answer
+from toolcalls.request import read_question
+
+BASH = {
+    "type": "object",
+    "properties": {"command": {"type": "string"}, "description": {"type": "string"}},
+    "required": ["command"],
+}
+QUESTION = read_question({"tools": [{"type": "function", "function": {"name": "Bash", "parameters": BASH}}]})
+
+
+def mended(body: str) -> list[str]:
+    """The answer for whole, single bytes and random cuts."""
+    out = []
+    for pieces in splits(body.encode()):
+        answer = Answer("chat", QUESTION, seed="s")
+        sent = [part for piece in pieces for part in answer.feed(piece)]
+        out.append(b"".join([*sent, *answer.close()]).decode())
+    return out
+
+
+def content_of(stream: str) -> str:
+    events = [json.loads(line[6:]) for line in stream.splitlines() if line.startswith("data: {")]
+    return "".join(choice["delta"].get("content") or "" for event in events for choice in event["choices"])
+
+
+FINISH = {
+    "stop": chunk({}, "stop"),
+    "eos": chunk({}, "eos"),
+    "tool_calls": chunk({}, "tool_calls"),
+}
+
+
+@pytest.mark.parametrize("finish", FINISH)
+@pytest.mark.parametrize("late", ["How shall I proceed?", "\n\nI did not run it.", "。", "`", "</page>"])
+def test_text_behind_the_finish_reason_shows_that_the_call_was_quoted(late: str, finish: str) -> None:
+    body = chunk({"content": HERMES}) + FINISH[finish] + chunk({"content": late}) + DONE
+    for out in mended(body):
+        assert '"tool_calls": [' not in out and '"tool_calls":[' not in out
+        assert content_of(out) == HERMES + late
+
+
+@pytest.mark.parametrize("finish", FINISH)
+@pytest.mark.parametrize("late", ["", "\n", " \n\n", "<|im_end|>"])
+def test_nothing_behind_the_finish_reason_leaves_the_call_a_call(late: str, finish: str) -> None:
+    body = chunk({"content": HERMES}) + FINISH[finish] + (chunk({"content": late}) if late else "") + DONE
+    for out in mended(body):
+        assert out.count('"name":"Bash"') == 1
+        assert '"finish_reason":"tool_calls"' in out.replace(" ", "")
+
+
+HARMONY = '<|channel|>{} to=functions.Bash <|constrain|>json<|message|>{{"command": "ls"}}<|call|>'
+OUTER = (
+    '<invoke name="note">\n<parameter name="text">\n<invoke name="Bash">\n<parameter name="command">ls</parameter>\n'
+)
+IS_TEXT = {
+    "a sibling that is cut off": f'{HERMES}\n<tool_call>{{"name": "Bash", "arguments": {{"command": "l',
+    "a fence that is never closed": '```json\n{"name": "Bash", "arguments": {"command": "ls"}}\n',
+    "Harmony's analysis": HARMONY.format("analysis"),
+    "Harmony's analysis, in the role": (
+        "<|start|>assistant to=functions.Bash<|channel|>analysis"
+        ' <|constrain|>json<|message|>{"command": "ls"}<|call|>'
+    ),
+    "the value of a call that is never closed": OUTER + "</invoke>\n",
+    "a macro with words in it": f"{{noformat}}\nSo:\n{HERMES}",
+    "a block of AsciiDoc": f"[source,xml]\n----\n\n{HERMES}",
+    "AsciiDoc passed through, behind words": f"++++\nwords\n\n{HERMES}",
+    "a fence of colons with words in it": f"::: {{.example}}\nLike this.\n\n{HERMES}",
+    "a fence of wide backticks with words in it": f"｀｀｀\nLike this.\n\n{HERMES}",
+    "a string of PowerShell with words in it": f"$a = @'\nLike this.\n\n{HERMES}",
+    "a string of Lua with words in it": f"local a = [[\nLike this.\n\n{HERMES}",
+    "a template, raw": f"{{% raw %}}\nLike this.\n\n{HERMES}",
+    "an element at the end of a sentence": f"This is the page: <page>\n{HERMES}",
+    "a fence that a strange white space does not close": f"```\nls\n\x0b```\n{HERMES}",
+    "a region that begins in capitals": f"BEGIN QUOTE\n{HERMES}",
+    "a label of thoughts": f"**Thinking**\n{HERMES}",
+    "vertical brackets": f"そこには﹁{HERMES}",
+    "a wide sign of a block quote": f"＞ {HERMES}",
+}
+IS_A_CALL = {
+    "two siblings": f"{HERMES}\n{HERMES.replace('rm', 'ls')}",
+    "Harmony's commentary": HARMONY.format("commentary"),
+    "a macro that is closed": f"{{noformat}}\nSo.\n{{noformat}}\n\n{HERMES}",
+    "a block of AsciiDoc that is closed": f"[source,xml]\n----\nls\n----\n\n{HERMES}",
+    "a ruler": f"Done.\n\n----\n\n{HERMES}",
+    "colons in a sentence": f"It is a::b, that is all.\n\n{HERMES}",
+    "an element that is closed": f"This is the page: <page>\nls\n</page>\n\n{HERMES}",
+    "a generic type": f"It is a List<String>\n{HERMES}",
+    "a fence that is closed": f"```\nls\n```\n{HERMES}",
+    "begin, in a sentence": f"I begin.\n{HERMES}",
+    "a thought, in a sentence": f"That was my thinking, and now I look.\n{HERMES}",
+}
+
+
+@pytest.mark.parametrize("name", IS_TEXT)
+def test_it_is_text(name: str) -> None:
+    text = IS_TEXT[name]
+    for where, client in outcomes(Said(text=tuple(text[at : at + 9] for at in range(0, len(text), 9)))):
+        assert (client.calls, client.text) == ([], text), where
+
+
+@pytest.mark.parametrize("name", IS_A_CALL)
+def test_it_is_a_call(name: str) -> None:
+    text = IS_A_CALL[name]
+    for where, client in outcomes(Said(text=tuple(text[at : at + 9] for at in range(0, len(text), 9)))):
+        assert len(client.calls) == (2 if "siblings" in name else 1), where
