@@ -103,7 +103,7 @@ def test_without_a_message_stop_a_whole_call_comes_out(tail: bytes) -> None:
     assert (message.calls, message.stop_reason, message.error) == ([CALL_A], "tool_use", None)
 
 
-@pytest.mark.parametrize("size", range(0, len(A) - 2, 3))
+@pytest.mark.parametrize("size", [*range(0, len(A), 3), len(A) - 1])
 @pytest.mark.parametrize("tail", [b"", PING, ERROR])
 @pytest.mark.parametrize("why", ["tool_use", "end_turn"])
 def test_half_a_call_behind_the_stop_reason_never_runs(why: str, size: int, tail: bytes) -> None:

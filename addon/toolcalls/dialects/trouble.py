@@ -57,7 +57,7 @@ def trouble_in(said: Any, kind: str = "") -> Json | None:
 
 
 def trouble_in_text(text: str, kind: str = "") -> Json | None:
-    """The same for data that is no JSON: the text of an error event, or a text that can be nothing else."""
+    """The error that data tells of which is no JSON: an error event, or a text that can be nothing else."""
     text = " ".join(text[:_MOST_WORDS].split())
     if kind == ERROR or (text[:1] not in ("", "{", ":") and _WORDS.search(text)):
         return _told({"message": text})

@@ -101,7 +101,7 @@ class Choice:
         self._end: Json | None = None
         """The event with the finish reason, which waits."""
         self._end_came: tuple[bytes, str] | None = None
-        """The same as it came, with its reason, where it says nothing else."""
+        """That event as it came, with its reason, where it says nothing else."""
         self._flows: dict[int, Flow] = {}
         self.spoke = False
         """It has said some text."""

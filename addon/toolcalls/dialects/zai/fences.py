@@ -27,7 +27,7 @@ class Fence(NamedTuple):
         return bool(self.mark)
 
     def after(self, run: str) -> Fence:
-        """The same behind more text."""
+        """What is known of fences when this text follows."""
         lines, end, line = (self.line + run).rpartition("\n")
         mark = self.mark
         if end and ("```" in lines or "~~~" in lines):
