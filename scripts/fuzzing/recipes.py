@@ -432,7 +432,7 @@ class _Reader:
         self.say("\n\n" + opener)
         if not self.closer:
             self.quotation, self.closer = f"never closed — {name}", closer.strip()
-        elif self.closer in opener:
+        elif self.closer[:3] in opener:
             self.quotation = ""  # It closes the first one.
 
     def read_thought(self, piece: Json) -> None:

@@ -270,8 +270,11 @@ class Slots:
             return mine
         blank = not fragment.arguments.strip()
         if (blank and mine.is_closed()) or (may_begin(fragment.arguments) and (mine.doubt or mine.is_closed())):
-            return self._open(fragment, mine)
-        if self._named_otherwise(mine, fragment):
+            other = self._open(fragment, mine)
+            if mine.doubt and not mine.is_closed():
+                other.doubt = MIXED
+            return other
+        if self._named_otherwise(mine, fragment) or (mine.unnamed and may_begin(fragment.arguments)):
             # Two calls at once, and nothing that tells them apart.
             self._doubt(mine)
             other = self._open(fragment)

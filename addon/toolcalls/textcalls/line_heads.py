@@ -49,7 +49,7 @@ _OPENS_BELOW = re.compile(r"(?:::|[|>][-+]?|[({\[=]|[\"'`])\s*\Z")
 _INTRODUCES = re.compile(
     r"[=<>~+:.|-]{3,}"  # a ruler, a conflict, the name of a file between arrows
     r"|.*:\s[|>][-+]?\Z"  # a block scalar of YAML
-    r"|\W{0,6}(?i:thoughts?|thinking|reasoning|analysis|scratchpad|rehearsal)\W{0,6}\Z"  # a label of thoughts
+    r"|[*_# ]{0,6}(?i:thoughts?|thinking|reasoning|analysis|scratchpad|rehearsal)[*_:： ]{0,6}\Z"  # a thought
     r"|\W{0,6}(?:BEGIN|START)\b[\w :-]{0,40}\W{0,6}\Z"  # a marked region
     r"|\{[^{}]{1,60}\}\Z|\{%"  # a macro of a wiki or of a template
     r"|.*<\|?(?:im_start|start_header_id|start_of_role|start_of_turn|user|assistant|system|turn)\|?>"  # a transcript

@@ -17,7 +17,7 @@ from copy import copy
 from functools import cache
 
 from . import thoughts
-from .line_heads import block_closer, indentation, introduces, is_quoted, list_item, opens_below, visible
+from .line_heads import INVISIBLE, block_closer, indentation, introduces, is_quoted, list_item, opens_below, visible
 
 QUOTES = frozenset("\"'“”„‘’‚«»‹›「」『』`\\")
 """An opener right behind one of these is quoted, or stands in JSON data or source code."""
@@ -93,7 +93,8 @@ _ORDINARY = re.compile(
     r"(?:[^\W\d_][^`<\"'“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂◁\[{\\\n.):\]]{2}[^`<\"'“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂◁\[{\\\n]*+\n|\n)++"
 )
 """Whole lines of prose in which nothing begins or ends that outlasts its line."""
-_IN_FENCE = re.compile(r"(?:[^\S\n]*+(?:[^\s`~>][^\n]*+)?\n)++")
+_IN_FENCE = re.compile(rf"(?:[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^\n]*+)?\n)++")
+_NEVER_CLOSED_FENCE = 1 << 30
 _HEAD = 120
 """So much of a line shows how it begins."""
 _ENDING = 16
@@ -104,11 +105,13 @@ class Quoting:
     __slots__ = (
         "_above",
         "_code",
+        "_code_before",
         "_depth",
         "_element",
         "_ends_block",
         "_fence",
         "_fence_in_quote",
+        "_fence_lead",
         "_head",
         "_heredoc",
         "_in_block",
@@ -147,6 +150,8 @@ class Quoting:
         self._inline = ""
         """An element of inline code that is open."""
         self._starts_heredoc = ""
+        self._code_before = 0
+        """How many backticks of code were open when it began."""
         self._ends_block = False
         """It begins with what closes a block of lines."""
         # The paragraph.
@@ -163,6 +168,8 @@ class Quoting:
         # The text.
         self._fence = ""
         self._fence_in_quote = False
+        self._fence_lead = ""
+        """The white space before it."""
         self._nested = 0
         self._heredoc = ""
         self._span = ""
@@ -263,7 +270,7 @@ class Quoting:
     def _skip_lines(self, text: str, at: int) -> int:
         """Past whole lines that change nothing."""
         if self._fence:
-            lines = None if self._fence_in_quote else _IN_FENCE.match(text, at)
+            lines = None if self._fence_in_quote or self.thinking else _IN_FENCE.match(text, at)
             return lines.end() if lines else at
         if self._span or self._code or self._element or self._heredoc or self._odd_quote or self._marks:
             return at  # something is open
@@ -307,6 +314,7 @@ class Quoting:
         self._head = self._last = self._tail = self._inline = self._starts_heredoc = ""
         self._length = self._lead = 0
         self._ends_block = False
+        self._code_before = self._code
 
     def _end_line_of_text(self, line: str) -> None:
         if not line:
@@ -337,15 +345,24 @@ class Quoting:
         self.introduced = bool(body) if quoted else told
         self._ruled = quoted or not line.strip("-*_=")
         self._kept_code = self._kept_code or line.endswith("`")
+        if not self._code and line.endswith(("{`", "=`", "= `", "(`")) and self._is_quoted_line():
+            self._code = 1  # A string of source code that begins in an indented line.
         if self._inline and line.endswith(">") and not self._element:
             self._element, self._depth = self._inline, 1
         fence = _run(body)
+        if fence and self._code_before == len(fence):
+            return  # It closes the code that began in a line above.
         if fence and (fence[0] == "~" or "`" not in body[len(fence) :]):
             self._fence, self._fence_in_quote, self._nested, self._code = fence, quoted, 0, 0
+            self._fence_lead = self._lead_of_line()
             self.introduced = False
 
     def _end_line_of_fence(self, line: str) -> None:
         """Models nest fences of one length: one that names a language inside another has an end of its own."""
+        if self.thinking and thoughts.closes(line):
+            # The fence was a part of the thought.
+            self._fence, self.thinking, self.thinks_first = "", False, False
+            return
         if self._fence_in_quote:
             if line[:1] != ">":
                 self._fence = ""
@@ -356,12 +373,16 @@ class Quoting:
             return
         if line != run:
             self._nested += 1
-        elif self._head.strip(" \t\r>") != run:
-            return  # Behind white space of another kind it may be no fence.
+        elif self._lead_of_line().strip(" \t") and self._lead_of_line() != self._fence_lead:
+            self._nested = _NEVER_CLOSED_FENCE  # Behind white space of another kind it is a fence, or it is none.
         elif self._nested:
             self._nested -= 1
         else:
             self._fence = ""
+
+    def _lead_of_line(self) -> str:
+        """The white space that the line begins with."""
+        return self._head[: len(self._head) - len(visible(self._head))]
 
     def _look(self, until: int) -> None:
         """Look at the tokens that begin before this place of the line."""

@@ -39,5 +39,13 @@ _CLOSE = rf"</(?:{_NAMES})(?::[\w-]{{1,64}})?\s{{0,8}}>|" + "|".join(map(re.esca
 WRAPPER = rf"(?P<thought>(?i:{_OPEN}))|(?P<thought_end>(?i:{_CLOSE}))"
 """Matches where reasoning begins or ends."""
 
+_CLOSER = re.compile(rf"(?i:{_CLOSE})\Z")
+
+
+def closes(line: str) -> bool:
+    """Is this line nothing but the end of reasoning?"""
+    return _CLOSER.match(line) is not None
+
+
 ENDS = ("</think>", "</thinking>", "</seed:think>", "[/THINK]", "◁/think▷", "<|END_THINKING|>")
 """Behind one of these the message begins once more, for calls that have to be the entire message."""
