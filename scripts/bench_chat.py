@@ -16,8 +16,8 @@ from bench_prose import request as prose_request
 from measure import Row, Work, best_ratio, growth, in_turns
 
 from toolcalls.engine import Answer
-from toolcalls.guard import Guard
-from toolcalls.request import Question, read_question
+from toolcalls.proxy.body_stream import Guard
+from toolcalls.request.request import Question, read_question
 
 TEXT_GOAL = 0.5
 NULL_GOAL = 1.0

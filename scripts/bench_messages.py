@@ -16,7 +16,7 @@ from bench_prose import request as prose_request
 from measure import Row, Work, best_ratio, growth, in_turns
 
 from toolcalls.engine import Answer
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 
 TEXT_GOAL = 0.5
 DELTA_GOAL = 1.5

@@ -25,12 +25,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
 
 from scripts.measure import Row, best_ratio, in_turns  # noqa: E402
-from toolcalls import history  # noqa: E402
-from toolcalls.history import Refusals, mend_request  # noqa: E402
-from toolcalls.history.arguments import Known  # noqa: E402
 from toolcalls.ids import Ids  # noqa: E402
 from toolcalls.policy import Policy  # noqa: E402
-from toolcalls.request import decode, read_question  # noqa: E402
+from toolcalls.request import mend as history  # noqa: E402
+from toolcalls.request.arguments import Known  # noqa: E402
+from toolcalls.request.mend import Refusals, mend_request  # noqa: E402
+from toolcalls.request.request import decode, read_question  # noqa: E402
 
 GOAL = 1.2
 SIZE = 2_000_000

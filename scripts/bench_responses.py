@@ -20,7 +20,7 @@ from bench_prose import request as prose_request
 from measure import Row, best_ratio, in_turns
 
 from toolcalls.engine import Answer
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 
 TEXT_GOAL = 0.5
 WHOLE_GOAL = 0.6

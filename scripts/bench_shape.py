@@ -18,10 +18,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "addon"))
 
 from toolcalls.mend.names import mend_name
-from toolcalls.mend.schema.schema import cache
 from toolcalls.mend.shape.preflight import missing_required
 from toolcalls.mend.shape.shape import mend_shape
-from toolcalls.tools import Tool, Tools
+from toolcalls.tools.declared import Tool, Tools
+from toolcalls.tools.schema.schema import cache
 
 PAGES = frozenset({"pages"})
 _PROSE = "Describes in some detail what the tool is for, when to use it and when another one is better. "

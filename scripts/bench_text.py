@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
 
 from toolcalls.textcalls import Scanner  # noqa: E402
-from toolcalls.tools import Tool, Tools  # noqa: E402
+from toolcalls.tools.declared import Tool, Tools  # noqa: E402
 
 PROSE = (
     "The parser reads one event at a time and keeps what it has not understood yet. "

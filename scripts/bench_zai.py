@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "addon")]
 
 from toolcalls.engine import Answer  # noqa: E402
-from toolcalls.request import read_question  # noqa: E402
+from toolcalls.request.request import read_question  # noqa: E402
 
 SIZES = (20_000, 200_000, 2_000_000)
 EDIT = 60

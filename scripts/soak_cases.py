@@ -21,7 +21,7 @@ from toolcalls.cli.demo import recordings_directory
 from toolcalls.engine import Answer, mend_whole, protocol_of
 from toolcalls.recording import store
 from toolcalls.recording.store import Recording
-from toolcalls.request import decode, read_question, seed_of
+from toolcalls.request.request import decode, read_question, seed_of
 
 Json = dict[str, Any]
 PATHS = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses": "/v1/responses"}

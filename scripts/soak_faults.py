@@ -18,7 +18,7 @@ from soak_client import Got, Manner
 from soak_reading import texts_of
 
 from toolcalls.cli.upstream import Play, compressed
-from toolcalls.guard import KEEP_ALIVE
+from toolcalls.proxy.body_stream import KEEP_ALIVE
 
 GARBAGE = b"\xff" * 32
 """No deflate block begins so, wherever it stands after a flush."""

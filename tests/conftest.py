@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 from mitmproxy.test import taddons
 
-from toolcalls.recording import live
+from toolcalls.proxy import flows as live
 from toolfix import Toolfix
 
 settings.register_profile("same", derandomize=True, deadline=None)

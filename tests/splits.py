@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from toolcalls.engine import Answer
 from toolcalls.policy import Policy
-from toolcalls.request import Question
+from toolcalls.request.request import Question
 
 
 def cut(body: bytes, size: int) -> list[bytes]:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from toolcalls import clients, tally
 from toolcalls.calls import Outcome
+from toolcalls.proxy import session_summary as tally
+from toolcalls.proxy import tls_advice as clients
 
 ALERT = "The client does not trust the proxy's certificate for x (tlsv1 alert unknown ca)"
 HUNG_UP = (

@@ -22,10 +22,10 @@ from tests.chat_client import events
 from tests.splits import cut
 from toolcalls.engine import Answer
 from toolcalls.recording import store
-from toolcalls.request import decode, read_question
+from toolcalls.request.request import decode, read_question
 
 ENGINE = str(Path(toolcalls.__file__).parent)
-BOOKS = ("stream.py", "ledger.py", "guard.py", "engine.py", "events.py")
+BOOKS = ("stream.py", "ledger.py", "body_stream.py", "engine.py", "events.py")
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
 Line = tuple[str, int]

@@ -18,10 +18,12 @@ from mitmproxy.test import taddons
 
 from tests.test_script import answered, asked, events, play
 from toolcalls.engine import Answer
-from toolcalls.guard import Guard, Kept
+from toolcalls.proxy.body_stream import Guard
+from toolcalls.proxy.flows import FlowState
 from toolcalls.recording import store
-from toolcalls.request import Seed, decode, read_question
-from toolfix import Ours, Toolfix
+from toolcalls.recording.captured import Kept
+from toolcalls.request.request import Seed, decode, read_question
+from toolfix import Toolfix
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
@@ -66,11 +68,11 @@ def test_a_flow_that_is_over_keeps_nothing_alive(
     answered(flow)
     gc.collect()  # mitmproxy's own helpers, which made this flow, know it in circles.
     play(addon, flow, events(arguments))
-    assert len(addon.closed) == 1
+    assert len(addon.http.closed) == 1
     addon.done()
     del flow
-    assert not addon.closed
-    assert not alive(Guard, Kept, Ours)
+    assert not addon.http.closed
+    assert not alive(Guard, Kept, FlowState)
 
 
 def test_the_body_of_a_flow_and_what_the_view_shows_of_it_are_one_copy(
@@ -80,7 +82,7 @@ def test_the_body_of_a_flow_and_what_the_view_shows_of_it_are_one_copy(
     addon.request(flow)
     response = answered(flow)
     play(addon, flow, events())
-    guard = addon.closed[flow].guard
+    guard = addon.http.closed[flow].guard
     assert guard is not None
     assert [response.raw_content] == guard.after.chunks
     assert guard.after.chunks[0] is response.raw_content
@@ -90,7 +92,7 @@ def test_the_body_of_a_flow_and_what_the_view_shows_of_it_are_one_copy(
 def test_a_large_body_is_kept_only_where_somebody_looks(
     looks: str, addon: Toolfix, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("toolfix.MAX_UNASKED", 100)
+    monkeypatch.setattr("toolcalls.proxy.settings.MAX_UNASKED", 100)
     with taddons.context(Save(), Dumper(), *([View()] if looks == "a list" else []), addon) as context:
         options = {
             "a file": {"save_stream_file": str(tmp_path / "flows")},
@@ -102,7 +104,7 @@ def test_a_large_body_is_kept_only_where_somebody_looks(
         addon.request(flow)
         response = answered(flow)
         out = b"".join(play(addon, flow, events()))
-        guard = addon.closed[flow].guard
+        guard = addon.http.closed[flow].guard
         assert guard is not None
         assert len(out) > 100
         assert response.raw_content == (None if looks == "nobody" else out)

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from toolcalls import guard as guard_module
 from toolcalls.engine import Answer
-from toolcalls.guard import KEEP_ALIVE, KEEP_ALIVE_SECONDS, Guard, Kept
+from toolcalls.proxy import body_stream as guard_module
+from toolcalls.proxy.body_stream import KEEP_ALIVE, KEEP_ALIVE_SECONDS, Guard
+from toolcalls.recording.captured import Kept
 
 
 class Clock:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolcalls import hosts
 from toolcalls.policy import BadOption, read_options
+from toolcalls.proxy import hosts
 
 DEFAULT = hosts.patterns(hosts.chosen_hosts(()))
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from toolcalls.calls import Outcome, Status
-from toolcalls.metrics import BUCKETS, LONGEST_LABEL, MOST_STEPS, Metrics, reason_class, step_class
+from toolcalls.outcome_labels import LONGEST_LABEL, reason_class, step_class
+from toolcalls.proxy.metrics import BUCKETS, MOST_STEPS, Metrics
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
 

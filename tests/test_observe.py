@@ -102,7 +102,7 @@ def exchange(recording: store.Recording, addon: Toolfix, heard: Heard, pieces: l
     heard.lines = []
     flow = a_flow(recording)
     addon.request(flow)
-    ours = addon.flows[flow]
+    ours = addon.http.open[flow]
     fields = {"content-type": str(recording.flow.get("content_type")), "x-own": "1"}
     if recording.flow.get("content_encoding"):
         fields["content-encoding"] = str(recording.flow["content_encoding"])

@@ -17,8 +17,8 @@ import pytest
 
 from tests.regular import Known, attacks, is_searched, patterns
 from toolcalls.mend.reading import characters as chars
-from toolcalls.mend.schema import patterns as patterns_module
-from toolcalls.mend.schema.patterns import prepare_pattern
+from toolcalls.tools.schema import patterns as patterns_module
+from toolcalls.tools.schema.patterns import prepare_pattern
 
 SHORT, LONG = 4 * 1024, 64 * 1024
 SUSPICIOUS = 0.002

@@ -14,8 +14,9 @@ from mitmproxy import exceptions, http
 from mitmproxy.proxy import mode_specs
 from mitmproxy.test import taddons, tflow, tutils
 
-from toolcalls import hosts, policy
+from toolcalls import policy
 from toolcalls.cli.proxy_process import SCRIPT
+from toolcalls.proxy import hosts
 from toolfix import Toolfix
 
 CHAT = "/v1/chat/completions"
@@ -210,7 +211,7 @@ def test_flows_are_chosen_by_host_and_path(
 ) -> None:
     flow = asked(**request_)
     addon.request(flow)
-    assert (flow in addon.flows) is ours
+    assert (flow in addon.http.open) is ours
     assert flow.request.headers["accept-encoding"] == ("identity" if ours else "gzip, br")
 
 
@@ -218,14 +219,14 @@ def test_in_reverse_mode_every_host_is_ours(addon: Toolfix, context: taddons.con
     flow = asked("anything.example")
     flow.client_conn.proxy_mode = mode_specs.ProxyMode.parse("reverse:https://anything.example")
     addon.request(flow)
-    assert flow in addon.flows
+    assert flow in addon.http.open
 
 
 def test_nothing_is_ours_when_the_mode_is_off(addon: Toolfix, context: taddons.context) -> None:
     context.configure(addon, toolfix_mode="off")
     flow = asked(scheme="http")
     addon.request(flow)
-    assert flow not in addon.flows
+    assert flow not in addon.http.open
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe", b"[" * 100_000, b'{"stream": 1}'])
@@ -320,7 +321,7 @@ def test_a_stream_is_mended_and_its_body_kept(
     assert b'"arguments":"{\\"command\\":\\"ls\\"}"' in b"".join(out)
     assert response.raw_content == b"".join(out)
     assert f"api.openai.com{CHAT}: mended Bash: " in caplog.text
-    assert not addon.flows
+    assert not addon.http.open
 
 
 def test_observing_a_stream_passes_its_bytes_and_says_what_would_be_done(
@@ -334,7 +335,7 @@ def test_observing_a_stream_passes_its_bytes_and_says_what_would_be_done(
     assert play(addon, flow, events()) == events()
     assert response.raw_content == b"".join(events())
     assert "would have mended Bash: " in caplog.text
-    assert not addon.flows
+    assert not addon.http.open
 
 
 def test_a_whole_document_is_mended(addon: Toolfix, context: taddons.context) -> None:
@@ -347,7 +348,7 @@ def test_a_whole_document_is_mended(addon: Toolfix, context: taddons.context) ->
     assert message["message"]["tool_calls"][0]["function"]["arguments"] == '{"command":"ls"}'
     assert message["finish_reason"] == "tool_calls"
     assert response.headers["content-length"] == str(len(response.raw_content or b""))
-    assert not addon.flows
+    assert not addon.http.open
 
 
 def test_a_document_without_a_defect_keeps_its_bytes_and_headers(addon: Toolfix, context: taddons.context) -> None:
@@ -384,17 +385,17 @@ def test_a_broken_connection_leaves_nothing_behind(
         for chunk in events()[:2] if when == "in the call" else []:
             callable_of(response)(chunk)
     addon.error(flow)
-    assert not addon.flows
+    assert not addon.http.open
     assert ("the connection broke while a tool call was held" in caplog.text) == (when == "in the call")
 
 
 def test_a_flow_that_is_forgotten_by_mitmproxy_is_forgotten_by_us(addon: Toolfix, context: taddons.context) -> None:
     flow = asked()
     addon.request(flow)
-    assert len(addon.flows) == 1
+    assert len(addon.http.open) == 1
     del flow
     gc.collect()
-    assert not addon.flows
+    assert not addon.http.open
 
 
 def test_hooks_of_flows_that_are_not_ours_do_nothing(addon: Toolfix, context: taddons.context) -> None:
@@ -444,7 +445,7 @@ def test_a_flow_whose_answer_failed_is_forgotten_with_it(addon: Toolfix, context
     addon.request(flow)
     answered(flow, content_encoding="gzip")
     play(addon, flow, [b"\x1f\x8b no gzip", b"and more"])
-    assert len(addon.closed) == 1
+    assert len(addon.http.closed) == 1
     del flow
     gc.collect()
-    assert not addon.closed
+    assert not addon.http.closed

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from toolcalls import tools as tools_module
-from toolcalls.tools import Tool, Tools
+from toolcalls.tools import declared as tools_module
+from toolcalls.tools.declared import Tool, Tools
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 

@@ -17,7 +17,7 @@ from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
 from .dialects.zai.dialect import Zai
 from .mend.call import Mender
 from .policy import Policy
-from .request import Question
+from .request.request import Question
 from .stream import Stream
 from .wire.encoding import decoder
 from .wire.events import MOST_CALLS, Dialect, LimitReached

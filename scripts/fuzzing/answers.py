@@ -14,7 +14,7 @@ from tests.validators import responses as responses_validator
 from toolcalls.engine import Answer
 from toolcalls.mend.arguments import mend_arguments
 from toolcalls.policy import Policy
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 
 from .clients import CALLS, entries, inside, is_ended, is_sound, payloads
 from .mutation import MAX_INPUT, mutated_bytes, mutated_json, mutated_stream

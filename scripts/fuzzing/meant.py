@@ -20,7 +20,7 @@ from tests.dialects.zai_streams import Backend
 from tests.must_not_run.parts import pieces
 from tests.must_not_run.wires import FINISHES
 from toolcalls.engine import Answer
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 
 from . import clients, recipes, resent
 from .answers import run

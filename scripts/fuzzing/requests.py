@@ -7,10 +7,11 @@ import random
 from functools import cache
 from typing import Any
 
-from toolcalls.history import Refusals, mend_frame, mend_request
 from toolcalls.ids import Ids
 from toolcalls.policy import Policy
-from toolcalls.request import decode, read_question
+from toolcalls.request.mend import mend_frame, mend_request
+from toolcalls.request.refusals import Refusals
+from toolcalls.request.request import decode, read_question
 
 from .mutation import MAX_INPUT, mutated_bytes, mutated_value
 from .part import Part, chance_of, corpus, need

@@ -15,7 +15,7 @@ from typing import Any
 from toolcalls.engine import Answer
 from toolcalls.mend.arguments import Finish, mend_arguments
 from toolcalls.policy import Policy
-from toolcalls.request import Question
+from toolcalls.request.request import Question
 
 from .. import fuzz_arguments
 from . import arguments

@@ -11,7 +11,7 @@ from tests.validators import messages as strict
 from toolcalls.calls import Outcome
 from toolcalls.engine import Answer
 from toolcalls.policy import Policy
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 
 Json = dict[str, Any]
 

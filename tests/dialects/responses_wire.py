@@ -9,7 +9,7 @@ from typing import Any
 
 from toolcalls.engine import Answer
 from toolcalls.policy import Policy
-from toolcalls.request import read_question
+from toolcalls.request.request import read_question
 
 Json = dict[str, Any]
 

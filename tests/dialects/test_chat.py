@@ -10,7 +10,7 @@ import pytest
 from tests.chat_client import events, read
 from tests.splits import mend
 from toolcalls.policy import Policy
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 
 ARGUMENTS = '{"command": "ls -la"}'
 

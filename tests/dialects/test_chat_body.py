@@ -9,7 +9,7 @@ import pytest
 
 from toolcalls.engine import Answer, mend_whole
 from toolcalls.policy import Policy
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 
 
 def body(message: Any, finish: str | None = "tool_calls", **more: Any) -> bytes:

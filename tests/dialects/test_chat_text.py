@@ -13,7 +13,7 @@ from tests.dialects.test_chat import DONE, chunk, piece
 from tests.splits import feed, mend
 from toolcalls.engine import Answer, mend_whole
 from toolcalls.policy import Policy
-from toolcalls.request import read_question
+from toolcalls.request.request import read_question
 
 CASES = [
     json.loads(line)

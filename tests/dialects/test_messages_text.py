@@ -31,7 +31,7 @@ from tests.splits import mend as mend_all
 from tests.validators.messages import Message, read
 from toolcalls.engine import Answer, mend_whole
 from toolcalls.policy import Policy
-from toolcalls.request import read_question
+from toolcalls.request.request import read_question
 
 CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
 OTHER = '<tool_call>{"name": "TaskList", "arguments": {}}</tool_call>'

@@ -13,7 +13,7 @@ from toolcalls.dialects.prose import Piece, Prose
 from toolcalls.dialects.unread import Field
 from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
-from toolcalls.request import Question
+from toolcalls.request.request import Question
 
 CONTENT = Field("content")
 ASKED = Question(tools=TWENTY)

@@ -18,8 +18,8 @@ from toolcalls.dialects.responses.steady import Steady
 from toolcalls.engine import Answer
 from toolcalls.mend.call import Mender
 from toolcalls.policy import Policy
-from toolcalls.request import Question, read_question
-from toolcalls.tools import Tools
+from toolcalls.request.request import Question, read_question
+from toolcalls.tools.declared import Tools
 from toolcalls.wire.sse import read_event
 
 Json = dict[str, Any]

@@ -9,8 +9,8 @@ import pytest
 
 from tests.dialects.responses_wire import REQUEST, Upstream, compact
 from tests.validators.responses import Final, validate
-from toolcalls.dialects.responses.ws import ResponsesSocket
 from toolcalls.mend.call import Mender
+from toolcalls.websocket import ResponsesSocket
 
 
 def frames(upstream: Upstream) -> list[str]:

@@ -13,7 +13,7 @@ from tests.splits import feed
 from toolcalls.dialects import prose
 from toolcalls.engine import Answer
 from toolcalls.mend.call import Mender
-from toolcalls.request import read_question
+from toolcalls.request.request import read_question
 
 CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
 TEXT = f"One.\n{CALL}\n{CALL.replace('/a', '/b')}\nTwo <tool\nThree <tool_cal"

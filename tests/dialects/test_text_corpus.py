@@ -11,7 +11,7 @@ import pytest
 from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol, deltas
 from tests.splits import feed, mend
 from toolcalls.engine import Answer, mend_whole
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 
 CORPUS = Path(__file__).parents[1] / "textcalls" / "corpus" / "text-calls.jsonl"
 CASES = [json.loads(line) for line in CORPUS.read_text("utf-8").splitlines()]

@@ -17,7 +17,7 @@ from toolcalls.dialects.unread import Field
 from toolcalls.engine import Answer
 from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 from toolcalls.textcalls import FoundCall, Scanner
 from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
 from toolcalls.textcalls.openers import BEGUN, BEHIND, CHAINED, OPENER

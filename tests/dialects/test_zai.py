@@ -11,7 +11,7 @@ from tests.dialects.zai_streams import CLOSED, WRAPPER, Backend, block, convert,
 from toolcalls.dialects.zai import dialect
 from toolcalls.engine import Answer
 from toolcalls.policy import Policy
-from toolcalls.request import Question
+from toolcalls.request.request import Question
 
 LS = '{"command":"ls"}'
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolcalls.engine import Answer
 from toolcalls.policy import Policy
-from toolcalls.request import read_question
+from toolcalls.request.request import read_question
 
 TOOLS = ("Bash", "Write", "Read", "Edit", "Grep", "TodoWrite")
 WRAPPER = '<details type="reasoning" done="false" view="" last_tool_call_name="">\n<summary>Thinking…</summary>\n'

@@ -38,9 +38,10 @@ class Mutation(NamedTuple):
 
 SCRIPT = "addon/toolfix.py"
 ENGINE = "addon/toolcalls/"
-NOT_CALLED = (SCRIPT, "self._close(flow, ours, broken=True)", "return")
+HTTP_FLOWS = ENGINE + "proxy/http_flows.py"
+NOT_CALLED = (HTTP_FLOWS, "self._close(flow, state, broken=True)", "return")
 JOINED = (
-    SCRIPT,
+    HTTP_FLOWS,
     "flow.response.stream = guard.feed",
     'flow.response.stream = lambda chunk: b"".join(guard.feed(chunk)) if chunk else guard.end(True)',
 )
@@ -64,11 +65,11 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "stalls", "test_slow.py before_a_stall and chat", "the answer is streamed, not gathered",
-        ((SCRIPT, "or not ours.question.stream:", "or ours.question.stream:"),),
+        ((HTTP_FLOWS, "or not state.question.stream:", "or state.question.stream:"),),
     ),
     Mutation(
         "stalls", "test_slow.py gives_up_on_a_stalled", "flows are known weakly, and closed in the `error` hook",
-        (NOT_CALLED, (ENGINE + "recording/live.py", "flows: WeakKeyDictionary[http.HTTPFlow, Any] = WeakKeyDictionary()", "flows: Any = {}")),
+        (NOT_CALLED, (ENGINE + "proxy/flows.py", "flows: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()", "flows: dict = {}")),
     ),
     Mutation(
         "half-closed connections", "test_slow.py half_closes_behind and chat", "what is held comes out at the end",
@@ -80,13 +81,13 @@ script.ReloadInterval = 0.05'''),),
     Mutation("100 MB without a newline", "test_sizes.py 100_mb and text", "the limit of held bytes", (NO_LIMIT,)),
     Mutation(
         "100 MB without a newline", "test_sizes.py 100_mb and text", "what is kept of an answer has a limit",
-        ((ENGINE + "guard.py", "MAX_UNASKED = 1024 *", "MAX_UNASKED = 10**9 *"),),
+        ((ENGINE + "proxy/body_stream.py", "MAX_UNASKED = 1024 *", "MAX_UNASKED = 10**9 *"),),
     ),
     Mutation(
         "wrong content-length", "test_lies.py length_that_is_right and chat", "where the body may change the length goes, and it is chunked",
         (
-            (SCRIPT, 'headers.pop("content-length", None)', "pass"),
-            (SCRIPT, 'headers["transfer-encoding"] = "chunked"', "pass"),
+            (HTTP_FLOWS, 'headers.pop("content-length", None)', "pass"),
+            (HTTP_FLOWS, 'headers["transfer-encoding"] = "chunked"', "pass"),
         ),
     ),
     Mutation(
@@ -106,7 +107,7 @@ script.ReloadInterval = 0.05'''),),
         (
             (ENGINE + "stream.py", "except Exception as error:", "except ValueError as error:"),
             (ENGINE + "dialects/payload.py", "(ValueError, RecursionError)", "ValueError"),
-            (ENGINE + "request.py", "(ValueError, RecursionError)", "ValueError"),
+            (ENGINE + "request/request.py", "(ValueError, RecursionError)", "ValueError"),
         ),
     ),
     Mutation(
@@ -115,7 +116,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "what is kept of an answer has a limit",
-        ((ENGINE + "guard.py", "MAX_UNASKED = 1024 *", "MAX_UNASKED = 10**9 *"),),
+        ((ENGINE + "proxy/body_stream.py", "MAX_UNASKED = 1024 *", "MAX_UNASKED = 10**9 *"),),
     ),
     Mutation("1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "the limit of held bytes", (NO_LIMIT,)),
     Mutation(
@@ -128,7 +129,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py of_one_read", "several messages go where one would have gone",
-        ((ENGINE + "recording/several.py", "TAUGHT = _teach()", "TAUGHT = False"),),
+        ((ENGINE + "proxy/message_batch.py", "TAUGHT = _teach()", "TAUGHT = False"),),
     ),
     Mutation(
         "client that disconnects", "test_slow.py disconnects_at_any_event", "the `error` hook closes the books", (NOT_CALLED,)
@@ -142,7 +143,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "proxy told to stop with streams open", "test_stops.py told_to_stop and SIGINT", "open flows are written at the end",
-        ((SCRIPT, "        if self.recorder:\n            self.recorder.close()\n        if self.remove_view", "        if self.remove_view"),),
+        ((SCRIPT, "        self.settings.close()\n", ""),),
     ),
     Mutation(
         "disk full while recording", "test_disk.py disk_fails and full", "an OSError of the recorder is counted and said once",
@@ -158,11 +159,11 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "script reloaded with streams open", "test_stops.py reloaded_get_the_right", "open flows are handed to the new script",
-        ((SCRIPT, "= live.flows", "= WeakKeyDictionary()"),),
+        ((HTTP_FLOWS, "self.open = flows", "self.open = WeakKeyDictionary()"),),
     ),
     Mutation(
         "script reloaded with streams open", "test_stops.py websocket", "open sockets are handed to the new script",
-        ((SCRIPT, "= live.sockets", "= WeakKeyDictionary()"),),
+        ((ENGINE + "proxy/websocket_flows.py", "self._sockets = sockets", "self._sockets = type(sockets)()"),),
     ),
     Mutation(
         "clock jumps", "test_clocks.py recordings_are_written", "a new job wakes the writer, whatever the clock says",
@@ -174,7 +175,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "clock jumps", "test_clocks.py told_of_once", "the comment counts as something said",
-        ((ENGINE + "guard.py", "            self._silent_since = now\n            return [KEEP_ALIVE]", "            return [KEEP_ALIVE]"),),
+        ((ENGINE + "proxy/body_stream.py", "            self._silent_since = now\n            return [KEEP_ALIVE]", "            return [KEEP_ALIVE]"),),
     ),
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import Any
 from tests.dialects.zai_streams import Backend
 from toolcalls.engine import Answer
 from toolcalls.policy import Policy
-from toolcalls.request import read_question, seed_of
+from toolcalls.request.request import read_question, seed_of
 from toolcalls.wire import sse
 
 Json = dict[str, Any]

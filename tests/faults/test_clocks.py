@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcalls.guard import KEEP_ALIVE
+from toolcalls.proxy.body_stream import KEEP_ALIVE
 from toolcalls.recording import store
 
 from .client import COMPLETE, Asked

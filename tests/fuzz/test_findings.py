@@ -12,11 +12,12 @@ from tests.splits import cut, feed
 from tests.textcalls.declared import TWENTY
 from tests.validators.responses import Illegal, events_of, validate
 from toolcalls.engine import Answer
-from toolcalls.history import Refusals, mend_request
 from toolcalls.ids import Ids
 from toolcalls.mend.arguments import mend_arguments
 from toolcalls.policy import Policy
-from toolcalls.request import Question, decode
+from toolcalls.request.mend import mend_request
+from toolcalls.request.refusals import Refusals
+from toolcalls.request.request import Question, decode
 
 DELTA = "response.function_call_arguments.delta"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolcalls.history.arguments import _BETWEEN, MAX_KNOWN, Known
+from toolcalls.request.arguments import _BETWEEN, MAX_KNOWN, Known
 
 OBJECTS = ['{"a": 1}', "{}", ' {"a": [1, {"b": "]}"}]}\n', '{"a": "\\u0041\\n"}']
 PIECES = ["{", "}", "[", "]", ",", ":", '"a"', '"', "1", " ", "\\", "NaN", '{"a":1', '"b":2}', "{}", '{"a":[1', "2]}"]

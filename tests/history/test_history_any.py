@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolcalls.history import Refusals, mend_frame, mend_request
-from toolcalls.history.edits import Edits
 from toolcalls.ids import Ids
 from toolcalls.policy import Policy
-from toolcalls.request import decode, read_question
+from toolcalls.request.edits import Edits
+from toolcalls.request.mend import mend_frame, mend_request
+from toolcalls.request.refusals import Refusals
+from toolcalls.request.request import decode, read_question
 
 PROTOCOLS = ("chat", "messages", "responses")
 WORDS = [

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from toolcalls.history import Changed, Refusals, mend_request
 from toolcalls.ids import Ids
 from toolcalls.policy import Policy
-from toolcalls.request import decode, read_question
+from toolcalls.request.mend import Changed, mend_request
+from toolcalls.request.refusals import Refusals
+from toolcalls.request.request import decode, read_question
 
 READ = {
     "name": "read",

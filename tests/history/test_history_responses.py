@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolcalls.dialects.responses.ws import ResponsesSocket
-from toolcalls.history import Changed, Refusals, mend_frame, mend_request
 from toolcalls.ids import Ids, restore
 from toolcalls.policy import Policy
-from toolcalls.request import decode
+from toolcalls.request.mend import Changed, mend_frame, mend_request
+from toolcalls.request.refusals import Refusals
+from toolcalls.request.request import decode
+from toolcalls.websocket import ResponsesSocket
 
 
 def call(arguments: Any = "{}", identity: str = "call_1", **more: Any) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from toolcalls.engine import Answer, mend_whole
-from toolcalls.history import Refusals, mend_request
 from toolcalls.ids import restore
 from toolcalls.policy import Policy
-from toolcalls.request import Question, decode
+from toolcalls.request.mend import mend_request
+from toolcalls.request.refusals import Refusals
+from toolcalls.request.request import Question, decode
 
 CUT = '{"path": "/a", "content": "half a fi'
 

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator, Draft202012Validator
 
-from toolcalls.mend.schema.check import Check, Exhausted
-from toolcalls.mend.schema.patterns import prepare_pattern
-from toolcalls.mend.schema.schema import cache, prepare, prepared
 from toolcalls.mend.shape.shape import mend_shape
-from toolcalls.tools import Tool
+from toolcalls.tools.declared import Tool
+from toolcalls.tools.schema.check import Check, Exhausted
+from toolcalls.tools.schema.patterns import prepare_pattern
+from toolcalls.tools.schema.schema import cache, prepare, prepared
 
 SCALARS = st.one_of(
     st.none(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolcalls.mend.names import NameMended, mend_name
-from toolcalls.tools import Tool, Tools
+from toolcalls.tools.declared import Tool, Tools
 
 
 def declared(*names: str) -> Tools:

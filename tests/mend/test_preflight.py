@@ -15,7 +15,7 @@ from toolcalls.mend.shape.preflight import (
     unknown_sentence,
     unreadable_sentence,
 )
-from toolcalls.tools import Tool, Tools
+from toolcalls.tools.declared import Tool, Tools
 
 READ = Tool(
     "read",

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from toolcalls.mend.shape.contained import mender_of_containers
 from toolcalls.mend.shape.shape import ShapeMended, mend_shape
-from toolcalls.tools import Tool
+from toolcalls.tools.declared import Tool
 
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from tests.mend.schemas import Place, calls, objects, places, replaced
 from toolcalls.mend.shape.shape import mend_shape
-from toolcalls.tools import Tool
+from toolcalls.tools.declared import Tool
 
 SETTINGS = settings(
     max_examples=int(os.environ.get("TOOLFIX_EXAMPLES", "20")),

@@ -22,7 +22,7 @@ from tests.validators import messages as strict_messages
 from tests.validators import responses as strict_responses
 from toolcalls.engine import Answer
 from toolcalls.policy import Policy
-from toolcalls.request import read_question
+from toolcalls.request.request import read_question
 
 Json = dict[str, Any]
 Call = tuple[str, Json]

@@ -26,7 +26,7 @@ from tests.must_not_run.parts import Part, text_of
 from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS, RARE, Format, Made
 from toolcalls.engine import Answer, mend_whole
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 
 QUOTED: Made = ("Bash", {"command": "rm -rf build"})
 MEANT: Made = ("Read", {"file_path": "src/main.py"})

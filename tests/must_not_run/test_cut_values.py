@@ -23,8 +23,8 @@ from toolcalls.engine import Answer, mend_whole
 from toolcalls.mend.arguments import Finish, mend_arguments
 from toolcalls.mend.call import Mender
 from toolcalls.policy import Policy
-from toolcalls.request import Question
-from toolcalls.tools import Tool, Tools
+from toolcalls.request.request import Question
+from toolcalls.tools.declared import Tool, Tools
 
 NOT_SAID = (Finish.CUT, Finish.UNKNOWN)
 RM = '{"command": "rm -rf /"$BUILD"/out", "dry_run": true}'

@@ -14,7 +14,7 @@ from tests.dialects.test_chat import DONE, chunk, line, piece
 from tests.must_not_run.wires import TOOLS
 from tests.splits import mend
 from tests.validators import messages as strict_messages
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 
 LS = '{"command":"ls"}'
 HALF = '{"command":"rm -rf /'

@@ -10,7 +10,7 @@ from tests.dialects.test_chat import DONE, chunk, piece
 from tests.dialects.text_protocols import CHAT
 from tests.must_not_run.wires import TOOLS, Said, call, outcomes, runnable
 from tests.splits import mend
-from toolcalls.request import read_question
+from toolcalls.request.request import read_question
 
 LS = '{"command":"ls"}'
 

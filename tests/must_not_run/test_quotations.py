@@ -19,7 +19,7 @@ from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS, RARE, Format, Made
 from tests.splits import mend
 from toolcalls.engine import Answer, mend_whole
-from toolcalls.request import read_question
+from toolcalls.request.request import read_question
 
 WAYS = all_ways()
 GROUPS = list(Counter(way.group for way in WAYS))

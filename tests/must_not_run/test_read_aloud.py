@@ -10,7 +10,7 @@ import pytest
 
 from tests.must_not_run.wires import Said, outcomes
 from tests.textcalls.negatives import DSML, GLM, HERMES, INVOKE, KIMI, MISTRAL, QWEN
-from toolcalls.history.heard import Heard
+from toolcalls.request.heard import Heard
 
 FORMATS = {
     "hermes": HERMES,

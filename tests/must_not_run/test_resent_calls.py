@@ -19,10 +19,10 @@ from tests.splits import mend
 from tests.validators import messages as strict_messages
 from tests.validators import responses as strict_responses
 from toolcalls.dialects.resent import Resent, Told
-from toolcalls.dialects.responses.ws import ResponsesSocket
 from toolcalls.engine import Answer, mend_whole
 from toolcalls.policy import Policy
-from toolcalls.request import read_question
+from toolcalls.request.request import read_question
+from toolcalls.websocket import ResponsesSocket
 
 Json = dict[str, Any]
 Called = tuple[str, str, Any]

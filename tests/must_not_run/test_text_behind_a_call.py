@@ -11,7 +11,7 @@ from tests.must_not_run.wires import Said, outcomes
 from tests.splits import splits
 from tests.textcalls.negatives import HERMES
 from toolcalls.engine import Answer
-from toolcalls.request import read_question
+from toolcalls.request.request import read_question
 
 BASH = {
     "type": "object",

@@ -17,7 +17,7 @@ from tests.dialects.test_chat import DONE, chunk, piece
 from tests.dialects.text_protocols import CHAT, MESSAGES, RESPONSES, Client, Protocol
 from tests.splits import mend
 from toolcalls.engine import Answer, mend_whole
-from toolcalls.request import Question, read_question
+from toolcalls.request.request import Question, read_question
 
 Json = dict[str, Any]
 

@@ -13,7 +13,8 @@ from mitmproxy.websocket import WebSocketData, WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
 from tests.cli.commands import ROOT, complaint, toolfix
-from toolcalls.recording import flows, store
+from toolcalls.proxy import flow_files as flows
+from toolcalls.recording import store
 from toolcalls.recording.replay import replay
 
 SCENARIO = ROOT / "recordings" / "chat-python-dict"

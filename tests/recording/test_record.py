@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from toolcalls.calls import Outcome
-from toolcalls.guard import Kept
 from toolcalls.policy import BY_NAME
 from toolcalls.recording import record, store, writer
+from toolcalls.recording.captured import Kept
 from toolcalls.recording.frames import Frames, SocketBooks
 from toolcalls.recording.record import Exchange, Recorder, StreamBooks, write_recording
 from toolcalls.recording.replay import replay

@@ -7,8 +7,8 @@ from mitmproxy.test import tflow
 from tests.recording.test_flows import SCENARIO, flow_of
 from toolcalls.calls import Outcome
 from toolcalls.policy import Policy
+from toolcalls.proxy.content_view import MOST_SHOWN, Told, text_of, would_be
 from toolcalls.recording import store
-from toolcalls.recording.view import MOST_SHOWN, Told, text_of, would_be
 
 
 def test_a_refused_call_has_its_reason_and_a_dropped_one_is_said_to_be_dropped() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolcalls.textcalls import FoundCall, Scanner
-from toolcalls.tools import Tool, Tools
+from toolcalls.tools.declared import Tool, Tools
 
 
 def tool(name: str, required: str = "", **properties: Any) -> Tool:

@@ -11,7 +11,7 @@ import json5
 import pytest
 
 from tests.textcalls.declared import back, calls_of, scan, text_of
-from toolcalls.tools import Tools
+from toolcalls.tools.declared import Tools
 
 CASES = [
     json.loads(line)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.textcalls.declared import TWENTY, back, calls_of, scan, text_of
 from toolcalls.textcalls import Scanner
-from toolcalls.tools import Tools
+from toolcalls.tools.declared import Tools
 
 LS = [("Bash", {"command": "ls"})]
 TWO = [("Bash", {"command": "ls"}), ("Read", {"file_path": "a"})]

@@ -10,7 +10,7 @@ from tests.textcalls.declared import TWENTY, tool
 from toolcalls.textcalls import FoundCall, Scanner
 from toolcalls.textcalls.names import Names
 from toolcalls.textcalls.values import typed
-from toolcalls.tools import Tools
+from toolcalls.tools.declared import Tools
 
 NAMES = Names(Tools([tool("Bash"), tool("read_file"), tool("list-tabs"), tool("ListTabs"), tool("mcp__a__b")]))
 

@@ -9,7 +9,7 @@ import pytest
 from tests.textcalls.declared import TWENTY
 from toolcalls.textcalls import FoundCall, Scanner
 from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
-from toolcalls.tools import Tools
+from toolcalls.tools.declared import Tools
 
 OPENERS = [opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers]
 

@@ -18,7 +18,8 @@ from tests.chat_client import read
 from tests.dialects.test_chat import chunk, piece, question
 from tests.splits import cut
 from toolcalls.engine import Answer
-from toolcalls.guard import Guard, Kept
+from toolcalls.proxy.body_stream import Guard
+from toolcalls.recording.captured import Kept
 from toolcalls.recording.record import decoded
 from toolcalls.wire.encoding import (
     MAX_INFLATED,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .. import hosts
+from ..proxy import hosts
 from . import surroundings, trust
 
 REAL_ROOTS = 20

@@ -14,7 +14,7 @@ import click
 from ..engine import AUTO, PROTOCOLS, Answer, mend_whole
 from ..policy import Policy
 from ..recording import store
-from ..request import Question, decode, read_question, seed_of
+from ..request.request import Question, decode, read_question, seed_of
 from . import inputs
 
 

@@ -12,7 +12,7 @@ from ..calls import Ids, Outcome
 from ..mend.arguments import Finish
 from ..mend.call import Mender
 from ..policy import Policy
-from ..tools import Tool, Tools
+from ..tools.declared import Tool, Tools
 from . import inputs
 
 _TOOL = "tool"

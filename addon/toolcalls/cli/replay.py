@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from ..policy import BadOption
-from ..recording import flows, store
+from ..proxy import flow_files as flows
+from ..recording import store
 from ..recording.replay import Replayed, summary, update
 from ..recording.replay import replay as replay_one
 from ..recording.store import Recording

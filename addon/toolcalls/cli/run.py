@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from .. import tally
+from ..proxy import session_summary as tally
+from ..proxy.session_summary import Session
 from ..recording.report import write_report
-from ..tally import Session
 from . import inputs, surroundings, trust
 from .child import NOT_FOUND, CannotStart, Child
 from .keeper import Keeper

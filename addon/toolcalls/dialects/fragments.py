@@ -11,7 +11,7 @@ import re
 from collections import deque
 from typing import Any, Final, NamedTuple
 
-from ..tools import Tools
+from ..tools.declared import Tools
 from . import payload
 
 MIXED: Final = "the fragments of several calls cannot be told apart"

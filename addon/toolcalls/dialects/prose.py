@@ -17,9 +17,9 @@ from ..mend.arguments import Finish, mend_arguments
 from ..mend.call import Mender
 from ..mend.names import mend_name
 from ..policy import Policy
-from ..request import Question
+from ..request.request import Question
 from ..textcalls.scanner import FoundCall, Scanner
-from ..tools import Tools
+from ..tools.declared import Tools
 from ..wire import sse
 from .forms import Form, NumberedForm
 from .unread import Field, Unread

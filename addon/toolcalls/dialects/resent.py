@@ -16,7 +16,7 @@ from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
 from ..mend.names import mend_name
-from ..tools import Tools
+from ..tools.declared import Tools
 from .fragments import says_nothing
 
 

@@ -39,7 +39,7 @@ from __future__ import annotations
 import itertools
 
 from ..mend.arguments import Finish, mend_arguments
-from ..tools import Tools
+from ..tools.declared import Tools
 from ..wire.events import MOST_CALLS, LimitReached
 from . import payload
 from .fragments import MIXED, may_begin

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ..mend.call import Mender
 from ..policy import Policy
-from ..request import Question
+from ..request.request import Question
 from ..wire.events import Answer, Dialect, Event, Reply
 from . import payload
 from .chat.dialect import Chat

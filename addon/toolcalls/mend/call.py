@@ -13,7 +13,7 @@ from typing import Any
 
 from ..calls import Ids, Outcome
 from ..policy import Policy
-from ..tools import Tool, Tools
+from ..tools.declared import Tool, Tools
 from .arguments import Finish, Mended, mend_arguments
 from .continuation import continued
 from .names import NameMended, mend_name

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from ..spelling import Declared, declared_of, readings, without_prefixes
-from ..tools import Tool, Tools
+from ..tools.declared import Tool, Tools
+from ..tools.spelling import Declared, declared_of, readings, without_prefixes
 from .name_markup import without_markup
 
 Status = Literal["exact", "mended", "unknown", "not_a_name"]

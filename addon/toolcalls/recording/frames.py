@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..guard import MAX_KEPT
+from .captured import MAX_KEPT
 
 
 @dataclass(slots=True, frozen=True)

@@ -16,14 +16,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .. import __version__
 from ..calls import Outcome
-from ..guard import MAX_KEPT, Guard, Kept
 from ..policy import BY_NAME
 from ..wire.encoding import Corrupt, Inflated, decoder
 from . import frames, store
+from .captured import MAX_KEPT, Kept
 from .frames import SocketBooks
 from .redact import redact_bytes
 from .writer import Writer
@@ -37,9 +37,16 @@ LOOK_AGAIN_SECONDS = 30.0
 FIRST_PART_SECONDS = 2.0
 
 
+class Books(Protocol):
+    """What came of a stream, and what went out."""
+
+    before: Kept
+    after: Kept
+
+
 @dataclass(slots=True)
 class StreamBooks:
-    """The books of a stream where no guard keeps them."""
+    """What came and went of a stream that is over."""
 
     before: Kept
     after: Kept
@@ -61,7 +68,7 @@ class Exchange:
     started: float
     options: dict[str, str]
     request: bytes
-    books: Guard | StreamBooks | SocketBooks
+    books: Books | SocketBooks
     """What came and what went, so far."""
     outcomes: list[Outcome]
     broken: bool = False

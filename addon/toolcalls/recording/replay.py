@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..dialects.responses.ws import ResponsesSocket
 from ..engine import Answer
-from ..history import Refusals, mend_request
 from ..policy import Policy, make_policy, read_options
-from ..request import decode, read_question
+from ..request.mend import mend_request
+from ..request.refusals import Refusals
+from ..request.request import decode, read_question
+from ..websocket import ResponsesSocket
 from . import difference, frames, store
 from .frames import Frame
 from .redact import redact_bytes

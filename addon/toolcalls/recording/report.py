@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..metrics import reason_class, step_class
+from ..outcome_labels import reason_class, step_class
 from ..policy import BadOption
-from ..request import decode
+from ..request.request import decode
 from . import store
 from .replay import replay
 from .store import NoRecording, Recording

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Outcome
-from ..request import seed_of
+from ..request.request import seed_of
 from . import frames
 from .frames import Frame
 

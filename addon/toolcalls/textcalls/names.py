@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..spelling import declared_of, readings
-from ..tools import Tools
+from ..tools.declared import Tools
+from ..tools.spelling import declared_of, readings
 
 Resolve = Callable[[str], str | None]
 

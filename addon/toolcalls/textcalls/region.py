@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..tools import Tools
+from ..tools.declared import Tools
 from .cursor import Cursor, NotACall, Step
 from .jsontext import check_keys
 from .names import Names

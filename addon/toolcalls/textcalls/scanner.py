@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..tools import Tools
+from ..tools.declared import Tools
 from .cursor import CutOff, NotACall, Step
 from .formats import WHOLE, WORD
 from .formats.words import may_be_word

@@ -8,7 +8,7 @@ from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request import Question
+from ...request.request import Question
 from .. import payload
 from ..prose import repeated, search, searches
 from ..resent import Resent

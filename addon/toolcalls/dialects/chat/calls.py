@@ -9,7 +9,7 @@ from typing import Any
 from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
-from ...tools import Tools
+from ...tools.declared import Tools
 from .. import payload
 from ..fragments import full_name
 from ..prose import WRITTEN_AS_TEXT

@@ -13,7 +13,7 @@ from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request import Question
+from ...request.request import Question
 from ...wire.events import PASS, Answer, Event, Hold, Reply
 from ...wire.quoted import STAND_IN, put_in
 from ..prose import Prose, Said, repeated, searches

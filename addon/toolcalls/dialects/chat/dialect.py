@@ -15,7 +15,7 @@ from typing import Any
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request import Question
+from ...request.request import Question
 from ...wire import sse
 from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Answer, Event, Hold, LimitReached, Reply
 from ...wire.quoted import BATCH

@@ -13,7 +13,7 @@ import itertools
 from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
-from ...tools import Tools
+from ...tools.declared import Tools
 from ...wire.events import Event, Hold
 from .. import payload
 from ..draft import Draft

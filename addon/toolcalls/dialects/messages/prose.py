@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...calls import Outcome
 from ...mend.finish import Finish
 from ...policy import Policy
-from ...request import Question
+from ...request.request import Question
 from ...textcalls.scanner import FoundCall
 from ...wire.events import Event
 from ..prose import TEXT, Prose, Said, repeated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request import Question
+from ...request.request import Question
 from .. import payload
 from .end import Ending
 from .events import Writer

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request import Question
+from ...request.request import Question
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
 from .. import payload

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
-from ...tools import Tools
+from ...tools.declared import Tools
 from ...wire import sse
 from ...wire.events import Answer, Hold, Reply
 from ...wire.quoted import STAND_IN, put_in

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ...calls import Outcome
 from ...mend.finish import Finish
 from ...policy import Policy
-from ...request import Question
+from ...request.request import Question
 from ...textcalls.scanner import FoundCall
 from ...wire import sse
 from .. import payload

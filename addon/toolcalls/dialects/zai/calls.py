@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from ...calls import Gathering
 from ...mend.names import mend_name
-from ...request import Question
-from ...tools import Tools
+from ...request.request import Question
+from ...tools.declared import Tools
 from .. import payload
 from ..chat.calls import fragments_of
 from ..fragments import full_name

@@ -17,7 +17,7 @@ from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request import Question
+from ...request.request import Question
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Answer, Event, LimitReached, Reply
 from .. import payload

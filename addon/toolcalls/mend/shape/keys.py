@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...fold import fold
-from ..schema.node import OBJECT, Node
-from ..schema.views import View, view_of
+from ...tools.normalize import fold
+from ...tools.schema.node import OBJECT, Node
+from ...tools.schema.views import View, view_of
 from .synonyms import ROWS, WRAPPERS
 
 _MAX_KEYS = 200

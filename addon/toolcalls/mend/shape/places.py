@@ -10,9 +10,9 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
-from ...fold import fold_value
-from ..schema.node import ARRAY, BOOLEAN, EVERY_TYPE, FRACTION, INTEGER, OBJECT, STRING, type_of
-from ..schema.views import View, view_of
+from ...tools.normalize import fold_value
+from ...tools.schema.node import ARRAY, BOOLEAN, EVERY_TYPE, FRACTION, INTEGER, OBJECT, STRING, type_of
+from ...tools.schema.views import View, view_of
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?")
 _BOOLEANS: Final = {"true": True, "false": False}

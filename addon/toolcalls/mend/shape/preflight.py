@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tools import Tool, Tools
-from ..schema.node import Node
+from ...tools.declared import Tool, Tools
+from ...tools.schema.node import Node
 
 INVALID = "invalid"
 

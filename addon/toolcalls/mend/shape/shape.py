@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ...tools import Tool
-from ..schema.check import Check, Exhausted
-from ..schema.node import ARRAY, NULL, OBJECT, STRING, Node, equality_key, type_of
-from ..schema.views import View, view_of
+from ...tools.declared import Tool
+from ...tools.schema.check import Check, Exhausted
+from ...tools.schema.node import ARRAY, NULL, OBJECT, STRING, Node, equality_key, type_of
+from ...tools.schema.views import View, view_of
 from .contained import MendText, container_in, looks_like_container, strict_text
 from .keys import dotted, drifted, nested, renamed, wrapper_key
 from .places import admits_free_strings, integer_in, member_for, only_item, scalar_in

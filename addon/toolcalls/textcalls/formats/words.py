@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ...tools import Tools
+from ...tools.declared import Tools
 from ..cursor import NotACall, Step
 from ..envelope import add_calls
 from ..jsontext import read_json

@@ -11,7 +11,7 @@ from typing import Any
 from ..mend.arguments import Finish, mend_arguments
 from ..mend.shape.preflight import invalid_tool, missing_required, missing_sentence
 from ..policy import Policy
-from ..tools import Tools
+from ..tools.declared import Tools
 
 _FAILED = re.compile(
     r"""\s*(?:

@@ -9,51 +9,18 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import FrameType
 
-from .engine import Answer
+from ..engine import Answer
+from ..recording.captured import MAX_KEPT as MAX_KEPT
+from ..recording.captured import Kept
 
 KEEP_ALIVE = b": toolfix holds a tool call until it is complete\n\n"
 KEEP_ALIVE_SECONDS = 5.0
 LONG_HOLD_SECONDS = 60.0
-MAX_KEPT = 64 * 1024 * 1024
-"""Most bytes kept of one response, for its recording and for mitmproxy's own views."""
 MAX_UNASKED = 1024 * 1024
 """The same where nobody is known to look: a finished flow waits with dozens of others for the garbage collection,
 and nearly every answer of a model is smaller."""
-
-
-@dataclass(slots=True)
-class Kept:
-    """Chunks by reference, with the times at which they came, up to a limit."""
-
-    chunks: list[bytes] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
-    size: int = 0
-    complete: bool = True
-    limit: int = field(default_factory=lambda: MAX_KEPT)
-
-    def add(self, chunk: bytes, when: float) -> None:
-        self.size += len(chunk)
-        if self.size > self.limit:
-            self.complete = False
-        if self.complete:
-            self.chunks.append(chunk)
-            self.times.append(when)
-
-    def copy(self) -> Kept:
-        return Kept(self.chunks.copy(), self.times.copy(), self.size, self.complete, self.limit)
-
-    def joined(self) -> bytes:
-        return b"".join(self.chunks)
-
-    def settled(self) -> bytes:
-        """All of it, in one piece from now on: who keeps the body and who keeps the books keep one copy."""
-        body = self.joined()
-        self.chunks = [body] if body else []
-        self.times = self.times[:1]
-        return body
 
 
 class Guard:

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..policy import Policy
-from ..tools import Tools
-from . import chat, messages, responses
-from .arguments import Known
-from .edits import Path
-from .hints import add_hints
-from .quiet import is_quiet
-from .refusals import Refusals as Refusals
-from .revision import Revision
+from ..request import chat, messages, responses
+from ..request.arguments import Known
+from ..request.edits import Path
+from ..request.hints import add_hints
+from ..request.quiet import is_quiet
+from ..request.refusals import Refusals
+from ..request.revision import Revision
+from ..tools.declared import Tools
 
 _PROTOCOLS: dict[str, Callable[[dict[str, Any], Revision, Path], None]] = {
     "chat": chat.mend,

@@ -14,8 +14,8 @@ from mitmproxy import contentviews, http
 from ..calls import Outcome
 from ..engine import Answer, mend_whole, protocol_of
 from ..policy import Policy
-from ..request import decode, read_question, seed_of
-from .live import content
+from ..request.request import decode, read_question, seed_of
+from .flows import content
 
 NAME = "toolfix"
 MOST_SHOWN = 256 * 1024

@@ -6,54 +6,18 @@ brought to the class that they belong to.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from . import __version__
-from .calls import Outcome
+from .. import __version__
+from ..calls import Outcome
+from ..outcome_labels import OTHER, reason_class, step_class
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25)
-OTHER = "other"
 MOST_STEPS = 120
-LONGEST_LABEL = 60
-
-_STEPS = (
-    (re.compile(r"`.*` renamed to `.*", re.DOTALL), "property renamed"),
-    (re.compile(r"enum member `.*", re.DOTALL), "enum member by case or separators"),
-    (re.compile(r"arguments taken out of `.*", re.DOTALL), "arguments taken out of a wrapper"),
-)
-_PLACE = re.compile(r" at `.*", re.DOTALL)
-_WORDS = re.compile(r"[A-Za-z][A-Za-z0-9 ,:+/()-]*")
-
-_REASONS = (
-    ("missing required fields", ("missing required",)),
-    ("unknown tool", ("Unknown tool",)),
-    ("no tool name", ("Not a tool name",)),
-    ("cut off", ("cut off",)),
-    ("several objects", ("two different objects", "objects")),
-    ("no object", ("no object", "not an object", "outside the object")),
-    ("too large", ("nested", "too many", "encoded more than", "digits", "too large", "larger than")),
-    ("two readings", ("not clear", "may be", "may not", "two readings", "one reading", "told apart", "not escaped")),
-)
-
-
-def step_class(step: str) -> str:
-    """A step without the names and paths in it."""
-    for pattern, words in _STEPS:
-        if pattern.fullmatch(step):
-            return words
-    step = _PLACE.sub("", step)
-    return step if len(step) <= LONGEST_LABEL and _WORDS.fullmatch(step) else OTHER
-
-
-def reason_class(reason: str) -> str:
-    """The kind of a refusal. What we quote of the model stands in backticks and does not count."""
-    plain = re.sub(r"`[^`]*`", "", reason)
-    return next((name for name, words in _REASONS if any(word in plain for word in words)), "unreadable")
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .calls import Outcome
+from ..calls import Outcome
 
 VARIABLE = "TOOLFIX_SUMMARY"
 

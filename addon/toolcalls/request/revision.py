@@ -14,7 +14,7 @@ from typing import Any
 from ..ids import restore
 from ..mend.reading.strict import write
 from ..policy import Policy
-from ..tools import Tools
+from ..tools.declared import Tools
 from . import arguments, guidance
 from .edits import Edits, Path
 from .refusals import Refusals

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
 
-from .mend.schema.node import STRING, Node, possible
-from .mend.schema.schema import prepared
-from .mend.schema.views import View, view_of
+from .schema.node import STRING, Node, possible
+from .schema.schema import prepared
+from .schema.views import View, view_of
 
 Schema = Mapping[str, Any]
 Kind = Literal["function", "custom", "server"]

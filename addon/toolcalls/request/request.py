@@ -11,9 +11,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from .history.heard import Heard, heard_in
-from .history.used import used_ids
-from .tools import Tools
+from ..tools.declared import Tools
+from .heard import Heard, heard_in
+from .used import used_ids
 
 MAX_BODY = 64 * 1024 * 1024
 """Above this a request body is not read: no agent sends it, and reading it would stall every stream."""

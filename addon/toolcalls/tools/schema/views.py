@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...fold import fold
+from ..normalize import fold
 from .node import STRING, Node, possible
 
 _MAX_PARTS = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..mend.reading.strict import write
-from ..tools import read_tool
+from ..tools.declared import read_tool
 from .edits import Path
 from .revision import Revision
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from .fold import fold
-from .tools import Tool, Tools
+from .declared import Tool, Tools
+from .normalize import fold
 
 PREFIXES: Final = ("functions", "function", "tools", "tool", "default_api", "repo_browser", "paloma")
 """What models write before the name of a tool that they were given (`name.namespace_prefix` of the facts): the

@@ -11,14 +11,15 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from ...calls import Outcome
-from ...engine import Answer
-from ...history import Refusals, mend_frame
-from ...history.heard import Heard, heard_in
-from ...history.used import used_ids
-from ...policy import Policy
-from ...request import read_question, seed_of
-from ...wire import sse
+from .calls import Outcome
+from .engine import Answer
+from .policy import Policy
+from .request.heard import Heard, heard_in
+from .request.mend import mend_frame
+from .request.refusals import Refusals
+from .request.request import read_question, seed_of
+from .request.used import used_ids
+from .wire import sse
 
 _CREATE = "response.create"
 _MOST_HEARD = 64

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..engine import protocol_of
-from . import frames, store
-from .frames import Frame
-from .store import NoRecording, Recording
+from ..recording import frames, store
+from ..recording.frames import Frame
+from ..recording.store import NoRecording, Recording
 
 
 def read(path: Path, at: Callable[[int], None] = lambda _: None) -> Iterator[Recording]:
@@ -35,7 +35,7 @@ def read(path: Path, at: Callable[[int], None] = lambda _: None) -> Iterator[Rec
 def _recording(path: Path, number: int, flow: object) -> Recording | None:
     from mitmproxy import http
 
-    from .live import content
+    from .flows import content
 
     assert isinstance(flow, http.HTTPFlow)
     protocol = protocol_of(flow.request.path)

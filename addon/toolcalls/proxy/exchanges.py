@@ -1,0 +1,59 @@
+"""What a recording keeps of a flow, as the recorder takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from mitmproxy import http
+
+from ..calls import Outcome
+from ..recording.frames import SocketBooks
+from ..recording.record import Exchange
+from ..request.request import seed_of
+from .body_stream import Guard
+from .flows import FlowState
+
+
+def exchange_of(flow: http.HTTPFlow, guard: Guard, state: FlowState, options: dict[str, str]) -> Exchange:
+    """What a recording keeps of a response, from its first byte on."""
+    body = state.request_body or b""
+    exchange = _exchange(flow, state.protocol, guard, guard.answer.outcomes, partial(seed_of, body), options)
+    exchange.encoding = state.encoding
+    exchange.request = body
+    if state.changed is not None:
+        exchange.request_after = state.changed.body
+        exchange.refusals = state.changed.reasons
+    return exchange
+
+
+def socket_exchange_of(flow: http.HTTPFlow, outcomes: list[Outcome], options: dict[str, str]) -> Exchange:
+    """What a recording keeps of a WebSocket, which speaks Responses."""
+    return _exchange(flow, "responses", SocketBooks(), outcomes, str, options)
+
+
+def _exchange(
+    flow: http.HTTPFlow,
+    protocol: str,
+    books: Guard | SocketBooks,
+    outcomes: list[Outcome],
+    seed: Callable[[], str],
+    options: dict[str, str],
+) -> Exchange:
+    response = flow.response
+    return Exchange(
+        protocol=protocol,
+        method=flow.request.method,
+        host=flow.request.pretty_host,
+        path=flow.request.path,
+        status=response.status_code if response else 0,
+        content_type=response.headers.get("content-type", "") if response else "",
+        encoding="",
+        id=flow.id,
+        seed=seed,
+        started=flow.request.timestamp_start,
+        options=options,
+        request=b"",
+        books=books,
+        outcomes=outcomes,
+    )

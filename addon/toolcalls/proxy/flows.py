@@ -1,0 +1,50 @@
+"""The flows that we look at: what is known of each, from its request to the end of its response.
+
+The script may be reloaded while flows are open; this module is not, so what is open is kept here.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from mitmproxy import http
+
+from ..recording.record import Exchange
+from ..request.mend import Changed
+from ..request.request import Question, Seed
+from ..websocket import ResponsesSocket
+from ..wire.encoding import decode_if_possible
+from .body_stream import Guard
+
+
+class FlowState:
+    """One flow, from its request to the end of its response."""
+
+    __slots__ = ("changed", "encoding", "exchange", "guard", "protocol", "question", "request_body", "seed")
+
+    def __init__(self, protocol: str, question: Question, request_body: bytes | None) -> None:
+        self.protocol = protocol
+        self.question = question
+        self.request_body = request_body
+        self.guard: Guard | None = None
+        self.exchange: Exchange | None = None
+        self.encoding = ""
+        self.changed: Changed | None = None
+        """What went up instead of the request that came, if anything."""
+        # No method of this object: that would be a reference cycle, and bodies must be freed with their flow.
+        self.seed = Seed(request_body)
+
+
+flows: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
+sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
+socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary()
+
+
+def content(message: http.Message) -> bytes:
+    """The body without its content encoding; mitmproxy's own way knows no limit to what it may become."""
+    return decode_if_possible(message.raw_content, message.headers.get("content-encoding", ""))
+
+
+def place(flow: http.HTTPFlow) -> str:
+    """Host and path, for a log line."""
+    return f"{flow.request.pretty_host}{flow.request.path.partition('?')[0]}"

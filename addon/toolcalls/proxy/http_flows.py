@@ -1,0 +1,172 @@
+"""Requests and responses over HTTP: a streamed response is fed to the engine as it arrives, any other at once."""
+
+from __future__ import annotations
+
+import logging
+from types import FrameType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from mitmproxy import http
+
+from ..engine import Answer
+from ..recording.captured import MAX_KEPT
+from ..recording.record import decoded
+from ..request.mend import Changed, mend_request
+from ..request.refusals import Refusals
+from ..request.request import decode, read_question
+from ..wire.encoding import Corrupt, decode_whole, readable
+from . import content_view
+from .body_stream import Guard
+from .exchanges import exchange_of
+from .flows import FlowState, content, flows, place
+from .reporting import Reporter
+from .settings import Settings
+
+logger = logging.getLogger("toolfix")
+
+
+class HttpFlows:
+    def __init__(self, settings: Settings, reporter: Reporter, refusals: Refusals) -> None:
+        self._settings = settings
+        self._reporter = reporter
+        self._refusals = refusals
+        self.open = flows
+        self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
+        """Those that are over, for the content view, as long as mitmproxy keeps them."""
+
+    def request(self, flow: http.HTTPFlow, protocol: str) -> None:
+        body = content(flow.request)
+        asked = decode(body)
+        state = self.open[flow] = FlowState(protocol, read_question(asked), body)
+        state.changed = self._mend_request(flow, state, asked)
+        if not self._settings.observes:
+            flow.request.headers["Accept-Encoding"] = "identity"
+            if state.changed is not None:
+                # Compressed again as it came: mitmproxy follows the header.
+                flow.request.content = state.changed.body
+
+    def _mend_request(self, flow: http.HTTPFlow, state: FlowState, asked: dict[str, Any] | None) -> Changed | None:
+        policy, body = self._settings.policy, state.request_body or b""
+        try:
+            changed = mend_request(state.protocol, body, asked, policy, self._refusals)
+        except Exception:
+            logger.exception(
+                f"{place(flow)}: toolfix failed and let the request pass as it came; please report this."
+            )
+            return None
+        if changed is not None:
+            would = "would have mended" if self._settings.observes else "mended"
+            logger.info(f"{place(flow)}: {would} the request: {changed}")
+        return changed
+
+    def response_headers(self, flow: http.HTTPFlow) -> None:
+        state = self.open.get(flow)
+        if state is None or flow.response is None or not _may_hold_calls(flow.response) or not state.question.stream:
+            return
+        if flow.response.raw_content is not None:
+            # mitmproxy replays a flow, or another addon answers: the body is here already.
+            return
+        headers = flow.response.headers
+        state.encoding = headers.get("content-encoding", "")
+        recorder, observe = self._settings.recorder, self._settings.observes
+        guard = state.guard = Guard(
+            self._answer(state),
+            observe=observe,
+            doubtful_end=flow.response.is_http2,
+            ends=_is_the_end,
+            most=MAX_KEPT if recorder else self._settings.most_kept,
+        )
+        if not observe:
+            headers.pop("content-encoding", None)
+            headers.pop("content-length", None)
+            # An HTTP/2 client takes chunked as a protocol error, an HTTP/1.0 client does not know it.
+            headers.pop("transfer-encoding", None)
+            if flow.request.http_version == "HTTP/1.1":
+                headers["transfer-encoding"] = "chunked"
+        if recorder:
+            state.exchange = exchange_of(flow, guard, state, self._settings.texts)
+            recorder.begin(state.exchange)
+        flow.response.stream = guard.feed
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        state = self.open.get(flow)
+        if state is None or flow.response is None:
+            return
+        if state.guard is None:
+            self._mend_at_once(flow, state)
+        elif flow.response.raw_content is None and state.guard.after.complete:
+            kept = state.guard.before if self._settings.observes else state.guard.after
+            # A recording tells when each chunk came.
+            flow.response.raw_content = kept.joined() if self._settings.recorder else kept.settled()
+        self._close(flow, state)
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """The connection broke: nothing more reaches the client. What was held is recorded and freed."""
+        state = self.open.get(flow)
+        if state is None:
+            return
+        if state.guard is not None and state.guard.answer.holding:
+            logger.warning(f"{place(flow)}: the connection broke while a tool call was held; it was not delivered.")
+        self._close(flow, state, broken=True)
+
+    def _answer(self, state: FlowState) -> Answer:
+        return Answer(
+            state.protocol,
+            state.question,
+            self._settings.policy,
+            encoding=state.encoding,
+            seed=state.seed,
+            tell=self._refusals.remember,
+        )
+
+    def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState) -> None:
+        """A body that is here as a whole: no stream was asked for, or mitmproxy replays it."""
+        response = flow.response
+        if response is None or not response.raw_content or not _may_hold_calls(response):
+            return
+        try:
+            body = decode_whole(response.raw_content, response.headers.get("content-encoding", ""))
+        except Corrupt as error:
+            logger.warning(f"{place(flow)}: the body cannot be decoded ({error}); it passes as it came.")
+            return
+        if not body:
+            return
+        guard = state.guard = Guard(self._answer(state))
+        mended = b"".join([*guard.feed(body), *guard.end(sure=True)])
+        if mended != body and not self._settings.observes:
+            # An upstream that compresses unasked may have chosen what the client cannot read.
+            response.headers.pop("content-encoding", None)
+            response.content = mended
+
+    def _close(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool = False) -> None:
+        """Say what was done, once a flow."""
+        self.open.pop(flow, None)
+        if state.guard is None:
+            return
+        self.closed[flow] = state
+        state.seed.forget()
+        self._reporter.response(flow, state, broken=broken)
+
+    def shown(self, flow: http.HTTPFlow) -> content_view.Told | None:
+        """What the content view shows of a flow, live or over."""
+        state = self.closed.get(flow) or self.open.get(flow)
+        if state is None or state.guard is None:
+            return content_view.would_be(flow, self._settings.policy)
+        before = b"".join(decoded(state.guard.before, state.encoding))
+        note = "Observed only: the client got what came." if self._settings.observes else ""
+        outcomes = state.guard.answer.outcomes
+        return content_view.Told(state.protocol, before, state.guard.after.joined(), outcomes, note)
+
+
+def _may_hold_calls(response: http.Response) -> bool:
+    return 200 <= response.status_code < 300 and readable(response.headers.get("content-encoding", ""))
+
+
+def _is_the_end(caller: FrameType) -> bool | None:
+    """Is this empty chunk the end of the message? mitmproxy asks alike for an empty HTTP/2 frame in mid-stream.
+
+    Only its caller's event tells the two apart; None when it cannot be told.
+    """
+    event = type(caller.f_locals.get("event")).__name__
+    return {"ResponseData": False, "ResponseEndOfMessage": True}.get(event)

@@ -1,0 +1,106 @@
+"""Says what was done: in the log, in the counts of /metrics, in the summary of `toolfix run`, in a recording."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+
+from mitmproxy import http
+
+from ..calls import Outcome
+from ..engine import Answer
+from ..wire.encoding import Corrupt, Inflated
+from ..wire.events import MOST_CALLS
+from . import session_summary
+from .body_stream import LONG_HOLD_SECONDS
+from .exchanges import exchange_of
+from .flows import FlowState, place
+from .metrics import Metrics
+from .settings import Settings
+
+logger = logging.getLogger("toolfix")
+
+SAMPLE = 200
+"""Most characters of an upstream's text in one log line."""
+
+
+class Reporter:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.metrics = Metrics()
+        self.summary = session_summary.Tally(os.environ.get(session_summary.VARIABLE, ""))
+
+    def stats(self, states: Iterable[FlowState]) -> str:
+        """What toolfix has done since it started, as /metrics says it."""
+        held: dict[str, int] = {}
+        for state in states:
+            held[state.protocol] = held.get(state.protocol, 0) + (state.guard.answer.held_bytes if state.guard else 0)
+        recorder = self._settings.recorder
+        recordings = {"written": recorder.written, "lost": recorder.lost} if recorder else {}
+        return self.metrics.render(mode=self._settings.mode, held_bytes=held, recordings=recordings)
+
+    def call(self, flow: http.HTTPFlow, outcome: Outcome) -> None:
+        """Log what became of a call, unless it went out as it came."""
+        if not outcome.touched:
+            return
+        would = "would have " if self._settings.observes else ""
+        name = outcome.received_name or "(no name)"
+        sizes = f"{len(outcome.received_arguments):,} → {len(outcome.arguments):,} characters"
+        if outcome.status == "refused":
+            logger.warning(f"{place(flow)}: {would}refused {name}: {outcome.reason} ({sizes})")
+        else:
+            logger.info(f"{place(flow)}: {would}mended {name}: {', '.join(outcome.steps)} ({sizes})")
+        logger.debug(f"{place(flow)}: {name} before {outcome.received_arguments[:SAMPLE]!r}")
+        logger.debug(f"{place(flow)}: {name} after {outcome.arguments[:SAMPLE]!r}")
+
+    def response(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool) -> None:
+        """Say what was done with a response that is over."""
+        guard = state.guard
+        assert guard is not None
+        answer = guard.answer
+        if answer.failure is not None:
+            self._failure(flow, state, answer.failure)
+        if answer.limited:
+            most = f"more than toolfix_max_held_bytes or {MOST_CALLS:,} calls"
+            logger.warning(f"{place(flow)}: {most} were held; the rest passed untouched.")
+        long_held = guard.longest_hold > LONG_HOLD_SECONDS
+        if long_held:
+            logger.info(f"{place(flow)}: a tool call was held for {guard.longest_hold:.0f} s until it was complete.")
+        for outcome in answer.outcomes:
+            self.call(flow, outcome)
+        self._count(state.protocol, answer, long_held=long_held, broken=broken)
+        recorder = self._settings.recorder
+        if recorder:
+            exchange = state.exchange or exchange_of(flow, guard, state, self._settings.texts)
+            exchange.broken = broken
+            recorder.write(exchange)
+
+    def _count(self, protocol: str, answer: Answer, *, long_held: bool, broken: bool) -> None:
+        self.summary.answer(answer.outcomes)
+        self.metrics.called(protocol, answer.outcomes, answer.seconds)
+        self.metrics.answered(
+            protocol,
+            failed=answer.failure is not None,
+            limited=answer.limited,
+            long_held=long_held,
+            broken=broken,
+        )
+
+    def _failure(self, flow: http.HTTPFlow, state: FlowState, failure: BaseException) -> None:
+        if isinstance(failure, Inflated):
+            cut = "" if self._settings.observes else "the answer was cut off there: "
+            logger.warning(f"{place(flow)}: {cut}{failure} when they are decoded as {state.encoding}.")
+        elif isinstance(failure, Corrupt):
+            logger.warning(
+                f"{place(flow)}: the body is not {state.encoding} as it says ({failure}); "
+                "from there on it passes as it came."
+            )
+        else:
+            logger.error(
+                f"{place(flow)}: toolfix failed ({failure!r}) and let the answer pass as it came; "
+                "please report this with the recording.",
+                exc_info=failure,
+            )
+        # Its frames know the flow, which would never be forgotten with them.
+        failure.__traceback__ = failure.__context__ = failure.__cause__ = None

@@ -1,0 +1,106 @@
+"""The options as mitmproxy has them, read and checked: what the hooks act by."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from mitmproxy import ctx
+from mitmproxy.addonmanager import Loader
+from mitmproxy.proxy import mode_specs
+
+from .. import policy
+from ..recording.captured import MAX_KEPT
+from ..recording.record import Recorder
+from . import hosts
+from .body_stream import MAX_UNASKED
+
+
+class Settings:
+    """What the options say. One object for all hooks; `read` changes it in place."""
+
+    def __init__(self) -> None:
+        self.mode = "off"
+        self.policy = policy.Policy()
+        self.patterns: list[str] = []
+        """Of the hosts whose TLS is opened."""
+        self.recorder: Recorder | None = None
+        self.most_kept = MAX_UNASKED
+        """Most bytes kept of one response that is not recorded."""
+        self.texts: dict[str, str] = {}
+        """As a recording notes them. Asking mitmproxy for each of them costs too much to do it for every flow."""
+
+    @property
+    def observes(self) -> bool:
+        return self.mode == "observe"
+
+    def declare(self, loader: Loader) -> None:
+        """Tell mitmproxy of our options."""
+        environment = policy.from_environment(os.environ)
+        for option in policy.OPTIONS:
+            default = environment.get(option.full_name, option.default)
+            loader.add_option(option.full_name, str, default, option.help)
+        # From the first moment on no foreign TLS is opened, even if the options turn out to be wrong. After a
+        # reload what was allowed before stays until the options are read.
+        self.patterns = [known for known in ctx.options.allow_hosts if hosts.is_ours(known)]
+        self._allow(self.patterns or [hosts.NOTHING])
+
+    def updated(self, names: set[str]) -> None:
+        """Some options of mitmproxy or of ours have changed. Raises `BadOption`."""
+        self.most_kept = MAX_KEPT if _somebody_looks() else MAX_UNASKED
+        if "allow_hosts" in names and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
+            # Somebody has set it anew; without ours it would open every host, or none of ours.
+            self._allow(self.patterns)
+        if any(name.startswith(policy.PREFIX) for name in names) or "mode" in names:
+            self._read({name: getattr(ctx.options, name) for name in policy.BY_NAME})
+
+    def _read(self, texts: dict[str, str]) -> None:
+        values = policy.read_options(texts)
+        self._record_into(values["toolfix_record"])
+        self.texts = texts
+        self.mode = values["toolfix_mode"]
+        self.policy = policy.make_policy(values)
+        self._allow([*self._wanted(values), *_reverse_targets(ctx.options.mode)])
+
+    def _wanted(self, values: Mapping[str, object]) -> list[str]:
+        if self.mode == "off":
+            return [hosts.NOTHING]
+        names = values["toolfix_hosts"]
+        assert isinstance(names, tuple)
+        return hosts.patterns(hosts.chosen_hosts(names))
+
+    def _record_into(self, directory: str) -> None:
+        if self.recorder is not None and self.recorder.directory == Path(directory).expanduser():
+            return
+        try:
+            recorder = Recorder(directory) if directory else None
+        except OSError as error:
+            raise policy.BadOption(
+                f"toolfix_record={directory!r} cannot be written ({error.strerror}): name another directory."
+            ) from None
+        self.close()
+        self.recorder = recorder
+
+    def _allow(self, patterns: list[str]) -> None:
+        """Open the TLS of these hosts and of those that the user named himself, and tunnel all others."""
+        others = [known for known in ctx.options.allow_hosts if not hosts.is_ours(known)]
+        self.patterns = patterns
+        ctx.options.update(allow_hosts=[*patterns, *others])  # type: ignore[no-untyped-call]
+
+    def close(self) -> None:
+        if self.recorder is not None:
+            self.recorder.close()
+
+
+def _reverse_targets(modes: list[str]) -> list[str]:
+    """In reverse mode the upstream is ours, whatever its name."""
+    parsed = (mode_specs.ProxyMode.parse(mode) for mode in modes)
+    return [hosts.pattern(mode.address[0]) for mode in parsed if isinstance(mode, mode_specs.ReverseMode)]
+
+
+def _somebody_looks() -> bool:
+    """Are the bodies of finished flows wanted: by the lists of mitmproxy and mitmweb, a file, or the log?"""
+    writes = any(getattr(ctx.options, name, None) for name in ("save_stream_file", "hardump"))
+    view = ctx.master.addons.get("view")  # type: ignore[no-untyped-call]
+    return writes or getattr(ctx.options, "flow_detail", 0) > 2 or view is not None

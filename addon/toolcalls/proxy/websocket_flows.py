@@ -1,0 +1,83 @@
+"""WebSockets: Codex speaks Responses over them, a message a frame."""
+
+from __future__ import annotations
+
+import logging
+
+from mitmproxy import http
+
+from ..recording.frames import SocketBooks
+from ..request.refusals import Refusals
+from ..websocket import ResponsesSocket
+from .exchanges import socket_exchange_of
+from .flows import place, socket_exchanges, sockets
+from .message_batch import deliver
+from .reporting import Reporter
+from .settings import Settings
+
+logger = logging.getLogger("toolfix")
+
+
+class WebSocketFlows:
+    def __init__(self, settings: Settings, reporter: Reporter, refusals: Refusals) -> None:
+        self._settings = settings
+        self._reporter = reporter
+        self._refusals = refusals
+        self._sockets = sockets
+        self._exchanges = socket_exchanges
+
+    def start(self, flow: http.HTTPFlow) -> None:
+        socket = self._sockets[flow] = ResponsesSocket(self._settings.policy, self._refusals)
+        if self._settings.recorder:
+            exchange = socket_exchange_of(flow, socket.outcomes, self._settings.texts)
+            self._exchanges[flow] = exchange
+            self._settings.recorder.begin(exchange)
+        self._reporter.summary.answer([])
+
+    def message(self, flow: http.HTTPFlow) -> None:
+        socket = self._sockets.get(flow)
+        message = flow.websocket.messages[-1] if flow.websocket else None
+        if socket is None or message is None or message.injected:
+            return
+        books = self._exchanges[flow].books if flow in self._exchanges else SocketBooks()
+        assert isinstance(books, SocketBooks)
+        content = message.text if message.is_text else message.content
+        books.before.add(message.from_client, content)
+        if not message.is_text:
+            books.after.add(message.from_client, content)
+        elif message.from_client:
+            mended = socket.client_message(message.text)
+            books.after.add(True, mended)
+            if mended != message.text and not self._settings.observes:
+                message.text = mended
+        else:
+            known = len(socket.outcomes)
+            frames = socket.server_message(message.text)
+            for frame in frames:
+                books.after.add(False, frame)
+            self._report(flow, socket, known)
+            if not self._settings.observes and frames != [message.text]:
+                deliver(flow, message, frames)
+
+    def _report(self, flow: http.HTTPFlow, socket: ResponsesSocket, known: int) -> None:
+        """Say what became of the calls of the last message, behind those that were known before it."""
+        outcomes = socket.outcomes[known:]
+        for outcome in outcomes:
+            self._reporter.call(flow, outcome)
+            self._reporter.summary.answer([outcome])
+        self._reporter.metrics.called("responses", outcomes, socket.seconds)
+        # A socket lives for hours: only a recording wants the calls of all that time.
+        socket.seconds.clear()
+        if flow not in self._exchanges:
+            socket.outcomes.clear()
+
+    def end(self, flow: http.HTTPFlow) -> None:
+        socket = self._sockets.pop(flow, None)
+        exchange = self._exchanges.pop(flow, None)
+        if socket is None:
+            return
+        self._reporter.metrics.answered("responses", failed=socket.failure is not None)
+        if self._settings.recorder and exchange:
+            self._settings.recorder.write(exchange)
+        if socket.failure is not None:
+            logger.error(f"{place(flow)}: toolfix failed ({socket.failure!r}) and let messages pass as they came.")

@@ -1,0 +1,1 @@
+"""What a request asks, and its history on the way up."""

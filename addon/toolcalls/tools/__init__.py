@@ -1,0 +1,1 @@
+"""The tools that a request declared, and their schemas: the oracle for names and shapes."""
