@@ -1,4 +1,7 @@
-"""docs/commands.md from the commands themselves. A test fails when it drifts; `scripts/docs` writes it anew."""
+"""docs/commands.md from the commands themselves, and the index of recordings/.
+
+Tests fail when one of them drifts; `scripts/docs` writes them anew.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 import click
 
 from toolcalls.cli import main
+from toolcalls.recording.index import write_index
 
 TARGET = Path(__file__).resolve().parents[1] / "docs/commands.md"
 WIDTH = 100
@@ -49,3 +53,4 @@ def page() -> str:
 if __name__ == "__main__":
     TARGET.write_text(page())
     print(f"wrote {TARGET}")
+    print(f"wrote {write_index(TARGET.parents[1] / 'recordings')}")

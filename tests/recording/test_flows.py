@@ -17,8 +17,8 @@ from toolcalls.proxy import flow_files as flows
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
 
-SCENARIO = ROOT / "recordings" / "chat-python-dict"
-DOCUMENT = ROOT / "recordings" / "chat-python-dict"
+SCENARIO = ROOT / "recordings" / "chat" / "chat-python-dict"
+DOCUMENT = ROOT / "recordings" / "chat" / "chat-python-dict"
 
 
 def flow_of(recording: store.Recording) -> http.HTTPFlow:
