@@ -5,48 +5,112 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ADDON = Path(__file__).parents[1] / "addon"
 ENGINE = ADDON / "toolcalls"
-OUTER = ("recording", "cli")
-ENGINE_FILES = sorted(path for path in ENGINE.rglob("*.py") if path.relative_to(ENGINE).parts[0] not in OUTER)
+FILES = sorted(ENGINE.rglob("*.py"))
+OUTER = ("proxy", "recording", "cli")
+"""Rooms that are no part of the engine: they meet mitmproxy, the disk, the user."""
+ENGINE_FILES = [path for path in FILES if path.relative_to(ENGINE).parts[0] not in OUTER]
 FOREIGN = {"mitmproxy", "json5", "click", "hypothesis", "jsonschema", "openai", "anthropic", "h2", "cryptography"}
 
+MAY_KNOW = {
+    # What stands alone.
+    "__init__": "",
+    "ids": "",
+    "outcome_labels": "",
+    "policy": "",
+    "tools": "",
+    "wire": "",
+    # One call.
+    "calls": "ids wire",
+    "mend": "calls policy tools",
+    "textcalls": "tools",
+    # One answer, one request.
+    "request": "calls ids mend policy tools",
+    "dialects": "calls ids mend policy request textcalls tools wire",
+    "stream": "calls wire",
+    "engine": "calls dialects mend policy request stream wire",
+    "websocket": "calls engine policy request wire",
+    # The world outside.
+    "recording": "__init__ calls engine outcome_labels policy request websocket wire",
+    "proxy": "__init__ calls engine outcome_labels policy recording request websocket wire",
+    "cli": "__init__ calls dialects engine mend policy proxy recording request tools wire",
+}
+"""The rooms, and the modules that stand beside them, each with those that it may import. No way leads back."""
 
-def imported(path: Path) -> set[str]:
-    names: set[str] = set()
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ENGINE).with_suffix("").parts[0]
+
+
+def modules(path: Path) -> Iterator[str]:
+    """Every module that a file imports, by its full name."""
+    package = path.relative_to(ADDON).with_suffix("").parts[:-1]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            names.add("." * node.level + (node.module or ""))
-            names |= {"." * node.level + alias.name for alias in node.names if node.level}
-    return names
+            start = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            base = ".".join(filter(None, (start, node.module or "")))
+            # `from toolcalls import policy` names the module; `from toolcalls import __version__` a value.
+            yield from (f"{base}.{alias.name}" for alias in node.names) if base == "toolcalls" else (base,)
+
+
+def rooms_known_by(path: Path) -> set[str]:
+    names = (name.split(".") for name in modules(path))
+    inner = {parts[1] for parts in names if parts[0] == "toolcalls" and len(parts) > 1}
+    return {"__init__" if name == "__version__" else name for name in inner} - {room_of(path)}
+
+
+def test_every_room_is_in_the_table() -> None:
+    assert {room_of(path) for path in FILES} == set(MAY_KNOW)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ENGINE)))
+def test_a_room_knows_only_those_that_it_may_know(path: Path) -> None:
+    assert rooms_known_by(path) <= set(MAY_KNOW[room_of(path)].split())
+
+
+def test_the_table_has_no_edge_that_nobody_uses() -> None:
+    used: dict[str, set[str]] = {room: set() for room in MAY_KNOW}
+    for path in FILES:
+        used[room_of(path)] |= rooms_known_by(path)
+    assert used == {room: set(known.split()) for room, known in MAY_KNOW.items()}
+
+
+def test_no_way_leads_back() -> None:
+    left = {room: set(known.split()) for room, known in MAY_KNOW.items()}
+    while left:
+        free = {room for room, known in left.items() if not known & set(left)}
+        assert free, f"a circle of rooms: {sorted(left)}"
+        left = {room: known for room, known in left.items() if room not in free}
 
 
 @pytest.mark.parametrize("path", ENGINE_FILES, ids=lambda path: str(path.relative_to(ENGINE)))
-def test_the_engine_knows_neither_mitmproxy_nor_recordings_nor_the_command(path: Path) -> None:
-    names = imported(path)
-    assert not {name.split(".")[0] for name in names} & FOREIGN
-    assert not {name for name in names if name.lstrip(".").split(".")[0] in OUTER}
+def test_the_engine_knows_nothing_foreign(path: Path) -> None:
+    assert not {name.split(".")[0] for name in modules(path)} & FOREIGN
+
+
+def test_recordings_do_not_meet_mitmproxy() -> None:
+    for path in (ENGINE / "recording").rglob("*.py"):
+        assert "mitmproxy" not in {name.split(".")[0] for name in modules(path)}, path
 
 
 def test_the_engine_runs_on_the_standard_library_alone() -> None:
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import toolcalls.engine, toolcalls.guard; print('ok')"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import toolcalls.engine, toolcalls.websocket; print('ok')"
     command = [sys.executable, "-S", "-c", code, str(ADDON)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "ok\n"
-
-
-def test_mending_and_text_calls_do_not_mix() -> None:
-    for path in (ENGINE / "mend").rglob("*.py"):
-        assert not any("textcalls" in name for name in imported(path)), path
-    for path in (ENGINE / "textcalls").rglob("*.py"):
-        assert not any(name.lstrip(".").startswith("mend") for name in imported(path)), path
 
 
 @pytest.mark.parametrize("path", sorted(ADDON.rglob("*.py")), ids=lambda path: str(path.relative_to(ADDON)))
 def test_a_file_fits_in_a_head(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 450
+
+
+def test_the_script_is_options_and_hooks() -> None:
+    assert len((ADDON / "toolfix.py").read_text().splitlines()) <= 160

@@ -258,7 +258,7 @@ def test_a_full_directory_stops_the_recording_with_one_line_and_goes_on_when_the
 def test_an_answer_larger_than_the_limit_is_recorded_in_part_and_the_log_says_so(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("toolcalls.guard.MAX_KEPT", 2 * len(EVENT))
+    monkeypatch.setattr("toolcalls.recording.captured.MAX_KEPT", 2 * len(EVENT))
     recorder.write(exchange(EVENT, EVENT, EVENT))
     recorder.close()
     recording = only(recorder.directory)

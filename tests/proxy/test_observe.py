@@ -25,7 +25,7 @@ from toolcalls.cli.upstream import compressed
 from toolcalls.recording import store
 from toolfix import Toolfix
 
-RECORDINGS = Path(__file__).parents[1] / "recordings"
+RECORDINGS = Path(__file__).parents[2] / "recordings"
 DIRECTORIES = store.find(RECORDINGS)
 
 

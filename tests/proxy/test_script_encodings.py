@@ -15,7 +15,7 @@ import zstandard
 from mitmproxy.test import taddons
 
 from tests.bombs import BOMBS, MIB
-from tests.test_script import answered, asked, callable_of, document, events
+from tests.proxy.test_script import answered, asked, callable_of, document, events
 from toolfix import Toolfix
 
 PACK: dict[str, Callable[[bytes], bytes]] = {

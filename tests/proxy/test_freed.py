@@ -16,7 +16,7 @@ from mitmproxy.addons.save import Save
 from mitmproxy.addons.view import View
 from mitmproxy.test import taddons
 
-from tests.test_script import answered, asked, events, play
+from tests.proxy.test_script import answered, asked, events, play
 from toolcalls.engine import Answer
 from toolcalls.proxy.body_stream import Guard
 from toolcalls.proxy.flows import FlowState
@@ -25,7 +25,7 @@ from toolcalls.recording.captured import Kept
 from toolcalls.request.request import Seed, decode, read_question
 from toolfix import Toolfix
 
-RECORDINGS = Path(__file__).parents[1] / "recordings"
+RECORDINGS = Path(__file__).parents[2] / "recordings"
 
 
 @pytest.fixture(autouse=True)

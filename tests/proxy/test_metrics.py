@@ -16,7 +16,7 @@ from toolcalls.proxy.metrics import BUCKETS, MOST_STEPS, Metrics
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
 
-RECORDINGS = Path(__file__).parents[1] / "recordings"
+RECORDINGS = Path(__file__).parents[2] / "recordings"
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 

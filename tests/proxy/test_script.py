@@ -111,7 +111,7 @@ def test_a_bad_value_at_the_start_is_logged_and_nothing_is_opened(
         addon.configure(set(context.options.keys()))
         assert "toolfix_mode='on' is not allowed: say repair, observe or off." in caplog.text
         assert context.options.allow_hosts == [hosts.NOTHING]
-        assert addon.mode == "off"
+        assert addon.settings.mode == "off"
 
 
 def test_the_environment_gives_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:

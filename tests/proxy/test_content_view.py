@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mitmproxy.test import tflow
 
-from tests.recording.test_flows import SCENARIO, flow_of
+from tests.proxy.test_flow_files import SCENARIO, flow_of
 from toolcalls.calls import Outcome
 from toolcalls.policy import Policy
 from toolcalls.proxy.content_view import MOST_SHOWN, Told, text_of, would_be

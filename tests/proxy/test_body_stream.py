@@ -7,8 +7,8 @@ import json
 import pytest
 
 from toolcalls.engine import Answer
-from toolcalls.proxy import body_stream as guard_module
 from toolcalls.proxy.body_stream import KEEP_ALIVE, KEEP_ALIVE_SECONDS, Guard
+from toolcalls.recording import captured
 from toolcalls.recording.captured import Kept
 
 
@@ -149,7 +149,7 @@ def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
 
 
 def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard_module, "MAX_KEPT", 10)
+    monkeypatch.setattr(captured, "MAX_KEPT", 10)
     kept = Kept()
     kept.add(b"123456", 0.0)
     kept.add(b"789012", 1.0)
