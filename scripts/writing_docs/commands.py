@@ -1,4 +1,4 @@
-"""docs/commands.md from the commands themselves. A test fails when it drifts; `scripts/docs` writes it anew."""
+"""The text of docs/commands.md, made from what every command says with --help."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from toolcalls.cli import main
 
-TARGET = Path(__file__).resolve().parents[1] / "docs/commands.md"
+TARGET = Path(__file__).resolve().parents[2] / "docs/commands.md"
 WIDTH = 100
 
 HEAD = """# The commands
@@ -44,8 +44,3 @@ def page() -> str:
     for name, command in commands():
         parts.append(f"## toolfix {name}\n\n```text\n{help_of(command, name, ROOT)}\n```\n")
     return "\n".join(parts)
-
-
-if __name__ == "__main__":
-    TARGET.write_text(page())
-    print(f"wrote {TARGET}")

@@ -1,0 +1,1 @@
+"""Writes the pages of docs/ that are made from the code."""
