@@ -59,7 +59,14 @@ def chat(cut: Cut) -> bytes:
 
 
 def messages(cut: Cut) -> bytes:
-    said = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+    said: Json = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "stop_reason": None,
+    }
     out = [_event("message_start", message={**said, "usage": {"input_tokens": 1, "output_tokens": 1}})]
     calls = [(NAME, cut.fragments), *([(OTHER, [OTHER_ARGUMENTS])] if cut.followed else [])]
     for index, (name, fragments) in enumerate(calls):

@@ -22,13 +22,13 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.must_not_run import prose_behind, quoted_ends, rehearsals
 from tests.must_not_run.meant import TOKENS
-from tests.must_not_run.written import COMMON, FORMATS, Made
+from tests.must_not_run.written import COMMON, FORMATS, Format, Made
 from toolcalls.textcalls.tokens import ENDS_OF_TURN
 
 from . import resent
@@ -101,7 +101,9 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-ARGUMENTS = {
+Write = Callable[[Json], str]
+
+ARGUMENTS: dict[str, Write] = {
     "plain": _json,
     "compact": lambda value: json.dumps(value, separators=(",", ":")),
     "Python": repr,
@@ -119,7 +121,7 @@ ARGUMENTS = {
     "a token behind": lambda value: _json(value) + "<|im_end|>",
 }
 """How a model writes the arguments of a structured call that it means."""
-NOT_MEANT = {
+NOT_MEANT: dict[str, Write] = {
     "never run": lambda value: f"Never run {_json(value)}",
     "do not run": lambda value: f"{_json(value)} (do not run)",
     "a comment": lambda value: f"# {_json(value)}",
@@ -179,7 +181,7 @@ class Dice:
             return [name, {"file_path": said, **({"limit": self.number} if self.often(0.5) else {})}]
         return [name, {"file_path": f"a{self.number}.md", "content": said}]
 
-    def nested(self, format: Any, said: str) -> str:
+    def nested(self, format: Format, said: str) -> str:
         """A text with the format's own markup in it: a whole call, a piece of one, or a line of one."""
         inner = format(("Bash", {"command": f"inner {self.number}"}))
         at, to = sorted((self.chance.randint(0, len(inner)), self.chance.randint(0, len(inner))))
@@ -265,7 +267,7 @@ def _written(dice: Dice) -> Json:
 def _sent(dice: Dice, recipe: Json) -> Json:
     chance = dice.chance
     ways = resent.WAYS["document" if recipe["form"] == "document" else recipe["protocol"]]
-    calls = []
+    calls: list[Json] = []
     for number in range(chance.choice((1, 1, 1, 2, 2, 3))):
         name, arguments = dice.call()
         style = chance.choice(list(ARGUMENTS)) if dice.often(0.5) else "plain"

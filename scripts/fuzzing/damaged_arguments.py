@@ -1,87 +1,13 @@
-"""Fuzzing of the arguments engine: mutated corpus texts, and objects written and damaged by rule.
-
-Whatever comes in, nothing may be raised, and what comes out is a refusal or strict JSON that mends to itself.
-Where the damage is known, so is the object: anything but that object or a refusal is a wrong value. A text that was
-cut off gives the whole object or nothing, unless the model is said to have been finished.
-"""
+"""Objects made by chance and written with one kind of damage, so that it is known which object was meant."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
-import time
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from math import isfinite
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
-
-from toolcalls.mend.arguments import Finish, mend_arguments
-from toolcalls.mend.reading.strict import write
-
-REPO = Path(__file__).parents[1]
-CORPUS = REPO / "tests" / "mend" / "corpus" / "arguments.jsonl"
-
-PIECES = [
-    *"{}[]()<>\"'`,:;/\\|#&%$=+-._*! \n\t\r\x00\x08",
-    "“",
-    "”",
-    "‘",
-    "’",
-    "：",
-    "，",
-    "｛",
-    "｝",
-    "\ufeff",
-]
-PIECES += [
-    "\\n",
-    '\\"',
-    "\\'",
-    "\\\\",
-    "\\u00e9",
-    "\\ud83d",
-    "\\x41",
-    "\\d",
-    "0",
-    "1",
-    "-1.5e3",
-    "1e999",
-    "NaN",
-]
-PIECES += [
-    "true",
-    "None",
-    "True",
-    "null",
-    '"a":',
-    "'a':",
-    "a:",
-    '", "',
-    '"}',
-    "'}",
-    "```",
-    "```json\n",
-    "{}",
-    "//",
-]
-PIECES += [
-    "/*",
-    "*/",
-    "</tool_call>",
-    "<|im_end|>",
-    '"""',
-    "'''",
-    "r'",
-    "é",
-    "\U0001f600",
-    "\ud83d",
-    "\u2028",
-    "\xa0",
-]
 
 STRINGS = [
     "",
@@ -133,125 +59,6 @@ STRINGS = [
 KEYS = ["path", "content", "command", "old_string", "n", "-n", "items", "a b", "k.v", "é", "description"]
 
 
-@dataclass
-class Report:
-    inputs: int = 0
-    seconds: float = 0.0
-    statuses: Counter[str] = field(default_factory=Counter)
-    wrong: list[tuple[str, str, Any, Any]] = field(default_factory=list)
-    broken: list[tuple[str, str]] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        told = ", ".join(f"{self.statuses[status]:,} {status}" for status in ("valid", "repaired", "refused"))
-        return (
-            f"{self.inputs:,} inputs in {self.seconds:.1f} s: {told}; "
-            f"{len(self.broken)} broken promises, {len(self.wrong)} wrong values"
-        )
-
-
-def run(count: int, seed: int = 0) -> Report:
-    chance = random.Random(seed)
-    report = Report()
-    begin = time.perf_counter()
-    corpus = [json.loads(line)["input"] for line in CORPUS.read_text(encoding="utf-8").splitlines()]
-    corpus = [text for text in corpus if len(text) < 2_000]
-    for number in range(count):
-        if number % 2:
-            text, meant, how = mutated(chance, corpus), None, "mutation"
-        else:
-            text, meant, how = damaged(chance)
-        check(report, chance, text, meant, how)
-    report.seconds = time.perf_counter() - begin
-    return report
-
-
-def check(report: Report, chance: random.Random, text: str, meant: dict[str, Any] | None, how: str) -> None:
-    report.inputs += 1
-    finish = chance.choice(list(Finish))
-    if how.endswith(CUT) and how.startswith(UNCLEAR) and finish is Finish.COMPLETE:
-        # Nobody can tell half of such a text from a whole one: that is what the finish is for.
-        finish = Finish.CUT
-    try:
-        mended = mend_arguments(text, finish, complete_truncated=meant is None and chance.random() < 0.2)
-    except BaseException as error:
-        report.broken.append((text, f"raised {error!r}"))
-        return
-    report.statuses[mended.status] += 1
-    problem = broken_promise(text, mended.status, mended.text, mended.value, mended.reason)
-    if problem:
-        report.broken.append((text, problem))
-    elif (
-        meant is not None
-        and mended.status == "repaired"
-        and not as_meant(json.loads(mended.text or ""), meant, how, finish)
-    ):
-        report.wrong.append((how, text, meant, json.loads(mended.text or "")))
-
-
-def as_meant(got: Any, meant: Any, how: str, finish: Finish) -> bool:
-    """Where the model says that it was finished, whole values of a cut text may come out."""
-    finished = finish is Finish.COMPLETE
-    return bool(got == meant) or (how.endswith(CUT) and finished and complete_part(meant, got))
-
-
-def broken_promise(text: str, status: str, out: str | None, value: Any, reason: str) -> str:
-    if status == "refused":
-        return "" if out is None and value is None and reason else "a refusal without its reason"
-    if out is None or not isinstance(value, dict):
-        return "no object"
-    if status == "valid":
-        return "" if out is text else "valid text was copied"
-    try:
-        read = json.loads(out, parse_constant=lambda name: 1 / 0)
-        out.encode()
-    except Exception as error:
-        return f"not strict JSON: {error!r}"
-    if not isinstance(read, dict) or not all(isfinite(n) for n in numbers(read)):
-        return "not an object of finite numbers"
-    if write(value) != out:
-        return "text and value differ"
-    again = mend_arguments(out)
-    return "" if again.status == "valid" and again.text is out else "not idempotent"
-
-
-def numbers(value: Any) -> Iterator[float]:
-    if isinstance(value, float):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from numbers(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from numbers(item)
-
-
-# Mutation
-
-
-def mutated(chance: random.Random, corpus: list[str]) -> str:
-    text = chance.choice(corpus)
-    for _ in range(chance.choice((1, 1, 1, 2, 3, 6))):
-        at = chance.randint(0, len(text))
-        to = min(len(text), at + chance.choice((1, 1, 2, 5, 20)))
-        match chance.randrange(6):
-            case 0:
-                text = text[:at] + text[to:]
-            case 1:
-                text = text[:at] + chance.choice(PIECES) + text[at:]
-            case 2:
-                text = text[:at] + chance.choice(PIECES) + text[to:]
-            case 3:
-                text = text[:to] + text[at:]
-            case 4:
-                text = text[:at] + chance.choice(corpus)[chance.randrange(30) :]
-            case _:
-                text = text[:at]
-    return text[:4_000]
-
-
-# Grammar
-
-
 def an_object(chance: random.Random, depth: int = 0) -> dict[str, Any]:
     keys = chance.sample(KEYS, chance.randint(0 if depth else 1, 4))
     return {key: a_value(chance, depth) for key in keys}
@@ -273,7 +80,7 @@ def a_value(chance: random.Random, depth: int) -> Any:
             return chance.choice(STRINGS)
 
 
-DAMAGES = {
+DAMAGES: dict[str, Callable[[random.Random, dict[str, Any]], str]] = {
     "none": lambda chance, value: json.dumps(value, ensure_ascii=chance.random() < 0.5),
     "python": lambda chance, value: repr(value),
     "indented": lambda chance, value: json.dumps(value, indent=2),
@@ -321,6 +128,7 @@ UNCLEAR = ("lost", "some", "inner", "single inner")
 
 
 def damaged(chance: random.Random) -> tuple[str, dict[str, Any], str]:
+    """A damaged text, the object that it means, and the kind of damage."""
     value = an_object(chance)
     how = chance.choice(list(DAMAGES))
     text = DAMAGES[how](chance, value)
@@ -332,17 +140,6 @@ def damaged(chance: random.Random) -> tuple[str, dict[str, Any], str]:
         if end and (how.startswith(UNCLEAR) or text[end:].strip('}]\n`" .')):
             text, how = text[:end], how + CUT
     return text, value, how
-
-
-def complete_part(whole: Any, part: Any) -> bool:
-    """What a cut text may still give: whole values only. A number may be cut where nothing says so."""
-    if isinstance(whole, dict) and isinstance(part, dict):
-        return all(key in whole and complete_part(whole[key], part[key]) for key in part)
-    if isinstance(whole, list) and isinstance(part, list):
-        return len(part) <= len(whole) and all(map(complete_part, whole, part))
-    if isinstance(whole, int | float) and isinstance(part, int | float):
-        return True
-    return type(whole) is type(part) and bool(whole == part)
 
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|, |: |[{}\[\]]|[^\s,:{}\[\]]+')
@@ -380,6 +177,8 @@ def single_backslashes(text: str) -> str:
 
 @dataclass
 class Writer:
+    """Writes a value as JSON, but for what is asked to be otherwise."""
+
     chance: random.Random
     quote: str = '"'
     bare: float = 0.0
@@ -413,21 +212,3 @@ class Writer:
         if quote == "'":
             return "'" + body.replace('\\"', '"').replace("'", "\\'") + "'"
         return f"“{body}”" if quote == "“" else f'"{body}"'
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Fuzz the arguments engine.")
-    parser.add_argument("count", nargs="?", type=int, default=100_000, help="how many inputs (default 100000)")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    report = run(options.count, options.seed)
-    for text, problem in report.broken[:10]:
-        print(f"BROKEN {problem}: {text!a}")
-    for how, text, meant, got in report.wrong[:20]:
-        print(f"WRONG  {how}\n  text  {text!a}\n  meant {meant!a}\n  got   {got!a}")
-    print(report)
-    return 1 if report.broken or report.wrong else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -11,22 +11,22 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
-import platform
 import sys
-import tempfile
 from pathlib import Path
 
-from scripts.fuzzing.part import Part
-from scripts.fuzzing.run import Report, limit_memory, run, tried
+from .guided import guided, instrumented_parts
+from .part import Part
+from .run import limit_memory, run
+from .table import write_table
 
 DEFAULT_INPUTS = 50_000
-BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 
 
 def main() -> int:
     logging.disable()  # What is said of thousands of broken answers is not what is looked for.
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="scripts/fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("part", nargs="*", help="of docs/fuzz.md; a number: so many inputs for arguments")
     parser.add_argument("--inputs", type=int, default=DEFAULT_INPUTS, help="of each part (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
@@ -40,7 +40,7 @@ def main() -> int:
         names, options.inputs = names or ["arguments"], int(number)
     if options.atheris and len(names) != 1:
         parser.error("name one part for --atheris.")
-    parts = instrumented_parts() if options.atheris else all_parts()
+    parts = instrumented_parts() if options.atheris else _parts()
     unknown = [name for name in names if name not in parts]
     if unknown:
         parser.error(f"there is no part {unknown[0]!r}; the parts are {', '.join(parts)}.")
@@ -60,57 +60,12 @@ def main() -> int:
     return 1 if any(report.findings for report in reports) else 0
 
 
-def all_parts() -> dict[str, Part]:
-    from scripts.fuzzing.parts import PARTS
+def _parts() -> dict[str, Part]:
+    """All parts; loaded late, because atheris has to be there before the engine is."""
+    from .parts import PARTS
 
     return PARTS
 
 
-def instrumented_parts() -> dict[str, Part]:
-    """The engine is loaded so that each branch that it takes is seen."""
-    try:
-        import atheris
-    except ImportError:
-        sys.exit("atheris is not installed: pip install atheris (Linux, Python 3.11 to 3.13).")
-    with atheris.instrument_imports(include=["toolcalls"]):
-        return all_parts()
-
-
-def guided(part: Part, minutes: float, seed: int) -> int:
-    """The same check with inputs that reach new code. Ends the process; a finding is written by libFuzzer."""
-    import atheris
-
-    def one(data: bytes) -> None:
-        problem, _ = tried(part, data)
-        if problem:
-            raise AssertionError(problem)
-
-    folder = Path(tempfile.mkdtemp(prefix=f"fuzz-{part.name}-"))
-    for number, seed_input in enumerate(part.seeds()):
-        (folder / str(number)).write_bytes(seed_input)
-    limits = [f"-max_total_time={int(60 * minutes)}", f"-seed={seed + 1}", "-max_len=16384", "-print_final_stats=1"]
-    atheris.Setup([sys.argv[0], f"-artifact_prefix={folder}{os.sep}finding-", *limits, str(folder)], one)
-    atheris.Fuzz()
-    return 0
-
-
-def write_table(page: Path, reports: list[Report], seed: int) -> None:
-    """Put the figures between the two marks of the page; the words around them stay."""
-    lines = [
-        f"Seed {seed}, Python {platform.python_version()}. Slowest: processor time of a check for a KB of its input.",
-        "",
-        "| part | promises | inputs | MB | minutes | slowest, ms per KB | findings |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    lines += [
-        f"| {report.part} | {report.about} | {report.inputs:,} | {report.size / 1e6:,.1f} "
-        f"| {report.seconds / 60:.1f} | {report.slowest:.1f} | {len(report.findings)} |"
-        for report in reports
-    ]
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())
