@@ -25,7 +25,7 @@ class Cut:
     arguments: str
     end: str
     size: int = 0
-    """Characters of a fragment; 0: all in one."""
+    """Characters of a fragment, or 0 for all in one."""
     closed: bool = True
     """Whether the server ended the block or item, as servers do when they stop."""
     encoded: bool = False
