@@ -1,7 +1,4 @@
-"""What the Messages dialect costs, as a ratio to `json.loads` of the same events; and that it grows linearly.
-
-scripts/bench messages
-"""
+"""What the Messages dialect costs, as a ratio to `json.loads` of the same events; and that it grows linearly."""
 
 from __future__ import annotations
 
@@ -10,13 +7,13 @@ import random
 from functools import partial
 from typing import Any
 
-from bench_prose import MARKDOWN_GOAL, SEARCH_GOAL
-from bench_prose import deltas as prose_deltas
-from bench_prose import request as prose_request
-from measure import Row, Work, best_ratio, growth, in_turns
-
 from toolcalls.engine import Answer
 from toolcalls.request import Question, read_question
+
+from ..measure import Row, Work, best_ratio, growth, in_turns
+from ..prose import MARKDOWN_GOAL, SEARCH_GOAL
+from ..prose import deltas as prose_deltas
+from ..prose import request as prose_request
 
 TEXT_GOAL = 0.5
 DELTA_GOAL = 1.5
@@ -30,7 +27,7 @@ def event(said: dict[str, Any]) -> bytes:
 
 
 def opening(block: dict[str, Any]) -> bytes:
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_01", "type": "message", "role": "assistant", "model": "m", "content": [],
         "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 9, "output_tokens": 1},
     }  # fmt: skip
@@ -61,7 +58,7 @@ def fragments(count: int) -> list[bytes]:
 
 
 def padded(events: list[bytes]) -> list[bytes]:
-    """The same from a server that pads every event with something else."""
+    """The events as a server sends them that pads each with something else."""
     return [raw.replace(b"}\n\n", b',"p":"%x"}\n\n' % (number * 7919)) for number, raw in enumerate(events)]
 
 

@@ -16,18 +16,18 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from bench_chat import framed, text_events
-from bench_prose import request as prose_request
-from measure import Row, ratio
-from proxies import SSE, fetch, lag, processor_seconds, side_by_side
-
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Seen, Upstream
+
+from ..chat_events import framed, text_events
+from ..measure import Row, ratio
+from ..prose import request as prose_request
+from ..proxies import SSE, fetch, lag, processor_seconds, side_by_side
 
 GOAL = 1.15
 CALL_GOAL = 20.0
 LOADS = ((1, 2000, 16), (10, 300, 8), (100, 60, 6))
-"""Streams at once, events of each, rounds."""
+"""Each load: how many streams at once, how many events each has, and how many rounds."""
 ASKED = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Tell me."}]}
 REQUESTS = {
     "no tools": json.dumps(ASKED).encode(),
@@ -40,9 +40,9 @@ class Taken(NamedTuple):
 
     whole: float
     first: float
-    """Until the first byte of a body, the median of the streams."""
+    """Seconds until the first byte of a body, the median of the streams."""
     processor: float
-    """What mitmdump itself spent, where the system tells: no neighbour on the machine counts in it."""
+    """Processor time of mitmdump, where the system tells."""
 
 
 async def streams(proxy: ProxyProcess, upstream: str, request: bytes, expected: bytes, count: int) -> Taken:
@@ -114,7 +114,7 @@ def table(taken: list[list[Taken]], load: str, events: int) -> list[Row]:
 
 
 def turns(proxies: list[ProxyProcess]) -> list[Row]:
-    """Of everything that ran above."""
+    """The rows of what held up the event loops of the proxies in the whole run."""
     addon, noop, _ = (lag(proxy) for proxy in proxies)
     return [
         {"name": "longest call of ours in all of this", "figure": addon.call, "unit": "ms", "goal": CALL_GOAL},

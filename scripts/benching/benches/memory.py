@@ -10,14 +10,14 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from argument_streams import PATHS, answer, request
-from bench_arguments import valid
-from bench_chat import framed, text_events
-from measure import Row
-from proxies import SSE, ask, fetch, memory, side_by_side
-
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Seen, Upstream
+
+from ..argument_streams import PATHS, answer, request
+from ..argument_texts import valid
+from ..chat_events import framed, text_events
+from ..measure import Row
+from ..proxies import SSE, ask, fetch, memory, side_by_side
 
 STREAMS = 400
 WARM = 40

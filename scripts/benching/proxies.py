@@ -36,13 +36,13 @@ class Lag(NamedTuple):
     call: float
     """One call of a stream callable, or of a hook of the addon, without a garbage collection that began in it."""
     collecting_call: float
-    """The same with it."""
+    """One call with the garbage collections that began in it."""
     turn: float
-    """All that ran between two waits for the network, what mitmproxy itself did included."""
+    """All that ran between two waits for the network, with what mitmproxy itself did."""
 
 
 def lag(proxy: ProxyProcess) -> Lag:
-    """Since this was asked last."""
+    """What held up the event loop of a proxy since this was asked last."""
     connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
     try:
         connection.request("GET", f"http://{LAG_HOST}/")
@@ -82,7 +82,8 @@ async def fetch(port: int, url: str, request: bytes) -> tuple[bytes, float]:
 
 
 def unchunked(body: bytes) -> bytes:
-    out = []
+    """The content of a body with chunked transfer coding."""
+    out: list[bytes] = []
     at = 0
     while True:
         end = body.index(b"\r\n", at)
@@ -94,7 +95,7 @@ def unchunked(body: bytes) -> bytes:
 
 
 def processor_seconds(pid: int) -> float:
-    """Of the main thread, which is where mitmproxy's event loop runs; 0 where there is no such file."""
+    """Processor time of the main thread, where mitmproxy's event loop runs; 0 where the system does not tell."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
     except (OSError, ValueError):

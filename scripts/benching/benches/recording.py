@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from measure import Row
-
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Seen, Upstream
+
+from ..measure import Row
 
 STREAMS = 50
 WARM = 3
@@ -131,12 +131,3 @@ def table(late: list[list[list[float]]], count: int) -> list[Row]:
 
 def quantile(times: list[float], place: float) -> float:
     return sorted(times)[min(len(times) - 1, int(len(times) * place))]
-
-
-def main() -> None:
-    for row in run():
-        print(f"{row['name']:90} {row['figure']:9.0f} {row['unit']}  {row.get('ratio', 0):5.2f}")
-
-
-if __name__ == "__main__":
-    main()

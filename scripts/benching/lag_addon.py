@@ -23,6 +23,8 @@ HOOKS = ("request", "responseheaders", "response", "error")
 
 
 class Lag:
+    """The longest turn of the event loop and the longest call, in seconds since they were asked for."""
+
     def __init__(self) -> None:
         self.turn = self.call = self.collecting_call = self.began = 0.0
         self.collected = self.collection_began = 0.0
@@ -46,7 +48,8 @@ class Lag:
 
         self.began = time.thread_time()
         selector.select = select
-        addon = ctx.master.addons.get("toolfix")
+        loaded: Any = ctx.master.addons  # its methods have no types
+        addon = loaded.get("toolfix")
         for hook in HOOKS if addon else ():
             setattr(addon, hook, self._timed(getattr(addon, hook)))
 

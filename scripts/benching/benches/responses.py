@@ -6,21 +6,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "addon"))
-
-from bench_prose import MARKDOWN_GOAL, SEARCH_GOAL
-from bench_prose import deltas as prose_deltas
-from bench_prose import request as prose_request
-from measure import Row, best_ratio, in_turns
 
 from toolcalls.engine import Answer
 from toolcalls.request import Question, read_question
+
+from ..measure import Row, best_ratio, in_turns
+from ..prose import MARKDOWN_GOAL, SEARCH_GOAL
+from ..prose import deltas as prose_deltas
+from ..prose import request as prose_request
 
 TEXT_GOAL = 0.5
 WHOLE_GOAL = 0.6
@@ -171,13 +167,3 @@ def run(quick: bool = False) -> list[Row]:
         compare("10-byte argument deltas, each padded, cuts inside", DELTA_GOAL, padded, cut_inside, rounds),
         compare("a whole call, mended and written", DELTA_GOAL, call, framed, rounds),
     ]
-
-
-def main() -> None:
-    for row in run("--quick" in sys.argv[1:]):
-        over = "" if row["goal"] is None or row["ratio"] <= row["goal"] else "  over"
-        print(f"{row['name']:50} {row['figure']:8.2f} {row['unit']}  {row['ratio']:6.2f}  goal {row['goal']}{over}")
-
-
-if __name__ == "__main__":
-    main()

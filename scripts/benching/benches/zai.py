@@ -10,16 +10,11 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "addon")]
-
-from toolcalls.engine import Answer  # noqa: E402
-from toolcalls.request import read_question  # noqa: E402
+from toolcalls.engine import Answer
+from toolcalls.request import read_question
 
 SIZES = (20_000, 200_000, 2_000_000)
 EDIT = 60
@@ -87,13 +82,3 @@ def run() -> list[dict[str, Any]]:
         *rows,
         {"name": "growth, steepest step", "figure": growth, "unit": "exponent", "goal": 1.15},
     ]
-
-
-def main() -> None:
-    for row in run():
-        ratio = f"{row['ratio']:.2f}x" if "ratio" in row else ""
-        print(f"{row['name']:<45} {row['figure']:>8.2f} {row['unit']:<9} {ratio:>6}  goal {row['goal']}")
-
-
-if __name__ == "__main__":
-    main()

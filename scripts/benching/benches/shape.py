@@ -1,7 +1,5 @@
 """What the oracle costs: shape and preflight of one call, and reading the tools of a request.
 
-    python scripts/bench_shape.py
-
 The budgets: a 10 KB call under 1 ms; reading the tools at most half of what `json.loads` of the body costs
 on top of it.
 """
@@ -9,13 +7,9 @@ on top of it.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "addon"))
 
 from toolcalls.mend.names import mend_name
 from toolcalls.mend.schema.schema import cache
@@ -156,16 +150,3 @@ def run() -> list[dict[str, Any]]:
         _call("every item broken", {"path": "/a", "edits": drifted}, None),
         *_reading(),
     ]
-
-
-def main() -> None:
-    for row in run():
-        measured = row.get("ratio", row["microseconds"])
-        shown = f"{measured:.2f}" if "ratio" in row else f"{measured:.0f}"
-        limit = row["limit"]
-        verdict = "" if limit is None else f"limit {limit:g}, {'ok' if measured <= limit else 'OVER'}"
-        print(f"{row['what']:<90} {shown:>8} {row['unit']:<13} {verdict}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,5 @@
 """What a request costs on its way up: a 2 MB history that needs no change, against json.loads of it.
 
-python scripts/bench_request.py
-
 All that the script does with such a request is counted: decoding it, reading its tools and ids, and looking
 for what is to be mended. An agent's next turn brings the same calls again (`known`); `new`, where every call of
 2 MB is seen for the first time, happens once, to a session that began before the proxy: then its arguments, which
@@ -15,22 +13,18 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
+from toolcalls import history
+from toolcalls.history import Refusals, mend_request
+from toolcalls.history.arguments import Known
+from toolcalls.ids import Ids
+from toolcalls.policy import Policy
+from toolcalls.request import decode, read_question
 
-from scripts.measure import Row, best_ratio, in_turns  # noqa: E402
-from toolcalls import history  # noqa: E402
-from toolcalls.history import Refusals, mend_request  # noqa: E402
-from toolcalls.history.arguments import Known  # noqa: E402
-from toolcalls.ids import Ids  # noqa: E402
-from toolcalls.policy import Policy  # noqa: E402
-from toolcalls.request import decode, read_question  # noqa: E402
+from ..measure import Row, best_ratio, in_turns
 
 GOAL = 1.2
 SIZE = 2_000_000
@@ -81,6 +75,7 @@ def body_of(protocol: str, writes: float, size: int = SIZE, broken: bool = False
     length = number = 0
     while length < size:
         number += 1
+        arguments: Json
         if dice.random() < writes:
             arguments = {"file_path": f"/src/module_{number}.py", "content": CODE * dice.randint(5, 60)}
         else:
@@ -152,8 +147,3 @@ def run(quick: bool = False) -> list[Row]:
         }
     )
     return rows
-
-
-if __name__ == "__main__":
-    for row in run():
-        print(f"{row['name']}: {row['figure']:.2f} {row['unit']}, {row['ratio']:.2f} × json.loads")

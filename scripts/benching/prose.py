@@ -7,14 +7,13 @@ from typing import Any
 SEARCH_GOAL = 0.8
 """Text with 20 declared tools, against `json.loads` of the same events."""
 MARKDOWN_GOAL = 1.5
-"""The same for text that is full of what quoting depends on."""
+"""Text that is full of what quoting depends on, with 20 declared tools, against `json.loads` of the same events."""
 
 _PROSE = (
     "The parser reads one event at a time and keeps what it has not understood yet. Most of an answer is plain prose "
     "like this, so the common case has to be cheap. Code such as value = table.get(key, 0) appears now and then, and "
     "so do commas.\nA second paragraph begins here and talks about something else for a while. "
 )
-"""As in bench_text.py."""
 _MARKDOWN = (
     "The parser reads one event at a time and keeps what it hasn't understood yet. Most of an answer is plain prose "
     "like this, so the common case has to be cheap.\n\nCode such as `value = table.get(key, 0)` comes now and then, "
@@ -31,6 +30,7 @@ def deltas(count: int, *, markdown: bool = False) -> list[str]:
 
 
 def request() -> dict[str, Any]:
+    """A request that declares 20 tools."""
     tools = [
         {"type": "function", "name": f"tool_number_{number}", "description": "d" * 900, "parameters": _SCHEMA}
         for number in range(20)

@@ -12,12 +12,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from argument_streams import PATHS, answer, request
-from bench_arguments import inner_quotes, python_style, valid
-from measure import Row
-from proxies import SSE, Lag, fetch, lag, side_by_side
-
 from toolcalls.cli.upstream import Play, Seen, Upstream
+
+from ..argument_streams import PATHS, answer, request
+from ..argument_texts import inner_quotes, python_style, valid
+from ..measure import Row
+from ..proxies import SSE, Lag, fetch, lag, side_by_side
 
 GOAL = 20.0
 ROUNDS = 7
@@ -26,7 +26,7 @@ ARGUMENTS = {
     "64 KB broken, Python-style": (python_style(64 * 1024), 100),
     "64 KB broken, inner quotes": (inner_quotes(64 * 1024), 100),
 }
-"""With the characters of each delta."""
+"""Arguments by name, and how many characters a delta of them has."""
 
 
 def run(quick: bool = False) -> list[Row]:
@@ -43,7 +43,7 @@ def run(quick: bool = False) -> list[Row]:
         addon, noop, _ = side_by_side(stack, folder)
 
         def longest(protocol: str, asked: bytes) -> list[Lag]:
-            """Of the addon and of the no-op: the usual round."""
+            """The median of all rounds, of the addon and of the no-op."""
             taken: list[list[Lag]] = [[], []]
             for _ in range(1 if quick else ROUNDS):
                 for each, proxy in zip(taken, (addon, noop), strict=True):

@@ -1,22 +1,15 @@
-"""What the text scanner costs: a typical delta against json.loads of its event, and growth on hostile text.
-
-python scripts/bench_text.py
-"""
+"""What the text scanner costs: a typical delta against json.loads of its event, and growth on hostile text."""
 
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
-
-from toolcalls.textcalls import Scanner  # noqa: E402
-from toolcalls.tools import Tool, Tools  # noqa: E402
+from toolcalls.textcalls import Scanner
+from toolcalls.tools import Tool, Tools
 
 PROSE = (
     "The parser reads one event at a time and keeps what it has not understood yet. "
@@ -100,7 +93,7 @@ def run() -> list[dict[str, Any]]:
             before = 0.0
             for size in (20_000, 200_000, 2_000_000):
                 text = (unit * (size // len(unit) + 1))[:size]
-                took = best(lambda text=text, piece=piece: stream(declared, text, piece), 1 if size > 200_000 else 3)
+                took = best(partial(stream, declared, text, piece), 1 if size > 200_000 else 3)
                 rows.append(
                     {
                         "what": f"{name}, {'whole' if not piece else f'{piece} at a time'}",
@@ -122,12 +115,3 @@ def stream(declared: Tools, text: str, piece: int) -> None:
         out += sum(len(item) for item in scanner.feed(text[at : at + step]) if isinstance(item, str))
     out += sum(len(item) for item in scanner.close() if isinstance(item, str))
     assert out == len(text)
-
-
-def main() -> None:
-    for row in run():
-        print(f"{row['what']:36} {row['size']:>9} {row['us']:>14.2f} us  {row['against']}")
-
-
-if __name__ == "__main__":
-    main()
