@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
-from soak_books import Books, figure
+from .accounting import Books, figure
 
 FIGURES = {
     "rss": "RSS",
@@ -20,7 +20,7 @@ FIGURES = {
     "tasks": "tasks",
     "kept": "flows and connections that the addon knows",
 }
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Watched(Protocol):

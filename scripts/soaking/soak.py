@@ -1,4 +1,4 @@
-"""Mixed traffic at full speed with faults through one real mitmdump, for minutes or hours.
+"""The soak itself: mixed traffic at full speed with faults through one real mitmdump, for minutes or hours.
 
 Every call that the upstream sends is accounted for on the client's side, /metrics must say the same, nothing may
 be raised, and nothing may grow. A second mitmdump with a small limit gets what is larger than it.
@@ -6,7 +6,6 @@ be raised, and nothing may grow. A second mitmdump with a small limit gets what 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import itertools
@@ -16,36 +15,40 @@ import shutil
 import signal
 import ssl
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
-
-from soak_books import Books, read_metrics
-from soak_cases import Case, Scenarios, cases
-from soak_client import Client, Http1, Http2, fetch
-from soak_faults import Turn, plan, verdict
-from soak_limits import HELD_BYTES, oversized
-from soak_probe import PATH as PROBE
-from soak_socket import SocketUpstream, converse
-from soak_table import page, table
 
 from toolcalls.cli.certificate import write_certificate
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Seen, Upstream
 from toolcalls.recording import store
 
-PROBE_SCRIPT = Path(__file__).with_name("soak_probe.py")
+from .accounting import Books, read_metrics
+from .case import Case
+from .client import Client, fetch
+from .faults import plan
+from .http1 import Http1
+from .http2 import Http2
+from .mixture import cases
+from .oversized import HELD_BYTES, oversized
+from .probe_addon import PATH as PROBE
+from .responses_websocket import SocketUpstream, converse
+from .scenarios import Scenarios
+from .turn import Turn
+from .verdict import verdict
+
+PROBE_SCRIPT = Path(__file__).with_name("probe_addon.py")
 KEPT_RECORDINGS = 1000
 SETTLE_SECONDS = 120.0
-"""The recorder may have much to write when all is over."""
+"""How long the recorder may write when all is over."""
 PLAIN, TLS, HTTP2, STREAMS, SOCKETS = 8, 6, 2, 4, 2
-"""Clients of each kind, and the streams that share one HTTP/2 connection."""
+"""How many clients there are of each kind, and how many streams share one HTTP/2 connection."""
 
 
 class Watched(NamedTuple):
-    """A mitmdump and what is known of it."""
+    """A mitmdump and the books that are kept of it."""
 
     name: str
     books: Books
@@ -56,6 +59,8 @@ class Watched(NamedTuple):
 
 
 class Soak:
+    """The proxies, the upstreams and the clients of a soak."""
+
     def __init__(self, folder: Path, seed: int, seconds: float, log: IO[str] | None = None) -> None:
         self.seconds = seconds
         self.books, self.limits = Books(log, records=True), Books(log)
@@ -121,7 +126,7 @@ class Soak:
             books.calls += case.delivered
 
     async def _talk(self, client: Client) -> None:
-        """One client after another request, until the end; now and then with a new connection."""
+        """One client that asks one request after another until the end, now and then with a new connection."""
         while not self.stop.is_set():
             await self._ask(client, plan(self._chance, next(self._cases)), self.books)
             if not client.multiplexed and self._chance.random() < 0.05:
@@ -166,7 +171,7 @@ class Soak:
             one.books.samples.append(json.loads(await fetch(one.proxy.port, PROBE)))
 
     async def _collect(self) -> None:
-        """What is in use when the garbage is collected: before, at half time, and after."""
+        """Write down what is in use once the garbage is collected."""
         for one in self.watched:
             one.books.collected.append(json.loads(await fetch(one.proxy.port, PROBE + "?collect")))
 
@@ -182,7 +187,7 @@ class Soak:
         sys.stderr.flush()
 
     async def _pause(self, seconds: float) -> None:
-        """Until the time is over, or the soak is."""
+        """Wait until the time is over, or the soak is."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.stop.wait(), seconds)
 
@@ -192,7 +197,7 @@ class Soak:
             await asyncio.to_thread(self._prune)
 
     def _prune(self) -> None:
-        """Delete all recordings but the newest, as somebody would whose disk is small. One of them is read first."""
+        """Delete all recordings but the newest, as somebody would whose disk is small; read one before."""
         names = sorted(path for path in self.recorded.iterdir() if path.is_dir())
         old = names[:-KEPT_RECORDINGS]
         if old:
@@ -203,7 +208,7 @@ class Soak:
     # The run
 
     async def run(self) -> list[str]:
-        """What is wrong, in words."""
+        """Run the soak; what is wrong, in words."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop.set)
@@ -228,7 +233,7 @@ class Soak:
         return [f"{one.name}: {problem}" for one in self.watched for problem in one.problems(self.seconds)]
 
     async def _settle(self) -> None:
-        """Nothing is under way any more: what is left is left for good, once mitmproxy has seen all ends."""
+        """Wait until mitmproxy has seen all ends, so that what is left then is left for good."""
         deadline = time.monotonic() + SETTLE_SECONDS
         await self._read_metrics()
         while any(one.books.unsettled() for one in self.watched) and time.monotonic() < deadline:
@@ -244,30 +249,3 @@ class Soak:
     async def _read_metrics(self) -> None:
         for one in self.watched:
             one.books.metrics = read_metrics((await fetch(one.proxy.port, "/metrics")).decode())
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/soak", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("minutes", type=float, metavar="MINUTES")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there too")
-    parser.add_argument("--log", type=Path, metavar="FILE", help="keep what the mitmdumps log")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="another mixture of the same traffic")
-    options = parser.parse_args()
-    if options.minutes <= 0:
-        parser.error("say for how many minutes: scripts/soak 30")
-    with contextlib.ExitStack() as stack:
-        temporary = tempfile.TemporaryDirectory(prefix="toolfix-soak-", ignore_cleanup_errors=True)
-        log = stack.enter_context(options.log.open("w", encoding="utf-8")) if options.log else None
-        soak = Soak(Path(stack.enter_context(temporary)), options.seed, options.minutes * 60, log)
-        for part in (soak.plain, soak.tls, soak.proxy, soak.small):
-            stack.enter_context(part)
-        problems = asyncio.run(soak.run())
-    text = table(soak.watched, soak.seconds, options.seed, problems)
-    print(text)
-    if options.markdown:
-        options.markdown.write_text(page(text, options.minutes), encoding="utf-8")
-    return 1 if problems else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,128 +1,14 @@
-"""What the soak asks for and what must come back: the committed scenarios, and answers that are made up.
-
-Each case is made for one request and carries a token of its own in its ids, and where it is made up in its
-arguments and its text too, so that nothing of one flow can pass for another's. What the calls must be is written
-by hand (`calls.json`, `Broken.mended`); the bytes around them are what the engine gives for the body in one piece.
-"""
+"""Cases that are made up: answers with one call that is broken in a known way, and answers without a call."""
 
 from __future__ import annotations
 
 import json
-import random
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from agents_model import Chat, Messages, Responses
-from soak_reading import Call, calls_of, texts_of
-
-from toolcalls.cli.demo import recordings_directory
-from toolcalls.engine import Answer, mend_whole, protocol_of
-from toolcalls.recording import store
-from toolcalls.recording.store import Recording
-from toolcalls.request import decode, read_question, seed_of
-
-Json = dict[str, Any]
-PATHS = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses": "/v1/responses"}
-EVENT_STREAM = "text/event-stream"
-_ID = re.compile(rb'"id"\s*:\s*"([^"\\]{4,})"')
-
-
-@dataclass(slots=True, frozen=True)
-class Case:
-    """One request, the upstream's answer to it, and what the client must get."""
-
-    name: str
-    token: str
-    protocol: str
-    """As /metrics calls it: by the path."""
-    path: str
-    request: bytes
-    before: bytes
-    after: bytes
-    statuses: tuple[str, ...]
-    """What becomes of each call in `before`."""
-    delivered: int
-    """Calls that reach the client."""
-    request_after: bytes | None = None
-    """What must reach the upstream; None where that depends on earlier requests."""
-    content_type: str = EVENT_STREAM
-    status: int = 200
-    fault: str = ""
-    """The case is itself something that goes wrong, such as an error event."""
-    cuts: tuple[int, ...] = field(default=())
-    """Where the upstream's chunks begin in the recording."""
-
-    @property
-    def streamed(self) -> bool:
-        return self.content_type.startswith(EVENT_STREAM)
-
-
-class Wrong(Exception):
-    """A case whose calls are not those that were written by hand: no soak is needed to see that."""
-
-
-def engine(case_path: str, request: bytes, body: bytes) -> tuple[bytes, list[str]]:
-    """The bytes for the client and the status of each call, as one piece gives them."""
-    answer = Answer(protocol_of(case_path) or "", read_question(decode(request)), seed=seed_of(request))
-    mended = mend_whole(answer, body)
-    if answer.failure is not None:
-        raise Wrong(f"the engine failed open: {answer.failure!r}")
-    return mended, [outcome.status for outcome in answer.outcomes]
-
-
-# The committed scenarios
-
-
-class Scenarios:
-    """The recordings that play under the default options."""
-
-    def __init__(self) -> None:
-        loaded = [store.load(path) for path in store.find(recordings_directory())]
-        self.recordings = [one for one in loaded if not one.options and one.suffix != ".jsonl"]
-        self._ids = {one.name: _identity(one) for one in self.recordings}
-
-    def case(self, recording: Recording, token: str) -> Case:
-        before, after = recording.before, recording.after or b""
-        known = self._ids[recording.name]
-        if known:
-            unique = known + b"-" + token.encode()
-            before, after = before.replace(known, unique), after.replace(known, unique)
-        calls = recording.calls or []
-        path = str(recording.flow.get("path", PATHS["chat"]))
-        told = recording.request_after or recording.request or b"{}"
-        defect = str(recording.flow.get("defect", ""))
-        return Case(
-            name=recording.name,
-            token=token,
-            protocol=protocol_of(path) or "",
-            path=path,
-            request=recording.request or b"{}",
-            before=before,
-            after=after,
-            statuses=tuple(str(call["status"]) for call in calls),
-            delivered=sum(not call.get("dropped") for call in calls),
-            request_after=None if "refusal" in recording.name else told,
-            content_type=str(recording.flow.get("content_type") or EVENT_STREAM),
-            status=int(recording.flow.get("status", 200)),
-            fault="error event" if "error" in defect else "",
-            cuts=tuple(recording.offsets) if before is recording.before else (),
-        )
-
-
-def _identity(recording: Recording) -> bytes:
-    """An id of the answer that can be made unique without changing anything else; empty where there is none."""
-    path = str(recording.flow.get("path", PATHS["chat"]))
-    after = recording.after or b""
-    for found in dict.fromkeys(_ID.findall(recording.before)):
-        changed = recording.before.replace(found, found + b"-token")
-        if found in after and engine(path, recording.request, changed)[0] == after.replace(found, found + b"-token"):
-            return bytes(found)
-    return b""
-
-
-# Answers that are made up
+from ..shared.answer_writers import Chat, Json, Messages, Responses, Writer
+from .case import EVENT_STREAM, PATHS, Case, Wrong, engine
+from .reading import Call, calls_of, texts_of
 
 TOOL = "Bash"
 SCHEMA: Json = {
@@ -140,12 +26,12 @@ DECLARED: dict[str, Json] = {
     "messages": {"name": TOOL, "input_schema": SCHEMA},
     "responses": {"type": "function", "name": TOOL, "parameters": SCHEMA},
 }
-WRITERS = {"chat": Chat(), "messages": Messages(), "responses": Responses()}
+WRITERS: dict[str, Writer] = {"chat": Chat(), "messages": Messages(), "responses": Responses()}
 
 
 @dataclass(slots=True, frozen=True)
 class Broken:
-    """A way to send a call. `mended` is what the client must get for the arguments that were meant."""
+    """A way to send a call; `mended` gives what the client must get for the arguments that were meant."""
 
     name: str
     write: Callable[[Json], str]
@@ -177,6 +63,7 @@ BROKEN = (
 
 
 def question(protocol: str, *, stream: bool = True) -> bytes:
+    """A request that declares the tool."""
     said = [{"role": "user", "content": "Please go on."}]
     asked: Json = {"model": "m", "stream": stream, "tools": [DECLARED[protocol]]}
     asked["input" if protocol == "responses" else "messages"] = said
@@ -204,7 +91,7 @@ def made(broken: Broken, protocol: str, token: str, *, size: int = 0) -> Case:
 
 
 def document(broken: Broken, protocol: str, token: str) -> Case:
-    """The same in one piece, as a client gets it that did not ask for a stream."""
+    """An answer with one call in one piece, as a client gets it that did not ask for a stream."""
     before = json.dumps(_DOCUMENTS[protocol](broken, token)).encode()
     return _made(broken, protocol, token, question(protocol, stream=False), before, "application/json", 0)
 
@@ -271,27 +158,3 @@ _DOCUMENTS: dict[str, Callable[[Broken, str], Json]] = {
     "messages": _messages_document,
     "responses": _responses_document,
 }
-
-
-# The mixture
-
-
-def cases(chance: random.Random, scenarios: Scenarios, tokens: Iterator[str]) -> Iterator[Case]:
-    """Without end: half of them committed scenarios, each of which comes again when all have been."""
-    waiting: list[Recording] = []
-    for token in tokens:
-        kind = chance.random()
-        protocol = chance.choice(list(PATHS))
-        if kind < 0.5:
-            if not waiting:
-                waiting = scenarios.recordings.copy()
-                chance.shuffle(waiting)
-            yield scenarios.case(waiting.pop(), token)
-        elif kind < 0.75:
-            yield made(chance.choice(BROKEN), protocol, token)
-        elif kind < 0.77:
-            yield made(chance.choice(BROKEN[:4]), protocol, token, size=chance.randrange(20_000, 60_000))
-        elif kind < 0.9:
-            yield document(chance.choice([one for one in BROKEN if not one.as_text]), protocol, token)
-        else:
-            yield prose(protocol, token, chance.choice([5, 50, 300]))

@@ -18,7 +18,9 @@ KEPT = ("flows", "sockets", "socket_exchanges", "closed", "user_agents")
 
 
 def alive() -> dict[str, Any]:
-    addon = ctx.master.addons.get("toolfix")
+    """Memory, descriptors, tasks and objects of this process, and what the addon keeps."""
+    loaded: Any = ctx.master.addons  # its methods have no types
+    addon = loaded.get("toolfix")
     return {
         "rss": int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE"),
         "fds": len(os.listdir("/proc/self/fd")),  # noqa: PTH208

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import random
 
-from soak_cases import EVENT_STREAM, PATHS, WRITERS, Case, question
-from soak_faults import Turn
-
 from toolcalls.cli.upstream import Play
+
+from .case import EVENT_STREAM, PATHS, Case
+from .made_up import WRITERS, question
+from .turn import Turn
 
 HELD_BYTES = 128 * 1024
 WRITE = 64 * 1024
 
 
 def oversized(chance: random.Random, token: str) -> Turn:
+    """An answer that is larger than the limit."""
     protocol = chance.choice(list(PATHS))
     size = chance.randrange(4, 16) * HELD_BYTES
     if chance.random() < 0.5:

@@ -1,158 +1,11 @@
-"""A model that calls tools badly: answers each request of an agent in its protocol, one scenario a session.
-
-The first answer has the broken call. When the tool has done its work, the model says that all is done; when an
-error comes back it sends the same broken call again, as models do, and gives up after the third.
-"""
+"""Streamed answers as servers write them: a text or one call, in each protocol, nine characters at a time."""
 
 from __future__ import annotations
 
 import json
-import textwrap
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from toolcalls.cli.upstream import Play, Seen
-
 Json = dict[str, Any]
-FINAL = "All done, says the model."
-GIVES_UP = "I give up, says the model."
-MARK = "mark"
-CUT = "cutoff"
-RUN = f"echo ran >> {MARK}"
-ATTEMPTS = 3
-EVENT_STREAM = {"content-type": "text/event-stream"}
-
-
-@dataclass(slots=True, frozen=True)
-class Tools:
-    """What a broken call can be made of with this agent."""
-
-    shell: str
-    command: str
-    wrong_command: str
-    number: str
-    list_tool: str
-    list_arguments: Json
-    """Arguments with a list, which the scenario sends as a string."""
-    list_key: str
-    list_done: Callable[[Path, list[str]], bool]
-    """Has the tool with the list done its work? Asked with the work folder and the tool results."""
-
-
-@dataclass(slots=True, frozen=True)
-class Scenario:
-    name: str
-    call: Callable[[Tools], tuple[str, str]]
-    """The name and the argument text that the model sends."""
-    as_text: bool = False
-    finish: str = ""
-    """`length` where the answer is cut off, and says so."""
-    cut: bool = False
-    lists: bool = False
-
-
-def _arguments(tools: Tools, **more: Any) -> Json:
-    return {tools.command: RUN, **more}
-
-
-def _shell(write: Callable[[Tools], str]) -> Callable[[Tools], tuple[str, str]]:
-    return lambda tools: (tools.shell, write(tools))
-
-
-def _swapped(name: str) -> str:
-    return name.title() if name.islower() else name.lower()
-
-
-def _listed(tools: Tools) -> tuple[str, str]:
-    arguments = {**tools.list_arguments, tools.list_key: json.dumps(tools.list_arguments[tools.list_key])}
-    return tools.list_tool, json.dumps(arguments)
-
-
-def _cut(tools: Tools) -> str:
-    return f'{{"{tools.command}": "echo cut >> {CUT}'
-
-
-SCENARIOS = (
-    Scenario("Python dict", _shell(lambda tools: repr(_arguments(tools)))),
-    Scenario("array as string", _listed, lists=True),
-    Scenario("double-encoded", _shell(lambda tools: json.dumps(json.dumps(_arguments(tools))))),
-    Scenario("trailing comma", _shell(lambda tools: json.dumps(_arguments(tools))[:-1] + ",}")),
-    Scenario("fence", _shell(lambda tools: f"```json\n{json.dumps(_arguments(tools))}\n```")),
-    Scenario("number as string", _shell(lambda tools: json.dumps(_arguments(tools, **{tools.number: "5000"})))),
-    Scenario("wrong-case name", lambda tools: (_swapped(tools.shell), json.dumps(_arguments(tools)))),
-    Scenario("wrong key", _shell(lambda tools: json.dumps({tools.wrong_command: RUN}))),
-    Scenario("text call", _shell(lambda tools: json.dumps(_arguments(tools))), as_text=True),
-    Scenario("cut off", _shell(_cut), cut=True),
-    Scenario("cut off, says so", _shell(_cut), finish="length", cut=True),
-)
-
-
-@dataclass(slots=True)
-class Model:
-    """The upstream's handler for one session."""
-
-    tools: Tools
-    scenario: Scenario
-    work: Path
-    sent: int = 0
-    results: list[str] = field(default_factory=list)
-    """What the tools gave back, as the agent last told it."""
-    finished: bool = False
-
-    def __call__(self, seen: Seen) -> Play:
-        try:
-            request = json.loads(seen.body)
-        except ValueError:
-            return Play([b"{}"], headers={"content-type": "application/json"})
-        writer = next((writer for end, writer in WRITERS.items() if end in seen.path.partition("?")[0]), None)
-        if writer is None or not request.get("stream"):
-            return Play([b'{"error":{"message":"not here"}}'], 404, {"content-type": "application/json"})
-        if self.tools.shell not in declared(request):
-            return Play(writer.text("A title"), headers=EVENT_STREAM)
-        return Play(self._answer(writer, request), headers=EVENT_STREAM)
-
-    def _answer(self, writer: Writer, request: Json) -> list[bytes]:
-        self.results = [*results(request)]
-        if self.done():
-            self.finished = True
-            return writer.text(FINAL)
-        self.sent += 1
-        if self.sent > ATTEMPTS:
-            self.finished = True
-            return writer.text(GIVES_UP)
-        if self.scenario.cut and self.sent > 1:
-            # Cut off once; the second attempt is whole.
-            return writer.call(f"call_{self.sent}", self.tools.shell, json.dumps({self.tools.command: RUN}), "")
-        name, arguments = self.scenario.call(self.tools)
-        if self.scenario.as_text:
-            return writer.text(f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>')
-        return writer.call(f"call_{self.sent}", name, arguments, self.scenario.finish)
-
-    def done(self) -> bool:
-        if self.scenario.lists:
-            return self.tools.list_done(self.work, self.results)
-        return (self.work / MARK).is_file()
-
-
-def declared(request: Json) -> set[str]:
-    return {str(tool.get("function", tool).get("name")) for tool in request.get("tools") or []}
-
-
-def results(request: Json) -> Iterator[str]:
-    """The tool results of a request, whatever its protocol."""
-    for item in request.get("messages") or request.get("input") or []:
-        if not isinstance(item, dict):
-            continue
-        if item.get("role") == "tool":
-            yield json.dumps(item.get("content"))
-        if item.get("type") == "function_call_output":
-            yield json.dumps(item.get("output"))
-        blocks = item.get("content")
-        for block in blocks if isinstance(blocks, list) else []:
-            if isinstance(block, dict) and block.get("type") == "tool_result":
-                yield ("error: " if block.get("is_error") else "") + json.dumps(block.get("content"))
 
 
 def _pieces(text: str) -> list[str]:
@@ -160,6 +13,8 @@ def _pieces(text: str) -> list[str]:
 
 
 class Writer:
+    """Writes the events of an answer; a call with `finish` is cut off and says so."""
+
     def text(self, text: str) -> list[bytes]:
         raise NotImplementedError
 
@@ -168,6 +23,8 @@ class Writer:
 
 
 class Chat(Writer):
+    """Answers of Chat Completions."""
+
     def _event(self, delta: Json, finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
@@ -199,6 +56,8 @@ class Chat(Writer):
 
 
 class Messages(Writer):
+    """Answers of Messages."""
+
     def _event(self, kind: str, **fields: Any) -> bytes:
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
 
@@ -226,8 +85,10 @@ class Messages(Writer):
 
 
 class Responses(Writer):
+    """Answers of Responses."""
+
     def _answer(self, item: Json, between: list[Json], final: Json, finish: str) -> list[bytes]:
-        usage = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
+        usage: Json = {"input_tokens": 10, "output_tokens": 10, "total_tokens": 20}
         usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
         response = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "in_progress"}
         end = {**response, "status": "incomplete" if finish else "completed", "output": [final], "usage": usage}
@@ -267,10 +128,3 @@ class Responses(Writer):
         status = "incomplete" if finish else "completed"
         started = {**item, "status": "in_progress"}
         return self._answer(started, between, {**item, "arguments": arguments, "status": status}, finish)
-
-
-WRITERS: dict[str, Writer] = {"/chat/completions": Chat(), "/messages": Messages(), "/responses": Responses()}
-
-
-def shortened(text: str, width: int = 160) -> str:
-    return textwrap.shorten(text, width, placeholder=" …")

@@ -23,10 +23,10 @@ ROOM = {"rss": 64 * 2**20, "objects": 60_000, "fds": 12, "tasks": 12, "kept": 60
 """What a median may grow by between the second and the last quarter, beside FLAT: the traffic is not even, and
 mitmproxy's flows are garbage in circles that waits to be collected."""
 ROOM_COLLECTED = {"rss": 12 * 2**20, "objects": 15_000}
-"""The same from half time to the end with the garbage collected, when less is under way: what leaks is seen here."""
+"""What may grow from half time to the end with the garbage collected, where a leak is seen."""
 LEFT = {"fds": 4, "tasks": 4, "kept": 0}
 SHORTEST_SECONDS = 110.0
-"""Below this nothing is said of growth: mitmdump is still warming up."""
+"""The shortest run in which growth is judged: before that mitmdump is still warming up."""
 
 _TROUBLE = re.compile(r"Traceback \(most recent|toolfix failed|Addon error|has crashed|could not write a recording")
 _SAMPLE = re.compile(r"^(toolfix_\w+)\{([^}]*)\} (\S+)$")
@@ -47,10 +47,12 @@ class Range:
 
 @dataclass(slots=True)
 class Books:
+    """All that is counted of one mitmdump, and what must not be in it."""
+
     kept_log: IO[str] | None = None
-    """Where the lines of the log are kept, if somewhere."""
+    """The file that keeps the lines of the log, if there is one."""
     records: bool = False
-    """Does this mitmdump record?"""
+    """Whether this mitmdump records."""
     requests: int = 0
     calls: int = 0
     """Calls that reached the client as they must be."""
@@ -83,7 +85,7 @@ class Books:
             self.complaints.append(f"{what}: {why}")
 
     def hear(self, line: str) -> None:
-        """A line of the log."""
+        """Take in a line of the log."""
         if self.kept_log:
             self.kept_log.write(line)
         if _TROUBLE.search(line):
@@ -143,7 +145,7 @@ class Books:
         return self.metric("toolfix_answers_total") - recorded if self.records else 0
 
     def metric(self, name: str, label: str = "") -> int:
-        """The sum over the protocols."""
+        """A counter of /metrics, summed over the protocols."""
         known = ((key, value) for key, value in self.metrics.items() if key[0] == name)
         return sum(value for (_, _, text), value in known if not label or text == label)
 

@@ -12,13 +12,14 @@ import random
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from soak_books import Books
-from soak_cases import BROKEN, DECLARED, TOOL, Broken, meant, written
-from soak_client import PATIENCE, TROUBLE, leave, tunnel
-from soak_reading import Call, calls_of
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Event, Request, TextMessage
 from wsproto.utilities import ProtocolError
+
+from .accounting import Books
+from .client import PATIENCE, TROUBLE, leave, tunnel
+from .made_up import BROKEN, DECLARED, TOOL, Broken, meant, written
+from .reading import Call, calls_of
 
 MOST_TURNS = 12
 LEAVES = 0.04
@@ -47,7 +48,7 @@ class End:
         return event.data
 
     async def _receive(self) -> AsyncIterator[Event]:
-        """Events; a message is put together from its parts."""
+        """The events of the connection, with each message put together from its parts."""
         parts = ""
         while data := await self._reader.read(65536):
             self._wire.receive_data(data)
@@ -63,7 +64,7 @@ class End:
 
 
 class SocketUpstream:
-    """`waiting` has the frames of a turn by its token."""
+    """An upstream that answers a frame with the frames that wait under its token."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, tuple[list[str], bool]] = {}

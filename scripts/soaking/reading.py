@@ -1,4 +1,4 @@
-"""What a client reads out of an answer: its calls and its text. Knows nothing of the engine, on purpose."""
+"""What a client reads out of an answer, its calls and its text, without any code of the engine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def events_of(body: bytes) -> list[Json]:
 
 
 def calls_of(protocol: str, body: bytes) -> list[Call]:
-    """Raises ValueError where the arguments are no strict JSON, as a client does."""
+    """The calls of an answer; raises ValueError where arguments are no strict JSON, as a client does."""
     return _READERS[protocol](events_of(body))
 
 
@@ -58,7 +58,7 @@ def _messages(events: Iterable[Json]) -> list[Call]:
 
 
 def _responses(events: Iterable[Json]) -> list[Call]:
-    """From the finished items; the closing event must say the same."""
+    """The calls of the finished items, with which the closing event must agree."""
     events = list(events)
     items = [event["item"] for event in events if event.get("type") == "response.output_item.done"]
     ends = [event.get("response", event) for event in events if "output" in event.get("response", event)]
