@@ -1,4 +1,4 @@
-"""Events of Chat streams as today's servers write them, without end and without surprises."""
+"""Events of Chat streams as today's servers write them: text, and calls in pieces."""
 
 from __future__ import annotations
 

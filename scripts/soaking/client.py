@@ -95,7 +95,7 @@ async def tunnel(
 
 
 async def fetch(port: int, path: str) -> bytes:
-    """A page of the proxy itself."""
+    """Get a page of the proxy itself, such as /metrics."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**24)
     writer.write(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nconnection: close\r\n\r\n".encode())
     try:

@@ -47,7 +47,7 @@ def plan(chance: random.Random, case: Case) -> Turn:
 
 
 def _cut(chance: random.Random, turn: Turn) -> None:
-    """Everything up to a random byte."""
+    """Keep the answer up to a random byte."""
     body = b"".join(turn.play.chunks)
     kept = body[: chance.randrange(len(body) + 1)]
     middle = len(kept) // 2
@@ -80,7 +80,7 @@ def _reads_slowly(_chance: random.Random, turn: Turn) -> None:
 
 
 def _spoils(chance: random.Random, turn: Turn) -> None:
-    """gzip up to a flush, then garbage."""
+    """Send the answer as gzip up to a flush, and garbage behind it."""
     # A stream that is being converted (Z.AI) ends with an error event then; a document is mitmproxy's own to decode.
     if not turn.case.streamed or not asks_for_a_stream(turn.case) or turn.case.name.startswith("zai-"):
         turn.fault = turn.case.fault

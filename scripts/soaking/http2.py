@@ -90,7 +90,7 @@ class _Link:
             del self._events[stream]
 
     def _take(self, got: Got, stream: int, event: h2.events.Event) -> bool:
-        """True when that was all."""
+        """Take in one event of the stream; True when the answer is complete."""
         if isinstance(event, h2.events.ResponseReceived):
             got.headers = {_text(name): _text(value) for name, value in event.headers or []}
             got.status = int(got.headers[":status"])

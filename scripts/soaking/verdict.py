@@ -42,7 +42,7 @@ def verdict(turn: Turn, got: Got) -> str:
 
 
 def _as_it_came(turn: Turn, body: bytes) -> str:
-    """A beginning of the right answer, then what was held, as it came, then the bytes that nobody can decode."""
+    """What is wrong with a spoilt answer, which must be a right beginning, what was held, and the spoilt bytes."""
     same = _common(body, turn.case.after)
     raw = _common(body[same:][::-1], turn.sent[::-1])
     held = body[same : len(body) - raw]

@@ -47,7 +47,7 @@ def text_events(size: int, count: int) -> list[bytes]:
 
 
 def lines(count: int) -> list[str]:
-    """Code, 3 KB a delta."""
+    """Lines of code in deltas of 3 KB."""
     line = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can't be a call, \"tool\" or not\n"
     return [(line * 40)[number : number + 3000] for number in range(count)]
 

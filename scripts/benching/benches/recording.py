@@ -25,7 +25,7 @@ STREAMS = 50
 WARM = 3
 """Events of an answer that are not counted: the proxy still reads requests."""
 GOAL = 1.1
-"""Chosen, not measured: read it beside `off, against off` of the same run."""
+"""The goal of the ratio, to be read beside the row `off, against off` of the run."""
 TOOL = {"type": "function", "function": {"name": "Bash", "parameters": {"type": "object"}}}
 REQUEST = json.dumps(
     {

@@ -20,7 +20,7 @@ from ..prose import request as prose_request
 
 TEXT_GOAL = 0.5
 WHOLE_GOAL = 0.6
-"""A whole answer: what opens and ends it is read."""
+"""The goal for a whole answer, of which the beginning and the end are read."""
 DELTA_GOAL = 1.5
 
 Json = dict[str, Any]
