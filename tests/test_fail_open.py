@@ -163,7 +163,8 @@ def check(recording: store.Recording, out: bytes, good: bytes, answer: Answer, e
 
 
 def walk(name: str, error: type[Exception], *, thorough: bool) -> None:
-    recording = store.load(RECORDINGS / name)
+    (directory,) = RECORDINGS.glob(f"*/{name}")
+    recording = store.load(directory)
     pieces = recording.pieces() if thorough else cut(recording.before, 150)
     scout = Saboteur()
     good, _ = run(recording, pieces, scout)

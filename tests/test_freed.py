@@ -42,8 +42,8 @@ def test_no_answer_of_any_scenario_waits_for_the_collector() -> None:
     """Refused arguments too: the frames of an exception know everybody up to the flow."""
     before = alive(Guard, Kept)
     count = 0
-    for flow in sorted(RECORDINGS.glob("*/flow.json")):
-        recording = store.load(flow.parent)
+    for directory in store.find(RECORDINGS):
+        recording = store.load(directory)
         guard = Guard(Answer(recording.protocol, read_question(decode(recording.request))))
         for start in range(0, len(recording.before), 1000):
             guard.feed(recording.before[start : start + 1000])

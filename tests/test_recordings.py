@@ -24,6 +24,16 @@ def test_there_are_scenarios_for_every_protocol_and_some_where_nothing_may_chang
     assert all(recording.calls is not None for recording in loaded), "an expectation is written by hand"
 
 
+def test_a_recording_stands_in_the_folder_of_its_protocol_or_among_the_seeds() -> None:
+    for directory in DIRECTORIES:
+        group = "seeds" if "seed" in directory.name.split("-") else store.load(directory).protocol
+        assert directory == RECORDINGS / group / directory.name
+
+
+def test_the_name_of_a_recording_names_only_one() -> None:
+    assert len({directory.name for directory in DIRECTORIES}) == len(DIRECTORIES)
+
+
 @pytest.mark.parametrize("directory", DIRECTORIES, ids=lambda directory: directory.name)
 def test_the_recording_is_mended_as_expected_at_every_split(directory: Path) -> None:
     recording = store.load(directory)

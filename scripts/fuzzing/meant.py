@@ -103,14 +103,19 @@ def _zai_deltas(body: bytes) -> list[clients.Call]:
 # The question
 
 
-@lru_cache(maxsize=64)
-def question_of(request: str, texts: tuple[str, ...]) -> Question:
+def request_of(request: str, texts: tuple[str, ...]) -> Json:
+    """The request that the answer answers, with these texts on the page that the user sent."""
     asked: Json = {"tools": DECLARED, "stream": True}
     if request == "none":
         asked["tool_choice"] = "none"
     if texts:
         asked["messages"] = [{"role": "user", "content": "The page is:\n\n" + "\n".join(texts) + "\n\nRead it."}]
-    return read_question(asked)
+    return asked
+
+
+@lru_cache(maxsize=64)
+def question_of(request: str, texts: tuple[str, ...]) -> Question:
+    return read_question(request_of(request, texts))
 
 
 # The answer

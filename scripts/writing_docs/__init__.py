@@ -1,1 +1,1 @@
-"""Writes the pages of docs/ that are made from the code."""
+"""Writes the pages that are made from the code and from the recordings."""

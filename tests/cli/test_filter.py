@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.cli.commands import ROOT, complaint, lines, toolfix
 
-PYTHON_DICT = ROOT / "recordings" / "chat-python-dict"
+PYTHON_DICT = ROOT / "recordings" / "chat" / "chat-python-dict"
 BEFORE = (PYTHON_DICT / "before.sse").read_bytes()
 AFTER = (PYTHON_DICT / "after.sse").read_bytes()
 
@@ -23,7 +23,7 @@ def test_it_prints_what_the_client_would_receive(tmp_path: Path) -> None:
 
 
 def test_what_the_body_is_is_seen_by_looking() -> None:
-    body = (ROOT / "recordings" / "chat-not-streamed-object" / "before.json").read_bytes()
+    body = (ROOT / "recordings" / "chat" / "chat-not-streamed-object" / "before.json").read_bytes()
     assert json.loads(toolfix("filter", stdin=body).stdout)["choices"][0]["finish_reason"] == "tool_calls"
     assert toolfix("filter", stdin=b"<html>").stdout == b"<html>"
     assert toolfix("filter", stdin=b"").stdout == b""

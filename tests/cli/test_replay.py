@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.cli.commands import ROOT, complaint, toolfix
 
-SCENARIO = ROOT / "recordings" / "chat-python-dict"
+SCENARIO = ROOT / "recordings" / "chat" / "chat-python-dict"
 
 
 def test_the_committed_recordings_do_not_drift() -> None:
@@ -38,7 +38,7 @@ def test_update_writes_what_the_client_gets_and_never_the_expectation(tmp_path: 
 
 
 def test_what_goes_up_is_checked_and_updated_too(tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(ROOT / "recordings" / "request-chat-refusal-told", tmp_path / "scenario"))
+    copy = Path(shutil.copytree(ROOT / "recordings" / "chat" / "request-chat-refusal-told", tmp_path / "scenario"))
     good = (copy / "request-after.json").read_bytes()
     (copy / "request-after.json").write_bytes(good.replace(b"send the call again", b"never mind"))
     result = toolfix("replay", str(copy), "--check")

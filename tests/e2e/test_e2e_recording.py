@@ -14,6 +14,7 @@ import pytest
 
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Upstream
+from toolcalls.recording import store
 
 from .stage import (
     CHAT,
@@ -118,6 +119,6 @@ def test_replay_accepts_what_was_recorded(flows: list[Path], recordings: Path) -
 def test_the_demo_shows_every_scenario_as_expected() -> None:
     run = toolfix("demo", "--all")
     assert run.returncode == 0, run.stdout + run.stderr
-    scenarios = len(list((ROOT / "recordings").glob("*/flow.json")))
+    scenarios = len(store.find(ROOT / "recordings"))
     assert f"{scenarios} scenarios, 0 not as expected" in run.stdout
     assert run.stdout.count("upstream sent:") == run.stdout.count("client got:") == scenarios

@@ -78,7 +78,7 @@ def test_the_sdk_of_openai_gets_a_mended_call(run: Run, plays: Plays, upstream: 
 def test_the_sdks_of_the_other_protocols_get_a_mended_call(
     api: str, base: str, run: Run, plays: Plays, upstream: Upstream
 ) -> None:
-    plays.add(f"run-{api}", play_recording(store.load(ROOT / f"recordings/{api}-args-python-literals")))
+    plays.add(f"run-{api}", play_recording(store.load(ROOT / f"recordings/{api}/{api}-args-python-literals")))
     result = run(CLIENTS_PYTHON, SCRIPT, api, f"{upstream.url}/run-{api}{base}")
     assert result.returncode == 0, result.stderr
     assert isinstance(json.loads(result.stdout), dict)

@@ -16,8 +16,8 @@ from tests.cli.commands import ROOT, complaint, toolfix
 from toolcalls.recording import flows, store
 from toolcalls.recording.replay import replay
 
-SCENARIO = ROOT / "recordings" / "chat-python-dict"
-DOCUMENT = ROOT / "recordings" / "chat-python-dict"
+SCENARIO = ROOT / "recordings" / "chat" / "chat-python-dict"
+DOCUMENT = ROOT / "recordings" / "chat" / "chat-python-dict"
 
 
 def flow_of(recording: store.Recording) -> http.HTTPFlow:

@@ -57,7 +57,7 @@ def committed() -> str:
 
 def test_every_committed_scenario_is_in_the_report_with_all_its_calls(committed: str) -> None:
     flows = {flow["name"]: flow for flow in data_of(committed)["flows"]}
-    assert sorted(flows) == [path.name for path in store.find(RECORDINGS)]
+    assert sorted(flows) == sorted(path.name for path in store.find(RECORDINGS))
     for path in store.find(RECORDINGS):
         expected = store.load(path).calls or []
         calls = flows[path.name]["calls"]
@@ -111,7 +111,7 @@ def test_whatever_a_model_writes_stays_data(tmp_path: Path) -> None:
 
 
 def test_what_was_recorded_live_is_classed_by_what_was_done(tmp_path: Path) -> None:
-    outcomes = report.replay(store.load(RECORDINGS / "chat-python-dict")).calls
+    outcomes = report.replay(store.load(RECORDINGS / "chat" / "chat-python-dict")).calls
     write_recording(tmp_path / "a", exchange(EVENT, over=True))
     write_recording(tmp_path / "b", exchange(EVENT))
     store.private_file(tmp_path / "a" / "calls.json", json.dumps(outcomes).encode())
@@ -148,13 +148,13 @@ def test_a_recording_that_cannot_be_read_is_left_out_and_said(tmp_path: Path) ->
 
 def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
     assert "there is no recording at" in complaint(toolfix("report", str(tmp_path), "-o", "x.html"))
-    bad = toolfix("report", str(RECORDINGS / "chat-python-dict"), "-o", str(tmp_path / "no" / "x.html"))
+    bad = toolfix("report", str(RECORDINGS / "chat" / "chat-python-dict"), "-o", str(tmp_path / "no" / "x.html"))
     assert "cannot be written" in complaint(bad, 1)
     assert "Missing option" in complaint(toolfix("report", str(RECORDINGS)))
 
 
 def test_write_report_writes_the_page(tmp_path: Path) -> None:
-    write_report(RECORDINGS / "chat-python-dict", tmp_path / "x.html")
+    write_report(RECORDINGS / "chat" / "chat-python-dict", tmp_path / "x.html")
     assert [flow["name"] for flow in data_of((tmp_path / "x.html").read_text())["flows"]] == ["chat-python-dict"]
 
 

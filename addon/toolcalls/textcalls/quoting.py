@@ -17,83 +17,27 @@ from copy import copy
 from functools import cache
 
 from . import thoughts
-from .line_heads import INVISIBLE, block_closer, indentation, introduces, is_quoted, list_item, opens_below, visible
-
-QUOTES = frozenset("\"'“”„‘’‚«»‹›「」『』`\\")
-"""An opener right behind one of these is quoted, or stands in JSON data or source code."""
-
-_SPANS = {"<!--": "-->", "<![cdata[": "]]>", '"""': '"""', "'''": "'''", "{{{": "}}}", "{{!--": "--}}"}
-"""Strings, comments and the like that go on until their closer, over any number of lines."""
-_SPANS_AT_HEAD = {"/*": "*/", "{-": "-}", "(*": "*)", "#|": "|#", "<#": "#>", "=begin": "=end", "-----": "-----end"}
-"""Comments and marked regions, where a line begins with them: elsewhere they are something else."""
-_BLOCKS = {"#+begin_": "#+end_", "\\begin{": "\\end{", "[code": "[/code", "[quote": "[/quote", "[pre": "[/pre"}
-"""Blocks of org-mode, LaTeX and BBCode, where a line begins with them."""
-
-_REGION = re.compile(r"-{5,}\s?\w")
-_BEFORE_A_COMMENT = frozenset(" \t;{}")
-_BEFORE_A_STRING = frozenset("=(:,+[{?")
-"""Behind one of these a backtick opens a string of source code."""
-
-_MARKS = {
-    "“": "”",
-    "„": "“”",
-    "«": "»",
-    "»": "«",
-    "「": "」",
-    "『": "』",
-    "﹁": "﹂",
-    "﹃": "﹄",
-    "《": "》",
-    "〝": "〞〟",
-    "＂": "＂",
-}
-"""Quotation marks that open, and what closes them."""
-
-_INLINE_TAGS = frozenset(("code", "kbd", "samp", "tt", "q"))
-_BLOCK_TAGS = frozenset(("pre", "textarea", "xmp", "blockquote", "quote", "example", "document"))
-"""Elements that quote wherever they open; others do where a line begins with them."""
-_NEVER_CLOSED = frozenset(
-    (
-        *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"),
-        *("p", "li", "td", "th", "tr", "dt", "dd", "option", "thead", "tbody", "tfoot"),
-    )
+from .line_heads import block_closer, indentation, introduces, is_quoted, list_item, opens_below, visible
+from .quotation_marks import (
+    BEFORE_A_COMMENT,
+    BEFORE_A_STRING,
+    BLOCK_TAGS,
+    BLOCKS,
+    IN_CODE,
+    IN_FENCE,
+    INLINE_TAGS,
+    LONGEST,
+    MARKS,
+    NEVER_CLOSED,
+    OF_CALLS,
+    ORDINARY,
+    QUOTES,
+    REGION,
+    SPANS,
+    SPANS_AT_HEAD,
+    TOKEN,
 )
-"""Elements of HTML that stand without a closer."""
-_OF_CALLS = frozenset(
-    (
-        *(
-            "tool_call",
-            "tool_calls",
-            "toolcall",
-            "function_calls",
-            "function_call",
-            "function",
-            "invoke",
-            "parameter",
-        ),
-        *("tool", "tools", "param", "arg_key", "arg_value", "arguments", "longcat_tool_call", "minimax:tool_call"),
-        *("start_function_call", "end_function_call", "escape", "toolcall", "steptml:invoke", "steptml:parameter"),
-        *("xai:function_call", "seed:tool_call", "antml:invoke", "antml:parameter", "antml:function_calls"),
-    )
-)
-"""Markup of calls: whoever reads a call looks after it."""
 
-_LITERALS = "|".join(re.escape(literal) for literal in (*_SPANS, *_SPANS_AT_HEAD, *_BLOCKS))
-_TOKEN = re.compile(
-    rf"\\[\\`\"]|`{{1,200}}+|{thoughts.WRAPPER}|(?P<literal>(?i:{_LITERALS}))"
-    r"|</(?P<closed>[^\W\d][\w:.-]{0,60}+)\s{0,8}>"
-    r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?:\s(?:\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
-    r"|<<<?[-~]?(?:\s?(?=[A-Z_]{2})|\\)?(?P<q>[\"']?)(?P<heredoc>\w[\w.-]{0,40}+)(?P=q)(?=[\s;|>&)]|\Z)"
-    r"|[“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂\"]"
-)
-_IN_CODE = re.compile(r"`{1,200}+")
-_LONGEST = 256
-"""No token is longer."""
-_ORDINARY = re.compile(
-    r"(?:[^\W\d_][^`<\"'“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂◁\[{\\\n.):\]]{2}[^`<\"'“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂◁\[{\\\n]*+\n|\n)++"
-)
-"""Whole lines of prose in which nothing begins or ends that outlasts its line."""
-_IN_FENCE = re.compile(rf"(?:[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^\n]*+)?\n)++")
 _NEVER_CLOSED_FENCE = 1 << 30
 _HEAD = 120
 """So much of a line shows how it begins."""
@@ -210,7 +154,7 @@ class Quoting:
         """As `quoted`, at a place that depends on how the text was split; False where finding out takes long."""
         if self._fence or self._heredoc:
             return True
-        return len(self._tail) < _LONGEST // 4 and copy(self).quoted
+        return len(self._tail) < LONGEST // 4 and copy(self).quoted
 
     @property
     def opens(self) -> bool:
@@ -270,11 +214,11 @@ class Quoting:
     def _skip_lines(self, text: str, at: int) -> int:
         """Past whole lines that change nothing."""
         if self._fence:
-            lines = None if self._fence_in_quote or self.thinking else _IN_FENCE.match(text, at)
+            lines = None if self._fence_in_quote or self.thinking else IN_FENCE.match(text, at)
             return lines.end() if lines else at
         if self._span or self._code or self._element or self._heredoc or self._odd_quote or self._marks:
             return at  # something is open
-        lines = None if self._in_list or self._in_diff or self.thinking else _ORDINARY.match(text, at)
+        lines = None if self._in_list or self._in_diff or self.thinking else ORDINARY.match(text, at)
         if lines is None:
             return at
         if text[at] == "\n" and self._ruled:
@@ -293,8 +237,8 @@ class Quoting:
         self._length += len(text)
         self._last = (self._last + text)[-_ENDING:]
         self._tail += text
-        if len(self._tail) > 2 * _LONGEST:
-            self._look(self._length - _LONGEST)
+        if len(self._tail) > 2 * LONGEST:
+            self._look(self._length - LONGEST)
 
     def _newline(self) -> None:
         self._look(self._length)
@@ -408,7 +352,7 @@ class Quoting:
                 )
                 self._in_block_span = False
                 continue
-            token = (_IN_CODE if self._code else _TOKEN).search(text, at)
+            token = (IN_CODE if self._code else TOKEN).search(text, at)
             start = token.start() if token is not None else len(text)
             if not self.said and visible(text[at : min(start, last)]):
                 self.said = True
@@ -423,7 +367,7 @@ class Quoting:
         found = token[0]
         if found[0] == "`":
             if not self._code:
-                self._kept_code = token.string[: token.start()].rstrip()[-1:] in _BEFORE_A_STRING
+                self._kept_code = token.string[: token.start()].rstrip()[-1:] in BEFORE_A_STRING
             self._code = 0 if self._code == len(found) else self._code or len(found)
         elif token["thought"]:
             self.thinking, self.thinks_first = True, not self.said and found.lower() == "<think>"
@@ -444,29 +388,29 @@ class Quoting:
             self._odd_quote = not self._odd_quote
         elif self._marks and found in self._marks[-1]:
             self._marks = self._marks[:-1]
-        elif found in _MARKS and len(self._marks) < 8:
-            self._marks = (*self._marks, _MARKS[found])
+        elif found in MARKS and len(self._marks) < 8:
+            self._marks = (*self._marks, MARKS[found])
         self.said = True
 
     def _literal(self, found: str, place: int) -> None:
         at_head = not visible(self._head[:place])
-        if found in _SPANS:
-            self._span = _SPANS[found]
+        if found in SPANS:
+            self._span = SPANS[found]
         elif found == "-----":
-            if at_head and _REGION.match(visible(self._head)):
-                self._span = _SPANS_AT_HEAD[found]
-        elif at_head or (found == "/*" and self._head[place - 1 : place] in _BEFORE_A_COMMENT):
-            self._span = _SPANS_AT_HEAD.get(found) or _BLOCKS[found]
+            if at_head and REGION.match(visible(self._head)):
+                self._span = SPANS_AT_HEAD[found]
+        elif at_head or (found == "/*" and self._head[place - 1 : place] in BEFORE_A_COMMENT):
+            self._span = SPANS_AT_HEAD.get(found) or BLOCKS[found]
 
     def _opened(self, name: str, tag: str, *, at_head: bool, spaced: bool) -> None:
         """`spaced`: white space stands before the tag, so it is none of a type or a path."""
-        if tag.endswith("/>") or name in _NEVER_CLOSED or (name in _OF_CALLS and not (at_head and " " in tag)):
+        if tag.endswith("/>") or name in NEVER_CLOSED or (name in OF_CALLS and not (at_head and " " in tag)):
             return
         if name == self._element:
             self._depth += 1
-        elif name in _INLINE_TAGS:
+        elif name in INLINE_TAGS:
             self._inline = name
-        elif (at_head or name in _BLOCK_TAGS) and not self._element:
+        elif (at_head or name in BLOCK_TAGS) and not self._element:
             self._element, self._depth = name, 1
         elif spaced:
             self._inline = name

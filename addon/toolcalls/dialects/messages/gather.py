@@ -104,11 +104,19 @@ class Calls:
     def judge(self, *flowing: Call) -> None:
         """Fragments without any start may be missing in each call that is not whole by itself."""
         calls = [*flowing, *self.waiting]
+        for call in calls:
+            self._judge_before(call)
         strays = any(not call.block and call.fragments for call in calls)
         if strays and any(call.block for call in calls):
             for call in calls:
                 if not call.ready():
                     call.doubt = call.doubt or MIXED
+
+    def _judge_before(self, call: Call) -> None:
+        """What makes no call of this one may be the end of one before it at the same index."""
+        if call.before and call.fragments and not call.is_whole():
+            for one in call.before:
+                one.doubt = one.doubt if one.done else MIXED
 
     def close(self, place: Place) -> Call | None:
         """A stop event: the call that it ends, if it ends one."""
@@ -123,9 +131,7 @@ class Calls:
         return here
 
     def _shut(self, call: Call) -> None:
-        if call.before and call.fragments and not call.is_whole():
-            # What makes no call of this one may be the end of one before it.
-            _doubtful([one for one in call.before if not one.done])
+        self._judge_before(call)
         call.closed = True
         self._unclosed.pop(call.key, None)
 

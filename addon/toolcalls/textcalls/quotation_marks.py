@@ -1,0 +1,84 @@
+"""What opens and what closes a quotation: the marks of Markdown, markup, source code and people, as data."""
+
+from __future__ import annotations
+
+import re
+
+from . import thoughts
+from .line_heads import INVISIBLE
+
+QUOTES = frozenset("\"'“”„‘’‚«»‹›「」『』`\\")
+"""An opener right behind one of these is quoted, or stands in JSON data or source code."""
+
+SPANS = {"<!--": "-->", "<![cdata[": "]]>", '"""': '"""', "'''": "'''", "{{{": "}}}", "{{!--": "--}}"}
+"""Strings, comments and the like that go on until their closer, over any number of lines."""
+SPANS_AT_HEAD = {"/*": "*/", "{-": "-}", "(*": "*)", "#|": "|#", "<#": "#>", "=begin": "=end", "-----": "-----end"}
+"""Comments and marked regions, where a line begins with them: elsewhere they are something else."""
+BLOCKS = {"#+begin_": "#+end_", "\\begin{": "\\end{", "[code": "[/code", "[quote": "[/quote", "[pre": "[/pre"}
+"""Blocks of org-mode, LaTeX and BBCode, where a line begins with them."""
+
+REGION = re.compile(r"-{5,}\s?\w")
+BEFORE_A_COMMENT = frozenset(" \t;{}")
+BEFORE_A_STRING = frozenset("=(:,+[{?")
+"""Behind one of these a backtick opens a string of source code."""
+
+MARKS = {
+    "“": "”",
+    "„": "“”",
+    "«": "»",
+    "»": "«",
+    "「": "」",
+    "『": "』",
+    "﹁": "﹂",
+    "﹃": "﹄",
+    "《": "》",
+    "〝": "〞〟",
+    "＂": "＂",
+}
+"""Quotation marks that open, and what closes them."""
+
+INLINE_TAGS = frozenset(("code", "kbd", "samp", "tt", "q"))
+BLOCK_TAGS = frozenset(("pre", "textarea", "xmp", "blockquote", "quote", "example", "document"))
+"""Elements that quote wherever they open; others do where a line begins with them."""
+NEVER_CLOSED = frozenset(
+    (
+        *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"),
+        *("p", "li", "td", "th", "tr", "dt", "dd", "option", "thead", "tbody", "tfoot"),
+    )
+)
+"""Elements of HTML that stand without a closer."""
+OF_CALLS = frozenset(
+    (
+        *(
+            "tool_call",
+            "tool_calls",
+            "toolcall",
+            "function_calls",
+            "function_call",
+            "function",
+            "invoke",
+            "parameter",
+        ),
+        *("tool", "tools", "param", "arg_key", "arg_value", "arguments", "longcat_tool_call", "minimax:tool_call"),
+        *("start_function_call", "end_function_call", "escape", "toolcall", "steptml:invoke", "steptml:parameter"),
+        *("xai:function_call", "seed:tool_call", "antml:invoke", "antml:parameter", "antml:function_calls"),
+    )
+)
+"""Markup of calls: whoever reads a call looks after it."""
+
+_LITERALS = "|".join(re.escape(literal) for literal in (*SPANS, *SPANS_AT_HEAD, *BLOCKS))
+TOKEN = re.compile(
+    rf"\\[\\`\"]|`{{1,200}}+|{thoughts.WRAPPER}|(?P<literal>(?i:{_LITERALS}))"
+    r"|</(?P<closed>[^\W\d][\w:.-]{0,60}+)\s{0,8}>"
+    r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?:\s(?:\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
+    r"|<<<?[-~]?(?:\s?(?=[A-Z_]{2})|\\)?(?P<q>[\"']?)(?P<heredoc>\w[\w.-]{0,40}+)(?P=q)(?=[\s;|>&)]|\Z)"
+    r"|[“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂\"]"
+)
+IN_CODE = re.compile(r"`{1,200}+")
+LONGEST = 256
+"""No token is longer."""
+ORDINARY = re.compile(
+    r"(?:[^\W\d_][^`<\"'“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂◁\[{\\\n.):\]]{2}[^`<\"'“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂◁\[{\\\n]*+\n|\n)++"
+)
+"""Whole lines of prose in which nothing begins or ends that outlasts its line."""
+IN_FENCE = re.compile(rf"(?:[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^\n]*+)?\n)++")

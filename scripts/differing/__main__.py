@@ -1,0 +1,104 @@
+"""`scripts/differ`: runs both versions on every job and shows where they differ."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
+from . import jobs, worker
+
+ROOT = Path(__file__).parents[2]
+SHOWN = 10
+"""Most differences that are shown."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/differ", description=__doc__)
+    parser.add_argument("--tag", default="before-rebuild", help="the version to compare with (default %(default)s)")
+    parser.add_argument("--inputs", type=int, default=50_000, help="inputs made by chance (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=17)
+    parser.add_argument("--only", choices=("recordings", "chance"), help="one half of the inputs")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        if not _unpack(asked.tag, Path(directory)):
+            print(f"there is no tag or commit {asked.tag!r}: git tag {asked.tag} COMMIT", file=sys.stderr)
+            return 2
+        old, new = _start(Path(directory) / "addon"), _start(ROOT / "addon")
+        recorded = jobs.of_recordings(ROOT / "recordings") if asked.only != "chance" else iter(())
+        made = jobs.of_chance(asked.inputs, asked.seed) if asked.only != "recordings" else iter(())
+        began = time.monotonic()
+        count = differences = 0
+        for job, one, other in _both(chain(recorded, made), old, new):
+            count += 1
+            if one != other:
+                differences += 1
+                if differences <= SHOWN:
+                    _show(job, one, other)
+            if count % 5_000 == 0:
+                print(f"{count:,} jobs, {differences:,} differences", file=sys.stderr)
+        for process in (old, new):
+            _input(process).close()
+            process.wait()
+    print(f"{asked.tag}: {count:,} jobs in {time.monotonic() - began:.0f} s, {differences:,} differences")
+    return 1 if differences else 0
+
+
+def _unpack(tag: str, directory: Path) -> bool:
+    archive = subprocess.run(["git", "archive", tag, "addon"], cwd=ROOT, capture_output=True)
+    if archive.returncode:
+        return False
+    subprocess.run(["tar", "-x", "-C", str(directory)], input=archive.stdout, check=True)
+    return True
+
+
+def _start(addon: Path) -> subprocess.Popen[str]:
+    # By path and not as a module: the worker must not see the other version of the engine.
+    return subprocess.Popen(
+        [sys.executable, worker.__file__],
+        env={"PYTHONPATH": str(addon), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+def _both(
+    work: Iterator[jobs.Job], old: subprocess.Popen[str], new: subprocess.Popen[str]
+) -> Iterator[tuple[jobs.Job, Any, Any]]:
+    """Each job with the results of both versions, which work on it at the same time."""
+    for job in work:
+        line = json.dumps(job) + "\n"
+        for process in (old, new):
+            _input(process).write(line)
+            _input(process).flush()
+        yield job, _result(old), _result(new)
+
+
+def _input(process: subprocess.Popen[str]) -> IO[str]:
+    assert process.stdin is not None
+    return process.stdin
+
+
+def _result(process: subprocess.Popen[str]) -> Any:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise SystemExit("a version of the engine has stopped: run its worker by hand to see why")
+    return json.loads(line)
+
+
+def _show(job: jobs.Job, one: Any, other: Any) -> None:
+    short = {key: value for key, value in job.items() if key != "request"}
+    print(f"DIFFERENT: {json.dumps(short)[:1500]}\n  old {json.dumps(one)[:1500]}\n  new {json.dumps(other)[:1500]}")
+
+
+sys.exit(main())

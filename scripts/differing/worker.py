@@ -1,0 +1,79 @@
+"""One version of the engine: jobs in, a line each, and what comes out of them as a line each.
+
+It is run with the `addon` directory of that version on the path, so it knows both the old and the new place of
+whatever the rebuild has moved.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import json
+import sys
+from typing import Any
+
+Job = dict[str, Any]
+
+PLACES: dict[str, tuple[tuple[str, str], ...]] = {
+    "Response": (("toolcalls.engine", "Response"), ("toolcalls.engine", "Answer")),
+    "mend_whole": (("toolcalls.engine", "mend_whole"),),
+    "read_request": (("toolcalls.request", "read_request"), ("toolcalls.request", "read_question")),
+    "decode": (("toolcalls.request", "decode"),),
+    "seed_of": (("toolcalls.request", "seed_of"),),
+    "mend_request": (("toolcalls.request", "mend_request"), ("toolcalls.history", "mend_request")),
+    "Refusals": (("toolcalls.request", "Refusals"), ("toolcalls.history", "Refusals")),
+    "options": (("toolcalls.policy", "read_options"),),
+    "policy": (("toolcalls.policy", "make_policy"),),
+    "defaults": (("toolcalls.policy", "OPTIONS"),),
+}
+"""Where each thing is found, the newest place first."""
+
+
+def find(name: str) -> Any:
+    for module, attribute in PLACES[name]:
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError):
+            continue
+    raise SystemExit(f"this version of the engine has no {name}: add its place to {__file__}")
+
+
+def policy_of(options: dict[str, str]) -> Any:
+    texts = {option.full_name: option.default for option in find("defaults")}
+    return find("policy")(find("options")({**texts, **options}))
+
+
+def answer(job: Job) -> Any:
+    asked = job["request"].encode("utf-8", "surrogatepass")
+    question = find("read_request")(find("decode")(asked))
+    response = find("Response")(job["protocol"], question, policy_of(job["set"]), seed=find("seed_of")(asked))
+    body = find("mend_whole")(response, base64.b64decode(job["body"]), job["size"])
+    return [
+        base64.b64encode(body).decode("ascii"),
+        [outcome.as_json() for outcome in response.outcomes],
+        repr(response.failure),
+        response.limited,
+    ]
+
+
+def request(job: Job) -> Any:
+    body = base64.b64decode(job["body"])
+    refusals = find("Refusals")()
+    changed = find("mend_request")(job["protocol"], body, find("decode")(body), policy_of(job["set"]), refusals)
+    return None if changed is None else [base64.b64encode(changed.body).decode("ascii"), str(changed)]
+
+
+def main() -> None:
+    do = {"answer": answer, "request": request}
+    for line in sys.stdin:
+        job = json.loads(line)
+        try:
+            out = do[job["kind"]](job)
+        except Exception as error:
+            out = f"raised {error!r}"
+        sys.stdout.write(json.dumps(out) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
