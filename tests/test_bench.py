@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-BENCH = Path(__file__).parents[1] / "scripts" / "bench.py"
+ROOT = Path(__file__).parents[1]
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(BENCH), *arguments], capture_output=True, encoding="utf-8", timeout=300, check=False
+        [sys.executable, "-P", "-m", "scripts.benching", *arguments],
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'addon'}:{ROOT}"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
     )
 
 
@@ -50,7 +56,7 @@ def test_lag_and_memory_run_and_the_table_is_markdown_too(tmp_path: Path) -> Non
         assert f"| {row['name']} | " in text
 
 
-def test_a_file_that_measures_nothing_is_no_bench() -> None:
+def test_a_module_that_measures_nothing_is_no_bench() -> None:
     assert "there is no bench 'prose'" in bench("prose").stderr
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
+from scripts.writing_docs.commands import commands, page
 from toolcalls.cli.agents import AGENTS
 
 ROOT = Path(__file__).parents[1]
@@ -15,14 +15,10 @@ DOCS = sorted((ROOT / "docs").glob("*.md"))
 
 
 def test_the_help_of_every_command_is_in_the_docs() -> None:
-    spec = importlib.util.spec_from_file_location("toolfix_docs", ROOT / "scripts/docs.py")
-    assert spec and spec.loader
-    docs = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(docs)
     written = (ROOT / "docs/commands.md").read_text()
-    assert written == docs.page(), "docs/commands.md has drifted: run scripts/docs"
-    assert [name for name, _ in docs.commands()] == re.findall(r"^## toolfix (\w+)$", written, re.MULTILINE)
-    assert len(docs.commands()) == 9
+    assert written == page(), "docs/commands.md has drifted: run scripts/docs"
+    assert [name for name, _ in commands()] == re.findall(r"^## toolfix (\w+)$", written, re.MULTILINE)
+    assert len(commands()) == 9
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)

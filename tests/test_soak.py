@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-SOAK = Path(__file__).parents[1] / "scripts" / "soak.py"
+ROOT = Path(__file__).parents[1]
 
 
 def soak(*arguments: str, **environ: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, str(SOAK), *arguments],
+        [sys.executable, "-P", "-m", "scripts.soaking", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
-        env={**os.environ, **environ},
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'addon'}:{ROOT}", **environ},
     )
 
 

@@ -45,7 +45,7 @@ VALIDATORS: dict[str, Callable[[bytes], object]] = {
 
 
 def one_choice(body: bytes) -> None:
-    """Of several choices that nobody asked for one is made."""
+    """Raises where the body is not legal Chat with one choice, which is what comes out whoever sent more."""
     chat_validator.validate(body)
     choices = [choice for chunk in payloads(body) for choice in entries(chunk.get("choices"))]
     need(all(choice.get("index") == 0 for choice in choices), "several choices")
@@ -57,7 +57,7 @@ FRAGMENTS: dict[str, Callable[[bytes], object]] = {
     "responses": partial(responses_validator.validate, one_delta=False),
 }
 OF_CALLS = (b"tool", b"function", b"custom", b"mcp", b"computer", b"shell", b"patch")
-"""Where none of these stands there is no call."""
+"""An answer in which none of these stands has no call."""
 
 
 @cache
@@ -81,7 +81,7 @@ def run(answer: Answer, pieces: list[bytes]) -> bytes:
 
 
 def accepts(validate: Callable[[bytes], object], body: bytes) -> str:
-    """Empty where the body is legal, else why not."""
+    """Why the body is not legal; empty where it is."""
     try:
         validate(body)
     except AssertionError as error:

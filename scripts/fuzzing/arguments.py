@@ -1,35 +1,30 @@
-"""The arguments engine as a part: what scripts/fuzz_arguments.py promises."""
+"""The arguments engine: mutated texts, and damaged ones of which it is known what was meant."""
 
 from __future__ import annotations
 
 import json
 import random
-from functools import cache
 from typing import Any
 
-from .. import fuzz_arguments
+from . import argument_promises
+from .damaged_arguments import damaged
+from .mutated_arguments import mutated, texts
 from .part import Part, chance_of, need
 
 KNOWN = b"\x01"
 """Before an input of which it is known what was meant: a list of the text, the object and the damage."""
 
 
-@cache
-def texts() -> list[str]:
-    inputs = (json.loads(line)["input"] for line in fuzz_arguments.CORPUS.read_text(encoding="utf-8").splitlines())
-    return [text for text in inputs if len(text) < 2_000]
-
-
 def make(chance: random.Random) -> bytes:
     if chance.random() < 0.5:
-        return fuzz_arguments.mutated(chance, texts()).encode("utf-8", "surrogatepass")
-    return KNOWN + json.dumps(fuzz_arguments.damaged(chance)).encode()
+        return mutated(chance, texts()).encode("utf-8", "surrogatepass")
+    return KNOWN + json.dumps(damaged(chance)).encode()
 
 
 def check(data: bytes) -> None:
     text, meant, how = _read(data)
-    report = fuzz_arguments.Report()
-    fuzz_arguments.check(report, chance_of(data), text, meant, how)
+    report = argument_promises.Report()
+    argument_promises.check(report, chance_of(data), text, meant, how)
     need(not report.broken, f"broken promise: {report.broken}")
     need(not report.wrong, f"wrong value: {report.wrong}")
 

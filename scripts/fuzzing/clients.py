@@ -9,7 +9,7 @@ from typing import Any
 from toolcalls.wire import sse
 
 Call = tuple[Any, Any]
-"""Name and argument text."""
+"""The name and the argument text of a call."""
 
 
 def data_of(body: bytes) -> list[str]:
@@ -24,14 +24,14 @@ def payloads(body: bytes) -> list[dict[str, Any]]:
 
 
 def is_sound(body: bytes) -> bool:
-    """Is all that the events say a chunk or the end? Usage without choices is mended, errors are told again."""
+    """Whether every event is a chunk or the end, so that nothing in the stream is to be mended."""
     objects = [_object(data) for data in data_of(body) if data != "[DONE]"]
     chunks = all(said is not None and said.get("choices") is not None for said in objects)
     return chunks and b"error:" not in body  # llama.cpp's errors are a field of their event
 
 
 def is_ended(body: bytes) -> bool:
-    """Does the last event have its blank line? Otherwise it gets it."""
+    """Whether the last event has its blank line."""
     return not body or body.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
 
 

@@ -25,7 +25,7 @@ class Cut:
     arguments: str
     end: str
     size: int = 0
-    """Characters of a fragment; 0: all in one."""
+    """Characters of a fragment, or 0 for all in one."""
     closed: bool = True
     """Whether the server ended the block or item, as servers do when they stop."""
     encoded: bool = False
@@ -59,7 +59,14 @@ def chat(cut: Cut) -> bytes:
 
 
 def messages(cut: Cut) -> bytes:
-    said = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+    said: Json = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "stop_reason": None,
+    }
     out = [_event("message_start", message={**said, "usage": {"input_tokens": 1, "output_tokens": 1}})]
     calls = [(NAME, cut.fragments), *([(OTHER, [OTHER_ARGUMENTS])] if cut.followed else [])]
     for index, (name, fragments) in enumerate(calls):

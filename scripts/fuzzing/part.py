@@ -24,7 +24,7 @@ class Part:
     """The promises, for the table."""
     make: Callable[[random.Random], bytes]
     check: Callable[[bytes], None]
-    """Raises where a promise is broken. What else it depends on it takes from the input, so that that is enough."""
+    """Raises where a promise is broken; all random choices in it follow from the input."""
     seeds: Callable[[], list[bytes]]
     """What a coverage-guided driver begins with."""
     smaller: Callable[[bytes], Iterator[bytes]] | None = None

@@ -22,13 +22,13 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.must_not_run import prose_behind, quoted_ends, rehearsals
 from tests.must_not_run.meant import TOKENS
-from tests.must_not_run.written import COMMON, FORMATS, Made
+from tests.must_not_run.written import COMMON, FORMATS, Format, Made
 from toolcalls.textcalls.tokens import ENDS_OF_TURN
 
 from . import resent
@@ -94,14 +94,16 @@ COMMANDS = (
     " {n} ",
 )
 PREFIXED = ("sandbox.", "dry_run.", "mcp__sandbox__", "never/", "other::")
-"""Another tool's name: no call of the declared one."""
+"""Prefixes that make the name of a declared tool the name of another tool."""
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-ARGUMENTS = {
+Write = Callable[[Json], str]
+
+ARGUMENTS: dict[str, Write] = {
     "plain": _json,
     "compact": lambda value: json.dumps(value, separators=(",", ":")),
     "Python": repr,
@@ -119,7 +121,7 @@ ARGUMENTS = {
     "a token behind": lambda value: _json(value) + "<|im_end|>",
 }
 """How a model writes the arguments of a structured call that it means."""
-NOT_MEANT = {
+NOT_MEANT: dict[str, Write] = {
     "never run": lambda value: f"Never run {_json(value)}",
     "do not run": lambda value: f"{_json(value)} (do not run)",
     "a comment": lambda value: f"# {_json(value)}",
@@ -130,7 +132,7 @@ NOT_MEANT = {
 }
 """Arguments that say that the call is not to run, or that have two readings."""
 SAID_BEHIND = ("do not run", "two objects", "words behind")
-"""Those that nobody can tell from a call that is meant where the answer was cut off."""
+"""Arguments of NOT_MEANT that look like meant ones where the answer was cut off."""
 
 _SPANS = [
     (f"{kind}: {name}", opener, closer, name not in quoted_ends.FAINT.get(kind, ()))
@@ -179,7 +181,7 @@ class Dice:
             return [name, {"file_path": said, **({"limit": self.number} if self.often(0.5) else {})}]
         return [name, {"file_path": f"a{self.number}.md", "content": said}]
 
-    def nested(self, format: Any, said: str) -> str:
+    def nested(self, format: Format, said: str) -> str:
         """A text with the format's own markup in it: a whole call, a piece of one, or a line of one."""
         inner = format(("Bash", {"command": f"inner {self.number}"}))
         at, to = sorted((self.chance.randint(0, len(inner)), self.chance.randint(0, len(inner))))
@@ -265,7 +267,7 @@ def _written(dice: Dice) -> Json:
 def _sent(dice: Dice, recipe: Json) -> Json:
     chance = dice.chance
     ways = resent.WAYS["document" if recipe["form"] == "document" else recipe["protocol"]]
-    calls = []
+    calls: list[Json] = []
     for number in range(chance.choice((1, 1, 1, 2, 2, 3))):
         name, arguments = dice.call()
         style = chance.choice(list(ARGUMENTS)) if dice.often(0.5) else "plain"
@@ -303,12 +305,12 @@ def smaller(recipe: Json) -> Iterator[Json]:
 @dataclass
 class Part:
     kind: str
-    """text, reasoning or sent."""
+    """What kind of part it is: text, reasoning or sent."""
     text: str = ""
     sent: list[Sent] = field(default_factory=list)
     keys: list[Key] = field(default_factory=list)
     how: str = ""
-    """In which way of `resent` they are sent."""
+    """The way of `resent` in which the calls are sent."""
 
 
 @dataclass
@@ -328,9 +330,9 @@ class _Call:
 
     key: Key
     thought: str = ""
-    """It stands at the end of a thought: it counts only where the answer ends there. What it is otherwise."""
+    """Why the call must not run unless the answer ends with it, where it stands at the end of a thought."""
     requested: bool = False
-    """Its text stands in the request."""
+    """Whether the text of the call stands in the request."""
 
 
 class _Reader:
@@ -342,11 +344,11 @@ class _Reader:
         self.cut = bool(recipe.get("cut"))
         self.pending: list[_Call] = []
         self.quotation = ""
-        """What was opened and never closed. Other marks behind it may close it, or not: nobody knows."""
+        """The quotation that was opened and not closed yet."""
         self.closer = ""
-        """What would close it."""
+        """The mark that would close the open quotation."""
         self.talked = False
-        """Something was said that was no thought, behind the last one."""
+        """Whether something was said behind the last thought."""
 
     def read(self) -> Plan:
         for piece in self.recipe["pieces"]:
@@ -361,7 +363,7 @@ class _Reader:
         self.plan.origins.setdefault(call, origin)
 
     def perhaps(self, call: _Call) -> None:
-        """It may come out, unless the request forbids it."""
+        """Allow a call to come out, unless the request forbids it."""
         if self.recipe["request"] == "none":
             self.never(call.key, "tool_choice none")
         elif call.requested:
@@ -377,7 +379,7 @@ class _Reader:
             parts.append(Part(kind, text))
 
     def settle(self, *, thoughts_only: bool = False) -> None:
-        """Something else follows what is pending: it is none, unless the answer may have been cut right behind it."""
+        """Decide on pending calls when something follows them: none is meant, unless the answer may be cut there."""
         kept = []
         for call in self.pending:
             if thoughts_only and not call.thought:

@@ -19,9 +19,9 @@ from .part import Part, chance_of, corpus, need
 OURS = Ids("seed").fresh("x:0", "call", "why")
 POLICIES = [Policy(), Policy(), Policy(hints=True), Policy(retry_guidance=True), Policy(request=False)]
 MAY_COME_AGAIN = {"repeated call", "repeated result"}
-"""Two poisoned calls with one id look alike when both are mended: the next turn drops one of them."""
+"""What a second mending may change: two broken calls with one id look alike once both are mended."""
 GUIDED = MAY_COME_AGAIN | {"reason in a result"}
-"""And a result whose id was given back belongs to another call then, which may lack something."""
+"""What a second mending may change where the model is told why a call failed."""
 
 
 @cache

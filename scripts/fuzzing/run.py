@@ -14,7 +14,7 @@ from .part import Part
 
 BASE_SECONDS = 0.5
 SECONDS_PER_KB = 0.02
-"""Processor time that a check may take. A check runs the engine a few times; linear work needs a tenth of it."""
+"""Processor time that a check may take, which is ten times what linear work needs."""
 MOST_FINDINGS = 20
 STALLED_SECONDS = 30.0
 MOST_MEMORY = 4 * 1024**3
@@ -51,7 +51,7 @@ class Report:
 
 
 def limit_memory() -> None:
-    """An input that takes all memory is a finding, and not the end of the machine."""
+    """Limit the memory of this process, so that an input that takes all of it is a finding."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
 
 
@@ -60,7 +60,7 @@ def _stalled(number: int, frame: FrameType | None) -> None:
 
 
 def run(part: Part, inputs: int, seed: int = 0, minutes: float = 0.0, *, count: bool = False) -> Report:
-    """So many inputs, or as many as there is time for. `count`: to the end, with one finding of each kind."""
+    """Check so many inputs, or as many as there is time for; with `count` to the end, with one finding of a kind."""
     signal.signal(signal.SIGVTALRM, _stalled)
     chance = random.Random(f"{part.name} {seed}")
     report = Report(part.name, part.about)
@@ -123,7 +123,7 @@ def smallest(part: Part, data: bytes, problem: str, tries: int = 150) -> bytes:
 
 
 def _with_less(part: Part, data: bytes, kind: str, tries: int) -> bytes:
-    """The same by the part's own way to leave something out."""
+    """The smallest input with the finding, found by leaving out what the part itself says can be left out."""
     assert part.smaller is not None
     less = iter(part.smaller(data))
     while tries > 0 and (shorter := next(less, None)) is not None:

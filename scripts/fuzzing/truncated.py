@@ -17,11 +17,11 @@ from toolcalls.mend.arguments import Finish, mend_arguments
 from toolcalls.policy import Policy
 from toolcalls.request.request import Question
 
-from .. import fuzz_arguments
-from . import arguments
 from .answers import STREAMS, bodies, questions, run
 from .clients import CALLS
 from .cut_answers import ENDS, NAME, WIRES, Cut
+from .damaged_arguments import damaged
+from .mutated_arguments import texts
 from .part import Part, need
 
 MADE = b"\x02"
@@ -69,9 +69,9 @@ def make(chance: random.Random) -> bytes:
 def _whole(chance: random.Random) -> str:
     match chance.randrange(4):
         case 0:
-            return fuzz_arguments.damaged(chance)[0]
+            return damaged(chance)[0]
         case 1:
-            return chance.choice(arguments.texts())
+            return chance.choice(texts())
         case _:
             return quoted(chance)
 

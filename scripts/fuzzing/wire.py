@@ -59,7 +59,8 @@ def _framing(data: bytes) -> None:
 def _by_the_book(data: bytes) -> list[tuple[str, str]]:
     """https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation, step by step."""
     found = []
-    kind, lines = "", []
+    kind = ""
+    lines: list[bytes] = []
     for line in re.split(rb"\r\n|\n|\r", data.removeprefix(sse.BOM)):
         if not line:
             if lines:

@@ -33,7 +33,7 @@ def event(said: Json) -> bytes:
 
 
 def begin(**message: Any) -> bytes:
-    whole = {
+    whole: Json = {
         "id": "msg_01", "type": "message", "role": "assistant", "model": "glm-5", "content": [],
         "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 12, "output_tokens": 1},
     }  # fmt: skip

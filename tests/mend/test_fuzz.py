@@ -1,8 +1,8 @@
-"""A bounded part of scripts/fuzz."""
+"""A bounded run of the checks that `scripts/fuzz arguments` makes."""
 
 from __future__ import annotations
 
-from scripts.fuzz_arguments import run
+from scripts.fuzzing.argument_promises import run
 
 
 def test_no_mutated_or_damaged_text_breaks_a_promise_or_gives_a_wrong_value() -> None:

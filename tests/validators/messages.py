@@ -116,7 +116,7 @@ class _Reader:
             self.ended = True
             return
         _need(self.started != (name == "message_start"), f"{name} at the wrong time")
-        reader = getattr(self, name, None)
+        reader: Any = getattr(self, name, None)
         _need(reader, f"unknown event {name}")
         reader(said)
 

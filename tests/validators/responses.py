@@ -38,7 +38,7 @@ class Final:
 
     def calls(self) -> list[tuple[str, str, str]]:
         """Type, name and arguments (or input) of each call, by output index."""
-        done = [item.done for item in self.items if item.done]
+        done: list[Any] = [item.done for item in self.items if item.done]
         return [
             (body["type"], body["name"], body.get("arguments", body.get("input", "")))
             for body in done
@@ -107,7 +107,7 @@ class _Reader:
     def read(self, message: Json) -> None:
         kind = message["type"]
         need(not self.final.terminal, f"{kind} after {self.final.terminal}")
-        number = message.get("sequence_number")
+        number: Any = message.get("sequence_number")
         if kind != "error":
             need(isinstance(number, int) and number > self.number, f"{kind}: number {number} after {self.number}")
             self.number = number
@@ -215,7 +215,7 @@ class _Reader:
         response = self.final.response = message["response"]
         if kind == "response.failed":
             return
-        done = [item.done for item in sorted(self.by_index.values(), key=lambda item: item.index)]
+        done: list[Any] = [item.done for item in sorted(self.by_index.values(), key=lambda item: item.index)]
         if kind == "response.completed":
             need(all(done), "completed with an item that is not done")
         finished = [body for body in done if body]

@@ -1,0 +1,1 @@
+"""The benches: each module has a function `run` that measures and gives the rows of the table."""

@@ -1,0 +1,76 @@
+"""What the addon keeps in memory: for a quiet open stream, and at most while a call of 16 MB is held.
+
+Fresh proxies, so that nothing is at hand that an earlier stream has freed; what Linux says of their memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from toolcalls.cli.proxy_process import ProxyProcess
+from toolcalls.cli.upstream import Play, Seen, Upstream
+
+from ..argument_streams import PATHS, answer, request
+from ..argument_texts import valid
+from ..chat_events import framed, text_events
+from ..measure import Row
+from ..proxies import SSE, ask, fetch, memory, side_by_side
+
+STREAMS = 400
+WARM = 40
+GOAL = 32.0
+HELD = 15_900_000
+"""Bytes of the arguments: just below toolfix_max_held_bytes."""
+
+
+async def opened(proxy: ProxyProcess, url: str, warm: int, count: int) -> float:
+    """The bytes that each of so many streams takes that have said a few words and are silent now."""
+    asked = request("chat")
+    writers = [(await ask(proxy.port, url, asked))[1] for _ in range(warm)]
+    before = memory(proxy.pid, "RssAnon")
+    writers += [(await ask(proxy.port, url, asked))[1] for _ in range(count)]
+    after = memory(proxy.pid, "RssAnon")
+    for writer in writers:
+        writer.close()
+    return (after - before) / count
+
+
+def peak(proxy: ProxyProcess, url: str) -> int:
+    """How far the memory of the proxy rises at most while one answer passes."""
+    before = memory(proxy.pid, "VmHWM")
+    asyncio.run(fetch(proxy.port, url, request("chat")))
+    return memory(proxy.pid, "VmHWM") - before
+
+
+def run(quick: bool = False) -> list[Row]:
+    warm, count, held = (2, 5, 100_000) if quick else (WARM, STREAMS, HELD)
+    words = framed(text_events(5))
+    call = answer("chat", valid(held), 16_000)
+
+    def quiet(_: Seen) -> Play:
+        return Play([b"".join(words), b"data: [DONE]\n\n"], headers=SSE, pause=3600)
+
+    def large(_: Seen) -> Play:
+        return Play(call, headers=SSE)
+
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="toolfix-bench-")))
+        url = stack.enter_context(Upstream(quiet)).url + PATHS["chat"]
+        each = [asyncio.run(opened(proxy, url, warm, count)) / 1024 for proxy in side_by_side(stack, folder)]
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="toolfix-bench-")))
+        url = stack.enter_context(Upstream(large)).url + PATHS["chat"]
+        peaks = [peak(proxy, url) / 2**20 for proxy in side_by_side(stack, folder)]
+    if not all(peaks):
+        return []  # No Linux: nobody tells.
+    size = f"a held call of {held / 1e6:.1f} MB"
+    return [
+        {"name": "a quiet open stream, added by the addon", "figure": each[0] - each[1], "unit": "KB", "goal": GOAL},
+        {"name": "a quiet open stream, no-op against no-op", "figure": each[2] - each[1], "unit": "KB"},
+        {"name": "a quiet open stream, no-op alone", "figure": each[1], "unit": "KB"},
+        {"name": f"peak for {size}, added by the addon", "figure": peaks[0] - peaks[1], "unit": "MB"},
+        {"name": f"peak for {size}, no-op alone", "figure": peaks[1], "unit": "MB"},
+    ]

@@ -1,0 +1,150 @@
+"""What a request costs on its way up: a 2 MB history that needs no change, against json.loads of it.
+
+All that the script does with such a request is counted: decoding it, reading its tools and ids, and looking
+for what is to be mended. An agent's next turn brings the same calls again (`known`); `new`, where every call of
+2 MB is seen for the first time, happens once, to a session that began before the proxy: then its arguments, which
+are JSON inside JSON, are read too. That is a second json.loads of their share of the body, so with a large share
+the goal is out of reach for this one request: nothing in the standard library checks a text much faster than the C
+scanner (tried: ridding it of escapes by `replace` and a regular expression take longer, SQLite's json_valid 0.75 of
+the time, and it is not everywhere the same grammar).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from toolcalls.ids import Ids
+from toolcalls.policy import Policy
+from toolcalls.request import mend as history
+from toolcalls.request.arguments import Known
+from toolcalls.request.mend import mend_request
+from toolcalls.request.refusals import Refusals
+from toolcalls.request.request import decode, read_question
+
+from ..measure import Row, best_ratio, in_turns
+
+GOAL = 1.2
+SIZE = 2_000_000
+CODE = """def main(argv):
+    value = table.get("key", 0)
+    print(f"{value}\\n")
+    return [x for x in argv if x]
+
+"""
+POLICY = Policy()
+
+Json = dict[str, Any]
+
+
+def chat(identity: str, name: str, arguments: str, result: str) -> list[Json]:
+    call = {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
+    return [
+        {"role": "assistant", "content": "Let me look at it.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": identity, "content": result},
+    ]
+
+
+def messages(identity: str, name: str, arguments: str, result: str) -> list[Json]:
+    use = {"type": "tool_use", "id": identity, "name": name, "input": json.loads(arguments)}
+    said = [{"type": "text", "text": "Let me look at it."}, use]
+    answer = {"type": "tool_result", "tool_use_id": identity, "content": [{"type": "text", "text": result}]}
+    return [{"role": "assistant", "content": said}, {"role": "user", "content": [answer]}]
+
+
+def responses(identity: str, name: str, arguments: str, result: str) -> list[Json]:
+    return [
+        {"type": "function_call", "call_id": identity, "name": name, "arguments": arguments},
+        {"type": "function_call_output", "call_id": identity, "output": result},
+    ]
+
+
+FORMS: dict[str, Callable[[str, str, str, str], list[Json]]] = {
+    "chat": chat,
+    "messages": messages,
+    "responses": responses,
+}
+
+
+def body_of(protocol: str, writes: float, size: int = SIZE, broken: bool = False) -> bytes:
+    """A history of commands and results, `writes` of the calls with a file in their arguments."""
+    dice = random.Random(1)
+    items: list[Json] = [{"role": "user", "content": "Please go on."}]
+    length = number = 0
+    while length < size:
+        number += 1
+        arguments: Json
+        if dice.random() < writes:
+            arguments = {"file_path": f"/src/module_{number}.py", "content": CODE * dice.randint(5, 60)}
+        else:
+            arguments = {"command": "rg -n main src | head", "timeout": 1000, "n": str(number)}
+        made = FORMS[protocol](f"call_{number:024x}", "Write", json.dumps(arguments), CODE * dice.randint(5, 60))
+        items += made
+        length += len(json.dumps(made))
+    if broken:
+        items += FORMS[protocol](Ids("seed", ["x:0"]).unique("x:0"), "Write", "{}", "ok")
+    schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+    tools = [{"type": "function", "function": {"name": f"tool_{at}", "parameters": schema}} for at in range(20)]
+    key = "input" if protocol == "responses" else "messages"
+    return json.dumps({"model": "m", "stream": True, "tools": tools, key: items}, ensure_ascii=False).encode()
+
+
+def pass_on(protocol: str, body: bytes, refusals: Refusals, new: bool) -> object:
+    if new:
+        history.known_arguments = Known()
+    request = decode(body)
+    read_question(request)
+    return mend_request(protocol, body, request, POLICY, refusals)
+
+
+def share(protocol: str, body: bytes) -> float:
+    if protocol == "messages":
+        return 0.0
+    request = json.loads(body)
+    items = request.get("input") or [
+        call["function"] for m in request["messages"] for call in m.get("tool_calls", ())
+    ]
+    return sum(len(json.dumps(item["arguments"])) for item in items if "arguments" in item) / len(body)
+
+
+def run(quick: bool = False) -> list[Row]:
+    rows: list[Row] = []
+    size, rounds = (50_000, 2) if quick else (SIZE, 60)
+    for protocol in FORMS:
+        for writes in (0.1, 0.4):
+            body = body_of(protocol, writes, size)
+            held = share(protocol, body)
+            part = f", {held:.0%} of it arguments as text" if held else f", {writes:.0%} of the calls write a file"
+            refusals = Refusals()
+            assert pass_on(protocol, body, refusals, True) is None
+            works = [
+                partial(json.loads, body),
+                partial(pass_on, protocol, body, refusals, True),
+                partial(pass_on, protocol, body, refusals, False),
+            ]
+            plain, *ours = in_turns(works, rounds)
+            for name, taken in zip(("new", "known"), ours, strict=True):
+                rows.append(
+                    {
+                        "name": f"{protocol} request of {len(body) / 1e6:.1f} MB{part}, calls {name}",
+                        "figure": min(taken) * 1000,
+                        "unit": "ms",
+                        "ratio": best_ratio(taken, plain),
+                        "goal": GOAL,
+                    }
+                )
+    body = body_of("chat", 0.2, size, broken=True)
+    plain, changed = in_turns([partial(json.loads, body), partial(pass_on, "chat", body, Refusals(), False)], rounds)
+    rows.append(
+        {
+            "name": "chat request with one id to give back",
+            "figure": min(changed) * 1000,
+            "unit": "ms",
+            "ratio": best_ratio(changed, plain),
+            "goal": None,
+        }
+    )
+    return rows

@@ -1,0 +1,73 @@
+"""Real agents and a model that calls tools badly, with and without toolfix: prints how each session ends."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from .broken_calls import SCENARIOS
+from .candidates import CANDIDATES
+from .installing import APART, install, without_network
+from .sessions import Ended, play
+from .tables import short_table, table, write
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="scripts/agents", description=__doc__)
+    parser.add_argument("--agent", action="append", choices=[known.agent.binary for known in CANDIDATES])
+    parser.add_argument("--scenario", action="append", choices=[scenario.name for scenario in SCENARIOS])
+    parser.add_argument("--only", choices=["with", "without"], help="half of the table")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what every session said and asked")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+    parser.add_argument(
+        "--from", dest="known", type=Path, metavar="FILE", help="print what --json wrote; run nothing"
+    )
+    parser.add_argument("--write", action="store_true", help="write the tables into README.md and docs/agents.md")
+    parser.add_argument("--install", action="store_true", help="install the agents and stop")
+    options = parser.parse_args()
+    if options.known:
+        show([Ended(**row) for row in json.loads(options.known.read_text())], options)
+        return
+    wanted = [known for known in CANDIDATES if not options.agent or known.agent.binary in options.agent]
+    if not os.environ.get(APART):
+        install(wanted)
+    if options.install:
+        return
+    without_network()
+    ended: list[Ended] = []
+    for candidate in wanted:
+        for scenario in SCENARIOS:
+            if options.scenario and scenario.name not in options.scenario:
+                continue
+            for toolfix in (False, True):
+                if options.only and (options.only == "with") != toolfix:
+                    continue
+                one = play(candidate, scenario, toolfix=toolfix, keep=options.keep)
+                ended.append(one)
+                side = "with toolfix" if toolfix else "without"
+                print(f"{one.agent}, {one.scenario}, {side}: {one.how} ({one.seconds:.0f} s)", file=sys.stderr)
+                if toolfix and not one.well:
+                    print(f"  {textwrap.shorten(one.output[-600:], 400, placeholder=' …')}", file=sys.stderr)
+    show(ended, options)
+    sys.exit(0 if all(one.well for one in ended if one.toolfix) else 1)
+
+
+def show(ended: Sequence[Ended], options: argparse.Namespace) -> None:
+    print(table(ended))
+    print()
+    print(short_table(ended))
+    if options.json:
+        rows = [{**asdict(one), "output": "", "seconds": round(one.seconds, 1)} for one in ended]
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    if options.write:
+        write(ended)
+
+
+if __name__ == "__main__":
+    main()

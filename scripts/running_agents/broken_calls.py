@@ -1,0 +1,82 @@
+"""The ways in which a model calls a tool badly, each the scenario of a session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+MARK = "mark"
+"""The file that a command writes which was meant."""
+CUT = "cutoff"
+"""The file that only a command writes which was cut off."""
+RUN = f"echo ran >> {MARK}"
+
+
+@dataclass(slots=True, frozen=True)
+class Tools:
+    """What a broken call can be made of with this agent."""
+
+    shell: str
+    command: str
+    wrong_command: str
+    number: str
+    list_tool: str
+    list_arguments: Json
+    """Arguments with a list, which the scenario sends as a string."""
+    list_key: str
+    list_done: Callable[[Path, list[str]], bool]
+    """Whether the tool with the list has done its work, by the work folder and the tool results."""
+
+
+@dataclass(slots=True, frozen=True)
+class Scenario:
+    """One way to call a tool badly."""
+
+    name: str
+    call: Callable[[Tools], tuple[str, str]]
+    """The name and the argument text that the model sends."""
+    as_text: bool = False
+    finish: str = ""
+    """The finish reason `length`, where the answer is cut off and says so."""
+    cut: bool = False
+    lists: bool = False
+
+
+def _arguments(tools: Tools, **more: Any) -> Json:
+    return {tools.command: RUN, **more}
+
+
+def _shell(write: Callable[[Tools], str]) -> Callable[[Tools], tuple[str, str]]:
+    return lambda tools: (tools.shell, write(tools))
+
+
+def _swapped(name: str) -> str:
+    return name.title() if name.islower() else name.lower()
+
+
+def _listed(tools: Tools) -> tuple[str, str]:
+    arguments = {**tools.list_arguments, tools.list_key: json.dumps(tools.list_arguments[tools.list_key])}
+    return tools.list_tool, json.dumps(arguments)
+
+
+def _cut(tools: Tools) -> str:
+    return f'{{"{tools.command}": "echo cut >> {CUT}'
+
+
+SCENARIOS = (
+    Scenario("Python dict", _shell(lambda tools: repr(_arguments(tools)))),
+    Scenario("array as string", _listed, lists=True),
+    Scenario("double-encoded", _shell(lambda tools: json.dumps(json.dumps(_arguments(tools))))),
+    Scenario("trailing comma", _shell(lambda tools: json.dumps(_arguments(tools))[:-1] + ",}")),
+    Scenario("fence", _shell(lambda tools: f"```json\n{json.dumps(_arguments(tools))}\n```")),
+    Scenario("number as string", _shell(lambda tools: json.dumps(_arguments(tools, **{tools.number: "5000"})))),
+    Scenario("wrong-case name", lambda tools: (_swapped(tools.shell), json.dumps(_arguments(tools)))),
+    Scenario("wrong key", _shell(lambda tools: json.dumps({tools.wrong_command: RUN}))),
+    Scenario("text call", _shell(lambda tools: json.dumps(_arguments(tools))), as_text=True),
+    Scenario("cut off", _shell(_cut), cut=True),
+    Scenario("cut off, says so", _shell(_cut), finish="length", cut=True),
+)

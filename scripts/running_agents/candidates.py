@@ -1,0 +1,67 @@
+"""The agents that are run: the npm package of each, and the tools that it declares."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolcalls.cli import agents
+
+from .broken_calls import MARK, RUN, Tools
+
+CACHE = Path(os.environ.get("TOOLFIX_AGENTS_CACHE", "~/.cache/toolfix-agents")).expanduser()
+"""Where the agents are installed."""
+
+
+def accepted(_work: Path, results: list[str]) -> bool:
+    """The tool gave something back, and it was no complaint."""
+    complaints = ("error", "invalid", "must be", "failed", "expected")
+    return bool(results) and not any(word in results[-1].lower() for word in complaints)
+
+
+def edited(work: Path, _results: list[str]) -> bool:
+    """The tool edited the file."""
+    return "after" in (work / "file.txt").read_text()
+
+
+def ran(work: Path, _results: list[str]) -> bool:
+    """The command ran."""
+    return (work / MARK).is_file()
+
+
+@dataclass(slots=True, frozen=True)
+class Candidate:
+    """An agent that can be installed and run."""
+
+    agent: agents.Agent
+    package: str
+    tools: Tools
+
+    @property
+    def folder(self) -> Path:
+        return CACHE / self.agent.binary
+
+
+def _candidate(binary: str, package: str, tools: Tools) -> Candidate:
+    agent = agents.named(binary)
+    assert agent is not None
+    return Candidate(agent, package, tools)
+
+
+FINDING = {"file": "file.txt", "line": 1, "summary": "a word", "failure_scenario": "none", "category": "correctness"}
+TODO = {"content": "go on", "status": "pending", "priority": "high", "id": "1"}
+EDITS = {"path": "file.txt", "edits": [{"oldText": "before", "newText": "after"}]}
+
+CANDIDATES = (
+    _candidate("claude", "@anthropic-ai/claude-code@2.1.325", Tools("Bash", "command", "cmd", "timeout",
+               "ReportFindings", {"findings": [FINDING]}, "findings", accepted)),
+    _candidate("codex", "@openai/codex@0.166.0", Tools("exec_command", "cmd", "command", "yield_time_ms",
+               "exec_command", {"cmd": RUN, "prefix_rule": ["echo", "ran"]}, "prefix_rule", ran)),
+    _candidate("opencode", "opencode-ai@1.18.33", Tools("bash", "command", "cmd", "timeout",
+               "todowrite", {"todos": [TODO]}, "todos", accepted)),
+    _candidate("qwen", "@qwen-code/qwen-code@0.24.4", Tools("run_shell_command", "command", "cmd", "timeout",
+               "tool_call", {"name": "todo_write", "arguments": {"todos": [TODO]}}, "arguments", accepted)),
+    _candidate("pi", "@mariozechner/pi-coding-agent@0.73.1", Tools("bash", "command", "cmd", "timeout",
+               "edit", EDITS, "edits", edited)),
+)  # fmt: skip

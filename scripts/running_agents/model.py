@@ -1,0 +1,90 @@
+"""A model that calls tools badly: answers each request of an agent in its protocol, one scenario a session.
+
+The first answer has the broken call. When the tool has done its work, the model says that all is done; when an
+error comes back it sends the broken call again, as models do, and gives up after the third.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolcalls.cli.upstream import Play, Seen
+
+from ..shared.answer_writers import Chat, Json, Messages, Responses, Writer
+from .broken_calls import MARK, RUN, Scenario, Tools
+
+FINAL = "All done, says the model."
+GIVES_UP = "I give up, says the model."
+ATTEMPTS = 3
+EVENT_STREAM = {"content-type": "text/event-stream"}
+WRITERS: dict[str, Writer] = {"/chat/completions": Chat(), "/messages": Messages(), "/responses": Responses()}
+
+
+@dataclass(slots=True)
+class Model:
+    """The upstream's handler for one session."""
+
+    tools: Tools
+    scenario: Scenario
+    work: Path
+    sent: int = 0
+    results: list[str] = field(default_factory=list)
+    """What the tools gave back, as the agent last told it."""
+    finished: bool = False
+
+    def __call__(self, seen: Seen) -> Play:
+        try:
+            request = json.loads(seen.body)
+        except ValueError:
+            return Play([b"{}"], headers={"content-type": "application/json"})
+        writer = next((writer for end, writer in WRITERS.items() if end in seen.path.partition("?")[0]), None)
+        if writer is None or not request.get("stream"):
+            return Play([b'{"error":{"message":"not here"}}'], 404, {"content-type": "application/json"})
+        if self.tools.shell not in declared(request):
+            return Play(writer.text("A title"), headers=EVENT_STREAM)
+        return Play(self._answer(writer, request), headers=EVENT_STREAM)
+
+    def _answer(self, writer: Writer, request: Json) -> list[bytes]:
+        self.results = [*results(request)]
+        if self.done():
+            self.finished = True
+            return writer.text(FINAL)
+        self.sent += 1
+        if self.sent > ATTEMPTS:
+            self.finished = True
+            return writer.text(GIVES_UP)
+        if self.scenario.cut and self.sent > 1:
+            # Cut off once; the second attempt is whole.
+            return writer.call(f"call_{self.sent}", self.tools.shell, json.dumps({self.tools.command: RUN}), "")
+        name, arguments = self.scenario.call(self.tools)
+        if self.scenario.as_text:
+            return writer.text(f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>')
+        return writer.call(f"call_{self.sent}", name, arguments, self.scenario.finish)
+
+    def done(self) -> bool:
+        if self.scenario.lists:
+            return self.tools.list_done(self.work, self.results)
+        return (self.work / MARK).is_file()
+
+
+def declared(request: Json) -> set[str]:
+    """The names of the tools that a request declares."""
+    return {str(tool.get("function", tool).get("name")) for tool in request.get("tools") or []}
+
+
+def results(request: Json) -> Iterator[str]:
+    """The tool results of a request, whatever its protocol."""
+    for item in request.get("messages") or request.get("input") or []:
+        if not isinstance(item, dict):
+            continue
+        if item.get("role") == "tool":
+            yield json.dumps(item.get("content"))
+        if item.get("type") == "function_call_output":
+            yield json.dumps(item.get("output"))
+        blocks = item.get("content")
+        for block in blocks if isinstance(blocks, list) else []:
+            if isinstance(block, dict) and block.get("type") == "tool_result":
+                yield ("error: " if block.get("is_error") else "") + json.dumps(block.get("content"))

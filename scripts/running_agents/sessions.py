@@ -1,0 +1,120 @@
+"""One session of a real agent with the model that calls tools badly, and how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolcalls.cli import trust
+from toolcalls.cli.certificate import write_certificate
+from toolcalls.cli.upstream import Upstream
+
+from .broken_calls import CUT, MARK, Scenario
+from .candidates import Candidate
+from .installing import programs
+from .model import FINAL, GIVES_UP, Model
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60.0
+PROMPT = "Please go on."
+
+
+@dataclass(slots=True)
+class Ended:
+    """How a session ended."""
+
+    agent: str
+    scenario: str
+    toolfix: bool
+    well: bool
+    how: str
+    seconds: float
+    output: str = field(repr=False, default="")
+
+
+def play(candidate: Candidate, scenario: Scenario, *, toolfix: bool, keep: Path | None) -> Ended:
+    """Run one session in an empty home, and keep what was said where that is wanted."""
+    with tempfile.TemporaryDirectory(prefix="toolfix-agent-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        work = folder / "home" / "work"
+        work.mkdir(parents=True)
+        (work / "file.txt").write_text("before\n")
+        certificate = write_certificate(folder / "upstream.pem", ["localhost"])
+        trusted = trust.prepare(folder / "trust", certificate, {})
+        model = Model(candidate.tools, scenario, work)
+        # Without toolfix over plain HTTP: what Rust clients think of a self-signed certificate is not the question.
+        with Upstream(model, certificate if toolfix else None) as upstream:
+            session = candidate.agent.session(upstream.url, PROMPT)
+            session.prepare(folder / "home")
+            environ = {
+                "PATH": programs(), "HOME": str(folder / "home"), "TERM": "dumb", "LANG": "C.UTF-8",
+                **dict.fromkeys(trust.BUNDLE_VARIABLES, str(trusted.bundle)), trust.NODE_VARIABLE: str(trusted.node),
+                **session.environ,
+            }  # fmt: skip
+            command = list(session.command)
+            if toolfix:
+                command = [sys.executable, "-m", "toolcalls.cli", "run", "--verbose", "--", *command]
+                environ["PYTHONPATH"] = str(ROOT / "addon")
+            started = time.monotonic()
+            status, output = _bounded(command, environ, work)
+            seconds = time.monotonic() - started
+        if keep:
+            kept = (
+                keep
+                / f"{candidate.agent.binary}-{scenario.name.replace(' ', '-')}-{'with' if toolfix else 'without'}"
+            )
+            kept.mkdir(parents=True, exist_ok=True)
+            (kept / "output.txt").write_text(f"exit {status}\n{output}")
+            for number, seen in enumerate(upstream.requests):
+                (kept / f"request-{number}.json").write_bytes(seen.body)
+        well, how = judge(model, status, output)
+        return Ended(candidate.agent.name, scenario.name, toolfix, well, how, seconds, output)
+
+
+def _bounded(command: Sequence[str], environ: dict[str, str], work: Path) -> tuple[int | None, str]:
+    """Exit status (None when its time was over) and all that was said."""
+    process = subprocess.Popen(
+        command, env=environ, cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", start_new_session=True,
+    )  # fmt: skip
+    try:
+        output, _ = process.communicate(timeout=PATIENCE)
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        time.sleep(1)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        return None, process.communicate()[0] or ""
+
+
+def judge(model: Model, status: int | None, output: str) -> tuple[bool, str]:
+    """Whether a session ended well, and how it ended in words."""
+    mark = model.work / MARK
+    times = len(mark.read_text().splitlines()) if mark.is_file() else 0
+    if (model.work / CUT).exists():
+        return False, "**ran the cut command**"
+    if status is None:
+        return False, "time-out"
+    if times > 1:
+        return False, f"ran {times} times"
+    tries = model.sent
+    if status == 0 and model.done() and FINAL in output:
+        allowed = 2 if model.scenario.cut else 1
+        return tries <= allowed, "well" if tries <= allowed else f"after {tries} tries"
+    if model.scenario.finish and status and "max_output_tokens" in output:
+        return False, "stops and says why"
+    if not model.finished:
+        return False, "silent end" if status == 0 else f"exit {status}"
+    if GIVES_UP in output or not model.done():
+        return False, "error back"
+    return False, f"exit {status}" if status else "silent end"

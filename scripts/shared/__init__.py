@@ -1,0 +1,1 @@
+"""What several packages of scripts/ use."""

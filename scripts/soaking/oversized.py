@@ -1,0 +1,36 @@
+"""What is larger than the limit of held bytes: an event without an end, and calls that are held for too long.
+
+It goes through a mitmdump of its own with a small `toolfix_max_held_bytes`, and must pass as it came.
+"""
+
+from __future__ import annotations
+
+import random
+
+from toolcalls.cli.upstream import Play
+
+from .case import EVENT_STREAM, PATHS, Case
+from .made_up import WRITERS, question
+from .turn import Turn
+
+HELD_BYTES = 128 * 1024
+WRITE = 64 * 1024
+
+
+def oversized(chance: random.Random, token: str) -> Turn:
+    """An answer that is larger than the limit."""
+    protocol = chance.choice(list(PATHS))
+    size = chance.randrange(4, 16) * HELD_BYTES
+    if chance.random() < 0.5:
+        fault, body = "endless event", b'data: {"id":"' + token.encode() + b'","choices":[' + b" " * size
+    else:
+        fault, body = "call over the limit", _call(protocol, token, size)
+    case = Case(fault, token, protocol, PATHS[protocol], question(protocol), body, body, (), 0)
+    chunks = [body[start : start + WRITE] for start in range(0, len(body), WRITE)]
+    return Turn(case, Play(chunks, headers={"content-type": EVENT_STREAM}), fault=fault)
+
+
+def _call(protocol: str, token: str, size: int) -> bytes:
+    """Valid arguments, nearly all of them in one delta: what counts here are bytes."""
+    events = WRITERS[protocol].call(f"call_{token}", "Bash", '{"command":"MANY"}', "")
+    return b"".join(events).replace(b"MANY", b"x" * size)

@@ -1,0 +1,41 @@
+"""A mitmproxy script beside the addon: what is alive inside mitmdump, as JSON at /soak/probe of the proxy itself."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import gc
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from mitmproxy import ctx, http
+
+PATH = "/soak/probe"
+KEPT = ("flows", "sockets", "socket_exchanges", "closed", "user_agents")
+"""What the addon keeps of flows and connections; each forgets them when mitmproxy does."""
+
+
+def alive() -> dict[str, Any]:
+    """Memory, descriptors, tasks and objects of this process, and what the addon keeps."""
+    loaded: Any = ctx.master.addons  # its methods have no types
+    addon = loaded.get("toolfix")
+    return {
+        "rss": int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE"),
+        "fds": len(os.listdir("/proc/self/fd")),  # noqa: PTH208
+        "tasks": len(asyncio.all_tasks()),
+        "objects": len(gc.get_objects()),
+        "kept": {name: len(getattr(addon, name)) for name in KEPT},
+    }
+
+
+def request(flow: http.HTTPFlow) -> None:
+    path, _, question = flow.request.path.partition("?")
+    if path == PATH:
+        if question == "collect":
+            # What is left then is in use: neither garbage in a circle nor room that malloc keeps for later.
+            gc.collect()
+            if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+                trim(0)
+        flow.response = http.Response.make(200, json.dumps(alive()), {"content-type": "application/json"})

@@ -1,0 +1,89 @@
+"""What a client reads out of an answer, its calls and its text, without any code of the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True, frozen=True)
+class Call:
+    name: str
+    arguments: Any
+
+
+def events_of(body: bytes) -> list[Json]:
+    """The JSON of an event stream, or the one document."""
+    if body.lstrip()[:1] == b"{":
+        return [json.loads(body)]
+    lines = (line.removeprefix(b"data: ") for line in body.split(b"\n") if line.startswith(b"data: {"))
+    return [json.loads(line) for line in lines]
+
+
+def calls_of(protocol: str, body: bytes) -> list[Call]:
+    """The calls of an answer; raises ValueError where arguments are no strict JSON, as a client does."""
+    return _READERS[protocol](events_of(body))
+
+
+def _chat(events: Iterable[Json]) -> list[Call]:
+    names: dict[int, str] = {}
+    texts: dict[int, str] = {}
+    for event in events:
+        for choice in event.get("choices") or []:
+            said = choice.get("delta") or choice.get("message") or {}
+            for number, call in enumerate(said.get("tool_calls") or []):
+                index = call.get("index", number)
+                names[index] = names.get(index, "") + (call["function"].get("name") or "")
+                texts[index] = texts.get(index, "") + call["function"].get("arguments", "")
+    return [Call(names[index], json.loads(text)) for index, text in texts.items()]
+
+
+def _messages(events: Iterable[Json]) -> list[Call]:
+    blocks: dict[int, Json] = {}
+    texts: dict[int, str] = {}
+    for event in events:
+        blocks |= dict(enumerate(event.get("content") or []))
+        if event["type"] == "content_block_start":
+            blocks[event["index"]] = event["content_block"]
+        if event["type"] == "content_block_delta" and "partial_json" in event["delta"]:
+            texts[event["index"]] = texts.get(event["index"], "") + event["delta"]["partial_json"]
+    uses = [(index, block) for index, block in blocks.items() if block["type"] == "tool_use"]
+    return [
+        Call(block["name"], json.loads(texts[index]) if texts.get(index) else block["input"]) for index, block in uses
+    ]
+
+
+def _responses(events: Iterable[Json]) -> list[Call]:
+    """The calls of the finished items, with which the closing event must agree."""
+    events = list(events)
+    items = [event["item"] for event in events if event.get("type") == "response.output_item.done"]
+    ends = [event.get("response", event) for event in events if "output" in event.get("response", event)]
+    if ends and items and ends[-1]["output"] != items:
+        raise ValueError("the carriers do not agree")
+    found = items or (ends[-1]["output"] if ends else [])
+    return [Call(one["name"], json.loads(one["arguments"])) for one in found if one["type"] == "function_call"]
+
+
+def texts_of(protocol: str, body: bytes) -> str:
+    """The text of a stream."""
+    return "".join(_TEXTS[protocol](event) for event in events_of(body))
+
+
+def _chat_text(event: Json) -> str:
+    return "".join(choice["delta"].get("content") or "" for choice in event.get("choices") or [])
+
+
+def _messages_text(event: Json) -> str:
+    return str(event["delta"].get("text", "")) if event["type"] == "content_block_delta" else ""
+
+
+def _responses_text(event: Json) -> str:
+    return str(event["delta"]) if event["type"] == "response.output_text.delta" else ""
+
+
+_READERS = {"chat": _chat, "messages": _messages, "responses": _responses}
+_TEXTS = {"chat": _chat_text, "messages": _messages_text, "responses": _responses_text}

@@ -1,0 +1,62 @@
+"""Cases made from the recordings that are committed."""
+
+from __future__ import annotations
+
+import re
+
+from toolcalls.cli.demo import recordings_directory
+from toolcalls.engine import protocol_of
+from toolcalls.recording import store
+from toolcalls.recording.store import Recording
+
+from .case import EVENT_STREAM, PATHS, Case, engine
+
+_ID = re.compile(rb'"id"\s*:\s*"([^"\\]{4,})"')
+
+
+class Scenarios:
+    """The recordings that play under the default options."""
+
+    def __init__(self) -> None:
+        loaded = [store.load(path) for path in store.find(recordings_directory())]
+        self.recordings = [one for one in loaded if not one.options and one.suffix != ".jsonl"]
+        self._ids = {one.name: _identity(one) for one in self.recordings}
+
+    def case(self, recording: Recording, token: str) -> Case:
+        """The recording as a case, with the token in its ids where that changes nothing else."""
+        before, after = recording.before, recording.after or b""
+        known = self._ids[recording.name]
+        if known:
+            unique = known + b"-" + token.encode()
+            before, after = before.replace(known, unique), after.replace(known, unique)
+        calls = recording.calls or []
+        path = str(recording.flow.get("path", PATHS["chat"]))
+        told = recording.request_after or recording.request or b"{}"
+        defect = str(recording.flow.get("defect", ""))
+        return Case(
+            name=recording.name,
+            token=token,
+            protocol=protocol_of(path) or "",
+            path=path,
+            request=recording.request or b"{}",
+            before=before,
+            after=after,
+            statuses=tuple(str(call["status"]) for call in calls),
+            delivered=sum(not call.get("dropped") for call in calls),
+            request_after=None if "refusal" in recording.name else told,
+            content_type=str(recording.flow.get("content_type") or EVENT_STREAM),
+            status=int(recording.flow.get("status", 200)),
+            fault="error event" if "error" in defect else "",
+            cuts=tuple(recording.offsets) if before is recording.before else (),
+        )
+
+
+def _identity(recording: Recording) -> bytes:
+    """An id of the answer that can be made unique without changing anything else; empty where there is none."""
+    path = str(recording.flow.get("path", PATHS["chat"]))
+    after = recording.after or b""
+    for found in dict.fromkeys(_ID.findall(recording.before)):
+        changed = recording.before.replace(found, found + b"-token")
+        if found in after and engine(path, recording.request, changed)[0] == after.replace(found, found + b"-token"):
+            return bytes(found)
+    return b""

@@ -1,0 +1,72 @@
+"""Whether what came back is right, also where a fault was on the way.
+
+An answer that breaks off is right when what the client has is a beginning of the answer that it would have had:
+every event in it was final when it was sent, so no call in it is half a call.
+"""
+
+from __future__ import annotations
+
+from toolcalls.proxy.body_stream import KEEP_ALIVE
+
+from .case import Case
+from .client import Got
+from .faults import GARBAGE
+from .reading import texts_of
+from .turn import Turn
+
+
+def verdict(turn: Turn, got: Got) -> str:
+    """What is wrong with what the client got; empty when nothing is."""
+    if turn.complaint:
+        return turn.complaint
+    broken = turn.play.breaks or turn.play.resets
+    if broken and (got.status == 502 or (got.error and not got.body)):
+        return ""  # mitmproxy says that the upstream broke, or had nothing to pass on yet
+    if got.error and not broken:
+        return f"the transfer broke: {got.error}"
+    if got.status != turn.play.status:
+        return f"status {got.status}"
+    if turn.fault == "error status":
+        return "" if got.body == turn.sent else "the error is not the upstream's"
+    if turn.fault == "corrupt gzip":
+        return _as_it_came(turn, got.body)
+    partial = bool(got.error) or got.left
+    body = got.body if partial else got.decoded()
+    if "content-encoding" in got.headers and partial:
+        return ""  # an answer that is not ours to decode, cut off
+    body = body.replace(KEEP_ALIVE, b"")
+    whole = turn.case.after
+    if (partial and not whole.startswith(body)) or (not partial and not broken and body != whole):
+        return f"other bytes: {_difference(whole, body)}"
+    return "" if partial or body == whole else f"it ended early, as if complete: {len(body)} of {len(whole)} bytes"
+
+
+def _as_it_came(turn: Turn, body: bytes) -> str:
+    """What is wrong with a spoilt answer, which must be a right beginning, what was held, and the spoilt bytes."""
+    same = _common(body, turn.case.after)
+    raw = _common(body[same:][::-1], turn.sent[::-1])
+    held = body[same : len(body) - raw]
+    if raw >= len(GARBAGE) and (held in turn.case.before or _same_text(turn.case, body[: len(body) - raw], same)):
+        return ""
+    return f"a corrupt body did not pass as it came: {held[:300]!r}"
+
+
+def _same_text(case: Case, body: bytes, same: int) -> bool:
+    """Text that was held as a possible call is written anew when it is let go: the words count, not the bytes."""
+    held = body[body.rfind(b"\n\n", 0, same) + 1 : body.rfind(b"\n\n") + 2]
+    try:
+        return texts_of(case.protocol, held) in texts_of(case.protocol, case.before)
+    except (ValueError, KeyError):
+        return False
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """How many bytes they begin with that are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def _difference(expected: bytes, body: bytes) -> str:
+    place = _common(expected, body)
+    start = max(0, place - 40)
+    return f"at {place}: {body[start : place + 120]!r}, expected {expected[start : place + 120]!r}"
