@@ -12,9 +12,20 @@ from typing import Any
 
 from mitmproxy import ctx, http
 
+from toolcalls.proxy import flows
+
 PATH = "/soak/probe"
-KEPT = ("flows", "sockets", "socket_exchanges", "closed", "user_agents")
-"""What the addon keeps of flows and connections; each forgets them when mitmproxy does."""
+
+
+def kept(addon: Any) -> dict[str, int]:
+    """How much the addon keeps of flows and connections; it forgets each of them when mitmproxy does."""
+    return {
+        "flows": len(flows.flows),
+        "sockets": len(flows.sockets),
+        "socket_exchanges": len(flows.socket_exchanges),
+        "closed": len(addon.http.closed),
+        "user_agents": len(addon.user_agents),
+    }
 
 
 def alive() -> dict[str, Any]:
@@ -26,7 +37,7 @@ def alive() -> dict[str, Any]:
         "fds": len(os.listdir("/proc/self/fd")),  # noqa: PTH208
         "tasks": len(asyncio.all_tasks()),
         "objects": len(gc.get_objects()),
-        "kept": {name: len(getattr(addon, name)) for name in KEPT},
+        "kept": kept(addon),
     }
 
 
