@@ -7,9 +7,9 @@ import json
 import pytest
 
 from toolcalls.engine import Answer
-from toolcalls.proxy.body_stream import KEEP_ALIVE, KEEP_ALIVE_SECONDS, Guard
+from toolcalls.proxy.body_stream import KEEP_ALIVE, KEEP_ALIVE_SECONDS, BodyStream
 from toolcalls.recording import captured
-from toolcalls.recording.captured import Kept
+from toolcalls.recording.captured import CapturedBytes
 
 
 class Clock:
@@ -26,8 +26,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def guard(clock: Clock) -> Guard:
-    return Guard(Answer("chat"), clock=clock)
+def guard(clock: Clock) -> BodyStream:
+    return BodyStream(Answer("chat"), clock=clock)
 
 
 def event(delta: dict[str, object], finish: str | None = None) -> bytes:
@@ -47,7 +47,7 @@ DONE = b"data: [DONE]\n\n"
 
 
 def test_while_a_call_is_held_the_client_hears_of_us_every_five_seconds_of_arriving_chunks(
-    guard: Guard, clock: Clock
+    guard: BodyStream, clock: Clock
 ) -> None:
     heard = []
     for _ in range(121):
@@ -63,7 +63,7 @@ def test_the_comment_is_an_event_stream_comment() -> None:
     assert KEEP_ALIVE.endswith(b"\n\n")
 
 
-def test_the_comment_is_in_no_book(guard: Guard, clock: Clock) -> None:
+def test_the_comment_is_in_no_book(guard: BodyStream, clock: Clock) -> None:
     guard.feed(fragment('{"command":'))
     clock.now += KEEP_ALIVE_SECONDS
     assert guard.feed(fragment('"ls"}')) == [KEEP_ALIVE]
@@ -72,7 +72,7 @@ def test_the_comment_is_in_no_book(guard: Guard, clock: Clock) -> None:
     assert KEEP_ALIVE not in guard.after.joined()
 
 
-def test_text_takes_the_place_of_the_comment(guard: Guard, clock: Clock) -> None:
+def test_text_takes_the_place_of_the_comment(guard: BodyStream, clock: Clock) -> None:
     guard.feed(fragment("{"))
     for _ in range(8):
         clock.now += 3.0
@@ -83,7 +83,7 @@ def test_text_takes_the_place_of_the_comment(guard: Guard, clock: Clock) -> None
     assert guard.feed(fragment(" ")) == [KEEP_ALIVE]
 
 
-def test_there_is_no_comment_where_no_call_is_held(guard: Guard, clock: Clock) -> None:
+def test_there_is_no_comment_where_no_call_is_held(guard: BodyStream, clock: Clock) -> None:
     half = TEXT[:10]
     assert guard.feed(TEXT) == [TEXT]
     clock.now += 100.0
@@ -92,14 +92,14 @@ def test_there_is_no_comment_where_no_call_is_held(guard: Guard, clock: Clock) -
     assert b"".join(guard.feed(TEXT[10:])) == TEXT
 
 
-def test_there_is_no_comment_in_a_json_document(guard: Guard, clock: Clock) -> None:
+def test_there_is_no_comment_in_a_json_document(guard: BodyStream, clock: Clock) -> None:
     for piece in (b'{"choices": [', b"]", b"}"):
         assert guard.feed(piece) == []
         clock.now += 100.0
     assert b"".join(guard.end(sure=True)) == b'{"choices": []}'
 
 
-def test_the_longest_hold_is_measured(guard: Guard, clock: Clock) -> None:
+def test_the_longest_hold_is_measured(guard: BodyStream, clock: Clock) -> None:
     guard.feed(fragment("{"))
     clock.now += 70.0
     guard.feed(fragment("}"))
@@ -111,7 +111,7 @@ def test_the_longest_hold_is_measured(guard: Guard, clock: Clock) -> None:
     assert guard.longest_hold == 75.0
 
 
-def test_an_empty_frame_that_is_surely_none_ends_nothing(guard: Guard) -> None:
+def test_an_empty_frame_that_is_surely_none_ends_nothing(guard: BodyStream) -> None:
     guard.feed(fragment('{"command":'))
     assert guard.end(sure=False) == []
     guard.feed(fragment('"ls"}'))
@@ -120,7 +120,7 @@ def test_an_empty_frame_that_is_surely_none_ends_nothing(guard: Guard) -> None:
 
 
 def test_a_doubtful_end_is_believed_the_second_time(clock: Clock) -> None:
-    guard = Guard(Answer("chat"), doubtful_end=True, clock=clock)
+    guard = BodyStream(Answer("chat"), doubtful_end=True, clock=clock)
     guard.feed(fragment('{"command":'))
     assert guard.end(sure=None) == []
     guard.feed(fragment('"ls"}'))
@@ -129,7 +129,7 @@ def test_a_doubtful_end_is_believed_the_second_time(clock: Clock) -> None:
     assert guard.end(sure=None) == []
 
 
-def test_an_end_without_doubt_is_believed_at_once_and_counts_once(guard: Guard) -> None:
+def test_an_end_without_doubt_is_believed_at_once_and_counts_once(guard: BodyStream) -> None:
     guard.feed(fragment('{"command":"ls"}'))
     out = b"".join(guard.end(sure=None))
     assert out.count(b"[DONE]") == 1
@@ -137,7 +137,7 @@ def test_an_end_without_doubt_is_believed_at_once_and_counts_once(guard: Guard) 
 
 
 def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
-    guard = Guard(Answer("chat"), observe=True, clock=clock)
+    guard = BodyStream(Answer("chat"), observe=True, clock=clock)
     chunks = [TEXT, fragment("{'command': 'ls'}")[:30], fragment("{'command': 'ls'}")[30:], event({}, "stop"), DONE]
     for chunk in chunks:
         clock.now += 60.0
@@ -150,7 +150,7 @@ def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
 
 def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(captured, "MAX_KEPT", 10)
-    kept = Kept()
+    kept = CapturedBytes()
     kept.add(b"123456", 0.0)
     kept.add(b"789012", 1.0)
     kept.add(b"3", 2.0)

@@ -7,14 +7,14 @@ from mitmproxy.test import tflow
 from tests.proxy.test_flow_files import SCENARIO, flow_of
 from toolcalls.calls import Outcome
 from toolcalls.policy import Policy
-from toolcalls.proxy.content_view import MOST_SHOWN, Told, text_of, would_be
+from toolcalls.proxy.content_view import MOST_SHOWN, ViewedResponse, text_of, would_be
 from toolcalls.recording import store
 
 
 def test_a_refused_call_has_its_reason_and_a_dropped_one_is_said_to_be_dropped() -> None:
     refused = Outcome("refused", "invalid", '{"tool":"Bash"}', "Bash", '{"a', ("sent to the invalid tool",), "cut")
     dropped = Outcome("refused", "", "", "", "{", ("dropped",), "no name", dropped=True)
-    text = text_of(Told("chat", b"before", b"after", [refused, dropped]))
+    text = text_of(ViewedResponse("chat", b"before", b"after", [refused, dropped]))
     assert "call 1: invalid, refused: sent to the invalid tool\n  because  cut\n  name     Bash → invalid\n" in text
     assert "call 2: (no name), refused: dropped\n  because  no name\n  before   {\n  after    (dropped)" in text
     assert "── before: 6 bytes from the upstream ──\nbefore\n\n" in text
@@ -22,7 +22,7 @@ def test_a_refused_call_has_its_reason_and_a_dropped_one_is_said_to_be_dropped()
 
 
 def test_what_is_untouched_is_shown_once_and_a_long_body_is_cut() -> None:
-    text = text_of(Told("chat", b"x" * (MOST_SHOWN + 7), b"x" * (MOST_SHOWN + 7), []))
+    text = text_of(ViewedResponse("chat", b"x" * (MOST_SHOWN + 7), b"x" * (MOST_SHOWN + 7), []))
     assert text.count("──") == 2
     assert text.endswith("x\n… 7 more bytes")
 

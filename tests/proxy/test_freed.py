@@ -18,10 +18,10 @@ from mitmproxy.test import taddons
 
 from tests.proxy.test_script import answered, asked, events, play
 from toolcalls.engine import Answer
-from toolcalls.proxy.body_stream import Guard
+from toolcalls.proxy.body_stream import BodyStream
 from toolcalls.proxy.flows import FlowState
 from toolcalls.recording import store
-from toolcalls.recording.captured import Kept
+from toolcalls.recording.captured import CapturedBytes
 from toolcalls.request.request import Seed, decode, read_question
 from toolfix import Toolfix
 
@@ -42,18 +42,18 @@ def alive(*kinds: type) -> list[str]:
 
 def test_no_answer_of_any_scenario_waits_for_the_collector() -> None:
     """Refused arguments too: the frames of an exception know everybody up to the flow."""
-    before = alive(Guard, Kept)
+    before = alive(BodyStream, CapturedBytes)
     count = 0
     for directory in store.find(RECORDINGS):
         recording = store.load(directory)
-        guard = Guard(Answer(recording.protocol, read_question(decode(recording.request))))
+        guard = BodyStream(Answer(recording.protocol, read_question(decode(recording.request))))
         for start in range(0, len(recording.before), 1000):
             guard.feed(recording.before[start : start + 1000])
         guard.end(sure=True)
         count += 1
     del guard
     assert count > 300
-    assert alive(Guard, Kept) == before
+    assert alive(BodyStream, CapturedBytes) == before
 
 
 @pytest.mark.parametrize("arguments", ["{'command': 'ls'}", "{"], ids=["mended", "refused"])
@@ -72,7 +72,7 @@ def test_a_flow_that_is_over_keeps_nothing_alive(
     addon.done()
     del flow
     assert not addon.http.closed
-    assert not alive(Guard, Kept, FlowState)
+    assert not alive(BodyStream, CapturedBytes, FlowState)
 
 
 def test_the_body_of_a_flow_and_what_the_view_shows_of_it_are_one_copy(

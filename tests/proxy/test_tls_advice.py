@@ -45,7 +45,7 @@ def test_a_client_that_does_not_introduce_itself_is_known_by_how_it_rejects() ->
 
 def test_a_tally_counts_answers_and_calls_and_says_each_trouble_once(tmp_path: Path) -> None:
     path = tmp_path / "summary"
-    writer = tally.Tally(str(path))
+    writer = tally.SummaryFile(str(path))
     writer.answer([Outcome("repaired", "a", "{}", "a", "{"), Outcome("valid", "a", "{}", "a", "{}")])
     writer.answer([])
     writer.answer([Outcome("refused", "a", "{}", "a", "{")])
@@ -53,7 +53,7 @@ def test_a_tally_counts_answers_and_calls_and_says_each_trouble_once(tmp_path: P
     writer.trouble("no")
     with path.open("ab") as file:
         file.write(b'{"calls": ["rep')  # The proxy was killed here.
-    assert tally.read(path) == tally.Session(answers=3, calls=3, mended=1, refused=1, troubles=["no"])
-    assert tally.read(tmp_path / "none") == tally.Session()
-    tally.Tally("").answer([])
-    tally.Tally(str(tmp_path / "no" / "where")).answer([])
+    assert tally.read(path) == tally.Summary(answers=3, calls=3, mended=1, refused=1, troubles=["no"])
+    assert tally.read(tmp_path / "none") == tally.Summary()
+    tally.SummaryFile("").answer([])
+    tally.SummaryFile(str(tmp_path / "no" / "where")).answer([])

@@ -18,9 +18,9 @@ import pytest
 from toolcalls.calls import Outcome
 from toolcalls.policy import BY_NAME
 from toolcalls.recording import record, store, writer
-from toolcalls.recording.captured import Kept
-from toolcalls.recording.frames import Frames, SocketBooks
-from toolcalls.recording.record import Exchange, Recorder, StreamBooks, write_recording
+from toolcalls.recording.captured import CapturedBytes
+from toolcalls.recording.frames import Frames, SocketTranscript
+from toolcalls.recording.record import Exchange, Recorder, StreamTranscript, write_recording
 from toolcalls.recording.replay import replay
 
 SECRET = "sk-live-abcdefghijklmnopqrstuvwx"
@@ -28,8 +28,8 @@ OPTIONS = {name: option.default for name, option in BY_NAME.items()}
 EVENT = b'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":null}]}\n\n'
 
 
-def kept(*chunks: bytes) -> Kept:
-    body = Kept()
+def kept(*chunks: bytes) -> CapturedBytes:
+    body = CapturedBytes()
     for number, chunk in enumerate(chunks):
         body.add(chunk, 100.0 + number / 100)
     return body
@@ -49,7 +49,7 @@ def exchange(*chunks: bytes, **more: Any) -> Exchange:
         "started": 1_763_251_200.0,
         "options": OPTIONS,
         "request": b'{"stream": true}',
-        "books": StreamBooks(kept(*chunks), kept(*chunks)),
+        "books": StreamTranscript(kept(*chunks), kept(*chunks)),
         "outcomes": [],
         **more,
     }
@@ -138,7 +138,7 @@ def test_a_websocket_is_recorded_message_by_message_and_replayed(tmp_path: Path)
         came.add(False, json.dumps(message), 2.0 + number)
     came.add(True, b"\x00\x01", 9.0)
     write_recording(
-        tmp_path / "ws", exchange(protocol="responses", books=SocketBooks(came, went), method="GET", over=True)
+        tmp_path / "ws", exchange(protocol="responses", books=SocketTranscript(came, went), method="GET", over=True)
     )
     recording = only(tmp_path)
     assert recording.suffix == ".jsonl"
@@ -167,7 +167,7 @@ def test_a_flow_that_lasts_is_written_as_far_as_it_has_come(
     assert not recording.complete
     assert recording.before == EVENT
     assert replay(recording).drift == []
-    assert isinstance(live.books, StreamBooks)
+    assert isinstance(live.books, StreamTranscript)
     live.books.before.add(EVENT, 101.0)
     live.books.after.add(EVENT, 101.0)
     recorder.write(live)

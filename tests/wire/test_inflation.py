@@ -18,8 +18,8 @@ from tests.chat_client import read
 from tests.dialects.test_chat import chunk, piece, question
 from tests.splits import cut
 from toolcalls.engine import Answer
-from toolcalls.proxy.body_stream import Guard
-from toolcalls.recording.captured import Kept
+from toolcalls.proxy.body_stream import BodyStream
+from toolcalls.recording.captured import CapturedBytes
 from toolcalls.recording.record import decoded
 from toolcalls.wire.encoding import (
     MAX_INFLATED,
@@ -119,14 +119,14 @@ def test_a_call_that_is_cut_off_by_it_never_runs_and_a_complete_one_comes_out() 
 @pytest.mark.parametrize("name", BOMBS)
 def test_observed_it_passes_as_it_came(name: str) -> None:
     bomb = BOMBS[name](TEXT)
-    guard = Guard(Answer("chat", encoding=name), observe=True)
+    guard = BodyStream(Answer("chat", encoding=name), observe=True)
     assert b"".join([*guard.feed(bomb[:100]), *guard.feed(bomb[100:]), *guard.end(True)]) == bomb
 
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_recording_holds_what_came_before_it(name: str) -> None:
     bomb = BOMBS[name](TEXT)
-    kept = Kept()
+    kept = CapturedBytes()
     for part in cut(bomb, 10_000):
         kept.add(part, 0.0)
     out = b"".join(decoded(kept, name))
@@ -135,7 +135,7 @@ def test_a_recording_holds_what_came_before_it(name: str) -> None:
 
 
 def test_a_recording_of_many_chunks_that_become_much_is_bounded() -> None:
-    kept = Kept()
+    kept = CapturedBytes()
     for part in cut(BOMBS["gzip"](), 10_000):
         kept.add(part, 0.0)
     assert sum(map(len, decoded(kept, "gzip"))) <= 64 * MIB

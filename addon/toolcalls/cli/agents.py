@@ -16,7 +16,7 @@ MODEL = "toolfix-probe"
 
 
 @dataclass(slots=True, frozen=True)
-class Session:
+class AgentSession:
     """A command, what its environment needs besides, and files relative to its home."""
 
     command: tuple[str, ...]
@@ -38,11 +38,11 @@ class Agent:
     binary: str
     install: str
     protocol: str
-    session: Callable[[str, str], Session]
+    session: Callable[[str, str], AgentSession]
     note: str = ""
 
 
-def _claude(url: str, prompt: str) -> Session:
+def _claude(url: str, prompt: str) -> AgentSession:
     environ = {
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_API_KEY": KEY,
@@ -51,10 +51,10 @@ def _claude(url: str, prompt: str) -> Session:
         "IS_SANDBOX": "1",
     }
     command = ("claude", "-p", prompt, "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions")
-    return Session(command, environ)
+    return AgentSession(command, environ)
 
 
-def _codex(url: str, prompt: str) -> Session:
+def _codex(url: str, prompt: str) -> AgentSession:
     config = f"""
 model = "{MODEL}"
 model_provider = "local"
@@ -68,10 +68,10 @@ request_max_retries = 0
 stream_max_retries = 0
 """
     command = ("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt)
-    return Session(command, {"LOCAL_API_KEY": KEY}, {".codex/config.toml": config})
+    return AgentSession(command, {"LOCAL_API_KEY": KEY}, {".codex/config.toml": config})
 
 
-def _opencode(url: str, prompt: str) -> Session:
+def _opencode(url: str, prompt: str) -> AgentSession:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "name": "local",
@@ -79,7 +79,7 @@ def _opencode(url: str, prompt: str) -> Session:
         "models": {MODEL: {"name": MODEL, "tool_call": True, "limit": {"context": 100000, "output": 8000}}},
     }
     config = {"provider": {"local": provider}, "autoupdate": False, "share": "disabled", "permission": {"*": "allow"}}
-    return Session(
+    return AgentSession(
         ("opencode", "run", "-m", f"local/{MODEL}", prompt),
         {
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
@@ -90,40 +90,40 @@ def _opencode(url: str, prompt: str) -> Session:
     )
 
 
-def _qwen(url: str, prompt: str) -> Session:
+def _qwen(url: str, prompt: str) -> AgentSession:
     environ = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": KEY, "OPENAI_MODEL": MODEL}
     settings = {"security": {"auth": {"selectedType": "openai"}}, "general": {"disableAutoUpdate": True}}
-    return Session(
+    return AgentSession(
         ("qwen", "--yolo", "--auth-type", "openai", "-p", prompt),
         environ,
         {".qwen/settings.json": json.dumps({**settings, "privacy": {"usageStatisticsEnabled": False}})},
     )
 
 
-def _pi(url: str, prompt: str) -> Session:
+def _pi(url: str, prompt: str) -> AgentSession:
     local = {
         "baseUrl": f"{url}/v1",
         "api": "openai-completions",
         "apiKey": KEY,
         "models": [{"id": MODEL, "name": MODEL, "contextWindow": 100000, "maxTokens": 8000}],
     }
-    return Session(
+    return AgentSession(
         ("pi", "--provider", "local", "--model", MODEL, "-p", prompt),
         {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"},
         {".pi/agent/models.json": json.dumps({"providers": {"local": local}})},
     )
 
 
-def _gemini(url: str, prompt: str) -> Session:
+def _gemini(url: str, prompt: str) -> AgentSession:
     environ = {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
     settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"disableAutoUpdate": True}}
-    return Session(("gemini", "--yolo", "-p", prompt), environ, {".gemini/settings.json": json.dumps(settings)})
+    return AgentSession(("gemini", "--yolo", "-p", prompt), environ, {".gemini/settings.json": json.dumps(settings)})
 
 
-def _aider(url: str, prompt: str) -> Session:
+def _aider(url: str, prompt: str) -> AgentSession:
     environ = {"OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": KEY, "AIDER_ANALYTICS": "false"}
     command = ("aider", "--model", f"openai/{MODEL}", "--no-git", "--no-check-update", "--yes-always")
-    return Session((*command, "--no-show-model-warnings", "--message", prompt), environ)
+    return AgentSession((*command, "--no-show-model-warnings", "--message", prompt), environ)
 
 
 AGENTS = (

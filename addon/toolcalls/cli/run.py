@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import click
 
 from ..proxy import session_summary as tally
-from ..proxy.session_summary import Session
+from ..proxy.session_summary import Summary
 from ..recording.report import write_report
 from . import inputs, surroundings, trust
 from .child import NOT_FOUND, CannotStart, Child
@@ -234,7 +234,7 @@ def _report(wishes: Wishes, recorded: Path | None) -> str:
     return ", ".join(places)
 
 
-def _tell(session: Session, wishes: Wishes, where: str) -> None:
+def _tell(session: Summary, wishes: Wishes, where: str) -> None:
     for trouble in session.troubles[:SHOWN_TROUBLES]:
         say(trouble)
     if not session.answers:

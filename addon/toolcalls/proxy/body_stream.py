@@ -13,17 +13,17 @@ from types import FrameType
 
 from ..engine import Answer
 from ..recording.captured import MAX_KEPT as MAX_KEPT
-from ..recording.captured import Kept
+from ..recording.captured import CapturedBytes
 
 KEEP_ALIVE = b": toolfix holds a tool call until it is complete\n\n"
 KEEP_ALIVE_SECONDS = 5.0
 LONG_HOLD_SECONDS = 60.0
-MAX_UNASKED = 1024 * 1024
+MAX_KEPT_UNOBSERVED = 1024 * 1024
 """The same where nobody is known to look: a finished flow waits with dozens of others for the garbage collection,
 and nearly every answer of a model is smaller."""
 
 
-class Guard:
+class BodyStream:
     """Feeds one answer. With `observe` the bytes pass as they are and only the books are kept, of `most` bytes."""
 
     __slots__ = (
@@ -56,7 +56,7 @@ class Guard:
         self.answer = answer
         self._feed = answer.feed
         self._ends = ends
-        self.before = Kept() if most is None else Kept(limit=most)
+        self.before = CapturedBytes() if most is None else CapturedBytes(limit=most)
         self.after = self.before
         """The same books as long as what goes out is what came in, chunk by chunk."""
         self.failure: Exception | None = None

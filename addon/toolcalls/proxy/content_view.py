@@ -22,7 +22,7 @@ MOST_SHOWN = 256 * 1024
 """Most bytes of one body in the view."""
 
 
-class Told(NamedTuple):
+class ViewedResponse(NamedTuple):
     """What is known of an answer: both bodies, decoded, and what became of its calls."""
 
     protocol: str
@@ -32,10 +32,10 @@ class Told(NamedTuple):
     note: str = ""
 
 
-Look = Callable[[http.HTTPFlow], Told | None]
+Look = Callable[[http.HTTPFlow], ViewedResponse | None]
 
 
-def text_of(told: Told) -> str:
+def text_of(told: ViewedResponse) -> str:
     """The view as text."""
     counts = [f"{sum(o.status == status for o in told.outcomes)} {status}" for status in _STATUSES]
     lines = [f"{told.protocol}: {len(told.outcomes)} tool calls ({', '.join(counts)})"]
@@ -71,7 +71,7 @@ def _body(data: bytes) -> str:
     return text if len(data) <= MOST_SHOWN else f"{text}\n… {len(data) - MOST_SHOWN:,} more bytes"
 
 
-def would_be(flow: http.HTTPFlow, policy: Policy) -> Told | None:
+def would_be(flow: http.HTTPFlow, policy: Policy) -> ViewedResponse | None:
     """Of a flow that we did not see (from a file): what toolfix would do with it."""
     protocol = protocol_of(flow.request.path)
     body = content(flow.response) if flow.response else None
@@ -80,7 +80,9 @@ def would_be(flow: http.HTTPFlow, policy: Policy) -> Told | None:
     request = content(flow.request)
     answer = Answer(protocol, read_question(decode(request)), policy, seed=seed_of(request))
     after = mend_whole(answer, body)
-    return Told(protocol, body, after, answer.outcomes, "This flow was not seen live: it is what toolfix would do.")
+    return ViewedResponse(
+        protocol, body, after, answer.outcomes, "This flow was not seen live: it is what toolfix would do."
+    )
 
 
 def _shown(data: bytes, flow: object, message: object, look: Look) -> str:

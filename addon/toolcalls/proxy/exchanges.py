@@ -8,14 +8,14 @@ from functools import partial
 from mitmproxy import http
 
 from ..calls import Outcome
-from ..recording.frames import SocketBooks
+from ..recording.frames import SocketTranscript
 from ..recording.record import Exchange
 from ..request.request import seed_of
-from .body_stream import Guard
+from .body_stream import BodyStream
 from .flows import FlowState
 
 
-def exchange_of(flow: http.HTTPFlow, guard: Guard, state: FlowState, options: dict[str, str]) -> Exchange:
+def exchange_of(flow: http.HTTPFlow, guard: BodyStream, state: FlowState, options: dict[str, str]) -> Exchange:
     """What a recording keeps of a response, from its first byte on."""
     body = state.request_body or b""
     exchange = _exchange(flow, state.protocol, guard, guard.answer.outcomes, partial(seed_of, body), options)
@@ -29,13 +29,13 @@ def exchange_of(flow: http.HTTPFlow, guard: Guard, state: FlowState, options: di
 
 def socket_exchange_of(flow: http.HTTPFlow, outcomes: list[Outcome], options: dict[str, str]) -> Exchange:
     """What a recording keeps of a WebSocket, which speaks Responses."""
-    return _exchange(flow, "responses", SocketBooks(), outcomes, str, options)
+    return _exchange(flow, "responses", SocketTranscript(), outcomes, str, options)
 
 
 def _exchange(
     flow: http.HTTPFlow,
     protocol: str,
-    books: Guard | SocketBooks,
+    books: BodyStream | SocketTranscript,
     outcomes: list[Outcome],
     seed: Callable[[], str],
     options: dict[str, str],

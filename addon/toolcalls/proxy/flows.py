@@ -14,7 +14,7 @@ from ..request.mend import Changed
 from ..request.request import Question, Seed
 from ..websocket import ResponsesSocket
 from ..wire.encoding import decode_if_possible
-from .body_stream import Guard
+from .body_stream import BodyStream
 
 
 class FlowState:
@@ -26,7 +26,7 @@ class FlowState:
         self.protocol = protocol
         self.question = question
         self.request_body = request_body
-        self.guard: Guard | None = None
+        self.guard: BodyStream | None = None
         self.exchange: Exchange | None = None
         self.encoding = ""
         self.changed: Changed | None = None

@@ -17,7 +17,7 @@ from ..request.refusals import Refusals
 from ..request.request import decode, read_question
 from ..wire.encoding import Corrupt, decode_whole, readable
 from . import content_view
-from .body_stream import Guard
+from .body_stream import BodyStream
 from .exchanges import exchange_of
 from .flows import FlowState, content, flows, place
 from .reporting import Reporter
@@ -70,7 +70,7 @@ class HttpFlows:
         headers = flow.response.headers
         state.encoding = headers.get("content-encoding", "")
         recorder, observe = self._settings.recorder, self._settings.observes
-        guard = state.guard = Guard(
+        guard = state.guard = BodyStream(
             self._answer(state),
             observe=observe,
             doubtful_end=flow.response.is_http2,
@@ -132,7 +132,7 @@ class HttpFlows:
             return
         if not body:
             return
-        guard = state.guard = Guard(self._answer(state))
+        guard = state.guard = BodyStream(self._answer(state))
         mended = b"".join([*guard.feed(body), *guard.end(sure=True)])
         if mended != body and not self._settings.observes:
             # An upstream that compresses unasked may have chosen what the client cannot read.
@@ -148,7 +148,7 @@ class HttpFlows:
         state.seed.forget()
         self._reporter.response(flow, state, broken=broken)
 
-    def shown(self, flow: http.HTTPFlow) -> content_view.Told | None:
+    def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
         """What the content view shows of a flow, live or over."""
         state = self.closed.get(flow) or self.open.get(flow)
         if state is None or state.guard is None:
@@ -156,7 +156,7 @@ class HttpFlows:
         before = b"".join(decoded(state.guard.before, state.encoding))
         note = "Observed only: the client got what came." if self._settings.observes else ""
         outcomes = state.guard.answer.outcomes
-        return content_view.Told(state.protocol, before, state.guard.after.joined(), outcomes, note)
+        return content_view.ViewedResponse(state.protocol, before, state.guard.after.joined(), outcomes, note)
 
 
 def _may_hold_calls(response: http.Response) -> bool:

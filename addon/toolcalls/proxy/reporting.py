@@ -29,7 +29,7 @@ class Reporter:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.metrics = Metrics()
-        self.summary = session_summary.Tally(os.environ.get(session_summary.VARIABLE, ""))
+        self.summary = session_summary.SummaryFile(os.environ.get(session_summary.VARIABLE, ""))
 
     def stats(self, states: Iterable[FlowState]) -> str:
         """What toolfix has done since it started, as /metrics says it."""

@@ -18,7 +18,7 @@ from ..calls import Outcome
 VARIABLE = "TOOLFIX_SUMMARY"
 
 
-class Tally:
+class SummaryFile:
     """Writes the lines; without a file it does nothing. Trouble of its own stays its own."""
 
     def __init__(self, path: str) -> None:
@@ -45,7 +45,7 @@ class Tally:
 
 
 @dataclass(slots=True)
-class Session:
+class Summary:
     answers: int = 0
     calls: int = 0
     mended: int = 0
@@ -53,8 +53,8 @@ class Session:
     troubles: list[str] = field(default_factory=list)
 
 
-def read(path: Path) -> Session:
-    session = Session()
+def read(path: Path) -> Summary:
+    session = Summary()
     try:
         lines = path.read_bytes().splitlines()
     except OSError:

@@ -14,7 +14,7 @@ from .. import policy
 from ..recording.captured import MAX_KEPT
 from ..recording.record import Recorder
 from . import hosts
-from .body_stream import MAX_UNASKED
+from .body_stream import MAX_KEPT_UNOBSERVED
 
 
 class Settings:
@@ -26,7 +26,7 @@ class Settings:
         self.patterns: list[str] = []
         """Of the hosts whose TLS is opened."""
         self.recorder: Recorder | None = None
-        self.most_kept = MAX_UNASKED
+        self.most_kept = MAX_KEPT_UNOBSERVED
         """Most bytes kept of one response that is not recorded."""
         self.texts: dict[str, str] = {}
         """As a recording notes them. Asking mitmproxy for each of them costs too much to do it for every flow."""
@@ -48,7 +48,7 @@ class Settings:
 
     def updated(self, names: set[str]) -> None:
         """Some options of mitmproxy or of ours have changed. Raises `BadOption`."""
-        self.most_kept = MAX_KEPT if _somebody_looks() else MAX_UNASKED
+        self.most_kept = MAX_KEPT if _somebody_looks() else MAX_KEPT_UNOBSERVED
         if "allow_hosts" in names and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
             # Somebody has set it anew; without ours it would open every host, or none of ours.
             self._allow(self.patterns)

@@ -6,7 +6,7 @@ import logging
 
 from mitmproxy import http
 
-from ..recording.frames import SocketBooks
+from ..recording.frames import SocketTranscript
 from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
 from .exchanges import socket_exchange_of
@@ -39,8 +39,8 @@ class WebSocketFlows:
         message = flow.websocket.messages[-1] if flow.websocket else None
         if socket is None or message is None or message.injected:
             return
-        books = self._exchanges[flow].books if flow in self._exchanges else SocketBooks()
-        assert isinstance(books, SocketBooks)
+        books = self._exchanges[flow].books if flow in self._exchanges else SocketTranscript()
+        assert isinstance(books, SocketTranscript)
         content = message.text if message.is_text else message.content
         books.before.add(message.from_client, content)
         if not message.is_text:

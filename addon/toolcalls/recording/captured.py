@@ -9,7 +9,7 @@ MAX_KEPT = 64 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class Kept:
+class CapturedBytes:
     """Chunks by reference, with the times at which they came, up to a limit."""
 
     chunks: list[bytes] = field(default_factory=list)
@@ -26,8 +26,8 @@ class Kept:
             self.chunks.append(chunk)
             self.times.append(when)
 
-    def copy(self) -> Kept:
-        return Kept(self.chunks.copy(), self.times.copy(), self.size, self.complete, self.limit)
+    def copy(self) -> CapturedBytes:
+        return CapturedBytes(self.chunks.copy(), self.times.copy(), self.size, self.complete, self.limit)
 
     def joined(self) -> bytes:
         return b"".join(self.chunks)

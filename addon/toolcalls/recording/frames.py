@@ -44,7 +44,7 @@ class Frames:
 
 
 @dataclass(slots=True)
-class SocketBooks:
+class SocketTranscript:
     """What came from either side, and what each side was given."""
 
     before: Frames = field(default_factory=Frames)

@@ -23,10 +23,10 @@ from ..calls import Outcome
 from ..policy import BY_NAME
 from ..wire.encoding import Corrupt, Inflated, decoder
 from . import frames, store
-from .captured import MAX_KEPT, Kept
-from .frames import SocketBooks
+from .captured import MAX_KEPT, CapturedBytes
+from .frames import SocketTranscript
 from .redact import redact_bytes
-from .writer import Writer
+from .writer import BackgroundWriter
 
 logger = logging.getLogger("toolfix")
 
@@ -37,19 +37,19 @@ LOOK_AGAIN_SECONDS = 30.0
 FIRST_PART_SECONDS = 2.0
 
 
-class Books(Protocol):
+class Transcript(Protocol):
     """What came of a stream, and what went out."""
 
-    before: Kept
-    after: Kept
+    before: CapturedBytes
+    after: CapturedBytes
 
 
 @dataclass(slots=True)
-class StreamBooks:
+class StreamTranscript:
     """What came and went of a stream that is over."""
 
-    before: Kept
-    after: Kept
+    before: CapturedBytes
+    after: CapturedBytes
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class Exchange:
     started: float
     options: dict[str, str]
     request: bytes
-    books: Books | SocketBooks
+    books: Transcript | SocketTranscript
     """What came and what went, so far."""
     outcomes: list[Outcome]
     broken: bool = False
@@ -88,7 +88,7 @@ class Exchange:
     @property
     def most(self) -> int:
         """So many bytes of an answer are kept. Fewer where recording began when it was under way."""
-        return self.books.before.limit if isinstance(self.books.before, Kept) else MAX_KEPT
+        return self.books.before.limit if isinstance(self.books.before, CapturedBytes) else MAX_KEPT
 
     @property
     def whole(self) -> bool:
@@ -113,7 +113,7 @@ class Recorder:
         self._measured = 0.0
         self._live: dict[int, tuple[Exchange, float, float]] = {}
         self._lock = threading.Lock()
-        self._writer = Writer(self._write, self._write_parts, "toolfix-record")
+        self._writer = BackgroundWriter(self._write, self._write_parts, "toolfix-record")
 
     def begin(self, exchange: Exchange) -> None:
         """A flow whose answer begins. It is kept by reference."""
@@ -247,7 +247,7 @@ class _Bodies(NamedTuple):
 
 def _bodies(exchange: Exchange) -> _Bodies:
     over, books = exchange.over, exchange.books
-    if isinstance(books, SocketBooks):
+    if isinstance(books, SocketTranscript):
         came, went = books.before.frames[:], books.after.frames[:]
         start = came[0].when if came else 0.0
         return _Bodies(".jsonl", over, frames.lines(came, start), frames.lines(went, start), [])
@@ -257,7 +257,7 @@ def _bodies(exchange: Exchange) -> _Bodies:
     return _Bodies(store.suffix_of(before), over, before, books.after.joined(), chunks)
 
 
-def decoded(kept: Kept, encoding: str) -> list[bytes]:
+def decoded(kept: CapturedBytes, encoding: str) -> list[bytes]:
     """The upstream's chunks without their content encoding; from where they cannot be decoded, as they came.
 
     Up to the chunk that inflates beyond all measure, where the answer was cut off, or to as much as is kept.

@@ -27,7 +27,7 @@ LAST_SECONDS = 20.0
 Job = TypeVar("Job")
 
 
-class Writer(Generic[Job]):
+class BackgroundWriter(Generic[Job]):
     """Calls `write` for each job, and `tick` about twice a second, in a thread of its own."""
 
     def __init__(self, write: Callable[[Job], None], tick: Callable[[], None], name: str) -> None:

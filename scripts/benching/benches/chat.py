@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from toolcalls.engine import Answer
-from toolcalls.proxy.body_stream import Guard
+from toolcalls.proxy.body_stream import BodyStream
 from toolcalls.request.request import Question, read_question
 
 from ..chat_events import big_events, delta_events, event, framed, text_events, varied_events
@@ -52,7 +52,7 @@ def answer_feed(question: Question = QUESTION) -> Callable[[bytes], list[bytes]]
 
 
 def guard_feed(question: Question = QUESTION) -> Callable[[bytes], list[bytes]]:
-    return Guard(Answer("chat", question)).feed
+    return BodyStream(Answer("chat", question)).feed
 
 
 def pass_all(make: Callable[[], Callable[[bytes], list[bytes]]], chunks: list[bytes]) -> None:
