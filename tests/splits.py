@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.policy import Policy
-from toolcalls.request.request import Question
+from toolcalls.request.request import Request
 
 
 def cut(body: bytes, size: int) -> list[bytes]:
@@ -33,7 +33,7 @@ def splits(body: bytes) -> Iterator[list[bytes]]:
         yield cut_at_random(body, seed)
 
 
-def feed(answer: Answer, pieces: list[bytes]) -> bytes:
+def feed(answer: Response, pieces: list[bytes]) -> bytes:
     out = [sent for piece in pieces for sent in answer.feed(piece)]
     out += answer.close()
     assert all(out), "an empty chunk ends a chunked response"
@@ -44,16 +44,16 @@ def mend(
     body: bytes | str,
     *,
     protocol: str = "chat",
-    question: Question | None = None,
+    question: Request | None = None,
     policy: Policy | None = None,
     may_fail: bool = False,
-) -> tuple[bytes, Answer]:
+) -> tuple[bytes, Response]:
     """What the client gets, the same for every split; and the answer of the whole run."""
     raw = body.encode() if isinstance(body, str) else body
-    whole = Answer(protocol, question, policy)
+    whole = Response(protocol, question, policy)
     expected = feed(whole, [raw])
     for pieces in splits(raw):
-        answer = Answer(protocol, question, policy)
+        answer = Response(protocol, question, policy)
         assert feed(answer, pieces) == expected, f"another output when cut into {len(pieces)} pieces"
         assert answer.outcomes == whole.outcomes
         assert may_fail or answer.failure is None, answer.failure

@@ -20,9 +20,9 @@ import pytest
 import toolcalls
 from tests.chat_client import events
 from tests.splits import cut
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.recording import store
-from toolcalls.request.request import decode, read_question
+from toolcalls.request.request import decode, read_request
 
 ENGINE = str(Path(toolcalls.__file__).parent)
 BOOKS = ("stream.py", "ledger.py", "body_stream.py", "engine.py", "events.py")
@@ -57,8 +57,8 @@ class Saboteur:
         return self._trace
 
 
-def run(recording: store.Recording, pieces: list[bytes], saboteur: Saboteur) -> tuple[bytes, Answer]:
-    answer = Answer(recording.protocol, read_question(decode(recording.request)), seed=recording.seed)
+def run(recording: store.Recording, pieces: list[bytes], saboteur: Saboteur) -> tuple[bytes, Response]:
+    answer = Response(recording.protocol, read_request(decode(recording.request)), seed=recording.seed)
     out: list[bytes] = []
     sys.settrace(saboteur)
     try:
@@ -146,7 +146,7 @@ NAMES = (
 )
 
 
-def check(recording: store.Recording, out: bytes, good: bytes, answer: Answer, error: type[Exception]) -> None:
+def check(recording: store.Recording, out: bytes, good: bytes, answer: Response, error: type[Exception]) -> None:
     """Every word once and in order; every call mended or as it came."""
     read = READERS[recording.protocol]
     said, mended, raw = read(out), read(good), read(recording.before)

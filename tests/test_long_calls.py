@@ -13,11 +13,12 @@ from toolcalls.dialects.chat import dialect as chat
 from toolcalls.dialects.messages import calls as messages
 from toolcalls.dialects.responses import calls as responses
 from toolcalls.dialects.responses import events, long
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.policy import Policy
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
-from toolcalls.wire import quoted, sse
+from toolcalls.wire import escaper as quoted
+from toolcalls.wire import sse
 
 Json = dict[str, Any]
 DIRECTORIES = store.find(Path(__file__).parents[1] / "recordings")
@@ -94,8 +95,8 @@ def upstream(protocol: str, fragments: list[str], **how: Any) -> list[bytes]:
     return [event(one, one["type"], **how) for one in told]
 
 
-def run(protocol: str, chunks: list[bytes], **policy: Any) -> tuple[list[bytes], Answer]:
-    answer = Answer(protocol, None, Policy(**policy))
+def run(protocol: str, chunks: list[bytes], **policy: Any) -> tuple[list[bytes], Response]:
+    answer = Response(protocol, None, Policy(**policy))
     out = b"".join([piece for chunk in chunks for piece in answer.feed(chunk)] + answer.close())
     assert answer.failure is None
     return sse.split(out), answer

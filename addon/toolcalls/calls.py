@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .ids import Ids as Ids
-from .wire.quoted import Quoted
+from .wire.escaper import IncrementalEscaper
 
 Status = Literal["valid", "repaired", "refused"]
 
 
 @dataclass(slots=True)
-class Gathering:
+class PartialCall:
     """The fragments of one call on their way to a complete one. Names are overwritten, arguments appended."""
 
     id: str = ""
@@ -23,7 +23,7 @@ class Gathering:
     fragments: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
     """Whatever else the upstream said about the call, kept for the client (signatures and the like)."""
-    quoted: Quoted = field(default_factory=Quoted)
+    quoted: IncrementalEscaper = field(default_factory=IncrementalEscaper)
     """Long arguments on their way into an event."""
 
     @property

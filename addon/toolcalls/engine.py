@@ -1,4 +1,4 @@
-"""The front door of the engine: one `Answer` for one response, whatever its protocol.
+"""The front door of the engine: one `Response` for one response, whatever its protocol.
 
 The script, the command and the tests come in here. The protocol follows from the path or, where that
 is unknown, from the first thing that the upstream says; never from a provider's name.
@@ -17,14 +17,14 @@ from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
 from .dialects.zai.dialect import Zai
 from .mend.call import Mender
 from .policy import Policy
-from .request.request import Question
+from .request.request import Request
 from .stream import Stream
 from .wire.encoding import decoder
 from .wire.events import MOST_CALLS, Dialect, LimitReached
 
 AUTO: Final = "auto"
 
-_DIALECTS: dict[str, Callable[[Question, Policy, Mender], Dialect]] = {
+_DIALECTS: dict[str, Callable[[Request, Policy, Mender], Dialect]] = {
     "chat": ChatOrZai,
     "messages": Messages,
     "responses": Responses,
@@ -42,7 +42,7 @@ def protocol_of(path: str) -> str | None:
     return next((name for end, name in _PATHS if bare.endswith(end) and name in _DIALECTS), None)
 
 
-class Answer:
+class Response:
     """One response: feed it the chunks of the upstream, send what it gives back. Never raises."""
 
     __slots__ = ("_stream", "close", "feed", "outcomes", "seconds")
@@ -50,7 +50,7 @@ class Answer:
     def __init__(
         self,
         protocol: str = AUTO,
-        question: Question | None = None,
+        question: Request | None = None,
         policy: Policy | None = None,
         *,
         encoding: str = "",
@@ -58,7 +58,7 @@ class Answer:
         tell: Callable[[Outcome], None] = lambda _: None,
     ) -> None:
         """`seed` is what new ids are made from, or how it is found; `tell` hears of each outcome at once."""
-        question = question or Question()
+        question = question or Request()
         policy = policy or Policy()
         # Not `self` in here: an answer that knows itself waits for the garbage collection, with all that it holds.
         outcomes: list[Outcome] = []
@@ -104,7 +104,7 @@ class Answer:
         return self._stream.limited
 
 
-def mend_whole(answer: Answer, body: bytes, chunk_size: int = 0) -> bytes:
+def mend_whole(answer: Response, body: bytes, chunk_size: int = 0) -> bytes:
     """Run a whole body through an answer, in one piece or in chunks of a size."""
     size = chunk_size or max(len(body), 1)
     out = [piece for start in range(0, len(body), size) for piece in answer.feed(body[start : start + size])]

@@ -18,7 +18,7 @@ from typing import Any
 from .calls import Outcome
 from .wire import sse
 from .wire.encoding import Decoder, Inflated
-from .wire.events import LINES_ALONE, PASS, Answer, Dialect, Event, Hold, LimitReached, Reply
+from .wire.events import LINES_ALONE, PASS, Dialect, Event, Hold, LimitReached, Replace, Verdict
 from .wire.ledger import Ledger
 from .wire.sse import WHOLE
 
@@ -262,13 +262,13 @@ class Stream:
 
     def _answer(self, event: Event, size: int, out: list[bytes]) -> None:
         """Ask the dialect about an event that came as so many bytes."""
-        answer: Answer = PASS if event.data is None and self._passes_silent() else self._dialect.read(event)
+        answer: Verdict = PASS if event.data is None and self._passes_silent() else self._dialect.read(event)
         if answer is LINES_ALONE:
             answer = self._read_lines_alone(event)
         self._changed = self._changed or answer is not PASS
         if isinstance(answer, Hold):
             self._ledger.held(answer.key, size)
-        elif isinstance(answer, Reply):
+        elif isinstance(answer, Replace):
             out += answer.out
             self._ledger.replied(size, answer)
             # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.
@@ -282,7 +282,7 @@ class Stream:
         dialect = self._dialect
         return not getattr(dialect, "converting", False) and not getattr(dialect, "waits", False)
 
-    def _read_lines_alone(self, event: Event) -> Answer:
+    def _read_lines_alone(self, event: Event) -> Verdict:
         """A "blank" line of spaces glued events together: each data line is read alone, the books see one."""
         out: list[bytes] = []
         release: list[str] = []
@@ -292,7 +292,7 @@ class Stream:
             answer = self._dialect.read(line)
             if isinstance(answer, Hold):
                 hold.append((answer.key, line.raw))
-            elif isinstance(answer, Reply):
+            elif isinstance(answer, Replace):
                 out += answer.out
                 release += answer.release
                 hold = [entry for entry in hold if entry[0] not in answer.release]
@@ -301,7 +301,7 @@ class Stream:
                 out.append(line.raw)
                 continue
             untouched = False
-        return PASS if untouched else Reply(tuple(out), tuple(release), tuple(hold))
+        return PASS if untouched else Replace(tuple(out), tuple(release), tuple(hold))
 
     def _close_events(self, out: list[bytes]) -> None:
         last = self._ledger.ended()

@@ -1,6 +1,6 @@
 """Responses over a WebSocket: the same events as on HTTP, one JSON text a frame, no SSE framing.
 
-Sans-IO, one object a connection. Each frame is framed as an event and goes through the same `Answer` as a
+Sans-IO, one object a connection. Each frame is framed as an event and goes through the same `Response` as a
 stream, so the same books are kept and it fails open in the same way. The tools are those of the last request
 that declared some: follow-up frames of Codex carry `previous_response_id` and new items, but no tools.
 """
@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from .calls import Outcome
-from .engine import Answer
+from .engine import Response
 from .policy import Policy
 from .request.heard import Heard, heard_in
+from .request.ids_in_history import used_ids
 from .request.mend import mend_frame
 from .request.refusals import Refusals
-from .request.request import read_question, seed_of
-from .request.used import used_ids
+from .request.request import read_request, seed_of
 from .wire import sse
 
 _CREATE = "response.create"
@@ -49,7 +49,7 @@ class ResponsesSocket:
         self._request: dict[str, Any] | None = None
         self._heard = Heard()
         self._seed = ""
-        self._answer: Answer | None = None
+        self._answer: Response | None = None
         self._started = False
         self.outcomes: list[Outcome] = []
         """What became of the calls of all responses on this connection so far."""
@@ -104,8 +104,8 @@ class ResponsesSocket:
         return [data for raw in sse.split(b"".join(out)) if (data := sse.read_event(raw).data) is not None]
 
     def _begin(self) -> None:
-        question = replace(read_question(self._request), used_ids=frozenset(self._used), heard=self._heard)
-        self._answer = Answer("responses", question, self._policy, seed=self._seed, tell=self._hear)
+        question = replace(read_request(self._request), used_ids=frozenset(self._used), heard=self._heard)
+        self._answer = Response("responses", question, self._policy, seed=self._seed, tell=self._hear)
         self._started = False
 
     def _hear(self, outcome: Outcome) -> None:

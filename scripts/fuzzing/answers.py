@@ -11,10 +11,10 @@ from typing import Any
 from tests.validators import chat as chat_validator
 from tests.validators import messages as messages_validator
 from tests.validators import responses as responses_validator
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.mend.arguments import mend_arguments
 from toolcalls.policy import Policy
-from toolcalls.request.request import Question, read_question
+from toolcalls.request.request import Request, read_request
 
 from .clients import CALLS, entries, inside, is_ended, is_sound, payloads
 from .mutation import MAX_INPUT, mutated_bytes, mutated_json, mutated_stream
@@ -61,8 +61,8 @@ OF_CALLS = (b"tool", b"function", b"custom", b"mcp", b"computer", b"shell", b"pa
 
 
 @cache
-def questions(name: str) -> list[Question]:
-    return [Question(), *(read_question(entry["request"]) for entry in corpus(name))]
+def questions(name: str) -> list[Request]:
+    return [Request(), *(read_request(entry["request"]) for entry in corpus(name))]
 
 
 @cache
@@ -70,7 +70,7 @@ def bodies(name: str) -> list[bytes]:
     return [entry["body"].encode("utf-8", "surrogatepass") for entry in corpus(name)]
 
 
-def run(answer: Answer, pieces: list[bytes]) -> bytes:
+def run(answer: Response, pieces: list[bytes]) -> bytes:
     out = [sent for piece in pieces for sent in answer.feed(piece)]
     out += answer.close()
     need(all(out), "an empty chunk ends a chunked answer")
@@ -97,9 +97,9 @@ def check_stream(protocol: str, body: bytes) -> None:
     chance = chance_of(body)
     question = chance.choice(questions(protocol))
     policy = chance.choice(POLICIES)
-    whole = Answer(protocol, question, policy, seed="s")
+    whole = Response(protocol, question, policy, seed="s")
     out = run(whole, [body])
-    other = Answer(protocol, question, policy, seed="s")
+    other = Response(protocol, question, policy, seed="s")
     need(run(other, cuts(body, chance)) == out, "another output when it is cut otherwise")
     need(other.outcomes == whole.outcomes, "other outcomes when it is cut otherwise")
     if protocol != "zai":
@@ -115,15 +115,15 @@ def check_stream(protocol: str, body: bytes) -> None:
         check_calls(protocol, question, out)
 
 
-def check_legal(protocol: str, question: Question, body: bytes) -> None:
+def check_legal(protocol: str, question: Request, body: bytes) -> None:
     """A stream that a strict client accepts: it accepts what comes out too, and its calls are the same."""
     if b"\r" in body.replace(b"\r\n", b""):
         return  # A CR ends a line, in the middle of JSON too; the validators do not look.
     if not accepts(FRAGMENTS[protocol], body):
-        out = run(Answer(protocol, question, seed="s"), [body])
+        out = run(Response(protocol, question, seed="s"), [body])
         why = accepts(VALIDATORS[protocol], out)
         need(not why, f"legal before, not legal after: {why}")
-        out = run(Answer(protocol, Question(), ONLY_GATHERED), [body])
+        out = run(Response(protocol, Request(), ONLY_GATHERED), [body])
         made = CALLS[protocol](body)
         # What an error leaves unfinished is dropped, and the old form is not read here.
         exempt = (b'"error"',) if protocol == "responses" else (b'"error"', b'"function_call"')
@@ -136,14 +136,14 @@ def is_sound_call(name: Any, text: Any) -> bool:
     return isinstance(name, str) and any(map(str.isalnum, name)) and mend_arguments(text or "{}").status == "valid"
 
 
-def check_calls(protocol: str, question: Question, out: bytes) -> None:
+def check_calls(protocol: str, question: Request, out: bytes) -> None:
     """A second proxy behind this one finds nothing to mend; only ids of ours it makes its own."""
     # Text that was no call because its answer was cut may look whole behind a first proxy, so it is not searched.
     policy = Policy(text_calls=False)
     protocol = "chat" if protocol == "zai" else protocol
     if not all(isinstance(inside(said, "item", "type"), str) for said in payloads(out) if "item" in said):
         return  # An item that does not say what it is may be taken for another thing each time.
-    again = run(Answer(protocol, question, policy, seed="t"), [out])
+    again = run(Response(protocol, question, policy, seed="t"), [out])
     need(CALLS[protocol](again) == CALLS[protocol](out), "mended again the calls change again")
 
 
@@ -158,13 +158,13 @@ def check_document(body: bytes) -> None:
     chance = chance_of(body)
     entry = chance.choice(corpus_of_documents())
     policy = chance.choice(POLICIES)
-    question = read_question(entry["request"])
-    whole = Answer(entry["protocol"], question, policy, seed="s")
+    question = read_request(entry["request"])
+    whole = Response(entry["protocol"], question, policy, seed="s")
     out = run(whole, [body])
-    other = Answer(entry["protocol"], question, policy, seed="s")
+    other = Response(entry["protocol"], question, policy, seed="s")
     need(run(other, cuts(body, chance)) == out, "another output when it is cut otherwise")
     if policy is DEFAULT and all(call.status != "refused" for call in whole.outcomes):
-        again = Answer(entry["protocol"], question, seed="t")
+        again = Response(entry["protocol"], question, seed="t")
         run(again, [out])
         made = [[(call.name, json.loads(call.arguments)) for call in answer.outcomes] for answer in (whole, again)]
         # The order is that in which they were looked at: calls in text behind those that are calls already.

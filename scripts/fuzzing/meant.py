@@ -19,8 +19,8 @@ from tests.dialects.test_chat import DONE, chunk
 from tests.dialects.zai_streams import Backend
 from tests.must_not_run.parts import pieces
 from tests.must_not_run.wires import FINISHES
-from toolcalls.engine import Answer
-from toolcalls.request.request import Question, read_question
+from toolcalls.engine import Response
+from toolcalls.request.request import Request, read_request
 
 from . import clients, recipes, resent
 from .answers import run
@@ -49,10 +49,10 @@ def check(data: bytes) -> None:
         return  # No recipe: a driver that changes bytes makes such. A test builds many of those that `make` makes.
     chance = chance_of(data)
     question = question_of(recipe["request"], tuple(plan.requested))
-    answer = Answer(recipe["protocol"], question, seed="s")
+    answer = Response(recipe["protocol"], question, seed="s")
     out = run(answer, cuts(body, chance) if recipe["form"] == "stream" else [body])
     if chance.random() < 0.2:
-        other = Answer(recipe["protocol"], question, seed="s")
+        other = Response(recipe["protocol"], question, seed="s")
         need(run(other, [body]) == out, "another output when it is cut otherwise")
     for calls in carriers(recipe, out):
         _only_meant(runnable(calls), plan, recipe, body)
@@ -114,8 +114,8 @@ def request_of(request: str, texts: tuple[str, ...]) -> Json:
 
 
 @lru_cache(maxsize=64)
-def question_of(request: str, texts: tuple[str, ...]) -> Question:
-    return read_question(request_of(request, texts))
+def question_of(request: str, texts: tuple[str, ...]) -> Request:
+    return read_request(request_of(request, texts))
 
 
 # The answer

@@ -11,7 +11,7 @@ from toolcalls.ids import Ids
 from toolcalls.policy import Policy
 from toolcalls.request.mend import mend_frame, mend_request
 from toolcalls.request.refusals import Refusals
-from toolcalls.request.request import decode, read_question
+from toolcalls.request.request import decode, read_request
 
 from .mutation import MAX_INPUT, mutated_bytes, mutated_value
 from .part import Part, chance_of, corpus, need
@@ -53,7 +53,7 @@ def check(body: bytes) -> None:
     chance = chance_of(body)
     policy = chance.choice(POLICIES)
     request = decode(body)
-    read_question(request)
+    read_request(request)
     for protocol in ("chat", "messages", "responses"):
         changed = mend_request(protocol, body, request, policy, refusals())
         need(request == decode(body), "the request itself was changed")

@@ -12,10 +12,10 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.mend.arguments import Finish, mend_arguments
 from toolcalls.policy import Policy
-from toolcalls.request.request import Question
+from toolcalls.request.request import Request
 
 from .answers import STREAMS, bodies, questions, run
 from .clients import CALLS
@@ -92,7 +92,7 @@ def _check_made(data: bytes) -> None:
         need(whole.startswith(cut.arguments) and cut.end in ENDS[protocol], "another input")
     except Exception:
         return  # An input that somebody else made smaller.
-    out = run(Answer(protocol, Question(), policy), [body])
+    out = run(Response(protocol, Request(), policy), [body])
     meant = mend_arguments(whole, Finish.COMPLETE).value
     if meant is None or (made["policy"] == "live" and cut.end == "error"):
         return  # Nobody knows what was meant; or what flowed on is with the client, and the error tells it to stop.
@@ -115,7 +115,7 @@ def _run_as(text: Any) -> Any:
 @cache
 def whole_calls(protocol: str, number: int) -> list[tuple[str, Any]]:
     """The calls that the whole answer gives."""
-    answer = Answer(protocol, questions(protocol)[number + 1])
+    answer = Response(protocol, questions(protocol)[number + 1])
     run(answer, [bodies(protocol)[number]])
     return [(call.name, json.loads(call.arguments)) for call in answer.outcomes if call.status != "refused"]
 
@@ -125,7 +125,7 @@ def _check_prefix(prefix: bytes) -> None:
         for number, body in enumerate(bodies(protocol)):
             if not body.startswith(prefix):
                 continue
-            out = run(Answer(protocol, questions(protocol)[number + 1]), [prefix])
+            out = run(Response(protocol, questions(protocol)[number + 1]), [prefix])
             for name, text in CALLS[protocol](out):
                 made = json.loads(text)
                 refused = made == {} or {"tool", "error"} <= set(made)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import brotli
 import zstandard
 
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.wire import sse
 from toolcalls.wire.encoding import Corrupt, decode_if_possible, decode_whole, decoder
 
@@ -85,7 +85,7 @@ def _passes(data: bytes, chance: random.Random) -> None:
     quiet = whole.replace(b"tool", b"t00l").replace(b"function", b"f_nction")
     sound = is_sound(quiet)
     for pieces in ([quiet], cuts(quiet, chance)):
-        answer = Answer("chat")
+        answer = Response("chat")
         out = [sent for piece in pieces for sent in answer.feed(piece)]
         out += answer.close()
         need(answer.failure is None, f"failed open: {answer.failure!r}")
@@ -100,7 +100,7 @@ def _encoded(data: bytes, chance: random.Random) -> None:
     need(decode_whole(packed, name) == data, f"{name}: decoded otherwise as a whole")
     damaged = mutated_bytes(chance, packed)
     decode_if_possible(damaged, name)
-    answer = Answer("chat", encoding=name)
+    answer = Response("chat", encoding=name)
     sent = [sent for piece in cuts(damaged, chance) for sent in answer.feed(piece)]
     need(all([*sent, *answer.close()]), "an empty chunk ends a chunked answer")
     need(answer.failure is None or isinstance(answer.failure, Corrupt), f"failed open: {answer.failure!r}")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from toolcalls.engine import Answer, mend_whole, protocol_of
-from toolcalls.request.request import decode, read_question, seed_of
+from toolcalls.engine import Response, mend_whole, protocol_of
+from toolcalls.request.request import decode, read_request, seed_of
 
 PATHS = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses": "/v1/responses"}
 EVENT_STREAM = "text/event-stream"
@@ -52,7 +52,7 @@ class Wrong(Exception):
 
 def engine(case_path: str, request: bytes, body: bytes) -> tuple[bytes, list[str]]:
     """The bytes for the client and the status of each call, as one piece gives them."""
-    answer = Answer(protocol_of(case_path) or "", read_question(decode(request)), seed=seed_of(request))
+    answer = Response(protocol_of(case_path) or "", read_request(decode(request)), seed=seed_of(request))
     mended = mend_whole(answer, body)
     if answer.failure is not None:
         raise Wrong(f"the engine failed open: {answer.failure!r}")

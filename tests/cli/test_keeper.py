@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from toolcalls.cli.keeper import MAX_RESTARTS, Keeper
 from toolcalls.cli.proxy_process import ProxyFailed
+from toolcalls.cli.proxy_supervisor import MAX_RESTARTS, Keeper
 
 
 class Proxy:

@@ -9,7 +9,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from toolcalls.cli import surroundings, trust
+from toolcalls.cli import client_environment as surroundings
+from toolcalls.cli import trust
 from toolcalls.cli.certificate import write_certificate
 
 TRUST = trust.Trust(Path("/ca.pem"), Path("/bundle.pem"), Path("/node.pem"))

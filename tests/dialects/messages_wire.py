@@ -9,9 +9,9 @@ from typing import Any
 
 from tests.validators import messages as strict
 from toolcalls.calls import Outcome
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.policy import Policy
-from toolcalls.request.request import Question, read_question
+from toolcalls.request.request import Request, read_request
 
 Json = dict[str, Any]
 
@@ -118,8 +118,8 @@ class Run:
     """One body through the engine, fed in chunks."""
 
     def __init__(self, request: Json | None = None, seed: str = "", **policy: Any) -> None:
-        question: Question = read_question(REQUEST if request is None else request)
-        self.answer = Answer("messages", question, Policy(**policy), seed=seed)
+        question: Request = read_request(REQUEST if request is None else request)
+        self.answer = Response("messages", question, Policy(**policy), seed=seed)
 
     @property
     def outcomes(self) -> list[Outcome]:

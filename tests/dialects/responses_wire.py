@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.policy import Policy
-from toolcalls.request.request import read_question
+from toolcalls.request.request import read_request
 
 Json = dict[str, Any]
 
@@ -156,11 +156,13 @@ def written(events: Iterable[Json]) -> bytes:
     return "".join(f"event: {event['type']}\ndata: {compact(event)}\n\n" for event in events).encode()
 
 
-def answer(request: Json | None = REQUEST, **policy: Any) -> Answer:
-    return Answer("responses", read_question(request), Policy(**policy), seed="test")
+def answer(request: Json | None = REQUEST, **policy: Any) -> Response:
+    return Response("responses", read_request(request), Policy(**policy), seed="test")
 
 
-def run(body: bytes, cuts: Iterable[int] = (), request: Json | None = REQUEST, **policy: Any) -> tuple[bytes, Answer]:
+def run(
+    body: bytes, cuts: Iterable[int] = (), request: Json | None = REQUEST, **policy: Any
+) -> tuple[bytes, Response]:
     subject = answer(request, **policy)
     places = [0, *sorted(set(cuts)), len(body)]
     out = [piece for a, b in itertools.pairwise(places) for piece in subject.feed(body[a:b])]

@@ -10,7 +10,7 @@ import pytest
 from tests.chat_client import events, read
 from tests.splits import mend
 from toolcalls.policy import Policy
-from toolcalls.request.request import Question, read_question
+from toolcalls.request.request import Request, read_request
 
 ARGUMENTS = '{"command": "ls -la"}'
 
@@ -35,12 +35,12 @@ def piece(index: int | None = 0, identity: str | None = None, name: str | None =
 DONE = "data: [DONE]\n\n"
 
 
-def question(*names: str, **more: Any) -> Question:
+def question(*names: str, **more: Any) -> Request:
     tools = [
         {"type": "function", "function": {"name": name, "parameters": {"type": "object", "required": ["command"]}}}
         for name in names
     ]
-    return read_question({"tools": tools, "stream": True, **more})
+    return read_request({"tools": tools, "stream": True, **more})
 
 
 BASH = question("Bash", "Read", "read_file")
@@ -52,9 +52,9 @@ def test_a_stream_of_text_passes_byte_for_byte() -> None:
 
 
 def test_text_passes_in_the_callback_in_which_it_arrived() -> None:
-    from toolcalls.engine import Answer
+    from toolcalls.engine import Response
 
-    answer = Answer("chat")
+    answer = Response("chat")
     answer.feed(chunk(piece(0, "a", "Bash", '{"comm')).encode())
     for word in ("first", "second"):
         event = chunk({"content": word}).encode()
@@ -319,7 +319,7 @@ def test_an_old_function_call_becomes_a_tool_call() -> None:
 
 
 def test_a_client_that_declared_functions_gets_its_function_call() -> None:
-    asked = read_question({"functions": [{"name": "Bash"}], "stream": True})
+    asked = read_request({"functions": [{"name": "Bash"}], "stream": True})
     old = {"function_call": {"name": "Bash", "arguments": "{'command': 'ls'}"}}
     out, _ = mend(chunk(old) + chunk({}, "stop") + DONE, question=asked)
     first, last = (json.loads(data) for data in events(out)[:2])
@@ -398,7 +398,7 @@ def test_refused_arguments_go_to_the_invalid_tool_where_there_is_one() -> None:
 
 
 def test_a_refused_call_that_would_run_on_nothing_is_dropped_and_a_line_says_so() -> None:
-    free = read_question({"tools": [{"type": "function", "function": {"name": "Bash", "parameters": {}}}]})
+    free = read_request({"tools": [{"type": "function", "function": {"name": "Bash", "parameters": {}}}]})
     held = read(mend(CUT.replace('"length"', '"tool_calls"'), question=free)[0])
     assert not held.calls
     assert "Bash" in held.text and "cut off" in held.text
@@ -406,7 +406,7 @@ def test_a_refused_call_that_would_run_on_nothing_is_dropped_and_a_line_says_so(
 
 
 def test_the_other_fallbacks_do_what_they_say() -> None:
-    free = read_question({"tools": [{"type": "function", "function": {"name": "Bash", "parameters": {}}}]})
+    free = read_request({"tools": [{"type": "function", "function": {"name": "Bash", "parameters": {}}}]})
     assert read(mend(CUT, question=free, policy=Policy(fallback="empty"))[0]).call_list() == [("Bash", "{}")]
     original = read(mend(CUT, question=free, policy=Policy(fallback="original"))[0])
     assert original.call_list() == [("Bash", '{"command": "rm -rf /')]

@@ -13,7 +13,7 @@ from tests.chat_client import read
 from tests.dialects.test_chat import DONE, chunk, line, question
 from tests.splits import cut_at_random, feed
 from tests.validators import chat as validator
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.policy import Policy
 
 NAMES = ("Bash", "Read", "read_file")
@@ -101,9 +101,9 @@ class Upstream(RuleBasedStateMachine):
     def _check(self, finish: str | None, done: bool) -> None:
         body = "".join(self.body) + (chunk({}, finish) if finish else "") + (DONE if done else "")
         raw = body.encode()
-        out = feed(Answer("chat", ASKED, self.policy), [raw])
+        out = feed(Response("chat", ASKED, self.policy), [raw])
         for seed in range(2):
-            assert feed(Answer("chat", ASKED, self.policy), cut_at_random(raw, seed)) == out
+            assert feed(Response("chat", ASKED, self.policy), cut_at_random(raw, seed)) == out
         held = read(out)
         assert held.text == self.text
         made = [(name, json.loads(text)) for name, text in held.call_list()]
@@ -121,7 +121,7 @@ TestAnyUpstream = Upstream.TestCase
 @settings(deadline=None)
 def test_any_bytes_at_all_come_through_without_a_failure(parts: list[bytes], seed: int) -> None:
     body = b"\n\n".join(b"data: " + part for part in parts)
-    answer = Answer("chat", ASKED)
+    answer = Response("chat", ASKED)
     out = feed(answer, cut_at_random(body, seed))
     assert answer.failure is None
-    assert out == feed(Answer("chat", ASKED), [body])
+    assert out == feed(Response("chat", ASKED), [body])

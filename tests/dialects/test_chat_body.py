@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from toolcalls.engine import Answer, mend_whole
+from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
-from toolcalls.request.request import Question, read_question
+from toolcalls.request.request import Request, read_request
 
 
 def body(message: Any, finish: str | None = "tool_calls", **more: Any) -> bytes:
@@ -25,27 +25,27 @@ def call(arguments: Any, name: str = "Bash", identity: Any = "a") -> dict[str, A
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def mended(raw: bytes, question: Question | None = None, policy: Policy | None = None) -> Any:
-    outputs = {mend_whole(Answer("chat", question, policy), raw, size) for size in (0, 1, 7, 100)}
+def mended(raw: bytes, question: Request | None = None, policy: Policy | None = None) -> Any:
+    outputs = {mend_whole(Response("chat", question, policy), raw, size) for size in (0, 1, 7, 100)}
     assert len(outputs) == 1
     return json.loads(outputs.pop())["choices"][0]
 
 
 def test_a_valid_body_stays_as_it_is() -> None:
     raw = body({"role": "assistant", "content": None, "tool_calls": [call('{"command": "ls"}')]})
-    assert mend_whole(Answer("chat"), raw) == raw
+    assert mend_whole(Response("chat"), raw) == raw
 
 
 def test_a_body_without_calls_stays_as_it_is() -> None:
     raw = body({"role": "assistant", "content": "hello"}, "stop")
-    assert mend_whole(Answer("chat"), raw) == raw
+    assert mend_whole(Response("chat"), raw) == raw
 
 
 @pytest.mark.parametrize(
     "raw", [b"{", b"[]", b"{}", b'{"choices": null}', b'{"error": {"message": "x"}, "choices": []}', b"[1"]
 )
 def test_what_is_no_answer_passes(raw: bytes) -> None:
-    assert mend_whole(Answer("chat"), raw) == raw
+    assert mend_whole(Response("chat"), raw) == raw
 
 
 def test_an_object_becomes_one_json_string_and_empty_content_null() -> None:
@@ -85,11 +85,11 @@ def test_tool_calls_without_a_call_becomes_stop() -> None:
 
 def test_an_old_function_call_becomes_a_tool_call_where_tools_were_declared() -> None:
     message = {"role": "assistant", "function_call": {"name": "Bash", "arguments": "{'a': 1}"}}
-    choice = mended(body(message, "function_call"), read_question({"tools": [{"function": {"name": "Bash"}}]}))
+    choice = mended(body(message, "function_call"), read_request({"tools": [{"function": {"name": "Bash"}}]}))
     assert choice["message"]["tool_calls"][0]["function"] == {"name": "Bash", "arguments": '{"a":1}'}
     assert "function_call" not in choice["message"]
     assert choice["finish_reason"] == "tool_calls"
-    legacy = mended(body(message, "function_call"), read_question({"functions": [{"name": "Bash"}]}))
+    legacy = mended(body(message, "function_call"), read_request({"functions": [{"name": "Bash"}]}))
     assert legacy["message"]["function_call"] == {"name": "Bash", "arguments": '{"a":1}'}
 
 
@@ -106,15 +106,15 @@ def test_calls_in_another_choice_move_to_the_first() -> None:
             ]
         }
     ).encode()
-    answer = json.loads(mend_whole(Answer("chat", read_question({"n": 1})), raw))
+    answer = json.loads(mend_whole(Response("chat", read_request({"n": 1})), raw))
     assert len(answer["choices"]) == 1
     assert answer["choices"][0]["message"]["tool_calls"][0]["id"] == "a"
     assert answer["choices"][0]["finish_reason"] == "tool_calls"
-    assert mend_whole(Answer("chat", read_question({"n": 2})), raw).count(b'"index"') == 2
+    assert mend_whole(Response("chat", read_request({"n": 2})), raw).count(b'"index"') == 2
 
 
 def test_a_refused_call_never_runs() -> None:
-    asked = read_question({"tools": [{"function": {"name": "Bash", "parameters": {"required": ["command"]}}}]})
+    asked = read_request({"tools": [{"function": {"name": "Bash", "parameters": {"required": ["command"]}}}]})
     choice = mended(body({"role": "assistant", "tool_calls": [call('{"command": "rm -rf /')]}, "length"), asked)
     assert choice["message"]["tool_calls"][0]["function"]["arguments"] == "{}"
     assert choice["finish_reason"] == "length"

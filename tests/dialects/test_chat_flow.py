@@ -9,7 +9,7 @@ import pytest
 from tests.chat_client import events, read
 from tests.dialects.test_chat import BASH, DONE, chunk, piece
 from tests.splits import mend
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.policy import Policy
 
 FLOW = Policy(aggregate=False)
@@ -29,7 +29,7 @@ def stream(arguments: str, finish: str = "tool_calls") -> str:
 
 
 def test_the_first_fragment_reaches_the_client_in_the_callback_in_which_it_arrived() -> None:
-    answer = Answer("chat", BASH, FLOW)
+    answer = Response("chat", BASH, FLOW)
     first = b"".join(answer.feed(chunk(piece(0, "a", "Bash", '{"comm')).encode()))
     assert read(first).call_list() == [("Bash", '{"comm')]
     second = b"".join(answer.feed(chunk(piece(0, arguments='and":')).encode()))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.zai_streams import question
-from toolcalls.engine import Answer, mend_whole
+from toolcalls.engine import Response, mend_whole
 
 BASH = {"index": 0, "id": "c1", "type": "function", "function": {"name": "Bash", "arguments": '{"command":"ls"}'}}
 
@@ -19,8 +19,8 @@ def event(delta: dict[str, Any], reason: str | None = None, spaced: bool = False
 
 
 def chunks(stream: bytes) -> list[dict[str, Any]]:
-    out = mend_whole(Answer("chat", question()), stream)
-    assert out == mend_whole(Answer("chat", question()), stream, 1)
+    out = mend_whole(Response("chat", question()), stream)
+    assert out == mend_whole(Response("chat", question()), stream, 1)
     return [json.loads(line[6:]) for line in out.decode().splitlines() if line.startswith("data: {")]
 
 
@@ -57,12 +57,12 @@ def test_before_a_network_error_complete_calls_come_out_and_others_do_not():
 
 def test_the_words_in_a_text_change_nothing():
     stream = event({"content": 'say "sensitive" or "network_error"'}) + event({}, "stop")
-    assert mend_whole(Answer("chat", question()), stream) == stream
+    assert mend_whole(Response("chat", question()), stream) == stream
 
 
 def test_a_whole_answer_is_told_the_same_way():
     body = json.dumps({"choices": [{"index": 0, "message": {"content": "a"}, "finish_reason": "sensitive"}]}).encode()
-    got = json.loads(mend_whole(Answer("chat", question()), body))
+    got = json.loads(mend_whole(Response("chat", question()), body))
     assert got["choices"][0]["finish_reason"] == "content_filter"
 
 
@@ -70,7 +70,7 @@ def test_a_finish_that_no_blank_line_ends_is_ended_before_our_own_end_follows():
     for tail in (b"", b"\n", b"\r\n"):
         stream = event({"tool_calls": [BASH]}) + event({}, "tool_calls").rstrip() + tail
         assert [chunk["choices"][0]["finish_reason"] for chunk in chunks(stream)] == [None, "tool_calls"]
-        assert mend_whole(Answer("chat", question()), stream).endswith(b"\n\ndata: [DONE]\n\n")
+        assert mend_whole(Response("chat", question()), stream).endswith(b"\n\ndata: [DONE]\n\n")
 
 
 def test_half_an_event_behind_a_call_is_no_event_and_behind_a_text_passes_as_it_came():
@@ -79,4 +79,4 @@ def test_half_an_event_behind_a_call_is_no_event_and_behind_a_text_passes_as_it_
         got = chunks(event({"tool_calls": [BASH]}) + last[:size])
         assert got[0]["choices"][0]["delta"]["tool_calls"][0]["function"]["name"] == "Bash"
         text = event({"content": "One"}) + last[:size]
-        assert mend_whole(Answer("chat", question()), text) == text
+        assert mend_whole(Response("chat", question()), text) == text

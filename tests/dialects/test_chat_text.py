@@ -11,9 +11,9 @@ import pytest
 from tests.chat_client import read
 from tests.dialects.test_chat import DONE, chunk, piece
 from tests.splits import feed, mend
-from toolcalls.engine import Answer, mend_whole
+from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
-from toolcalls.request.request import read_question
+from toolcalls.request.request import read_request
 
 CASES = [
     json.loads(line)
@@ -31,7 +31,7 @@ def stream(text: str, size: int, finish: str = "stop") -> bytes:
 
 
 def question(case: dict[str, Any]) -> Any:
-    return read_question({"tools": case["tools"], "stream": True})
+    return read_request({"tools": case["tools"], "stream": True})
 
 
 def values(calls: list[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -42,14 +42,14 @@ def values(calls: list[tuple[str, str]]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("case", NEGATIVE, ids=lambda case: case["name"])
 def test_text_that_is_no_call_comes_out_byte_for_byte(case: dict[str, Any], size: int) -> None:
     body = stream(case["text"], size)
-    answer = Answer("chat", question(case))
+    answer = Response("chat", question(case))
     out = feed(answer, [body])
     assert read(out).text == case["text"]
     assert not read(out).calls and read(out).finishes == ["stop"]
     whole = json.dumps(
         {"choices": [{"index": 0, "message": {"content": case["text"]}, "finish_reason": "stop"}]}
     ).encode()
-    assert mend_whole(Answer("chat", question(case)), whole) == whole
+    assert mend_whole(Response("chat", question(case)), whole) == whole
 
 
 def test_at_least_97_percent_of_the_calls_reach_the_client_streamed_and_not() -> None:
@@ -57,13 +57,13 @@ def test_at_least_97_percent_of_the_calls_reach_the_client_streamed_and_not() ->
     for case in OTHERS:
         texts = [text.split() for text in (case["content"], *case.get("content_alt", ()))]
         for size in (1, 5, 1000):
-            held = read(feed(Answer("chat", question(case)), [stream(case["text"], size)]))
+            held = read(feed(Response("chat", question(case)), [stream(case["text"], size)]))
             if values(held.call_list()) != case["expected"] or held.text.split() not in texts:
                 wrong.append((case["name"], size))
             elif case["expected"]:
                 assert held.finishes == ["tool_calls"]
         choice = {"index": 0, "message": {"role": "assistant", "content": case["text"]}, "finish_reason": "stop"}
-        body = mend_whole(Answer("chat", question(case)), json.dumps({"choices": [choice]}).encode())
+        body = mend_whole(Response("chat", question(case)), json.dumps({"choices": [choice]}).encode())
         message = json.loads(body)["choices"][0]["message"]
         calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls", [])]
         if values(calls) != case["expected"] or (message["content"] or "").split() not in texts:
@@ -72,7 +72,7 @@ def test_at_least_97_percent_of_the_calls_reach_the_client_streamed_and_not() ->
 
 
 HERMES = '<tool_call>{"name": "Bash", "arguments": {"command": "ls"}}</tool_call>'
-ASKED = read_question(
+ASKED = read_request(
     {
         "tools": [
             {
@@ -85,7 +85,7 @@ ASKED = read_question(
 
 
 def test_the_text_before_stays_text_and_is_not_late() -> None:
-    answer = Answer("chat", ASKED)
+    answer = Response("chat", ASKED)
     event = chunk({"content": "Let me look. "}).encode()
     assert answer.feed(event) == [event]
     assert answer.feed(chunk({"content": "<tool"}).encode()) == []
@@ -115,7 +115,7 @@ def test_with_tool_choice_none_nothing_is_made_a_call() -> None:
     tools = [{"type": "function", "function": {"name": "Bash"}}]
     for choice in ({"tool_choice": "none"}, {"tool_choice": {"type": "none"}}, {"function_call": "none"}):
         body = stream(HERMES, 5)
-        assert mend(body, question=read_question({"tools": tools, **choice}))[0] == body
+        assert mend(body, question=read_request({"tools": tools, **choice}))[0] == body
 
 
 def test_a_structured_call_that_repeats_the_text_wins() -> None:

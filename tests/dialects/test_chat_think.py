@@ -13,7 +13,7 @@ from tests.dialects.test_chat_text import ASKED, HERMES, stream
 from tests.dialects.text_protocols import MESSAGES, RESPONSES, deltas
 from tests.splits import mend
 from tests.validators.chat import validate
-from toolcalls.engine import Answer, mend_whole
+from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
 
 THINK = Policy(think=True)
@@ -63,11 +63,11 @@ def test_what_is_held_comes_out_without_a_finish() -> None:
 def test_in_a_body() -> None:
     message = {"role": "assistant", "content": f"<think>Hm.</think>\nDone.\n{HERMES}"}
     body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
-    told = json.loads(mend_whole(Answer("chat", ASKED, THINK), body))["choices"][0]
+    told = json.loads(mend_whole(Response("chat", ASKED, THINK), body))["choices"][0]
     assert told["message"]["reasoning_content"] == "Hm." and told["message"]["content"] == "Done.\n"
     assert told["finish_reason"] == "tool_calls"
     plain = json.dumps({"choices": [{"index": 0, "message": {"content": "Hi."}, "finish_reason": "stop"}]}).encode()
-    assert mend_whole(Answer("chat", ASKED, THINK), plain) == plain
+    assert mend_whole(Response("chat", ASKED, THINK), plain) == plain
 
 
 def test_off_by_default_and_left_alone_where_reasoning_is_signed() -> None:

@@ -29,9 +29,9 @@ from tests.dialects.messages_wire import (
 from tests.dialects.text_protocols import deltas
 from tests.splits import mend as mend_all
 from tests.validators.messages import Message, read
-from toolcalls.engine import Answer, mend_whole
+from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
-from toolcalls.request.request import read_question
+from toolcalls.request.request import read_request
 
 CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
 OTHER = '<tool_call>{"name": "TaskList", "arguments": {}}</tool_call>'
@@ -144,7 +144,7 @@ def test_without_declared_tools_nothing_is_searched() -> None:
 
 def test_a_tool_that_the_user_does_not_want_touched_stays_text() -> None:
     body = answered(*deltas(CALL, 5))
-    question = read_question({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
+    question = read_request({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
     out, _ = mend_all(body, protocol="messages", question=question, policy=Policy(tools=(re.compile("Bash"),)))
     assert out == body
 
@@ -225,15 +225,15 @@ def test_a_body_is_split_into_blocks() -> None:
     block = {"type": "text", "text": f"Look: {CALL}\n", "citations": None}
     message = {"id": "m", "type": "message", "role": "assistant", "content": [block], "stop_reason": "end_turn",
                "usage": {"input_tokens": 1, "output_tokens": 2}}  # fmt: skip
-    question = read_question({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
-    out = json.loads(mend_whole(Answer("messages", question), json.dumps(message).encode()))
+    question = read_request({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
+    out = json.loads(mend_whole(Response("messages", question), json.dumps(message).encode()))
     assert [entry["type"] for entry in out["content"]] == ["text", "tool_use"]
     assert out["content"][0] == {**block, "text": "Look: "}
     assert out["content"][1]["input"] == {"file_path": "/a.py"} and out["stop_reason"] == "tool_use"
 
 
 def test_in_a_body_a_call_that_something_follows_is_text() -> None:
-    question = read_question({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
+    question = read_request({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
     usage = {"input_tokens": 1, "output_tokens": 2}
     said = {"type": "text", "text": CALL}
     more = {"type": "text", "text": "And on."}
@@ -245,7 +245,7 @@ def test_in_a_body_a_call_that_something_follows_is_text() -> None:
             "stop_reason": "tool_use" if call in content else "end_turn",
         }
         body = json.dumps({**message, "usage": usage}).encode()
-        assert mend_whole(Answer("messages", question), body) == body
+        assert mend_whole(Response("messages", question), body) == body
 
 
 def test_in_a_body_too_a_structured_call_wins() -> None:
@@ -253,6 +253,6 @@ def test_in_a_body_too_a_structured_call_wins() -> None:
     content = [{"type": "text", "text": CALL}, real]
     usage = {"input_tokens": 1, "output_tokens": 2}
     message = {"type": "message", "content": content, "stop_reason": "tool_use", "usage": usage}
-    question = read_question({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
-    out = json.loads(mend_whole(Answer("messages", question), json.dumps(message).encode()))
+    question = read_request({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
+    out = json.loads(mend_whole(Response("messages", question), json.dumps(message).encode()))
     assert out["content"] == [real]

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.textcalls.declared import TWENTY
-from toolcalls.dialects.prose import Piece, Prose
-from toolcalls.dialects.unread import Field
+from toolcalls.dialects.passed_text import Field
+from toolcalls.dialects.text_search import TextPiece, TextSearch
 from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
-from toolcalls.request.request import Question
+from toolcalls.request.request import Request
 
 CONTENT = Field("content")
-ASKED = Question(tools=TWENTY)
+ASKED = Request(tools=TWENTY)
 PIECES = [
     "a",
     " b",
@@ -48,7 +48,7 @@ def events(texts: list[str]) -> bytes:
     )
 
 
-def passes(prose: Prose, block: bytes, count: int) -> bool:
+def passes(prose: TextSearch, block: bytes, count: int) -> bool:
     """As the dialects ask: the cheapest look first."""
     return prose.repeats(block) or prose.passes(block, count)
 
@@ -56,7 +56,7 @@ def passes(prose: Prose, block: bytes, count: int) -> bool:
 @settings(max_examples=400, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=5))
 def test_what_passes_unread_is_what_passes_when_it_is_taken(texts: list[str]) -> None:
-    prose, plain = Prose(ASKED, Policy(), CONTENT), Prose(ASKED, Policy(), CONTENT)
+    prose, plain = TextSearch(ASKED, Policy(), CONTENT), TextSearch(ASKED, Policy(), CONTENT)
     for each in (prose, plain):
         each.take("Some words to begin with. ")
     told: list[Any] = []
@@ -77,8 +77,8 @@ def test_what_passes_unread_is_what_passes_when_it_is_taken(texts: list[str]) ->
 
 def test_where_another_text_is_told_than_was_searched_the_search_begins_anew() -> None:
     """The text of an event that cannot be read after all: found by the fuzzer, it made the whole answer fail open."""
-    prose = Prose(ASKED, Policy(), CONTENT)
+    prose = TextSearch(ASKED, Policy(), CONTENT)
     prose.take("Words. ")
     assert not prose.passes(events(["a <tool_"]), 1)
     told = [prose.take("b <"), prose.take("tool_"), prose.close(Finish.COMPLETE)]
-    assert "".join(piece.text for said in told for piece in said.parts if isinstance(piece, Piece)) == "b <tool_"
+    assert "".join(piece.text for said in told for piece in said.parts if isinstance(piece, TextPiece)) == "b <tool_"

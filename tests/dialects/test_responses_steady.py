@@ -13,12 +13,12 @@ from tests.dialects.responses_wire import Upstream
 from tests.splits import feed
 from toolcalls.calls import Ids
 from toolcalls.dialects.responses.dialect import Responses
-from toolcalls.dialects.responses.events import Came
+from toolcalls.dialects.responses.events import IncomingEvent
 from toolcalls.dialects.responses.steady import Steady
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.mend.call import Mender
 from toolcalls.policy import Policy
-from toolcalls.request.request import Question, read_question
+from toolcalls.request.request import Request, read_request
 from toolcalls.tools.declared import Tools
 from toolcalls.wire.sse import read_event
 
@@ -32,7 +32,7 @@ def delta(number: int, text: str = "a", item: str = "msg_1", kind: str = KIND, e
 
 
 def steady(raw: bytes) -> Steady:
-    return Steady(Came(raw, KIND, "", {"item_id": "msg_1"}))
+    return Steady(IncomingEvent(raw, KIND, "", {"item_id": "msg_1"}))
 
 
 def counted(look: Steady, block: bytes) -> bool:
@@ -57,7 +57,7 @@ _EVENT = st.builds(
 @given(_EVENT, st.lists(st.lists(_EVENT, min_size=1, max_size=3).map(b"".join), min_size=1, max_size=5))
 def test_what_is_covered_is_what_counting_says(first: bytes, blocks: list[bytes]) -> None:
     look = steady(first)
-    dialect = Responses(Question(), Policy(), Mender(Question().tools, Policy(), Ids(""), lambda _: None))
+    dialect = Responses(Request(), Policy(), Mender(Request().tools, Policy(), Ids(""), lambda _: None))
     dialect._speech.steady = look
     for block in blocks:
         assert look.covers(block) == dialect.plain(block) == counted(look, block)
@@ -78,7 +78,7 @@ def test_an_item_that_is_named_behind_its_text_is_still_told_from_another() -> N
         return f"event: {KIND}\ndata: {json.dumps({**data, 'content_index': 0})}\n\n".encode()
 
     tools = Tools.read({"tools": [{"type": "function", "name": "Bash", "parameters": {}}]})
-    question = Question(tools=tools)
+    question = Request(tools=tools)
     dialect = Responses(question, Policy(), Mender(tools, Policy(), Ids(""), lambda _: None))
     for number in range(10, 13):
         dialect.read(read_event(said(number, "msg_1")))
@@ -91,10 +91,10 @@ def test_an_item_that_is_named_behind_its_text_is_still_told_from_another() -> N
 def test_events_that_do_not_begin_with_a_line_of_their_own_are_read(form: str, declared: list[Json]) -> None:
     upstream = Upstream().message("Hi", " there", " you").call("Read", '{"file_path":', '"/a.py"}').end()
     events = [form.format(data=json.dumps(event), kind=event["type"]).encode() for event in upstream.events]
-    question = read_question({"tools": declared, "stream": True})
+    question = read_request({"tools": declared, "stream": True})
     outs = set()
     for at in range(len(events)):
-        answer = Answer("responses", question, seed="s")
+        answer = Response("responses", question, seed="s")
         outs.add(feed(answer, [*events[:at], b"".join(events[at:])]))
         assert len(answer.outcomes) == 1
     assert len(outs) == 1

@@ -12,11 +12,11 @@ from tests.dialects.text_protocols import deltas
 from tests.splits import mend
 from tests.validators.responses import Final, validate
 from toolcalls.engine import mend_whole
-from toolcalls.request.request import read_question
+from toolcalls.request.request import read_request
 
 CALL = '<tool_call>{"name": "shell", "arguments": {"command": "ls"}}</tool_call>'
 OTHER = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
-QUESTION = read_question(REQUEST)
+QUESTION = read_request(REQUEST)
 LS = ("function_call", "shell", {"command": "ls"})
 
 

@@ -11,9 +11,9 @@ from tests.dialects.zai_streams import Backend, question
 from toolcalls.dialects.chat.dialect import Chat
 from toolcalls.dialects.sniff import AnyProtocol, ChatOrZai
 from toolcalls.dialects.zai.dialect import Zai
-from toolcalls.engine import PROTOCOLS, Answer, mend_whole, protocol_of
-from toolcalls.wire.events import Answer as Said
-from toolcalls.wire.events import Event, Reply
+from toolcalls.engine import PROTOCOLS, Response, mend_whole, protocol_of
+from toolcalls.wire.events import Event, Replace
+from toolcalls.wire.events import Responset as Said
 
 CHAT = b'data: {"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
 ZAI = Backend().delta("hi").stream
@@ -32,9 +32,9 @@ class Named:
         return False
 
     def read(self, event: Event) -> Said:
-        return Reply((self.name.encode(),))
+        return Replace((self.name.encode(),))
 
-    def close(self) -> Reply | None:
+    def close(self) -> Replace | None:
         return None
 
     def body(self, body: bytes) -> bytes:
@@ -47,7 +47,7 @@ def any_protocol() -> AnyProtocol:
 
 def said_by(dialect: AnyProtocol, payload: str) -> bytes:
     answer = dialect.read(Event(b"", payload))
-    assert isinstance(answer, Reply)
+    assert isinstance(answer, Replace)
     return answer.out[0]
 
 
@@ -93,7 +93,7 @@ def test_a_protocol_that_is_not_known_is_read_as_chat():
 
 
 def test_ordinary_streams_are_chat_s_own_business_after_one_look():
-    answer = Answer("chat", question())
+    answer = Response("chat", question())
     assert isinstance(answer._stream._dialect, ChatOrZai)
     assert answer.feed(CHAT) == [CHAT]
     assert isinstance(answer._stream._dialect, Chat)
@@ -101,7 +101,7 @@ def test_ordinary_streams_are_chat_s_own_business_after_one_look():
 
 
 def test_a_z_ai_stream_at_the_same_path_is_converted_from_its_first_event():
-    answer = Answer("chat", question())
+    answer = Response("chat", question())
     answer.feed(b": connected\n\n")
     assert b"chat.completion.chunk" in b"".join(answer.feed(ZAI))
     assert isinstance(answer._stream._dialect, Zai)
@@ -115,4 +115,4 @@ def test_the_paths_of_chat_z_ai_are_known():
 
 def test_a_chat_error_body_and_a_plain_answer_pass_auto_untouched():
     for body in (b'{"error": {"message": "x"}}', b'{"choices": [{"message": {"content": "x"}}]}', CHAT):
-        assert mend_whole(Answer("auto", question()), body) == body
+        assert mend_whole(Response("auto", question()), body) == body

@@ -10,15 +10,15 @@ import pytest
 
 from tests.dialects.text_protocols import PROTOCOLS, Protocol, deltas
 from tests.splits import feed
-from toolcalls.dialects import prose
-from toolcalls.engine import Answer
+from toolcalls.dialects import text_search as prose
+from toolcalls.engine import Response
 from toolcalls.mend.call import Mender
-from toolcalls.request.request import read_question
+from toolcalls.request.request import read_request
 
 CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
 TEXT = f"One.\n{CALL}\n{CALL.replace('/a', '/b')}\nTwo <tool\nThree <tool_cal"
 AT_THE_END = f"One <tool\nTwo.\n{CALL}\n{CALL.replace('/a', '/b')}\n"
-QUESTION = read_question({"tools": [{"name": "Read", "input_schema": {"type": "object"}}], "stream": True})
+QUESTION = read_request({"tools": [{"name": "Read", "input_schema": {"type": "object"}}], "stream": True})
 
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 
@@ -62,7 +62,7 @@ def test_an_exception_in_the_search_loses_nothing(
             return real(self, text)
 
         monkeypatch.setattr(prose.Scanner, "feed", feed_scanner)
-        answer = Answer(protocol.name, QUESTION)
+        answer = Response(protocol.name, QUESTION)
         out = said(feed(answer, [body]))
         monkeypatch.setattr(prose.Scanner, "feed", real)
         assert isinstance(answer.failure, Boom) or count <= fatal
@@ -76,7 +76,7 @@ def test_an_exception_in_the_mending_loses_nothing(protocol: Protocol, monkeypat
 
     monkeypatch.setattr(Mender, "mend", mend)
     for size in (1, 5, 1000):
-        answer = Answer(protocol.name, QUESTION)
+        answer = Response(protocol.name, QUESTION)
         out = said(feed(answer, [protocol.stream(deltas(AT_THE_END, size), False)]))
         assert isinstance(answer.failure, Boom)
         assert out == AT_THE_END, "every character once, and in its place"

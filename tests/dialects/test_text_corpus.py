@@ -10,8 +10,8 @@ import pytest
 
 from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol, deltas
 from tests.splits import feed, mend
-from toolcalls.engine import Answer, mend_whole
-from toolcalls.request.request import Question, read_question
+from toolcalls.engine import Response, mend_whole
+from toolcalls.request.request import Request, read_request
 
 CORPUS = Path(__file__).parents[1] / "textcalls" / "corpus" / "text-calls.jsonl"
 CASES = [json.loads(line) for line in CORPUS.read_text("utf-8").splitlines()]
@@ -22,12 +22,12 @@ SIZES = (1, 2, 3, 7, 100_000)
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 
 
-def question(case: dict[str, Any]) -> Question:
-    return read_question({"tools": case["tools"], "stream": True})
+def question(case: dict[str, Any]) -> Request:
+    return read_request({"tools": case["tools"], "stream": True})
 
 
 def streamed(protocol: Protocol, case: dict[str, Any], size: int) -> Client:
-    answer = Answer(protocol.name, question(case))
+    answer = Response(protocol.name, question(case))
     client = protocol.read(feed(answer, [protocol.stream(deltas(case["text"], size), False)]))
     assert answer.failure is None
     return client
@@ -40,9 +40,9 @@ def test_an_answer_without_a_call_comes_out_as_it_is(protocol: Protocol, case: d
         assert streamed(protocol, case, size) == Client(case["text"], [], protocol.finishes[0])
     # No event has to be cut in two: each comes out as the bytes that it came in.
     events = protocol.stream(deltas(case["text"], 1), False)
-    assert feed(Answer(protocol.name, question(case)), [events]) == events
+    assert feed(Response(protocol.name, question(case)), [events]) == events
     body = protocol.document(case["text"], False)
-    assert mend_whole(Answer(protocol.name, question(case)), body) == body
+    assert mend_whole(Response(protocol.name, question(case)), body) == body
 
 
 def is_right(client: Client, case: dict[str, Any], protocol: Protocol) -> bool:
@@ -57,7 +57,7 @@ def test_at_least_97_percent_of_the_calls_reach_the_client(protocol: Protocol) -
     wrong, table = [], dict[str, list[int]]()
     for case in OTHERS:
         body = protocol.document(case["text"], False)
-        whole = protocol.read_document(mend_whole(Answer(protocol.name, question(case)), body))
+        whole = protocol.read_document(mend_whole(Response(protocol.name, question(case)), body))
         clients = {0: whole, **{size: streamed(protocol, case, size) for size in SIZES}}
         row = table.setdefault(case["format"], [0, 0])
         for size, client in clients.items():

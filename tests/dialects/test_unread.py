@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from tests.dialects.text_protocols import PROTOCOLS, Protocol
 from tests.splits import feed
 from tests.textcalls.declared import TWENTY, scan, text_of
-from toolcalls.dialects.prose import Piece, Prose
-from toolcalls.dialects.unread import Field
-from toolcalls.engine import Answer
+from toolcalls.dialects.passed_text import Field
+from toolcalls.dialects.text_search import TextPiece, TextSearch
+from toolcalls.engine import Response
 from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
-from toolcalls.request.request import Question, read_question
+from toolcalls.request.request import Request, read_request
 from toolcalls.textcalls import FoundCall, Scanner
 from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
 from toolcalls.textcalls.openers import BEGUN, BEHIND, CHAINED, OPENER
@@ -38,7 +38,7 @@ def event(text: str, *, ascii: bool, extra: int) -> bytes:
     return b"data: " + json.dumps(said, ensure_ascii=ascii).encode() + b"\n\n"
 
 
-def told(prose: Prose, groups: list[list[str]], ascii: bool, extra: int) -> list[Any]:
+def told(prose: TextSearch, groups: list[list[str]], ascii: bool, extra: int) -> list[Any]:
     """As the dialects ask: the whole block, then each event, and then it is read."""
     out: list[Any] = []
     for group in groups:
@@ -51,8 +51,8 @@ def told(prose: Prose, groups: list[list[str]], ascii: bool, extra: int) -> list
             if prose.repeats(block) or prose.passes(block, 1):
                 out.append(text)
             elif text:
-                out += [part.text if isinstance(part, Piece) else part for part in prose.take(text).parts]
-    out += [part.text if isinstance(part, Piece) else part for part in prose.close(Finish.COMPLETE).parts]
+                out += [part.text if isinstance(part, TextPiece) else part for part in prose.take(text).parts]
+    out += [part.text if isinstance(part, TextPiece) else part for part in prose.close(Finish.COMPLETE).parts]
     joined: list[Any] = []
     for item in filter(None, out):
         if isinstance(item, str) and joined and isinstance(joined[-1], str):
@@ -68,7 +68,7 @@ def test_what_passes_unread_gives_what_single_characters_give(
     said: list[str], size: int, ascii: bool, extra: int
 ) -> None:
     groups = [said[at : at + size] for at in range(0, len(said), size)]
-    got = told(Prose(Question(tools=TWENTY), Policy(), CONTENT), groups, ascii, extra)
+    got = told(TextSearch(Request(tools=TWENTY), Policy(), CONTENT), groups, ascii, extra)
     assert got == scan("".join(said), size=1)
 
 
@@ -128,10 +128,12 @@ def test_on_every_protocol_the_cuts_of_the_network_change_nothing(
     protocol: Protocol, said: list[str], size: int
 ) -> None:
     tools = [{"name": "Read", "input_schema": {"type": "object"}}]
-    question = read_question({"tools": tools, "stream": True})
+    question = read_request({"tools": tools, "stream": True})
     body = protocol.stream([text for text in said if text] or ["x"], False)
-    whole = feed(Answer(protocol.name, question), [body])
-    assert feed(Answer(protocol.name, question), [body[at : at + size] for at in range(0, len(body), size)]) == whole
+    whole = feed(Response(protocol.name, question), [body])
+    assert (
+        feed(Response(protocol.name, question), [body[at : at + size] for at in range(0, len(body), size)]) == whole
+    )
 
 
 @pytest.mark.parametrize("size", [10, 2000])
@@ -160,8 +162,8 @@ def test_an_event_that_is_no_json_costs_no_call_behind_it(size: int, escape: str
     """A long one passes as it came: what is broken in it concerns no call."""
     said = ["Hello", " there", " you", "x" * size + escape, json.dumps("\n" + CALL)[1:-1]]
     for protocol in PROTOCOLS:
-        answer = Answer(
-            protocol.name, read_question({"tools": [{"name": "Read", "input_schema": {}}], "stream": True})
+        answer = Response(
+            protocol.name, read_request({"tools": [{"name": "Read", "input_schema": {}}], "stream": True})
         )
         body = protocol.stream([f"@{number}@" for number in range(len(said))], False)
         for number, text in enumerate(said):
@@ -179,7 +181,7 @@ def test_a_call_behind_a_text_that_is_numbered_is_read_in_chat() -> None:
         return b"data: " + json.dumps({"sequence_number": number, "choices": [choice]}).encode() + b"\n\n"
 
     for text in ("hi", "a <\u003e x"):
-        answer = Answer("chat", read_question({"tools": [{"name": "Read", "input_schema": {}}], "stream": True}))
+        answer = Response("chat", read_request({"tools": [{"name": "Read", "input_schema": {}}], "stream": True}))
         feed(answer, [*(said(number, content="hi") for number in range(4)), said(4, content=text, tool_calls=[call])])
         assert [outcome.status for outcome in answer.outcomes] == ["repaired"]
 
@@ -188,7 +190,7 @@ def test_a_call_behind_a_text_that_is_numbered_is_read_in_chat() -> None:
 def test_two_raw_carriage_returns_in_a_numbered_text_fail_nothing(cut: int) -> None:
     protocol = next(protocol for protocol in PROTOCOLS if protocol.name == "responses")
     body = protocol.stream(["a", "b", "c@d", "e"], False).replace(b"@", b"\r\r")
-    answer = Answer("responses", read_question({"tools": [{"name": "Read", "input_schema": {}}], "stream": True}))
+    answer = Response("responses", read_request({"tools": [{"name": "Read", "input_schema": {}}], "stream": True}))
     feed(answer, [body[at : at + (cut or len(body))] for at in range(0, len(body), cut or len(body))])
     assert answer.failure is None
 
@@ -200,9 +202,9 @@ def test_two_events_that_end_their_lines_differently_are_no_form(first: str, fou
 
     two = said("a ").replace(b"\n", b"\r\n") + said("\n```\n")
     chunks = [said("hi "), said("you "), said(first), two, two, said("\n" + CALL)]
-    question = read_question({"tools": [{"name": "Read", "input_schema": {}}], "stream": True})
+    question = read_request({"tools": [{"name": "Read", "input_schema": {}}], "stream": True})
     for pieces in (chunks, [b"".join(chunks)]):
-        answer = Answer("chat", question)
+        answer = Response("chat", question)
         feed(
             answer,
             [

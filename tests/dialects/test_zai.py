@@ -9,9 +9,9 @@ import pytest
 
 from tests.dialects.zai_streams import CLOSED, WRAPPER, Backend, block, convert, question, received
 from toolcalls.dialects.zai import dialect
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.policy import Policy
-from toolcalls.request.request import Question
+from toolcalls.request.request import Request
 
 LS = '{"command":"ls"}'
 
@@ -28,7 +28,7 @@ def calls(answer: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def test_text_goes_out_in_the_callback_in_which_it_came():
-    answer = Answer("zai", question())
+    answer = Response("zai", question())
     backend = Backend().delta("你好").delta("，世界")
     out = [b"".join(answer.feed(event)).decode() for event in backend.events]
     assert '"role":"assistant"' in out[0]
@@ -152,14 +152,14 @@ def test_a_server_tool_first_and_then_the_client_s():
 
 def test_a_request_that_is_unknown_leaves_it_to_the_result():
     backend = round_of(round_of(Backend(), "search", "s1", "rows"), "Foo", "c1", None).done()
-    answer = received(convert(backend.stream, asked=Question()))
+    answer = received(convert(backend.stream, asked=Request()))
     assert calls(answer) == [("Foo", {"command": "ls"})]
 
 
 def test_an_unknown_request_at_the_path_alone_passes_untouched():
     stream = Backend().delta("a").done().stream
-    assert convert(stream, asked=Question(), protocol="chat") == stream
-    assert convert(stream, asked=Question(), protocol="auto") != stream
+    assert convert(stream, asked=Request(), protocol="chat") == stream
+    assert convert(stream, asked=Request(), protocol="auto") != stream
 
 
 # The turn
@@ -179,7 +179,7 @@ def test_the_turn_ends_at_the_first_null_patch():
 
 
 def test_the_end_is_sent_with_the_null_patch():
-    answer = Answer("zai", question())
+    answer = Response("zai", question())
     backend = round_of(Backend(), "Bash", "c1", None)
     for event in backend.events[:-1]:
         answer.feed(event)
@@ -266,7 +266,7 @@ def test_a_repeated_or_missing_id_is_replaced():
 
 
 def test_half_a_value_is_never_a_call_although_the_answer_is_done():
-    answer = Answer("zai", question(("Write",)), Policy(fallback="empty"))
+    answer = Response("zai", question(("Write",)), Policy(fallback="empty"))
     out = answer.feed(Backend().become(block("Write", '{"file_path":"a","content":"rm -rf /srv')).done().stream)
     assert calls(received(b"".join([*out, *answer.close()]))) == [("Write", {})]
     assert [outcome.status for outcome in answer.outcomes] == ["refused"]
@@ -421,7 +421,7 @@ def test_at_the_limit_the_stream_ends_with_an_error_event():
         backend.become("a\n\n" + block("Write", '{"content":"' + "x" * 500 * size))
     stream = backend.done().stream
     for cuts in (0, 1, 700):
-        answer = Answer("zai", question(), Policy(max_held_bytes=4000))
+        answer = Response("zai", question(), Policy(max_held_bytes=4000))
         size = cuts or len(stream)
         pieces = [piece for at in range(0, len(stream), size) for piece in answer.feed(stream[at : at + size])]
         out = received(b"".join([*pieces, *answer.close()]))
@@ -436,7 +436,7 @@ def test_an_exception_ends_the_stream_with_an_error_event(monkeypatch: pytest.Mo
     def explode(_: Any) -> Any:
         raise RuntimeError("boom")
 
-    answer = Answer(protocol, question())
+    answer = Response(protocol, question())
     out = answer.feed(Backend().delta("a").stream)
     monkeypatch.setattr(dialect, "patch_of", explode)
     out += answer.feed(Backend().delta("b").delta("c").stream)
@@ -450,7 +450,7 @@ def test_an_exception_ends_the_stream_with_an_error_event(monkeypatch: pytest.Mo
 
 def test_fifty_answers_at_once_do_not_mix():
     backends = [round_of(Backend().delta(f"text {n}"), "Bash", f"call_{n}", None).done() for n in range(50)]
-    answers = [Answer("chat", question(), seed=str(n)) for n in range(50)]
+    answers = [Response("chat", question(), seed=str(n)) for n in range(50)]
     streams = [backend.stream for backend in backends]
     out: list[list[bytes]] = [[] for _ in answers]
     for at in range(0, max(map(len, streams)), 97):

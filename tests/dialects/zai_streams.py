@@ -6,9 +6,9 @@ import itertools
 import json
 from typing import Any
 
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.policy import Policy
-from toolcalls.request.request import read_question
+from toolcalls.request.request import read_request
 
 TOOLS = ("Bash", "Write", "Read", "Edit", "Grep", "TodoWrite")
 WRAPPER = '<details type="reasoning" done="false" view="" last_tool_call_name="">\n<summary>Thinking…</summary>\n'
@@ -76,14 +76,14 @@ class Backend:
 
 def question(tools: tuple[str, ...] | list[str] = TOOLS, **more: Any) -> Any:
     declared = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in tools]
-    return read_question({"model": "glm-4.6", "stream": True, "tools": declared, **more})
+    return read_request({"model": "glm-4.6", "stream": True, "tools": declared, **more})
 
 
 def convert(
     stream: bytes, cuts: list[int] | int = 0, asked: Any = None, protocol: str = "zai", **policy: Any
 ) -> bytes:
     """What the client receives; `cuts` are offsets, or the size of every chunk."""
-    answer = Answer(protocol, asked if asked is not None else question(), Policy(**policy))
+    answer = Response(protocol, asked if asked is not None else question(), Policy(**policy))
     if isinstance(cuts, int):
         cuts = list(range(cuts, len(stream), cuts)) if cuts else []
     edges = [0, *cuts, len(stream)]

@@ -54,7 +54,7 @@ MUTATIONS = (
     ),
     Mutation(
         "resets at every byte", "test_resets.py ends_at_any_byte and chat", "half an event at the end is no event",
-        ((ENGINE + "dialects/chat/dialect.py", "return PASS if whole or not self.engaged or self._done else Reply()", "return PASS"),),
+        ((ENGINE + "dialects/chat/dialect.py", "return PASS if whole or not self.engaged or self._done else Replace()", "return PASS"),),
     ),
     Mutation(
         "resets at every byte", "test_resets.py promised_more and chat", "mitmproxy's: an early end of the connection is an error",
@@ -81,7 +81,7 @@ script.ReloadInterval = 0.05'''),),
     Mutation("100 MB without a newline", "test_sizes.py 100_mb and text", "the limit of held bytes", (NO_LIMIT,)),
     Mutation(
         "100 MB without a newline", "test_sizes.py 100_mb and text", "what is kept of an answer has a limit",
-        ((ENGINE + "proxy/body_stream.py", "MAX_UNASKED = 1024 *", "MAX_UNASKED = 10**9 *"),),
+        ((ENGINE + "proxy/body_stream.py", "MAX_KEPT_UNOBSERVED = 1024 *", "MAX_KEPT_UNOBSERVED = 10**9 *"),),
     ),
     Mutation(
         "wrong content-length", "test_lies.py length_that_is_right and chat", "where the body may change the length goes, and it is chunked",
@@ -116,16 +116,16 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "what is kept of an answer has a limit",
-        ((ENGINE + "proxy/body_stream.py", "MAX_UNASKED = 1024 *", "MAX_UNASKED = 10**9 *"),),
+        ((ENGINE + "proxy/body_stream.py", "MAX_KEPT_UNOBSERVED = 1024 *", "MAX_KEPT_UNOBSERVED = 10**9 *"),),
     ),
     Mutation("1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "the limit of held bytes", (NO_LIMIT,)),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and responses", "arguments that are stated twice are one call",
-        ((ENGINE + "dialects/responses/held.py", "if came_id and call is not None and call.stated and", "if False and"),),
+        ((ENGINE + "dialects/responses/call_queue.py", "if came_id and call is not None and call.stated and", "if False and"),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and messages", "a start that is told twice is one call",
-        ((ENGINE + "dialects/messages/gather.py", "identity == here.id and name == here.name", "identity != here.id"),),
+        ((ENGINE + "dialects/messages/assembler.py", "identity == here.id and name == here.name", "identity != here.id"),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py of_one_read", "several messages go where one would have gone",

@@ -25,7 +25,7 @@ from mitmproxy.addons import script
 logger = logging.getLogger("probe")
 script.ReloadInterval = 0.05  # A second is long where it is waited for.
 
-OURS = ("Answer", "Guard", "Ledger", "FlowState", "ResponsesSocket", "Exchange")
+OURS = ("Response", "BodyStream", "Ledger", "FlowState", "ResponsesSocket", "Exchange")
 """The classes of which one object is made for an answer, and which must be gone when it is over."""
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.dialects.zai_streams import Backend
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.policy import Policy
-from toolcalls.request.request import read_question, seed_of
+from toolcalls.request.request import read_request, seed_of
 from toolcalls.wire import sse
 
 Json = dict[str, Any]
@@ -159,11 +159,11 @@ class Protocol:
             said = {"input": [{"role": "user", "content": "Go on."}]}
         return json.dumps({"model": "m", "stream": True, **said, "tools": [self.tool(SCHEMA)], **more}).encode()
 
-    def answer(self, request: bytes | None = None, **policy: Any) -> Answer:
+    def answer(self, request: bytes | None = None, **policy: Any) -> Response:
         """The engine as the proxy would use it for this request, in this process."""
         body = self.request() if request is None else request
         kind = "chat" if self.name == "zai" else self.name
-        return Answer(kind, read_question(json.loads(body)), Policy(**policy), seed=seed_of(body))
+        return Response(kind, read_request(json.loads(body)), Policy(**policy), seed=seed_of(body))
 
     def calls(self, body: bytes) -> list[tuple[str, str]]:
         """Name and arguments of the calls that a client would run."""

@@ -11,24 +11,24 @@ from tests.dialects.test_chat import chunk, piece, question
 from tests.splits import cut, feed
 from tests.textcalls.declared import TWENTY
 from tests.validators.responses import Illegal, events_of, validate
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.ids import Ids
 from toolcalls.mend.arguments import mend_arguments
 from toolcalls.policy import Policy
 from toolcalls.request.mend import mend_request
 from toolcalls.request.refusals import Refusals
-from toolcalls.request.request import Question, decode
+from toolcalls.request.request import Request, decode
 
 DELTA = "response.function_call_arguments.delta"
 
 
-def same_for_every_cut(protocol: str, body: bytes, asked: Question | None = None) -> bytes:
-    whole = feed(Answer(protocol, asked, seed="s"), [body])
+def same_for_every_cut(protocol: str, body: bytes, asked: Request | None = None) -> bytes:
+    whole = feed(Response(protocol, asked, seed="s"), [body])
     for at in range(1, len(body)):
-        answer = Answer(protocol, asked, seed="s")
+        answer = Response(protocol, asked, seed="s")
         assert feed(answer, [body[:at], body[at:]]) == whole, f"cut at {at}"
         assert answer.failure is None
-    assert feed(Answer(protocol, asked, seed="s"), cut(body, 1)) == whole
+    assert feed(Response(protocol, asked, seed="s"), cut(body, 1)) == whole
     return whole
 
 
@@ -55,8 +55,8 @@ def test_an_event_line_that_is_a_comment_is_none_whatever_block_it_comes_in() ->
     lines = [f"event: {said['type']}\ndata: {json.dumps({**said, 'sequence_number': n})}\n\n" for n in range(5)]
     lines[3] = f":{lines[3]}"
     body = "".join(lines).encode()
-    whole = feed(Answer("responses"), [body])
-    assert feed(Answer("responses"), [line.encode() for line in lines]) == whole
+    whole = feed(Response("responses"), [body])
+    assert feed(Response("responses"), [line.encode() for line in lines]) == whole
     assert b":event" not in whole
 
 
@@ -78,7 +78,7 @@ def test_a_call_id_that_is_no_text_is_no_call_id(odd: object) -> None:
     response = {"id": "r", "status": "completed", "output": [{**call, "call_id": odd}]}
     end = {"type": "response.completed", "sequence_number": 2, "response": response}
     body = b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in (start, end))
-    answer = Answer("responses")
+    answer = Response("responses")
     feed(answer, [body])
     assert answer.failure is None
 
@@ -94,7 +94,7 @@ def test_a_number_of_the_upstream_is_not_the_length_of_a_list_of_ours(place: int
         {"type": "response.output_item.done", "output_index": 0, "item": message},
         {"type": "response.completed", "response": {"id": "r", "status": "completed", "output": [message]}},
     ]
-    answer = Answer("responses", Question(tools=TWENTY))
+    answer = Response("responses", Request(tools=TWENTY))
     lines = (json.dumps({**event, "sequence_number": number}) for number, event in enumerate(events))
     out = feed(answer, [f"data: {line}\n\n".encode() for line in lines])
     assert answer.failure is None
@@ -105,11 +105,11 @@ def test_a_part_whose_type_is_no_text_and_a_number_that_python_cannot_write() ->
     content = [{"type": [], "text": "Done."}]
     call = {"id": "f", "type": "function_call", "call_id": "c", "name": "Bash", "arguments": "{'a': 1}"}
     output = [{"id": "m", "type": "message", "role": "assistant", "content": content}, call]
-    answer = Answer("responses", Question(tools=TWENTY))
+    answer = Response("responses", Request(tools=TWENTY))
     feed(answer, [json.dumps({"object": "response", "status": "completed", "output": output}).encode()])
     assert answer.failure is None
     body = b"data: {'id': 'c', 'created': " + b"7" * 5_000 + b", 'choices': []}\n\n"
-    answer = Answer("chat")
+    answer = Response("chat")
     assert feed(answer, [body]) == body
     assert answer.failure is None
 
@@ -118,14 +118,14 @@ def test_a_text_that_was_searched_in_an_event_that_cannot_be_read_does_not_fail_
     broken = b'x\ndata:"glm-4{"index":0,"delta":{"content":" file.<to"fin\n'
     good = chunk({"content": "ad_key"}).encode()
     first = chunk({"content": "Well, "}).encode()
-    asked = Question(tools=TWENTY)
+    asked = Request(tools=TWENTY)
     for body in (first + broken + good, first + broken + b"\n"):
         assert b"ad_key" in same_for_every_cut("chat", body, asked) or body.endswith(b"\n\n")
 
 
 def test_nothing_is_held_when_an_answer_is_over() -> None:
     """A call without name and arguments is none: it was dropped, but counted as held for ever."""
-    answer = Answer("chat", question("Bash"))
+    answer = Response("chat", question("Bash"))
     feed(answer, [chunk({"tool_calls": [{"x": {"y": ""}}]}).encode()])
     assert not answer.holding
     assert answer.held_bytes == 0
@@ -135,7 +135,7 @@ def test_nothing_is_held_when_an_answer_is_over() -> None:
 def test_a_finish_reason_that_is_no_word_says_nothing(reason: object) -> None:
     call = {"id": "c", "type": "function", "function": {"name": "Bash", "arguments": "{'command': 'ls'}"}}
     choice = {"index": 0, "message": {"tool_calls": [call]}, "finish_reason": reason}
-    answer = Answer("chat", question("Bash"))
+    answer = Response("chat", question("Bash"))
     out = feed(answer, [json.dumps({"choices": [choice]}).encode()])
     assert answer.failure is None
     assert json.loads(json.loads(out)["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"])
@@ -244,6 +244,6 @@ def test_a_text_beside_a_held_call_reaches_the_limit_whatever_block_it_comes_in(
         outs = set()
         for size in (1, 100, 10_000, 0):
             pieces = [event.encode() for event in events] if not size else cut("".join(events).encode(), size)
-            answer = Answer("responses", policy=Policy(max_held_bytes=limit), seed="s")
+            answer = Response("responses", policy=Policy(max_held_bytes=limit), seed="s")
             outs.add((feed(answer, pieces), answer.limited))
         assert len(outs) == 1, limit

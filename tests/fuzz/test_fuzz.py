@@ -9,7 +9,7 @@ import pytest
 from scripts.fuzzing import meant, recipes
 from scripts.fuzzing.parts import PARTS
 from scripts.fuzzing.run import run
-from toolcalls.engine import Answer, mend_whole
+from toolcalls.engine import Response, mend_whole
 
 INPUTS = {
     "wire": 150,
@@ -54,7 +54,7 @@ def test_the_answers_with_known_calls_can_be_built_and_most_of_the_calls_come_ou
         body = meant.answer_of(recipe, plan)
         if recipe.get("cut") or recipe["protocol"] == "zai":
             continue
-        answer = Answer(recipe["protocol"], meant.question_of(recipe["request"], tuple(plan.requested)))
+        answer = Response(recipe["protocol"], meant.question_of(recipe["request"], tuple(plan.requested)))
         made = meant.runnable(next(meant.carriers(recipe, mend_whole(answer, body))))
         declared = {call: times for call, times in (+plan.allowed).items() if call[0] in recipes.TOOLS}
         allowed += sum(declared.values())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from toolcalls.mend.shape.contained import mender_of_containers
+from toolcalls.mend.shape.json_in_string import mender_of_containers
 from toolcalls.mend.shape.shape import ShapeMended, mend_shape
 from toolcalls.tools.declared import Tool
 

@@ -20,9 +20,9 @@ from tests.must_not_run.wires import TOOLS
 from tests.splits import cut_at_random, feed
 from tests.validators import messages as strict_messages
 from tests.validators import responses as strict_responses
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.policy import Policy
-from toolcalls.request.request import read_question
+from toolcalls.request.request import read_request
 
 Json = dict[str, Any]
 Call = tuple[str, Json]
@@ -217,7 +217,7 @@ WIRES: dict[str, tuple[str, Callable[[Told], bytes], Callable[[bytes], list[tupl
     "responses": ("responses", responses, _responses_calls),
     "zai": ("zai", zai, _chat_calls),
 }
-QUESTION = read_question({"tools": TOOLS, "stream": True})
+QUESTION = read_request({"tools": TOOLS, "stream": True})
 _REQUIRED = {tool["function"]["name"]: tool["function"]["parameters"].get("required") for tool in TOOLS}
 
 
@@ -234,8 +234,8 @@ def accepted_anyway(said: Told) -> list[Call]:
 def runnable(wire: str, body: bytes, seed: int, **policy: Any) -> list[Call]:
     """The calls that a client would run, the same however the bytes are cut."""
     protocol, _, calls = WIRES[wire]
-    out = feed(Answer(protocol, QUESTION, Policy(**policy)), [body])
-    again = Answer(protocol, QUESTION, Policy(**policy))
+    out = feed(Response(protocol, QUESTION, Policy(**policy)), [body])
+    again = Response(protocol, QUESTION, Policy(**policy))
     assert feed(again, cut_at_random(body, seed)) == out
     assert again.failure is None, again.failure
     return [call for name, arguments in calls(out) if (call := _call(name, arguments)) is not None]

@@ -25,8 +25,8 @@ from tests.must_not_run import prose_behind, quoted_ends, read_aloud, rehearsals
 from tests.must_not_run.parts import Part, text_of
 from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS, RARE, Format, Made
-from toolcalls.engine import Answer, mend_whole
-from toolcalls.request.request import Question, read_question
+from toolcalls.engine import Response, mend_whole
+from toolcalls.request.request import Request, read_request
 
 QUOTED: Made = ("Bash", {"command": "rm -rf build"})
 MEANT: Made = ("Read", {"file_path": "src/main.py"})
@@ -244,13 +244,13 @@ def cases(ways: list[Way], protocol: Protocol) -> Iterator[Case]:
 
 
 @cache
-def _plain_question() -> Question:
-    return read_question({"tools": TOOLS, "stream": True})
+def _plain_question() -> Request:
+    return read_request({"tools": TOOLS, "stream": True})
 
 
-def question_of(case: Case) -> Question:
+def question_of(case: Case) -> Request:
     said = case.way.requests(case.protocol.name, case.format)
-    return read_question({"tools": TOOLS, "stream": True, **said}) if said else _plain_question()
+    return read_request({"tools": TOOLS, "stream": True, **said}) if said else _plain_question()
 
 
 def stream_of(case: Case) -> bytes:
@@ -260,7 +260,7 @@ def stream_of(case: Case) -> bytes:
 
 def received(case: Case) -> Client:
     """What the client of a case ends with: streamed in some delta size, or as one document."""
-    answer = Answer(case.protocol.name, question_of(case))
+    answer = Response(case.protocol.name, question_of(case))
     if case.number % 5 == 4 and not (case.way.ordered and case.protocol.name == "chat"):
         body = wire.document(case.protocol, case.way.parts(case.format))
         return case.protocol.read_document(mend_whole(answer, body))

@@ -19,11 +19,11 @@ from tests.must_not_run.wires import CHAT, FINISHES, MESSAGES, RESPONSES, Said, 
 from tests.splits import mend
 from toolcalls.calls import Ids
 from toolcalls.cli.repair import mend as repair
-from toolcalls.engine import Answer, mend_whole
+from toolcalls.engine import Response, mend_whole
 from toolcalls.mend.arguments import Finish, mend_arguments
 from toolcalls.mend.call import Mender
 from toolcalls.policy import Policy
-from toolcalls.request.request import Question
+from toolcalls.request.request import Request
 from toolcalls.tools.declared import Tool, Tools
 
 NOT_SAID = (Finish.CUT, Finish.UNKNOWN)
@@ -39,7 +39,7 @@ def prefixes(text: str) -> list[str]:
 
 def comes_out(protocol: str, cut: Cut, policy: Policy | None = None) -> list[Any]:
     """The values with which a careless client would run the call that was cut; refusals left out."""
-    answer = Answer(protocol, Question(), policy)
+    answer = Response(protocol, Request(), policy)
     out = b"".join([*answer.feed(WIRES[protocol](cut)), *answer.close()])
     values = []
     for name, text in CALLS[protocol](out):
@@ -94,7 +94,7 @@ def test_the_worst_of_them_gives_nothing_on_any_wire(protocol: str, policy: Poli
 @pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
 def test_a_cut_call_is_refused_however_its_stream_is_split(protocol: str) -> None:
     for end in ENDS[protocol]:
-        out, _ = mend(WIRES[protocol](Cut(HALF, end, 3, followed=True)), protocol=protocol, question=Question())
+        out, _ = mend(WIRES[protocol](Cut(HALF, end, 3, followed=True)), protocol=protocol, question=Request())
         made = [(name, text) for name, text in CALLS[protocol](out) if name in (NAME, OTHER)]
         assert [json.loads(text) for name, text in made if name == NAME] in ([], [{}]), end
         assert [json.loads(text) for name, text in made if name == OTHER] == [{"path": "/"}], end
@@ -139,7 +139,7 @@ def test_a_finish_reason_in_every_chunk_ends_no_call() -> None:
     pieces = ['{"command": "rm -rf /"', '$BUILD"/out"', ', "dry_run": true}']
     body = chunk(piece(0, "call_0", "Bash", pieces[0]), "tool_calls")
     body += "".join(chunk(piece(0, arguments=text), "tool_calls") for text in pieces[1:])
-    out, _ = mend(body + DONE, question=Question())
+    out, _ = mend(body + DONE, question=Request())
     assert [json.loads(text) for _, text in CALLS["chat"](out)] == [WHOLE]
     out, _ = mend(chunk(piece(0, "call_0", "Bash", pieces[0]), "stop") + chunk(piece(0, arguments="x"), "stop"))
     assert [json.loads(text) for _, text in CALLS["chat"](out)] == [{}]
@@ -212,7 +212,7 @@ def test_a_call_that_was_cut_before_its_arguments_does_not_run() -> None:
     for finish in ("length", "filter", "none"):
         for protocol in (CHAT, MESSAGES, RESPONSES):
             said = Said(calls=(call("list_tabs", ""),), finish=finish)
-            answer = Answer(protocol.name, said.question)
+            answer = Response(protocol.name, said.question)
             mend_whole(answer, document(protocol, said))
             assert [outcome.status for outcome in answer.outcomes] == ["refused"], (protocol.name, finish)
 

@@ -14,7 +14,7 @@ from tests.dialects.test_chat import DONE, chunk, line, piece
 from tests.must_not_run.wires import TOOLS
 from tests.splits import mend
 from tests.validators import messages as strict_messages
-from toolcalls.request.request import Question, read_question
+from toolcalls.request.request import Request, read_request
 
 LS = '{"command":"ls"}'
 HALF = '{"command":"rm -rf /'
@@ -63,13 +63,13 @@ HARMLESS = {
 
 
 @pytest.fixture
-def question() -> Question:
-    return read_question({"tools": TOOLS, "stream": True})
+def question() -> Request:
+    return read_request({"tools": TOOLS, "stream": True})
 
 
 @pytest.mark.parametrize("tail", ["", DONE])
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
-def test_chat(error: str, tail: str, question: Question) -> None:
+def test_chat(error: str, tail: str, question: Request) -> None:
     text = chunk({"content": "Let me look."})
     whole, half = chunk(piece(0, "a", "Bash", LS)), chunk(piece(1, "b", "Bash", HALF))
     for before, calls in ((text, []), (text + whole, [("Bash", LS)]), (text + whole + half, [("Bash", LS)])):
@@ -83,7 +83,7 @@ def test_chat(error: str, tail: str, question: Question) -> None:
 
 @pytest.mark.parametrize("tail", [b"", wire.PING, b"data: [DONE]\n\n"])
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
-def test_messages(error: str, tail: bytes, question: Question) -> None:
+def test_messages(error: str, tail: bytes, question: Request) -> None:
     whole = wire.tool(1, LS, name="Bash")
     half = wire.tool_start(2, "toolu_02", name="Bash") + wire.fragment(2, HALF)
     bash = ("Bash", json.loads(LS))
@@ -98,7 +98,7 @@ def test_messages(error: str, tail: bytes, question: Question) -> None:
 
 @pytest.mark.parametrize("tail", ["", DONE])
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
-def test_responses(error: str, tail: str, question: Question) -> None:
+def test_responses(error: str, tail: str, question: Request) -> None:
     for build in (
         lambda made: made,
         lambda made: made.call("Bash", LS),
@@ -115,7 +115,7 @@ def test_responses(error: str, tail: str, question: Question) -> None:
 
 
 @pytest.mark.parametrize("said", HARMLESS.values(), ids=HARMLESS)
-def test_what_only_looks_like_an_error_ends_nothing(said: str, question: Question) -> None:
+def test_what_only_looks_like_an_error_ends_nothing(said: str, question: Request) -> None:
     whole = chunk(piece(0, "a", "Bash", LS))
     out, _ = mend(whole + said + chunk({}, "tool_calls") + DONE, question=question)
     assert b'"finish_reason": "tool_calls"' in out and b'"error":{' not in out
@@ -124,7 +124,7 @@ def test_what_only_looks_like_an_error_ends_nothing(said: str, question: Questio
     assert b"event: error" not in out and out.endswith(wire.end())
 
 
-def test_text_about_errors_is_text(question: Question) -> None:
+def test_text_about_errors_is_text(question: Request) -> None:
     words = '{"object":"error","message":"boom","code":400} event: error'
     body = chunk({"content": words}) + chunk({}, "stop") + DONE
     assert mend(body, question=question)[0] == body.encode()
@@ -132,7 +132,7 @@ def test_text_about_errors_is_text(question: Question) -> None:
     assert mend(body, protocol="messages", question=question)[0] == body
 
 
-def test_a_call_behind_what_was_taken_for_an_error_is_not_lost(question: Question) -> None:
+def test_a_call_behind_what_was_taken_for_an_error_is_not_lost(question: Request) -> None:
     body = (
         line({"message": "failed, trying again"}) + chunk(piece(0, "a", "Bash", LS)) + chunk({}, "tool_calls") + DONE
     )
@@ -141,7 +141,7 @@ def test_a_call_behind_what_was_taken_for_an_error_is_not_lost(question: Questio
 
 
 @pytest.mark.parametrize("kind", ["response.error", "response.cancelled"])
-def test_responses_an_end_that_is_no_success_is_none(kind: str, question: Question) -> None:
+def test_responses_an_end_that_is_no_success_is_none(kind: str, question: Request) -> None:
     upstream = Upstream().call("Bash", LS)
     said = {"type": kind, "sequence_number": 99, "error": {"message": "boom"},
             "response": {**upstream.response, "status": "cancelled"}}  # fmt: skip
@@ -151,7 +151,7 @@ def test_responses_an_end_that_is_no_success_is_none(kind: str, question: Questi
     assert b"response.completed" not in out and b"boom" in out
 
 
-def test_chat_an_error_in_a_choice_is_an_error(question: Question) -> None:
+def test_chat_an_error_in_a_choice_is_an_error(question: Request) -> None:
     said = {"choices": [{"index": 0, "delta": {}, "finish_reason": None, "error": {"message": "boom"}}]}
     out, _ = mend(chunk(piece(0, "a", "Bash", LS)) + line(said), question=question)
     assert b"[DONE]" not in out and b"tool_calls" in out and b'"finish_reason":"' not in out
@@ -160,7 +160,7 @@ def test_chat_an_error_in_a_choice_is_an_error(question: Question) -> None:
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
-def test_an_error_line_is_found_wherever_the_network_cuts(line_end: str, question: Question) -> None:
+def test_an_error_line_is_found_wherever_the_network_cuts(line_end: str, question: Request) -> None:
     body = chunk({"content": "Hi"}) + chunk(piece(0, "a", "Bash", LS)) + ERRORS["llama.cpp"]
     out, _ = mend(body.replace("\n", line_end), question=question)
     assert b'{"error":{' in out and b"[DONE]" not in out

@@ -10,7 +10,7 @@ from tests.dialects.test_chat import DONE, chunk, piece
 from tests.dialects.text_protocols import CHAT
 from tests.must_not_run.wires import TOOLS, Said, call, outcomes, runnable
 from tests.splits import mend
-from toolcalls.request.request import read_question
+from toolcalls.request.request import read_request
 
 LS = '{"command":"ls"}'
 
@@ -123,7 +123,7 @@ def test_a_name_in_pieces_is_all_of_its_pieces(
 ) -> None:
     first, last = pieces
     body = chunk(piece(places[0], "c0", first)) + chunk(piece(places[1], None, last, LS))
-    out, _ = mend(body + chunk({}, "tool_calls") + DONE, question=read_question({"tools": TOOLS}))
+    out, _ = mend(body + chunk({}, "tool_calls") + DONE, question=read_request({"tools": TOOLS}))
     [made] = CHAT.read(out).calls
     assert made["name"] == first + last
 
@@ -131,7 +131,7 @@ def test_a_name_in_pieces_is_all_of_its_pieces(
 def test_a_name_in_pieces_that_is_ours_is_found() -> None:
     for pieces in (("functions.", "Bash"), ("Ba", "sh"), ("Bash", "Bash"), ("Ba", "Bash")):
         body = chunk(piece(0, "c0", pieces[0])) + chunk(piece(0, None, pieces[1], LS))
-        out, _ = mend(body + chunk({}, "tool_calls") + DONE, question=read_question({"tools": TOOLS}))
+        out, _ = mend(body + chunk({}, "tool_calls") + DONE, question=read_request({"tools": TOOLS}))
         assert CHAT.read(out).calls == [{"name": "Bash", "arguments": {"command": "ls"}}]
 
 
@@ -160,6 +160,6 @@ def test_the_namespace_that_a_call_carries_is_no_decoration() -> None:
             f"event: {said['type']}\ndata: {json.dumps({**said, 'sequence_number': number})}\n\n"
             for number, said in enumerate(events)
         )
-        out, _ = mend(body, protocol="responses", question=read_question({"tools": tools, "stream": True}))
+        out, _ = mend(body, protocol="responses", question=read_request({"tools": tools, "stream": True}))
         last = json.loads(out.decode().rsplit("data: ", 1)[1])["response"]["output"][0]
         assert (last.get("namespace"), last["name"]) == expected

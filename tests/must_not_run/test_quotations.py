@@ -18,8 +18,8 @@ from tests.must_not_run.quotations import MEANT, QUOTED, STRUCTURED, all_ways, c
 from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS, RARE, Format, Made
 from tests.splits import mend
-from toolcalls.engine import Answer, mend_whole
-from toolcalls.request.request import read_question
+from toolcalls.engine import Response, mend_whole
+from toolcalls.request.request import read_request
 
 WAYS = all_ways()
 GROUPS = list(Counter(way.group for way in WAYS))
@@ -99,7 +99,7 @@ def examples(protocol: Protocol) -> Iterator[tuple[str, Format, tuple[Part, ...]
 
 
 def received(protocol: Protocol, parts: tuple[Part, ...], request: Json, number: int) -> Client:
-    answer = Answer(protocol.name, read_question({"tools": TOOLS, "stream": True, **request}))
+    answer = Response(protocol.name, read_request({"tools": TOOLS, "stream": True, **request}))
     if number % 4 == 3:
         return protocol.read_document(mend_whole(answer, wire.document(protocol, parts)))
     return protocol.read(mend_whole(answer, wire.stream(protocol, parts, (0, 30, -1)[number % 3], number)))

@@ -18,10 +18,10 @@ from tests.must_not_run.wires import TOOLS
 from tests.splits import mend
 from tests.validators import messages as strict_messages
 from tests.validators import responses as strict_responses
-from toolcalls.dialects.resent import Resent, Told
-from toolcalls.engine import Answer, mend_whole
+from toolcalls.dialects.resent import Resent, ToldCall
+from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
-from toolcalls.request.request import read_question
+from toolcalls.request.request import read_request
 from toolcalls.websocket import ResponsesSocket
 
 Json = dict[str, Any]
@@ -51,7 +51,7 @@ def chat(*deltas: Json, last: Json | None = None, **policy: Any) -> list[Called]
 def chat_document(*calls: Json, **message: Any) -> list[Called]:
     said = {"role": "assistant", "content": None, "tool_calls": list(calls), **message}
     body = {"choices": [{"index": 0, "message": said, "finish_reason": "tool_calls"}]}
-    answer = json.loads(mend_whole(Answer("chat", QUESTION), json.dumps(body).encode()))
+    answer = json.loads(mend_whole(Response("chat", QUESTION), json.dumps(body).encode()))
     made = answer["choices"][0]["message"].get("tool_calls") or []
     return [(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"])) for call in made]
 
@@ -72,7 +72,7 @@ def messages_document(*blocks: Json) -> list[Called]:
     usage = {"input_tokens": 1, "output_tokens": 1}
     body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": list(blocks),
             "stop_reason": "tool_use", "stop_sequence": None, "usage": usage}  # fmt: skip
-    answer = json.loads(mend_whole(Answer("messages", QUESTION), json.dumps(body).encode()))
+    answer = json.loads(mend_whole(Response("messages", QUESTION), json.dumps(body).encode()))
     return [(block["id"], block["name"], block["input"]) for block in answer["content"]]
 
 
@@ -93,7 +93,7 @@ def _items(output: list[Json]) -> list[Called]:
 
 def responses_document(upstream: Upstream) -> list[Called]:
     body = json.dumps(upstream.events[-1]["response"]).encode()
-    return _items(json.loads(mend_whole(Answer("responses", QUESTION), body))["output"])
+    return _items(json.loads(mend_whole(Response("responses", QUESTION), body))["output"])
 
 
 def responses_socket(upstream: Upstream) -> list[Called]:
@@ -322,7 +322,7 @@ def test_a_function_call_that_is_told_again_is_one_call() -> None:
     old = {"function_call": {"name": "Bash", "arguments": LS}}
     assert [call[1:] for call in chat(old, old)] == [("Bash", {"command": "ls"})]
     assert [call[1:] for call in chat(old, last=old)] == [("Bash", {"command": "ls"})]
-    asked = read_question({"functions": [{"name": "Bash"}], "stream": True})
+    asked = read_request({"functions": [{"name": "Bash"}], "stream": True})
     out, _ = mend(chunk(old) + chunk(old, "function_call") + DONE, question=asked)
     assert out.count(b'"function_call":{') == 1
 
@@ -406,7 +406,7 @@ FREEFORM = {"type": "custom", "name": "apply_patch", "format": {"type": "grammar
 
 
 def freeform(upstream: Upstream) -> list[tuple[str, str]]:
-    asked = read_question({"tools": [FREEFORM], "stream": True})
+    asked = read_request({"tools": [FREEFORM], "stream": True})
     out, _ = mend(upstream.bytes(), protocol="responses", question=asked)
     final = strict_responses.validate(out)
     return [(item["call_id"], item["input"]) for item in final.response["output"]]
@@ -457,22 +457,22 @@ def test_id_and_name_in_every_delta_of_z_ai_are_one_call() -> None:
 
 
 def test_calls_without_an_id_are_calls_of_their_own() -> None:
-    assert Resent(QUESTION.tools).once([Told("", "Bash", LS), Told("", "Bash", LS)]) == [True, True]
+    assert Resent(QUESTION.tools).once([ToldCall("", "Bash", LS), ToldCall("", "Bash", LS)]) == [True, True]
 
 
 def test_a_name_in_another_spelling_is_the_same_name() -> None:
-    assert Resent(QUESTION.tools).once([Told("a", "Bash", LS), Told("a", "bash", LS)]) == [True, False]
+    assert Resent(QUESTION.tools).once([ToldCall("a", "Bash", LS), ToldCall("a", "bash", LS)]) == [True, False]
 
 
 def test_what_went_out_is_remembered() -> None:
     resent = Resent(QUESTION.tools)
-    assert resent.once([Told("a", "Bash", LS)]) == [True]
-    assert resent.once([Told("a", "Bash", SPACED), Told("b", "Bash", LS)]) == [False, True]
+    assert resent.once([ToldCall("a", "Bash", LS)]) == [True]
+    assert resent.once([ToldCall("a", "Bash", SPACED), ToldCall("b", "Bash", LS)]) == [False, True]
 
 
 def test_a_beginning_gives_way_to_the_whole_and_the_whole_stays_before_a_beginning() -> None:
     half = '{"command":"l'
-    assert Resent(QUESTION.tools).once([Told("a", "Bash", half), Told("a", "Bash", LS)]) == [False, True]
-    assert Resent(QUESTION.tools).once([Told("a", "Bash", LS), Told("a", "Bash", half)]) == [True, False]
-    assert Resent(QUESTION.tools).once([Told("a", "Bash", ""), Told("a", "Bash", LS)]) == [False, True]
-    assert Resent(QUESTION.tools).once([Told("a", "Bash", PWD), Told("a", "Bash", half)]) == [True, True]
+    assert Resent(QUESTION.tools).once([ToldCall("a", "Bash", half), ToldCall("a", "Bash", LS)]) == [False, True]
+    assert Resent(QUESTION.tools).once([ToldCall("a", "Bash", LS), ToldCall("a", "Bash", half)]) == [True, False]
+    assert Resent(QUESTION.tools).once([ToldCall("a", "Bash", ""), ToldCall("a", "Bash", LS)]) == [False, True]
+    assert Resent(QUESTION.tools).once([ToldCall("a", "Bash", PWD), ToldCall("a", "Bash", half)]) == [True, True]

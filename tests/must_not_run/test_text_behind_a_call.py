@@ -10,22 +10,22 @@ from tests.dialects.test_chat import DONE, chunk
 from tests.must_not_run.wires import Said, outcomes
 from tests.splits import splits
 from tests.textcalls.negatives import HERMES
-from toolcalls.engine import Answer
-from toolcalls.request.request import read_question
+from toolcalls.engine import Response
+from toolcalls.request.request import read_request
 
 BASH = {
     "type": "object",
     "properties": {"command": {"type": "string"}, "description": {"type": "string"}},
     "required": ["command"],
 }
-QUESTION = read_question({"tools": [{"type": "function", "function": {"name": "Bash", "parameters": BASH}}]})
+QUESTION = read_request({"tools": [{"type": "function", "function": {"name": "Bash", "parameters": BASH}}]})
 
 
 def mended(body: str) -> list[str]:
     """The answer for whole, single bytes and random cuts."""
     out = []
     for pieces in splits(body.encode()):
-        answer = Answer("chat", QUESTION, seed="s")
+        answer = Response("chat", QUESTION, seed="s")
         sent = [part for piece in pieces for part in answer.feed(piece)]
         out.append(b"".join([*sent, *answer.close()]).decode())
     return out

@@ -16,8 +16,8 @@ from tests.dialects.responses_wire import Upstream
 from tests.dialects.test_chat import DONE, chunk, piece
 from tests.dialects.text_protocols import CHAT, MESSAGES, RESPONSES, Client, Protocol
 from tests.splits import mend
-from toolcalls.engine import Answer, mend_whole
-from toolcalls.request.request import Question, read_question
+from toolcalls.engine import Response, mend_whole
+from toolcalls.request.request import Request, read_request
 
 Json = dict[str, Any]
 
@@ -84,8 +84,8 @@ class Said:
     request: Json = field(default_factory=dict)
 
     @property
-    def question(self) -> Question:
-        return read_question({"tools": TOOLS, "stream": True, **self.request})
+    def question(self) -> Request:
+        return read_request({"tools": TOOLS, "stream": True, **self.request})
 
 
 def stream(protocol: Protocol, said: Said) -> bytes:
@@ -151,7 +151,7 @@ def outcomes(said: Said, *protocols: Protocol, whole: bool = True) -> Iterator[t
             out, _ = mend(stream(protocol, said), protocol=protocol.name, question=said.question)
             yield f"{protocol.name} streamed", protocol.read(out)
         if whole:
-            answer = Answer(protocol.name, said.question)
+            answer = Response(protocol.name, said.question)
             yield f"{protocol.name} whole", protocol.read_document(mend_whole(answer, document(protocol, said)))
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.proxy.body_stream import KEEP_ALIVE, KEEP_ALIVE_SECONDS, BodyStream
 from toolcalls.recording import captured
 from toolcalls.recording.captured import CapturedBytes
@@ -27,7 +27,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def guard(clock: Clock) -> BodyStream:
-    return BodyStream(Answer("chat"), clock=clock)
+    return BodyStream(Response("chat"), clock=clock)
 
 
 def event(delta: dict[str, object], finish: str | None = None) -> bytes:
@@ -120,7 +120,7 @@ def test_an_empty_frame_that_is_surely_none_ends_nothing(guard: BodyStream) -> N
 
 
 def test_a_doubtful_end_is_believed_the_second_time(clock: Clock) -> None:
-    guard = BodyStream(Answer("chat"), doubtful_end=True, clock=clock)
+    guard = BodyStream(Response("chat"), doubtful_end=True, clock=clock)
     guard.feed(fragment('{"command":'))
     assert guard.end(sure=None) == []
     guard.feed(fragment('"ls"}'))
@@ -137,7 +137,7 @@ def test_an_end_without_doubt_is_believed_at_once_and_counts_once(guard: BodyStr
 
 
 def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
-    guard = BodyStream(Answer("chat"), observe=True, clock=clock)
+    guard = BodyStream(Response("chat"), observe=True, clock=clock)
     chunks = [TEXT, fragment("{'command': 'ls'}")[:30], fragment("{'command': 'ls'}")[30:], event({}, "stop"), DONE]
     for chunk in chunks:
         clock.now += 60.0

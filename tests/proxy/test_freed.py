@@ -17,12 +17,12 @@ from mitmproxy.addons.view import View
 from mitmproxy.test import taddons
 
 from tests.proxy.test_script import answered, asked, events, play
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.proxy.body_stream import BodyStream
 from toolcalls.proxy.flows import FlowState
 from toolcalls.recording import store
 from toolcalls.recording.captured import CapturedBytes
-from toolcalls.request.request import Seed, decode, read_question
+from toolcalls.request.request import Seed, decode, read_request
 from toolfix import Toolfix
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
@@ -46,7 +46,7 @@ def test_no_answer_of_any_scenario_waits_for_the_collector() -> None:
     count = 0
     for directory in store.find(RECORDINGS):
         recording = store.load(directory)
-        guard = BodyStream(Answer(recording.protocol, read_question(decode(recording.request))))
+        guard = BodyStream(Response(recording.protocol, read_request(decode(recording.request))))
         for start in range(0, len(recording.before), 1000):
             guard.feed(recording.before[start : start + 1000])
         guard.end(sure=True)

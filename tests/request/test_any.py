@@ -14,7 +14,7 @@ from toolcalls.policy import Policy
 from toolcalls.request.edits import Edits
 from toolcalls.request.mend import mend_frame, mend_request
 from toolcalls.request.refusals import Refusals
-from toolcalls.request.request import decode, read_question
+from toolcalls.request.request import decode, read_request
 
 PROTOCOLS = ("chat", "messages", "responses")
 WORDS = [
@@ -114,7 +114,7 @@ def test_any_request_is_mended_without_an_exception_and_only_once(
 ) -> None:
     body = json.dumps(request, indent=indent).encode()
     decoded = decode(body)
-    read_question(decoded)
+    read_request(decoded)
     changed = mend_request(protocol, body, decoded, policy, refusals())
     assert decoded == decode(body), "the decoded request is not ours to change"
     if changed is None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolcalls.request.arguments import _BETWEEN, MAX_KNOWN, Known
+from toolcalls.request.arguments import _BETWEEN, MAX_KNOWN, KnownGoodArguments
 
 OBJECTS = ['{"a": 1}', "{}", ' {"a": [1, {"b": "]}"}]}\n', '{"a": "\\u0041\\n"}']
 PIECES = ["{", "}", "[", "]", ",", ":", '"a"', '"', "1", " ", "\\", "NaN", '{"a":1', '"b":2}', "{}", '{"a":[1', "2]}"]
@@ -29,7 +29,7 @@ def is_object(text: str) -> bool:
 @settings(max_examples=1000)
 @given(texts)
 def test_together_they_are_what_each_of_them_is(some: list[str]) -> None:
-    assert Known().are_objects(some) == all(map(is_object, some))
+    assert KnownGoodArguments().are_objects(some) == all(map(is_object, some))
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def test_together_they_are_what_each_of_them_is(some: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_what_only_fits_together_is_no_object(pair: tuple[str, str]) -> None:
-    assert not Known().are_objects(pair)
+    assert not KnownGoodArguments().are_objects(pair)
 
 
 def test_what_was_read_is_not_read_again_until_it_is_forgotten() -> None:
-    known = Known()
+    known = KnownGoodArguments()
     assert known.are_objects(OBJECTS)
     assert len(known._hashes) == len(OBJECTS)
     assert known.are_objects([json.dumps({"n": number}) for number in range(MAX_KNOWN + 1)])

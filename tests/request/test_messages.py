@@ -11,7 +11,7 @@ from toolcalls.ids import Ids
 from toolcalls.policy import Policy
 from toolcalls.request.mend import Changed, mend_request
 from toolcalls.request.refusals import Refusals
-from toolcalls.request.request import decode, read_question
+from toolcalls.request.request import decode, read_request
 
 READ = {
     "name": "read",
@@ -103,7 +103,7 @@ def test_ids_are_given_back() -> None:
     new = Ids("seed").legal("functions.read:0")
     sent = body([use(identity=new)], [result(identity=new)])
     assert mended(sent) == ([use(identity="functions.read:0")], [result(identity="functions.read:0")])
-    assert read_question(decode(sent)).used_ids == {new}
+    assert read_request(decode(sent)).used_ids == {new}
 
 
 def test_what_the_host_runs_itself_stays() -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from toolcalls.engine import Answer, mend_whole
+from toolcalls.engine import Response, mend_whole
 from toolcalls.ids import restore
 from toolcalls.policy import Policy
 from toolcalls.request.mend import mend_request
 from toolcalls.request.refusals import Refusals
-from toolcalls.request.request import Question, decode
+from toolcalls.request.request import Request, decode
 
 CUT = '{"path": "/a", "content": "half a fi'
 
@@ -41,7 +41,7 @@ def request(protocol: str, identity: str) -> dict[str, Any]:
 @pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
 def test_a_refusal_is_told_to_the_one_whose_call_it_was(protocol: str) -> None:
     refusals = Refusals()
-    answers = [Answer(protocol, seed=user, tell=refusals.remember) for user in ("one", "two")]
+    answers = [Response(protocol, seed=user, tell=refusals.remember) for user in ("one", "two")]
     after = [mend_whole(answer, document(protocol, "x:0")) for answer in answers]
     ids = [answer.outcomes[0].id for answer in answers]
     assert len(set(ids)) == 2, "two users whose upstream gave the same id"
@@ -59,6 +59,6 @@ def test_a_refusal_is_told_to_the_one_whose_call_it_was(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
 def test_with_the_option_off_a_refused_call_keeps_its_id(protocol: str) -> None:
-    answer = Answer(protocol, Question(), Policy(request=False))
+    answer = Response(protocol, Request(), Policy(request=False))
     assert b'"call_1"' in mend_whole(answer, document(protocol, "call_1"))
     assert answer.outcomes[0].status == "refused"

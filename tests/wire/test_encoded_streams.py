@@ -9,14 +9,14 @@ import pytest
 from tests.e2e.stage import broken_call, chat_event
 from toolcalls.cli.upstream import compressed
 from toolcalls.dialects.chat.dialect import Chat
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.policy import Policy
 
 TEXT = [chat_event({"content": f"word {number} "}) for number in range(20)]
 ENCODINGS = pytest.mark.parametrize("encoding", ["gzip", "br"])
 
 
-def received(answer: Answer, pieces: list[bytes], encoding: str) -> bytes:
+def received(answer: Response, pieces: list[bytes], encoding: str) -> bytes:
     out = [piece for chunk in compressed(pieces, encoding) for piece in answer.feed(chunk)]
     return b"".join([*out, *answer.close()])
 
@@ -24,12 +24,12 @@ def received(answer: Answer, pieces: list[bytes], encoding: str) -> bytes:
 @ENCODINGS
 def test_a_page_is_decoded_to_its_end(encoding: str) -> None:
     page = [b"<!DOCTYPE html><html>", b"<body>502 Bad Gateway", b"</body></html>"]
-    assert received(Answer("chat", encoding=encoding), page, encoding) == b"".join(page)
+    assert received(Response("chat", encoding=encoding), page, encoding) == b"".join(page)
 
 
 @ENCODINGS
 def test_past_the_limit_the_rest_is_decoded(encoding: str) -> None:
-    answer = Answer("chat", policy=replace(Policy(), max_held_bytes=300), encoding=encoding)
+    answer = Response("chat", policy=replace(Policy(), max_held_bytes=300), encoding=encoding)
     pieces = [*broken_call(), *TEXT]
     assert received(answer, pieces, encoding) == b"".join(pieces)
     assert answer.limited
@@ -41,7 +41,7 @@ def test_after_a_failure_of_ours_the_rest_is_decoded(encoding: str, monkeypatch:
         raise RuntimeError("ours")
 
     monkeypatch.setattr(Chat, "read", fail)
-    answer = Answer("chat", encoding=encoding)
+    answer = Response("chat", encoding=encoding)
     pieces = [*broken_call(), *TEXT]
     assert received(answer, pieces, encoding) == b"".join(pieces)
     assert isinstance(answer.failure, RuntimeError)
@@ -50,5 +50,5 @@ def test_after_a_failure_of_ours_the_rest_is_decoded(encoding: str, monkeypatch:
 def test_from_where_it_is_corrupt_it_passes_as_it_came() -> None:
     first, *_ = compressed(TEXT, "gzip")
     spoilt = [b"\xff" * 20, b"\xfe" * 20]
-    answer = Answer("chat", encoding="gzip")
+    answer = Response("chat", encoding="gzip")
     assert b"".join(piece for chunk in [first, *spoilt] for piece in answer.feed(chunk)) == TEXT[0] + b"".join(spoilt)

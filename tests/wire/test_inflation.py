@@ -17,7 +17,7 @@ from tests.bombs import BOMBS, MIB, gzipped
 from tests.chat_client import read
 from tests.dialects.test_chat import chunk, piece, question
 from tests.splits import cut
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.proxy.body_stream import BodyStream
 from toolcalls.recording.captured import CapturedBytes
 from toolcalls.recording.record import decoded
@@ -95,7 +95,7 @@ def test_the_answer_ends_where_it_inflates_however_it_is_cut(name: str) -> None:
     bomb = BOMBS[name](TEXT)
     ends = set()
     for size in (len(bomb), 40_000, 7919):
-        answer = Answer("chat", encoding=name)
+        answer = Response("chat", encoding=name)
         out = b"".join(sent for part in (*cut(bomb, size), b"more") for sent in answer.feed(part))
         out += b"".join(answer.close())
         assert out.startswith(TEXT) and not out[len(TEXT) :].strip(b"\0")
@@ -109,7 +109,7 @@ def test_a_call_that_is_cut_off_by_it_never_runs_and_a_complete_one_comes_out() 
     whole = piece(0, "a", "Bash", '{"command": "ls"}')
     half = piece(1, "b", "Bash", '{"command": "rm -rf /')
     head = "".join([chunk({"content": "x"}), chunk(whole), chunk(half)]).encode()
-    answer = Answer("chat", question("Bash"), encoding="gzip")
+    answer = Response("chat", question("Bash"), encoding="gzip")
     packed = gzipped(head)
     out = b"".join(answer.feed(packed) + answer.feed(BOMBS["gzip"]()) + answer.close())
     assert b"rm -rf" not in out
@@ -119,7 +119,7 @@ def test_a_call_that_is_cut_off_by_it_never_runs_and_a_complete_one_comes_out() 
 @pytest.mark.parametrize("name", BOMBS)
 def test_observed_it_passes_as_it_came(name: str) -> None:
     bomb = BOMBS[name](TEXT)
-    guard = BodyStream(Answer("chat", encoding=name), observe=True)
+    guard = BodyStream(Response("chat", encoding=name), observe=True)
     assert b"".join([*guard.feed(bomb[:100]), *guard.feed(bomb[100:]), *guard.end(True)]) == bomb
 
 
@@ -182,7 +182,7 @@ def test_a_zstd_frame_cannot_ask_for_more_memory_than_the_standard_allows() -> N
 def test_zstd_frames_one_behind_another_are_one_body() -> None:
     packed = b"".join(zstandard.compress(TEXT[at : at + 20]) for at in range(0, len(TEXT), 20))
     for size in (1, 7, 1000):
-        answer = Answer("chat", encoding="zstd")
+        answer = Response("chat", encoding="zstd")
         out = [sent for part in cut(packed, size) for sent in answer.feed(part)]
         assert b"".join([*out, *answer.close()]) == TEXT
 
@@ -201,6 +201,6 @@ def test_what_follows_behind_the_limit_is_still_decoded() -> None:
     """An HTML page, and a held call beyond the limit: from there on the body passes, but not as it is encoded."""
     for body in (b"<html>" + b"page " * 4000 + b"</html>", b"data: " + b"x" * 4000 + b"\n\n" + TEXT):
         for size in (1, 50, 100_000):
-            answer = Answer("chat", encoding="gzip")
+            answer = Response("chat", encoding="gzip")
             out = [sent for part in cut(gzipped(body), size) for sent in answer.feed(part)]
             assert b"".join([*out, *answer.close()]) == body

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Literal
 
 from ..proxy import hosts
-from . import surroundings, trust
+from . import client_environment as surroundings
+from . import trust
 
 REAL_ROOTS = 20
 """A bundle with fewer certificates is no set of roots."""

@@ -18,7 +18,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from . import surroundings, trust
+from . import client_environment as surroundings
+from . import trust
 from .agents import Agent
 from .certificate import write_certificate
 from .doctor_checks import Finding

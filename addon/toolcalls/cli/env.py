@@ -10,8 +10,9 @@ from pathlib import Path
 
 import click
 
-from . import surroundings, trust
-from .surroundings import BEFORE, VARIABLES, Changes
+from . import client_environment as surroundings
+from . import trust
+from .client_environment import BEFORE, VARIABLES, Changes
 
 DEFAULT_PORT = 8080
 SHELLS = ("bash", "zsh", "fish")

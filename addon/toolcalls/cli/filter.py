@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from ..engine import AUTO, PROTOCOLS, Answer, mend_whole
+from ..engine import AUTO, PROTOCOLS, Response, mend_whole
 from ..policy import Policy
 from ..recording import store
-from ..request.request import Question, decode, read_question, seed_of
+from ..request.request import Request, decode, read_request, seed_of
 from . import inputs
 
 
@@ -43,7 +43,7 @@ def filter(
             inputs.write_line(_filter_line(number, entry, settings))
         return
     request = inputs.read_file(request_file, "the request") if request_file else b""
-    answer = Answer(protocol, _question(request) if request_file else Question(), policy, seed=seed_of(request))
+    answer = Response(protocol, _question(request) if request_file else Request(), policy, seed=seed_of(request))
     body = mend_whole(answer, inputs.read_stdin(), chunk_size or 0)
     sys.stdout.buffer.write(body)
     _warn(answer)
@@ -54,14 +54,14 @@ def filter(
             raise click.UsageError(f"the report {report!r} cannot be written ({error.strerror}).") from None
 
 
-def _question(body: bytes) -> Question:
+def _question(body: bytes) -> Request:
     request = decode(body)
     if request is None:
         click.echo("the request is no JSON object; mending goes on without its tools.", err=True)
-    return read_question(request)
+    return read_request(request)
 
 
-def _warn(answer: Answer) -> None:
+def _warn(answer: Response) -> None:
     if answer.failure is not None:
         click.echo(f"toolfix failed ({answer.failure!r}) and let the body pass as it came.", err=True)
     if answer.limited:
@@ -77,7 +77,7 @@ def _filter_line(number: int, entry: dict[str, Any], settings: tuple[str, ...]) 
     policy = _line_policy(entry, settings)
     request = entry.get("request")
     text = request if isinstance(request, str) else json.dumps(request) if isinstance(request, dict) else ""
-    answer = Answer(protocol, read_question(decode(text)), policy, seed=seed_of(text.encode()))
+    answer = Response(protocol, read_request(decode(text)), policy, seed=seed_of(text.encode()))
     size = entry.get("chunk_size")
     body = mend_whole(answer, _body(number, entry), size if isinstance(size, int) and size > 0 else 0)
     _warn(answer)

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import click
 
-from . import inputs, surroundings, trust
+from . import client_environment as surroundings
+from . import inputs, trust
 from .proxy_process import SCRIPT
 
 _WORDY = {"-v", "--verbose"}

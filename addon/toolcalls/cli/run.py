@@ -18,10 +18,11 @@ import click
 from ..proxy import session_summary as tally
 from ..proxy.session_summary import Summary
 from ..recording.report import write_report
-from . import inputs, surroundings, trust
-from .child import NOT_FOUND, CannotStart, Child
-from .keeper import Keeper
+from . import client_environment as surroundings
+from . import inputs, trust
+from .foreground import NOT_FOUND, CannotStart, Child
 from .proxy_process import ProxyFailed, ProxyProcess
+from .proxy_supervisor import Keeper
 
 OUR_OWN_FAULT = 125
 """The exit status when the proxy, not the command, is at fault; as `timeout` and `env` have it."""

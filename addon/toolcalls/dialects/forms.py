@@ -12,7 +12,7 @@ from functools import cache
 from json import decoder
 
 from ..wire import sse
-from .suspects import LONG, SAFE, calm, whole_safe
+from .opener_bytes import LONG, SAFE, calm, whole_safe
 
 read_string = decoder.scanstring  # type: ignore[attr-defined]  # what `json.loads` itself reads a string with
 

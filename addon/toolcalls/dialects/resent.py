@@ -21,7 +21,7 @@ from .fragments import says_nothing
 
 
 @dataclass(slots=True)
-class Told:
+class ToldCall:
     """What an answer says about one call."""
 
     key: str
@@ -60,22 +60,22 @@ class Resent:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._told: list[Told] = []
-        self._by_key: dict[str, list[Told]] = {}
+        self._told: list[ToldCall] = []
+        self._by_key: dict[str, list[ToldCall]] = {}
         self._full_names: dict[str, str] = {}
 
     def knows(self, key: str) -> bool:
         """Was a call with this id told already?"""
         return bool(key) and key in self._by_key
 
-    def remember(self, told: Told) -> None:
+    def remember(self, told: ToldCall) -> None:
         """A call is on its way, and nothing takes it back."""
         told.out = True
         self._told.append(told)
         if told.key:
             self._by_key.setdefault(told.key, []).append(told)
 
-    def once(self, calls: Iterable[Told]) -> list[bool]:
+    def once(self, calls: Iterable[ToldCall]) -> list[bool]:
         """Which of these calls go out now: each call once. They are remembered."""
         batch = list(calls)
         for told in batch:
@@ -89,7 +89,7 @@ class Resent:
         self._told = [told for told in self._told if told.kept]
         return [told.kept for told in batch]
 
-    def _repeats(self, told: Told) -> bool:
+    def _repeats(self, told: ToldCall) -> bool:
         if told.restated:
             return self._restates(told)
         earlier = [one for one in self._by_key.get(told.key, ()) if one.kept and self._same_name(one, told)]
@@ -99,7 +99,7 @@ class Resent:
             return True
         return _settled(earlier[-1], told)
 
-    def _restates(self, told: Told) -> bool:
+    def _restates(self, told: ToldCall) -> bool:
         """A message tells every call of the answer: this one is among those that came before it, if there are any."""
         kept = [one for one in self._told if one.kept and self._same_name(one, told)]
         if told.key and any(one.restated and one.key == told.key and _same(one, told) for one in kept):
@@ -119,7 +119,7 @@ class Resent:
         found.kept = False
         return False
 
-    def _same_name(self, one: Told, other: Told) -> bool:
+    def _same_name(self, one: ToldCall, other: ToldCall) -> bool:
         if not other.name or one.name == other.name:
             return True
         return self._full(one.name) == self._full(other.name)
@@ -130,16 +130,16 @@ class Resent:
         return self._full_names[name]
 
 
-def _alike(one: Told, other: Told) -> bool:
+def _alike(one: ToldCall, other: ToldCall) -> bool:
     return one.certain and other.certain and one.meaning[1] == other.meaning[1]
 
 
-def _same(one: Told, other: Told) -> bool:
+def _same(one: ToldCall, other: ToldCall) -> bool:
     """Is the second one nothing but the first, said again?"""
     return _alike(one, other) and (one.readable or not other.readable)
 
 
-def _settled(one: Told, other: Told) -> bool:
+def _settled(one: ToldCall, other: ToldCall) -> bool:
     """Two beginnings of one call: the one that says more is the call. True where that is the first."""
     if not other.readable and one.arguments.startswith(other.arguments):
         return True

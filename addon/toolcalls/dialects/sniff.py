@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from ..mend.call import Mender
 from ..policy import Policy
-from ..request.request import Question
-from ..wire.events import Answer, Dialect, Event, Reply
+from ..request.request import Request
+from ..wire.events import Dialect, Event, Replace, Verdict
 from . import payload
 from .chat.dialect import Chat
 from .zai.dialect import Zai
@@ -91,14 +91,14 @@ class Sniffer:
                 self._decide(_CHAT)
         return self._chosen.plain(block)
 
-    def read(self, event: Event) -> Answer:
+    def read(self, event: Event) -> Verdict:
         first = payload.read_strict(event.data or "") if self._open else None
         if isinstance(first, dict):
             found = (sign.protocol for sign in self._signs if sign.event(first))
             self._decide(next(found, _CHAT))
         return self._chosen.read(event)
 
-    def close(self) -> Reply | None:
+    def close(self) -> Replace | None:
         return self._chosen.close()
 
     def body(self, body: bytes) -> bytes:
@@ -121,7 +121,7 @@ class ChatOrZai(Sniffer):
 
     __slots__ = ()
 
-    def __init__(self, question: Question, policy: Policy, mender: Mender) -> None:
+    def __init__(self, question: Request, policy: Policy, mender: Mender) -> None:
         def make(protocol: str) -> Dialect:
             if protocol == _CHAT:
                 return Chat(question, policy, mender)

@@ -48,7 +48,7 @@ def mend_arguments(text: str, finish: Finish = Finish.UNKNOWN, *, complete_trunc
         value = _strict(text)
         if type(value) is dict:
             return Mended("valid", text, value)
-        value = _mend(text, value, Policy(finish, complete_truncated), steps, level=0)
+        value = _mend(text, value, ReadOptions(finish, complete_truncated), steps, level=0)
         return Mended("repaired", write(value), value, tuple(steps))
     except Refusal as refusal:
         # Its frames know it and, one above the other, the answer and the flow: a circle with all their bytes in it.
@@ -59,7 +59,7 @@ def mend_arguments(text: str, finish: Finish = Finish.UNKNOWN, *, complete_trunc
 
 
 @dataclass(slots=True, frozen=True)
-class Policy:
+class ReadOptions:
     finish: Finish
     complete: bool
 
@@ -79,7 +79,7 @@ def _strict(text: str, *, control_characters: bool = False) -> Any:
         return error
 
 
-def _mend(text: str, value: Any, policy: Policy, steps: dict[str, None], level: int) -> dict[str, Any]:
+def _mend(text: str, value: Any, policy: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
     if _is_nothing(text):
         if not policy.may_lack:
             raise Refusal("there are no arguments, and the answer may have been cut off before them")
@@ -101,7 +101,7 @@ def _mend(text: str, value: Any, policy: Policy, steps: dict[str, None], level: 
 
 
 def _tolerant(
-    text: str, error: json.JSONDecodeError, policy: Policy, steps: dict[str, None], level: int
+    text: str, error: json.JSONDecodeError, policy: ReadOptions, steps: dict[str, None], level: int
 ) -> dict[str, Any]:
     listed = _only_item(text)
     if listed is not None:
@@ -186,7 +186,7 @@ def _trailing_comma_at(text: str, at: int) -> bool:
     )
 
 
-def _unwrap(inner: str, policy: Policy, steps: dict[str, None], level: int) -> dict[str, Any]:
+def _unwrap(inner: str, policy: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
     if level == MAX_LEVELS:
         raise Refusal(f"the arguments are encoded more than {MAX_LEVELS} times")
     if not _is_nothing(inner) and not _LIKE_AN_OBJECT.match(inner) and not _LIKE_A_LIST.match(inner):
@@ -210,7 +210,7 @@ def _only_item(text: str) -> str | None:
     return item if item.endswith("}") else None
 
 
-def _mend_item(item: str, policy: Policy, steps: dict[str, None], level: int) -> dict[str, Any]:
+def _mend_item(item: str, policy: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
     value = _mend(item, _strict(item), policy, steps, level)
     if not steps.keys().isdisjoint(_SEVERAL):
         raise Refusal("the arguments are a list of several objects")
@@ -218,7 +218,7 @@ def _mend_item(item: str, policy: Policy, steps: dict[str, None], level: int) ->
     return value
 
 
-def _unescaped(text: str, policy: Policy) -> str | None:
+def _unescaped(text: str, policy: ReadOptions) -> str | None:
     r"""One level of escaping taken off `{\"a\": \"b\"}`: of the whole text, or else of its quotes alone."""
     if not _ESCAPED_BRACE.match(text):
         return None
@@ -251,7 +251,7 @@ def _once_or_twice(whole: str, quotes_only: str) -> str:
     return whole
 
 
-def _without_braces(text: str, policy: Policy) -> dict[str, Any] | None:
+def _without_braces(text: str, policy: ReadOptions) -> dict[str, Any] | None:
     """`"a": 1, "b": 2`: pairs whose braces, or whose first brace, were lost."""
     if not policy.may_lack or not _BRACELESS.match(text):
         return None

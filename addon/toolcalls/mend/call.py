@@ -19,7 +19,7 @@ from .continuation import continued
 from .names import NameMended, mend_name
 from .reading.strict import write
 from .shape import preflight
-from .shape.contained import mender_of_containers
+from .shape.json_in_string import mender_of_containers
 from .shape.shape import mend_shape
 
 _GUESSED = frozenset({"quotes inside a string", "closed a cut-off call", "text around the object", "unquoted values"})

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from ..engine import Answer
+from ..engine import Response
 from ..recording.captured import MAX_KEPT as MAX_KEPT
 from ..recording.captured import CapturedBytes
 
@@ -44,7 +44,7 @@ class BodyStream:
 
     def __init__(
         self,
-        answer: Answer,
+        answer: Response,
         *,
         observe: bool = False,
         doubtful_end: bool = False,

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from mitmproxy import contentviews, http
 
 from ..calls import Outcome
-from ..engine import Answer, mend_whole, protocol_of
+from ..engine import Response, mend_whole, protocol_of
 from ..policy import Policy
-from ..request.request import decode, read_question, seed_of
+from ..request.request import decode, read_request, seed_of
 from .flows import content
 
 NAME = "toolfix"
@@ -78,7 +78,7 @@ def would_be(flow: http.HTTPFlow, policy: Policy) -> ViewedResponse | None:
     if protocol is None or not body:
         return None
     request = content(flow.request)
-    answer = Answer(protocol, read_question(decode(request)), policy, seed=seed_of(request))
+    answer = Response(protocol, read_request(decode(request)), policy, seed=seed_of(request))
     after = mend_whole(answer, body)
     return ViewedResponse(
         protocol, body, after, answer.outcomes, "This flow was not seen live: it is what toolfix would do."

@@ -11,7 +11,7 @@ from mitmproxy import http
 
 from ..recording.record import Exchange
 from ..request.mend import Changed
-from ..request.request import Question, Seed
+from ..request.request import Request, Seed
 from ..websocket import ResponsesSocket
 from ..wire.encoding import decode_if_possible
 from .body_stream import BodyStream
@@ -22,7 +22,7 @@ class FlowState:
 
     __slots__ = ("changed", "encoding", "exchange", "guard", "protocol", "question", "request_body", "seed")
 
-    def __init__(self, protocol: str, question: Question, request_body: bytes | None) -> None:
+    def __init__(self, protocol: str, question: Request, request_body: bytes | None) -> None:
         self.protocol = protocol
         self.question = question
         self.request_body = request_body

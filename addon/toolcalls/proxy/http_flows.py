@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 
-from ..engine import Answer
+from ..engine import Response
 from ..recording.captured import MAX_KEPT
 from ..recording.record import decoded
 from ..request.mend import Changed, mend_request
 from ..request.refusals import Refusals
-from ..request.request import decode, read_question
+from ..request.request import decode, read_request
 from ..wire.encoding import Corrupt, decode_whole, readable
 from . import content_view
 from .body_stream import BodyStream
@@ -38,7 +38,7 @@ class HttpFlows:
     def request(self, flow: http.HTTPFlow, protocol: str) -> None:
         body = content(flow.request)
         asked = decode(body)
-        state = self.open[flow] = FlowState(protocol, read_question(asked), body)
+        state = self.open[flow] = FlowState(protocol, read_request(asked), body)
         state.changed = self._mend_request(flow, state, asked)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
@@ -110,8 +110,8 @@ class HttpFlows:
             logger.warning(f"{place(flow)}: the connection broke while a tool call was held; it was not delivered.")
         self._close(flow, state, broken=True)
 
-    def _answer(self, state: FlowState) -> Answer:
-        return Answer(
+    def _answer(self, state: FlowState) -> Response:
+        return Response(
             state.protocol,
             state.question,
             self._settings.policy,

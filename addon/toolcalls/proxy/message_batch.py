@@ -16,12 +16,12 @@ from mitmproxy.proxy.layers import websocket as layer
 from mitmproxy.websocket import WebSocketMessage
 
 
-class Several(bytes):
+class MessageBatch(bytes):
     """Content that goes out as several messages. Whoever looks at it as bytes sees them line by line."""
 
     messages: tuple[bytes, ...]
 
-    def __new__(cls, texts: Sequence[str]) -> Several:
+    def __new__(cls, texts: Sequence[str]) -> MessageBatch:
         messages = tuple(text.encode("utf-8", "surrogatepass") for text in texts)
         several = super().__new__(cls, b"\n".join(messages))
         several.messages = messages
@@ -35,7 +35,7 @@ def deliver(flow: http.HTTPFlow, message: WebSocketMessage, texts: Sequence[str]
     elif len(texts) == 1:
         message.text = texts[0]
     elif TAUGHT:
-        message.content = Several(texts)
+        message.content = MessageBatch(texts)
     else:
         message.text = texts[0]
         for text in texts[1:]:
@@ -49,7 +49,7 @@ def _teach() -> bool:
     one = known.__call__
 
     def each(self: Any, content: bytes) -> Iterator[Any]:
-        for message in content.messages if isinstance(content, Several) else (content,):
+        for message in content.messages if isinstance(content, MessageBatch) else (content,):
             yield from one(self, message)
 
     known.__call__ = each

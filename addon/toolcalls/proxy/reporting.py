@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from mitmproxy import http
 
 from ..calls import Outcome
-from ..engine import Answer
+from ..engine import Response
 from ..wire.encoding import Corrupt, Inflated
 from ..wire.events import MOST_CALLS
 from . import session_summary
@@ -76,7 +76,7 @@ class Reporter:
             exchange.broken = broken
             recorder.write(exchange)
 
-    def _count(self, protocol: str, answer: Answer, *, long_held: bool, broken: bool) -> None:
+    def _count(self, protocol: str, answer: Response, *, long_held: bool, broken: bool) -> None:
         self.summary.answer(answer.outcomes)
         self.metrics.called(protocol, answer.outcomes, answer.seconds)
         self.metrics.answered(

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..engine import Answer
+from ..engine import Response
 from ..policy import Policy, make_policy, read_options
 from ..request.mend import mend_request
 from ..request.refusals import Refusals
-from ..request.request import decode, read_question
+from ..request.request import decode, read_request
 from ..websocket import ResponsesSocket
 from . import difference, frames, store
 from .frames import Frame
@@ -97,9 +97,9 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
     if recording.suffix == ".jsonl":
         return _replay_socket(recording, policy, refusals)
     request = decode(recording.request)
-    question = read_question(request)
+    question = read_request(request)
     changed = mend_request(recording.protocol, recording.request, request, policy, refusals)
-    answer = Answer(recording.protocol, question, policy, seed=recording.seed)
+    answer = Response(recording.protocol, question, policy, seed=recording.seed)
     out = [sent for piece in (recording.pieces() if pieces is None else pieces) for sent in answer.feed(piece)]
     if recording.complete and not recording.flow.get("broken"):
         out += answer.close()

@@ -27,7 +27,7 @@ def _no_constant(name: str) -> Any:
 _scan = json.JSONDecoder(parse_constant=_no_constant).scan_once  # type: ignore[attr-defined]
 
 
-class Known:
+class KnownGoodArguments:
     """Hashes of argument texts that were read as objects before. Bounded: the oldest are forgotten."""
 
     __slots__ = ("_hashes",)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from .edits import Path
-from .revision import Call, Result, Revision
+from .request_edit import HistoryCall, HistoryResult, RequestEdit
 
 Json = dict[str, Any]
 
 
-def mend(request: Json, revision: Revision, at: Path = ()) -> None:
+def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
     messages = request.get("messages")
     if not isinstance(messages, list):
         return
     at = (*at, "messages")
-    results: list[Result] = []
+    results: list[HistoryResult] = []
     for number, message in enumerate(messages):
         if not isinstance(message, dict):
             continue
         if message.get("role") == "tool":
             identity = message.get("tool_call_id")
             if isinstance(identity, str):
-                results.append(Result((*at, number), identity, "tool_call_id", message, "content"))
+                results.append(HistoryResult((*at, number), identity, "tool_call_id", message, "content"))
             continue
         if results:
             revision.take_results(results)
@@ -37,14 +37,14 @@ def mend(request: Json, revision: Revision, at: Path = ()) -> None:
         revision.take_results(results)
 
 
-def _mend_calls(entries: list[Any], revision: Revision, at: Path) -> None:
-    batch: list[Call] = []
+def _mend_calls(entries: list[Any], revision: RequestEdit, at: Path) -> None:
+    batch: list[HistoryCall] = []
     for number, entry in enumerate(entries):
         if isinstance(entry, dict):
             identity = entry.get("id")
             function = entry.get("function")
             said = function if isinstance(function, dict) else entry
-            batch.append(Call((*at, number), identity if isinstance(identity, str) else "", entry, said))
+            batch.append(HistoryCall((*at, number), identity if isinstance(identity, str) else "", entry, said))
     for call in revision.take_calls(batch, "id"):
         function = call.entry.get("function")
         if isinstance(function, dict):

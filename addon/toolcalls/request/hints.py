@@ -7,7 +7,7 @@ from typing import Any
 from ..mend.reading.strict import write
 from ..tools.declared import read_tool
 from .edits import Path
-from .revision import Revision
+from .request_edit import RequestEdit
 
 HINT = (
     "Give one complete command and no prose inside the arguments; "
@@ -17,7 +17,7 @@ HINT = (
 MAX_NESTING = 4
 
 
-def add_hints(request: dict[str, Any], revision: Revision, at: Path = ()) -> None:
+def add_hints(request: dict[str, Any], revision: RequestEdit, at: Path = ()) -> None:
     for key in ("tools", "functions"):
         _hint_all(request.get(key), revision, (*at, key), 0)
     items = request.get("input")
@@ -26,7 +26,7 @@ def add_hints(request: dict[str, Any], revision: Revision, at: Path = ()) -> Non
             _hint_all(item.get("tools"), revision, (*at, "input", number, "tools"), 0)
 
 
-def _hint_all(entries: object, revision: Revision, at: Path, depth: int) -> None:
+def _hint_all(entries: object, revision: RequestEdit, at: Path, depth: int) -> None:
     if not isinstance(entries, list) or depth > MAX_NESTING:
         return
     for number, entry in enumerate(entries):
@@ -44,7 +44,7 @@ def _hint_all(entries: object, revision: Revision, at: Path, depth: int) -> None
                 _hint(entry, revision, (*at, number))
 
 
-def _hint(body: dict[str, Any], revision: Revision, at: Path) -> None:
+def _hint(body: dict[str, Any], revision: RequestEdit, at: Path) -> None:
     description = body.get("description")
     if isinstance(description, str):
         if HINT in description:

@@ -15,15 +15,15 @@ from typing import Any
 
 from ..policy import Policy
 from ..request import chat, messages, responses
-from ..request.arguments import Known
+from ..request.arguments import KnownGoodArguments
 from ..request.edits import Path
 from ..request.hints import add_hints
-from ..request.quiet import is_quiet
 from ..request.refusals import Refusals
-from ..request.revision import Revision
 from ..tools.declared import Tools
+from .needs_no_change import needs_no_change
+from .request_edit import RequestEdit
 
-_PROTOCOLS: dict[str, Callable[[dict[str, Any], Revision, Path], None]] = {
+_PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
     "chat": chat.mend,
     "messages": messages.mend,
     "responses": responses.mend,
@@ -31,7 +31,7 @@ _PROTOCOLS: dict[str, Callable[[dict[str, Any], Revision, Path], None]] = {
 }
 _CREATE = "response.create"
 
-known_arguments = Known()
+known_arguments = KnownGoodArguments()
 """Shared by all requests: a history comes again with every turn."""
 
 
@@ -81,9 +81,9 @@ def _mend(
     if mend is None or request is None:
         return None
     wishes = policy.request and (policy.hints or policy.retry_guidance)
-    if not wishes and is_quiet(protocol, request, known_arguments, refusals):
+    if not wishes and needs_no_change(protocol, request, known_arguments, refusals):
         return None
-    revision = Revision(policy, refusals, known_arguments)
+    revision = RequestEdit(policy, refusals, known_arguments)
     if revision.guides:
         revision.tools = Tools.read(request)
     if policy.request and policy.hints:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .edits import Path
-from .revision import Call, Result, Revision
+from .request_edit import HistoryCall, HistoryResult, RequestEdit
 
 Json = dict[str, Any]
 
 
-def mend(request: Json, revision: Revision, at: Path = ()) -> None:
+def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
     messages = request.get("messages")
     if not isinstance(messages, list):
         return
@@ -20,19 +20,19 @@ def mend(request: Json, revision: Revision, at: Path = ()) -> None:
             _mend_blocks(blocks, revision, (*at, "messages", number, "content"))
 
 
-def _mend_blocks(blocks: list[Any], revision: Revision, at: Path) -> None:
-    calls: list[Call] = []
-    results: list[Result] = []
+def _mend_blocks(blocks: list[Any], revision: RequestEdit, at: Path) -> None:
+    calls: list[HistoryCall] = []
+    results: list[HistoryResult] = []
     empty: list[Path] = []
     for number, block in enumerate(blocks):
         kind = block.get("type") if isinstance(block, dict) else None
         if kind == "tool_use":
             identity = _text(block.get("id"))
-            calls.append(Call((*at, number), identity, block, (block.get("name"), block.get("input"))))
+            calls.append(HistoryCall((*at, number), identity, block, (block.get("name"), block.get("input"))))
         elif kind == "tool_result":
             identity = _text(block.get("tool_use_id"))
             failed = block.get("is_error") is True
-            results.append(Result((*at, number), identity, "tool_use_id", block, "content", failed=failed))
+            results.append(HistoryResult((*at, number), identity, "tool_use_id", block, "content", failed=failed))
         elif kind == "text" and block.get("text") == "":
             empty.append((*at, number))
     if calls and revision.mends:

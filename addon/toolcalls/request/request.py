@@ -13,14 +13,14 @@ from typing import Any
 
 from ..tools.declared import Tools
 from .heard import Heard, heard_in
-from .used import used_ids
+from .ids_in_history import used_ids
 
 MAX_BODY = 64 * 1024 * 1024
 """Above this a request body is not read: no agent sends it, and reading it would stall every stream."""
 
 
 @dataclass(slots=True, frozen=True)
-class Question:
+class Request:
     tools: Tools = field(default_factory=Tools)
     choices: int | None = None
     """How many choices were asked for; None when the request could not be read."""
@@ -72,13 +72,13 @@ class Seed:
         self._body = None
 
 
-def read_question(request: dict[str, Any] | None) -> Question:
+def read_request(request: dict[str, Any] | None) -> Request:
     if request is None:
-        return Question()
+        return Request()
     count = request.get("n")
     model = request.get("model")
     options = request.get("stream_options")
-    return Question(
+    return Request(
         tools=Tools.read(request),
         choices=count if isinstance(count, int) and count > 0 else 1,
         legacy_functions=bool(request.get("functions")) and not request.get("tools"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .edits import Path
-from .revision import Call, Result, Revision
+from .request_edit import HistoryCall, HistoryResult, RequestEdit
 
 Json = dict[str, Any]
 
@@ -16,13 +16,13 @@ _FUNCTION = "function_call"
 _OUTPUT = "_output"
 
 
-def mend(request: Json, revision: Revision, at: Path = ()) -> None:
+def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
     items = request.get("input")
     if not isinstance(items, list):
         return
     at = (*at, "input")
-    calls: list[Call] = []
-    results: list[Result] = []
+    calls: list[HistoryCall] = []
+    results: list[HistoryResult] = []
     for number, item in enumerate(items):
         kind = item.get("type") if isinstance(item, dict) else None
         identity = item.get("call_id") if isinstance(item, dict) else None
@@ -33,16 +33,16 @@ def mend(request: Json, revision: Revision, at: Path = ()) -> None:
         place = (*at, number)
         known = identity if isinstance(identity, str) else ""
         if kind.endswith(_OUTPUT):
-            results.append(Result(place, known, "call_id", item, "output", "input_text"))
+            results.append(HistoryResult(place, known, "call_id", item, "output", "input_text"))
             continue
         if results:
             _settle(calls, results, revision)
         said = {key: value for key, value in item.items() if key not in ("id", "status")}
-        calls.append(Call(place, known, item, said))
+        calls.append(HistoryCall(place, known, item, said))
     _settle(calls, results, revision)
 
 
-def _settle(calls: list[Call], results: list[Result], revision: Revision) -> None:
+def _settle(calls: list[HistoryCall], results: list[HistoryResult], revision: RequestEdit) -> None:
     """The end of a turn: its calls, then the results that answer them."""
     for call in revision.take_calls(calls, "call_id") if calls else ():
         item = call.entry

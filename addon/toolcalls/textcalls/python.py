@@ -41,7 +41,7 @@ Call = tuple[str, list[Any], dict[str, Any]]
 
 def read_calls(text: str) -> list[Call]:
     """The calls of a list, or of one statement after the other; any may be printed."""
-    reader = _Reader(text)
+    reader = _PythonReader(text)
     calls: list[Call] = []
     while reader.goes_on():
         listed = reader.took("[")
@@ -72,7 +72,7 @@ def _character(match: re.Match[str]) -> str:
     return chr(code)
 
 
-class _Reader:
+class _PythonReader:
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
         self._kind: str | None = None

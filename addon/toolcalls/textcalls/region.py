@@ -19,7 +19,7 @@ from .values import is_open, properties, read, required, typed, write
 
 
 @dataclass(slots=True, frozen=True)
-class Draft:
+class ProvenCall:
     name: str
     arguments: str
     format: str
@@ -46,7 +46,7 @@ class Region(Cursor):
         super().__init__(text)
         self.tools = tools
         self.names = names
-        self.items: list[tuple[int, Draft | None]] = []
+        self.items: list[tuple[int, ProvenCall | None]] = []
         self.closers: tuple[str, ...] = ()
         """What closes a value in this format. Behind a call it shows that the value went on."""
         self.forgotten = False
@@ -56,7 +56,7 @@ class Region(Cursor):
         """A call ends here; without a declared name its text stays text."""
         if name:
             check_keys(arguments)
-        self.items.append((self.offset, Draft(name, arguments, format) if name else None))
+        self.items.append((self.offset, ProvenCall(name, arguments, format) if name else None))
 
     def finish(self) -> Step[None]:
         """Behind the last closer: one inside may be missing only where the model ends its answer, and says so."""

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from .cursor import CutOff, NotACall, Step
 from .openers import BY_OPENER, CHAINED
-from .region import Draft, Format, Region
+from .region import Format, ProvenCall, Region
 from .tokens import BEHIND_A_CALL
 
 
@@ -68,10 +68,10 @@ def _behind(region: Region) -> Step[tuple[int, bool]]:
     return end, gap.endswith("\n")
 
 
-def parted(whole: str, items: list[tuple[int, Draft | None]], proven: int) -> list[str | tuple[Draft, str]]:
+def parted(whole: str, items: list[tuple[int, ProvenCall | None]], proven: int) -> list[str | tuple[ProvenCall, str]]:
     """The region's text, each call in the place of its own part of it."""
     ends = [0, *(end for end, _ in items)]
-    out: list[str | tuple[Draft, str]] = []
+    out: list[str | tuple[ProvenCall, str]] = []
     for (start, end), (_, draft) in zip(pairwise(ends), items, strict=True):
         if draft is None:
             out.append(whole[start:end])

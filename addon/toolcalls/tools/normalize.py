@@ -11,7 +11,7 @@ _SEPARATORS = re.compile(r"[\s_\-.:/]+")
 _WORD_SEPARATORS = re.compile(r"[\s_\-]+")
 
 
-def fold(text: str) -> str:
+def normalize(text: str) -> str:
     """A name without its case and its separators: `Read_File`, `read-file` and `readFile` are one.
 
     A separator between two digits is kept (`v1_0` is not `v10`).
@@ -19,7 +19,7 @@ def fold(text: str) -> str:
     return _fold(text, _SEPARATORS)
 
 
-def fold_value(text: str) -> str:
+def normalize_value(text: str) -> str:
     """The same for an enum member, where `.`, `:` and `/` carry meaning and a leading `-` is a sign."""
     stripped = text.strip()
     sign = "-" if stripped[:1] == "-" else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .declared import Tool, Tools
-from .normalize import fold
+from .normalize import normalize
 
 PREFIXES: Final = ("functions", "function", "tools", "tool", "default_api", "repo_browser", "paloma")
 """What models write before the name of a tool that they were given (`name.namespace_prefix` of the facts): the
@@ -49,7 +49,7 @@ class Declared:
             if tool.kind == "server":
                 continue
             self._exact.setdefault(tool.name, []).append(tool)
-            for spelling, folded in {spelling: fold(spelling) for spelling in _spellings(tool)}.items():
+            for spelling, folded in {spelling: normalize(spelling) for spelling in _spellings(tool)}.items():
                 if folded:
                     spelled = _Spelled(tool, _places(_SEPARATOR, spelling), _places(_HUMP, spelling))
                     self._folded.setdefault(folded, []).append(spelled)
@@ -66,7 +66,7 @@ class Declared:
         What stands before a `.` or `__` may be a namespace, so there the declared name has to have a joint too:
         `linear.list_issues` is `linear_list_issues`, and `ba.sh` is not `Bash`.
         """
-        folded = fold(name)
+        folded = normalize(name)
         found = self._folded.get(folded, [])
         if found and _NAMESPACE.search(name):
             inside = _places(_NAMESPACE, name) - {len(folded)}
@@ -78,7 +78,7 @@ class Declared:
         low = written.lower()
         if any(prefix.startswith(low) for prefix in PREFIXES):
             return True
-        key = fold(written[_prefixes_end(written) :])
+        key = normalize(written[_prefixes_end(written) :])
         return any(folded.startswith(key) for folded in self._folded)
 
 
@@ -102,7 +102,7 @@ def readings(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
             yield "number of the call dropped", declared.exact(rest) or declared.folded(rest)
     # Some clients join server and tool by `_`: `linear_list_issues` is what others call `mcp__linear__list_issues`.
     server, between, tool = name.removeprefix(MCP).partition("__") if name.startswith(MCP) else ("", "", "")
-    if between and fold(server) and fold(tool):
+    if between and normalize(server) and normalize(tool):
         yield "mark of an MCP tool dropped", declared.folded(name.removeprefix(MCP), humps=False)
 
 
@@ -130,4 +130,4 @@ def _spellings(tool: Tool) -> set[str]:
 
 def _places(pattern: re.Pattern[str], name: str) -> frozenset[int]:
     """After how many characters of the folding the pattern stands in a name."""
-    return frozenset(len(fold(name[: match.start()])) for match in pattern.finditer(name))
+    return frozenset(len(normalize(name[: match.start()])) for match in pattern.finditer(name))

@@ -24,7 +24,7 @@ class Pass:
 
 
 @dataclass(slots=True, frozen=True)
-class LinesAlone:
+class SplitLines:
     """The data lines of the event do not fit together: read each of them as an event of its own."""
 
 
@@ -36,7 +36,7 @@ class Hold:
 
 
 @dataclass(slots=True, frozen=True)
-class Reply:
+class Replace:
     """What goes out instead of an event.
 
     `release` names the keys whose held events are replaced by `out`. `hold` are bytes that would still
@@ -49,9 +49,9 @@ class Reply:
 
 
 PASS: Final = Pass()
-LINES_ALONE: Final = LinesAlone()
+LINES_ALONE: Final = SplitLines()
 
-Answer = Pass | LinesAlone | Hold | Reply
+Verdict = Pass | SplitLines | Hold | Replace
 
 
 MOST_CALLS: Final = 1000
@@ -72,10 +72,10 @@ class Dialect(Protocol):
     def plain(self, block: bytes) -> bool:
         """A cheap first look at whole events: True only if none of them can concern us."""
 
-    def read(self, event: Event) -> Answer:
+    def read(self, event: Event) -> Verdict:
         """Take one event."""
 
-    def close(self) -> Reply | None:
+    def close(self) -> Replace | None:
         """The answer is over: what has to go out now. May be called again."""
 
     def body(self, body: bytes) -> bytes:

@@ -6,7 +6,7 @@ what the client has not received yet, as it came. So this file does nothing but 
 
 from __future__ import annotations
 
-from .events import Reply
+from .events import Replace
 from .sse import end_of_last_event
 
 _SHORT = 8192
@@ -115,7 +115,7 @@ class Ledger:
         self._hold(key, self.block[self.done : end])
         self.done = end
 
-    def replied(self, size: int, reply: Reply) -> None:
+    def replied(self, size: int, reply: Replace) -> None:
         """The next bytes of the block, and the held events that the reply releases, are answered by it."""
         self.passed_last = False
         for key in reply.release:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.proxy.body_stream import BodyStream
-from toolcalls.request.request import Question, read_question
+from toolcalls.request.request import Request, read_request
 
 from ..chat_events import big_events, delta_events, event, framed, text_events, varied_events
 from ..measure import Row, Work, best_ratio, growth, in_turns
@@ -27,8 +27,8 @@ GROWTH_GOAL = 1.1
 
 Json = dict[str, Any]
 
-QUESTION = Question(choices=1, stream=True)
-TWENTY = read_question({**prose_request(), "n": 1})
+QUESTION = Request(choices=1, stream=True)
+TWENTY = read_request({**prose_request(), "n": 1})
 
 
 def one_a_chunk(events: list[str]) -> list[bytes]:
@@ -47,12 +47,12 @@ def cut_inside(events: list[str]) -> list[bytes]:
     return [body[at : at + size] for at in range(0, len(body), size)]
 
 
-def answer_feed(question: Question = QUESTION) -> Callable[[bytes], list[bytes]]:
-    return Answer("chat", question).feed
+def answer_feed(question: Request = QUESTION) -> Callable[[bytes], list[bytes]]:
+    return Response("chat", question).feed
 
 
-def guard_feed(question: Question = QUESTION) -> Callable[[bytes], list[bytes]]:
-    return BodyStream(Answer("chat", question)).feed
+def guard_feed(question: Request = QUESTION) -> Callable[[bytes], list[bytes]]:
+    return BodyStream(Response("chat", question)).feed
 
 
 def pass_all(make: Callable[[], Callable[[bytes], list[bytes]]], chunks: list[bytes]) -> None:

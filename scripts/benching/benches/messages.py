@@ -7,8 +7,8 @@ import random
 from functools import partial
 from typing import Any
 
-from toolcalls.engine import Answer
-from toolcalls.request.request import Question, read_question
+from toolcalls.engine import Response
+from toolcalls.request.request import Request, read_request
 
 from ..measure import Row, Work, best_ratio, growth, in_turns
 from ..prose import MARKDOWN_GOAL, SEARCH_GOAL
@@ -62,8 +62,8 @@ def padded(events: list[bytes]) -> list[bytes]:
     return [raw.replace(b"}\n\n", b',"p":"%x"}\n\n' % (number * 7919)) for number, raw in enumerate(events)]
 
 
-NO_TOOLS = Question(stream=True)
-TWENTY = read_question(prose_request())
+NO_TOOLS = Request(stream=True)
+TWENTY = read_request(prose_request())
 TEXT_HEAD = opening({"type": "text", "text": ""})
 CALL_HEAD = opening({"type": "tool_use", "id": "toolu_01", "name": "Write", "input": {}})
 
@@ -86,8 +86,8 @@ def cut_each(events: list[bytes]) -> list[bytes]:
     return cut_inside(events, len(events[0]) + 7)
 
 
-def pass_all(head: bytes, chunks: list[bytes], question: Question = NO_TOOLS) -> None:
-    answer = Answer("messages", question)
+def pass_all(head: bytes, chunks: list[bytes], question: Request = NO_TOOLS) -> None:
+    answer = Response("messages", question)
     answer.feed(head)
     for chunk in chunks:
         answer.feed(chunk)

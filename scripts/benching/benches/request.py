@@ -20,10 +20,10 @@ from typing import Any
 from toolcalls.ids import Ids
 from toolcalls.policy import Policy
 from toolcalls.request import mend as history
-from toolcalls.request.arguments import Known
+from toolcalls.request.arguments import KnownGoodArguments
 from toolcalls.request.mend import mend_request
 from toolcalls.request.refusals import Refusals
-from toolcalls.request.request import decode, read_question
+from toolcalls.request.request import decode, read_request
 
 from ..measure import Row, best_ratio, in_turns
 
@@ -94,9 +94,9 @@ def body_of(protocol: str, writes: float, size: int = SIZE, broken: bool = False
 
 def pass_on(protocol: str, body: bytes, refusals: Refusals, new: bool) -> object:
     if new:
-        history.known_arguments = Known()
+        history.known_arguments = KnownGoodArguments()
     request = decode(body)
-    read_question(request)
+    read_request(request)
     return mend_request(protocol, body, request, POLICY, refusals)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from toolcalls.engine import Answer
-from toolcalls.request.request import Question, read_question
+from toolcalls.engine import Response
+from toolcalls.request.request import Request, read_request
 
 from ..measure import Row, best_ratio, in_turns
 from ..prose import MARKDOWN_GOAL, SEARCH_GOAL
@@ -29,9 +29,9 @@ TOOLS: list[Json] = [
     {"type": "function", "name": f"tool_{number}", "description": "d" * 900, "parameters": _SCHEMA}
     for number in range(13)
 ]
-QUESTION = read_question({"model": "a-model-of-today", "stream": True, "tools": TOOLS})
-NO_TOOLS = read_question({"model": "a-model-of-today", "stream": True})
-TWENTY = read_question(prose_request())
+QUESTION = read_request({"model": "a-model-of-today", "stream": True, "tools": TOOLS})
+NO_TOOLS = read_request({"model": "a-model-of-today", "stream": True})
+TWENTY = read_request(prose_request())
 ITEM_ID = "msg_68a1f2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f607"
 LINE = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can't be a call, \"tool\" or not\n"
 WORDS = ("The", "parser", "reads", "one", "event", "at", "a", "time", "and", "keeps", "what", "it", "hasn't", "yet")
@@ -104,8 +104,8 @@ def cut_inside(events: list[str]) -> list[bytes]:
     return [body[at : at + size] for at in range(0, len(body), size)]
 
 
-def pass_all(question: Question, chunks: list[bytes]) -> None:
-    feed = Answer("responses", question).feed
+def pass_all(question: Request, chunks: list[bytes]) -> None:
+    feed = Response("responses", question).feed
     for chunk in chunks:
         feed(chunk)
 
@@ -121,7 +121,7 @@ def compare(
     events: list[str],
     cut: Callable[[list[str]], list[bytes]],
     rounds: int,
-    question: Question = QUESTION,
+    question: Request = QUESTION,
 ) -> Row:
     # Text that is searched has rows of its own.
     question = NO_TOOLS if goal in (TEXT_GOAL, WHOLE_GOAL) else question

@@ -13,8 +13,8 @@ import math
 import time
 from typing import Any
 
-from toolcalls.engine import Answer
-from toolcalls.request.request import read_question
+from toolcalls.engine import Response
+from toolcalls.request.request import read_request
 
 SIZES = (20_000, 200_000, 2_000_000)
 EDIT = 60
@@ -49,7 +49,7 @@ def make_stream(size: int) -> list[bytes]:
 
 def _seconds(events: list[bytes]) -> float:
     tools = [{"type": "function", "function": {"name": "Write", "parameters": {"type": "object"}}}]
-    answer = Answer("zai", read_question({"tools": tools, "stream": True}))
+    answer = Response("zai", read_request({"tools": tools, "stream": True}))
     start = time.perf_counter()
     out = [piece for event in events for piece in answer.feed(event)] + answer.close()
     spent = time.perf_counter() - start

@@ -8,11 +8,11 @@ from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request.request import Question
+from ...request.request import Request
 from .. import payload
-from ..prose import repeated, search, searches
+from ..assembled_call import Slot
 from ..resent import Resent
-from ..slot import Slot
+from ..text_search import repeated, search, searches
 from .calls import (
     FOREIGN_REASONS,
     NEEDS_CALLS,
@@ -27,7 +27,7 @@ from .calls import (
 from .think import split_message
 
 
-def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -> bytes:
+def mend_body(body: bytes, question: Request, policy: Policy, mender: Mender) -> bytes:
     """Mend the calls of every choice; the same bytes when nothing changes."""
     answer = payload.read_strict(body)
     if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list) or answer.get("error"):
@@ -60,7 +60,7 @@ def _merge_choices(choices: list[Any]) -> bool:
     return bool(moved)
 
 
-def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy, mender: Mender) -> None:
+def _mend_choice(choice: Json, message: Json, question: Request, policy: Policy, mender: Mender) -> None:
     fragments, legacy = fragments_of(message)
     if policy.think:
         split_message(message)
@@ -108,9 +108,7 @@ def _mend_choice(choice: Json, message: Json, question: Question, policy: Policy
         message["content"] = None
 
 
-def _mend_slots(
-    slots: list[Slot], question: Question, mender: Mender, finish: Finish
-) -> tuple[list[Json], list[str]]:
+def _mend_slots(slots: list[Slot], question: Request, mender: Mender, finish: Finish) -> tuple[list[Json], list[str]]:
     """The calls that go out, and what is to be said of those that were dropped."""
     calls: list[Json] = []
     notes: list[str] = []

@@ -11,10 +11,10 @@ from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...tools.declared import Tools
 from .. import payload
+from ..assembled_call import Fragment, Slot, index_of
 from ..fragments import full_name
-from ..prose import WRITTEN_AS_TEXT
-from ..resent import Resent, Told
-from ..slot import Fragment, Slot, index_of
+from ..resent import Resent, ToldCall
+from ..text_search import WRITTEN_AS_TEXT
 
 Json = dict[str, Any]
 
@@ -65,10 +65,10 @@ def once(slots: list[Slot], resent: Resent, tools: Tools, flowing: Container[int
     return [*itertools.compress(calls, kept), *(slot for slot in slots if slot.found)]
 
 
-def _told(slot: Slot, tools: Tools, *, out: bool) -> Told:
+def _told(slot: Slot, tools: Tools, *, out: bool) -> ToldCall:
     arguments, _ = slot.settle()
     name = full_name(slot.names, tools)
-    return Told(slot.key, name, arguments, certain=not slot.doubt, restated=slot.restated, out=out)
+    return ToldCall(slot.key, name, arguments, certain=not slot.doubt, restated=slot.restated, out=out)
 
 
 def calls_in(delta: Json) -> bool:

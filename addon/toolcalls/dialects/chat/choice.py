@@ -1,7 +1,7 @@
 """One choice of a Chat stream: its calls, its text, its end.
 
 Fragments of calls are held, the rest of their events goes on at once. At the end each call goes out as
-one delta. With aggregation off fragments flow on for as long as they are strict JSON (`flow.py`). The event
+one delta. With aggregation off fragments flow on for as long as they are strict JSON (`live.py`). The event
 with the finish reason waits for the end of the stream, so that a late call still precedes it.
 """
 
@@ -13,27 +13,27 @@ from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request.request import Question
-from ...wire.events import PASS, Answer, Event, Hold, Reply
-from ...wire.quoted import STAND_IN, put_in
-from ..prose import Prose, Said, repeated, searches
+from ...request.request import Request
+from ...wire.escaper import PLACEHOLDER, fill_placeholder
+from ...wire.events import PASS, Event, Hold, Replace, Verdict
+from ..assembled_call import Fragment, Slot
+from ..assembler import CallAssembler
+from ..passed_text import Field
 from ..resent import Resent
-from ..slot import Fragment, Slot
-from ..slots import Slots
-from ..unread import Field
+from ..text_search import SearchResult, TextSearch, repeated, searches
 from .calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, once, says_something, true_reason, written_call
-from .flow import Flow
+from .live import LiveCall
 from .think import Thinking
 
 Write = Callable[[Json], bytes]
 CONTENT = Field("content")
 
 
-def replied(answer: Answer, event: Event) -> Reply:
+def replied(answer: Verdict, event: Event) -> Replace:
     """The answer to an event of ours, which must not pass as the one that came."""
     if isinstance(answer, Hold):
-        return Reply(hold=((answer.key, event.raw),))
-    return answer if isinstance(answer, Reply) else Reply((event.raw,))
+        return Replace(hold=((answer.key, event.raw),))
+    return answer if isinstance(answer, Replace) else Replace((event.raw,))
 
 
 _OTHER_WORDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "refusal", "audio", "annotations")
@@ -75,15 +75,15 @@ class Choice:
         "spoke",
     )
 
-    def __init__(self, index: int, question: Question, policy: Policy, mender: Mender, write: Write) -> None:
+    def __init__(self, index: int, question: Request, policy: Policy, mender: Mender, write: Write) -> None:
         self.index = index
-        self.prose = Prose(question, policy, CONTENT) if searches(question, policy) else None
+        self.prose = TextSearch(question, policy, CONTENT) if searches(question, policy) else None
         self._think = Thinking() if policy.think else None
         self._question = question
         self._policy = policy
         self._mender = mender
         self._write = write
-        self._slots = Slots(question.tools)
+        self._slots = CallAssembler(question.tools)
         self._resent = Resent(question.tools)
         self._hold = Hold(f"calls {index}")
         self._envelope: Json = {}
@@ -102,7 +102,7 @@ class Choice:
         """The event with the finish reason, which waits."""
         self._end_came: tuple[bytes, str] | None = None
         """That event as it came, with its reason, where it says nothing else."""
-        self._flows: dict[int, Flow] = {}
+        self._flows: dict[int, LiveCall] = {}
         self.spoke = False
         """It has said some text."""
         self.last: Slot | None = None
@@ -127,7 +127,7 @@ class Choice:
 
     def take(
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
-    ) -> Answer:
+    ) -> Verdict:
         """An event of this choice without a finish reason."""
         if not self.thinking:
             return self._take(event, chunk, choice, delta, fragments, legacy)
@@ -141,14 +141,14 @@ class Choice:
             answer = replied(answer, told)
         else:
             self._role = self._role or str(moved.get("role") or "")
-            answer = Reply()
+            answer = Replace()
         held = self._think.held if self._think is not None else ""
         kept = ((self.keys[3], self._speak({**chunk, "usage": None}, choice, {"content": held})),) if held else ()
-        return Reply(answer.out, (*answer.release, self.keys[3]), (*answer.hold, *kept))
+        return Replace(answer.out, (*answer.release, self.keys[3]), (*answer.hold, *kept))
 
     def _take(
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
-    ) -> Answer:
+    ) -> Verdict:
         said = self._say(event, chunk, choice, delta)
         if not fragments and said is None and not self._silenced(delta):
             return PASS
@@ -163,11 +163,11 @@ class Choice:
         out += self._spoken(chunk, choice, said)
         hold = [*self._hold_calls(chunk, choice, delta, fragments), *self._hold_text(chunk, choice, delta, said)]
         released = (self.keys[1],) if said is not None and said.parts else ()
-        return Reply((*out, *flowing), release=released, hold=tuple(hold))
+        return Replace((*out, *flowing), release=released, hold=tuple(hold))
 
     def finish(
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
-    ) -> Answer:
+    ) -> Verdict:
         """An event with a finish reason: whole calls come out, the event itself waits for the end of the stream.
 
         Broken calls wait with it: there are servers that name a reason in every event, and what looks like a call
@@ -179,11 +179,11 @@ class Choice:
         self._remember(chunk)
         told = Event(self._speak(chunk, choice, moved), None)
         answer = replied(self._finish(told, chunk, choice, moved, fragments, legacy), told)
-        return Reply(answer.out, (*answer.release, self.keys[3]), answer.hold)
+        return Replace(answer.out, (*answer.release, self.keys[3]), answer.hold)
 
     def _finish(
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
-    ) -> Answer:
+    ) -> Verdict:
         reason = str(choice["finish_reason"])
         said = self._say(event, chunk, choice, delta)
         if not fragments and not self.engaged and said is None and reason not in NEEDS_CALLS:
@@ -192,7 +192,7 @@ class Choice:
         flowing = self._gather(fragments, legacy)
         # Text may follow a finish reason too, and then the call that was written before it is text.
         waits = self.prose is not None and self.prose.undecided and Finish.of(reason) is not Finish.CUT
-        last = Said() if waits else self._close_text(Finish.of(reason))
+        last = SearchResult() if waits else self._close_text(Finish.of(reason))
         rest = self._rest(delta, said)
         bare, unfinished = {**chunk, "usage": None}, {**choice, "finish_reason": None}
         spoken = [self._speak(bare, unfinished, rest)] if says_something(rest) else []
@@ -207,7 +207,7 @@ class Choice:
             self._end = {**chunk, "choices": [{**choice, "index": self.index, "delta": {}}]}
             self._end_came = (event.raw, reason) if silent and choice.get("index") == self.index else None
         end = (self.keys[2], self._written_end())
-        return Reply((*spoken, *flowing, *calls), release=released, hold=(*waiting, end))
+        return Replace((*spoken, *flowing, *calls), release=released, hold=(*waiting, end))
 
     def end(self, finish: Finish) -> tuple[list[bytes], bool]:
         """`[DONE]` or the end of the stream: what is still to come out, and whether the answer is complete."""
@@ -263,7 +263,7 @@ class Choice:
 
     # Text
 
-    def _say(self, event: Event, chunk: Json, choice: Json, delta: Json) -> Said | None:
+    def _say(self, event: Event, chunk: Json, choice: Json, delta: Json) -> SearchResult | None:
         """The text of the delta after the search; None when it goes on as it is."""
         content = delta.get("content")
         if self.prose is None:
@@ -278,7 +278,7 @@ class Choice:
         self._found(said)
         return None if len(said.parts) == 1 and said.text == content and not self.prose.holding else said
 
-    def _spoken(self, chunk: Json, choice: Json, said: Said | None) -> list[bytes]:
+    def _spoken(self, chunk: Json, choice: Json, said: SearchResult | None) -> list[bytes]:
         """Text that was searched: the events that it came in, where they say nothing else."""
         if said is None or (self._policy.null_content and self.engaged):
             return []
@@ -300,21 +300,21 @@ class Choice:
             out += self._spoken(self._envelope, {"index": self.index}, said)
         return out + self._spoken(self._envelope, {"index": self.index}, self._close_text(finish))
 
-    def _close_text(self, finish: Finish) -> Said:
+    def _close_text(self, finish: Finish) -> SearchResult:
         if self.prose is None:
-            return Said()
+            return SearchResult()
         said = self.prose.close(Finish.CUT if self._refused else finish)
         self._found(said)
         return said
 
-    def _found(self, said: Said) -> None:
+    def _found(self, said: SearchResult) -> None:
         for call in said.calls:
             self._slots.add_found(call.name, call.arguments)
 
     def _silenced(self, delta: Json) -> bool:
         return self._policy.null_content and bool(delta.get("content")) and self.engaged
 
-    def _rest(self, delta: Json, said: Said | None) -> Json:
+    def _rest(self, delta: Json, said: SearchResult | None) -> Json:
         """What a delta says besides its calls."""
         rest = {key: value for key, value in delta.items() if key not in ("tool_calls", "function_call")}
         if said is not None:
@@ -323,7 +323,9 @@ class Choice:
             rest["content"] = None
         return rest
 
-    def _hold_text(self, chunk: Json, choice: Json, delta: Json, said: Said | None) -> list[tuple[str, bytes]]:
+    def _hold_text(
+        self, chunk: Json, choice: Json, delta: Json, said: SearchResult | None
+    ) -> list[tuple[str, bytes]]:
         """What would still have to go out if we failed: the text of calls that were found, and text that waits."""
         if said is None or self.prose is None:
             return []
@@ -367,7 +369,7 @@ class Choice:
         if flow is None:
             if not slot.names or slot.again or slot.restated or self._resent.knows(slot.key):
                 return []
-            flow = self._flows[id(slot)] = Flow(self._sent, self._mender.ids.unique(slot.id))
+            flow = self._flows[id(slot)] = LiveCall(self._sent, self._mender.ids.unique(slot.id))
             self._sent += 1
         delta = flow.take(slot)
         return [self._delta({"tool_calls": [delta]})] if delta else []
@@ -419,13 +421,13 @@ class Choice:
 
     def _call(self, slot: Slot, outcome: Outcome) -> bytes:
         pieces = slot.pieces(outcome.arguments)
-        arguments = STAND_IN if pieces else outcome.arguments
+        arguments = PLACEHOLDER if pieces else outcome.arguments
         if self._speaks_legacy:
             written = self._delta({"function_call": {"name": outcome.name, "arguments": arguments}})
         else:
             call = {"index": self._sent, **written_call(slot, outcome, arguments)}
             written = self._delta({"tool_calls": [call]})
-        return put_in(written, pieces)
+        return fill_placeholder(written, pieces)
 
     @property
     def _speaks_legacy(self) -> bool:

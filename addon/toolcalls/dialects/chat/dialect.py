@@ -15,14 +15,14 @@ from typing import Any
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request.request import Question
+from ...request.request import Request
 from ...wire import sse
-from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Answer, Event, Hold, LimitReached, Reply
-from ...wire.quoted import BATCH
+from ...wire.escaper import BATCH
+from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Event, Hold, LimitReached, Replace, Verdict
 from .. import payload
+from ..assembled_call import Slot, index_of
 from ..echo import Echo
-from ..prose import Prose, searches
-from ..slot import Slot, index_of
+from ..text_search import TextSearch, searches
 from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
 from .calls import FAILURES, FOREIGN_REASONS, Json, said_in, says_something
@@ -52,7 +52,7 @@ class Chat:
         "plain",
     )
 
-    def __init__(self, question: Question, policy: Policy, mender: Mender) -> None:
+    def __init__(self, question: Request, policy: Policy, mender: Mender) -> None:
         self._question = question
         self._policy = policy
         self._mender = mender
@@ -65,7 +65,7 @@ class Chat:
         # With several choices each has its own text to search: then every event is read.
         self._searching = searches(question, policy)
         self._unmarked = Plain().passes
-        self._prose: Prose | None = None
+        self._prose: TextSearch | None = None
         """The text of the first choice, once that is all that is searched for."""
         watching = self._searching or policy.think
         self.plain: Callable[[bytes], bool] = self._plain if watching else self._unmarked
@@ -106,13 +106,13 @@ class Chat:
                 slot.quoted.take(slot.fragments)
         return hold
 
-    def read(self, event: Event) -> Answer:
+    def read(self, event: Event) -> Verdict:
         answer = self._read(event)
         if not self.engaged:
             self.engaged = any(choice.engaged for choice in self._choices.values())
         return answer
 
-    def _read(self, event: Event) -> Answer:
+    def _read(self, event: Event) -> Verdict:
         self._last = None
         data = event.data or ""
         chunk = payload.read_strict(data)
@@ -124,7 +124,7 @@ class Chat:
         text = data.strip()
         if text.startswith(":") and "\n" not in text and not event.type:
             # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
-            return Reply((sse.comment(text),))
+            return Replace((sse.comment(text),))
         trouble = trouble_in(chunk) or (trouble_in_text(data, event.type) if chunk is None else None)
         if trouble is not None:
             return self._fail(Event(write({"error": trouble}), None), rewritten=True)
@@ -134,21 +134,21 @@ class Chat:
         if mended is None:
             # Half an event at the end of a cut stream is no event: behind it comes our own end.
             whole = event.raw.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
-            return PASS if whole or not self.engaged or self._done else Reply()
+            return PASS if whole or not self.engaged or self._done else Replace()
         rewritten = Event(sse.write(payload.write(mended), event.type), "", event.type)
         answer = self._read_chunk(rewritten, mended)
-        return Reply((rewritten.raw,)) if answer is PASS else answer
+        return Replace((rewritten.raw,)) if answer is PASS else answer
 
-    def close(self) -> Reply | None:
+    def close(self) -> Replace | None:
         if self._done:
             return None
         answer = self._end(b"", Finish.CUT)
-        return answer if isinstance(answer, Reply) else None
+        return answer if isinstance(answer, Replace) else None
 
     def body(self, body: bytes) -> bytes:
         return mend_body(body, self._question, self._policy, self._mender)
 
-    def _read_chunk(self, event: Event, chunk: Json) -> Answer:
+    def _read_chunk(self, event: Event, chunk: Json) -> Verdict:
         if chunk.get("error"):
             return self._fail(event)
         choices = chunk.get("choices")
@@ -167,7 +167,7 @@ class Chat:
             return self._read_choice(event, chunk, choices[0])
         return self._read_choices(event, chunk, choices)
 
-    def _read_choices(self, event: Event, chunk: Json, choices: list[Any]) -> Answer:
+    def _read_choices(self, event: Event, chunk: Json, choices: list[Any]) -> Verdict:
         """Several choices in one event: each is read as if it had come alone, usage with the last."""
         bare = {key: value for key, value in chunk.items() if key != "usage"}
         out: list[bytes] = []
@@ -182,7 +182,7 @@ class Chat:
             answer = self._read_choice(Event(raw, None, event.type), part, choice)
             if isinstance(answer, Hold):
                 hold.append((answer.key, raw))
-            elif isinstance(answer, Reply):
+            elif isinstance(answer, Replace):
                 out += answer.out
                 release += answer.release
                 hold += answer.hold
@@ -192,9 +192,9 @@ class Chat:
             untouched = False
         # What one of the choices taught no longer holds after the next one.
         self._last = None
-        return PASS if untouched else Reply(tuple(out), tuple(release), tuple(hold))
+        return PASS if untouched else Replace(tuple(out), tuple(release), tuple(hold))
 
-    def _read_choice(self, event: Event, chunk: Json, choice: Json) -> Answer:
+    def _read_choice(self, event: Event, chunk: Json, choice: Json) -> Verdict:
         reason = choice.get("finish_reason")
         if choice.get("error") and not reason:
             return self._fail(event)
@@ -231,32 +231,32 @@ class Chat:
 
     # The end
 
-    def _read_odd_end(self, event: Event, chunk: Json, choice: Json, reason: str) -> Answer:
+    def _read_odd_end(self, event: Event, chunk: Json, choice: Json, reason: str) -> Verdict:
         """A finish reason that no client knows: said in the protocol's words, or as the error that it is."""
         told = {**choice, "finish_reason": FOREIGN_REASONS.get(reason)}
         part = {**chunk, "choices": [told]}
         answer = self._read_choice(Event(write(part), None, event.type), part, told)
         if isinstance(answer, Hold):
-            answer = Reply(hold=((answer.key, write(part)),))
-        elif not isinstance(answer, Reply):
+            answer = Replace(hold=((answer.key, write(part)),))
+        elif not isinstance(answer, Replace):
             delta = choice.get("delta")
             silent = told["finish_reason"] is None and not (isinstance(delta, dict) and says_something(delta))
-            answer = Reply() if silent else Reply((write(part),))
+            answer = Replace() if silent else Replace((write(part),))
         if reason in FOREIGN_REASONS:
             return answer
         error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
         failed = Event(write({"error": error}), None)
         ended = self._fail(failed)
-        return Reply((*answer.out, *(ended.out if isinstance(ended, Reply) else (failed.raw,))), self._keys())
+        return Replace((*answer.out, *(ended.out if isinstance(ended, Replace) else (failed.raw,))), self._keys())
 
-    def _after_ends(self, raw: bytes, *, rewritten: bool = False) -> Answer:
+    def _after_ends(self, raw: bytes, *, rewritten: bool = False) -> Verdict:
         """An event behind the choices (usage): the finish reasons that wait go out before it."""
         ends = [end for choice in self._choices.values() for end in choice.take_end()]
         if not ends and not rewritten:
             return PASS
-        return Reply((*ends, raw), tuple(key for choice in self._choices.values() for key in choice.keys[::2]))
+        return Replace((*ends, raw), tuple(key for choice in self._choices.values() for key in choice.keys[::2]))
 
-    def _end(self, terminator: bytes, finish: Finish) -> Answer:
+    def _end(self, terminator: bytes, finish: Finish) -> Verdict:
         """`[DONE]` or the end of the stream: everything that is held comes out, with the finish that was missing."""
         out: list[bytes] = []
         complete = True
@@ -268,9 +268,9 @@ class Chat:
             return PASS
         if not terminator and complete and not self._errored:
             terminator = DONE
-        return Reply((*out, terminator) if terminator else tuple(out), self._keys())
+        return Replace((*out, terminator) if terminator else tuple(out), self._keys())
 
-    def _fail(self, event: Event, again: bytes = b"", *, rewritten: bool = False) -> Answer:
+    def _fail(self, event: Event, again: bytes = b"", *, rewritten: bool = False) -> Verdict:
         """An error event: complete calls come out, unfinished ones are dropped, the error goes on.
 
         `again`: the same error in another form. `rewritten`: the event is one of ours.
@@ -279,7 +279,7 @@ class Chat:
         out = [piece for choice in self._choices.values() for piece in choice.fail()]
         if not out and not again and not rewritten and not self.engaged:
             return PASS
-        return Reply((*out, event.raw, *((again,) if again else ())), self._keys())
+        return Replace((*out, event.raw, *((again,) if again else ())), self._keys())
 
     def _keys(self) -> tuple[str, ...]:
         return tuple(key for choice in self._choices.values() for key in choice.keys)

@@ -11,10 +11,10 @@ from typing import Any
 
 from ...calls import Outcome
 from ...wire import sse
+from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from ...wire.events import Event
-from ...wire.quoted import STAND_IN, put_in
 from .. import payload
-from ..slot import index_of
+from ..assembled_call import index_of
 from .calls import Json, named_block
 
 Place = int | None
@@ -38,7 +38,7 @@ _EMPTY_BLOCKS: dict[str, Json] = {
 
 
 @dataclass(slots=True, frozen=True)
-class Block:
+class OpenBlock:
     """The block that is open for the client."""
 
     kind: str
@@ -50,19 +50,19 @@ class Blocks:
     __slots__ = ("count", "open")
 
     def __init__(self) -> None:
-        self.open: Block | None = None
+        self.open: OpenBlock | None = None
         self.count = 0
 
     def start(self, kind: str, place: Place, event: Event, said: Json) -> bytes:
         """Open a block with the start event that came."""
-        self.open = Block(kind, place, self.count)
+        self.open = OpenBlock(kind, place, self.count)
         self.count += 1
         return self.renumbered(event, said)
 
     def begin(self, kind: str, place: Place) -> bytes:
         """Open an empty block of ours."""
         said = {"type": "content_block_start", "index": self.count, "content_block": _EMPTY_BLOCKS[kind]}
-        self.open = Block(kind, place, self.count)
+        self.open = OpenBlock(kind, place, self.count)
         self.count += 1
         return write(said)
 
@@ -98,12 +98,12 @@ class Blocks:
     def call(self, block: Json, outcome: Outcome, pieces: list[str]) -> list[bytes]:
         """A whole call: its start with empty input, one delta, its stop. `pieces` are arguments that are long."""
         start = self.call_start(block, outcome.id, outcome.name, None)
-        delta = self.call_delta(STAND_IN if pieces else outcome.arguments)
-        return [start, put_in(delta, pieces), self.stop()]
+        delta = self.call_delta(PLACEHOLDER if pieces else outcome.arguments)
+        return [start, fill_placeholder(delta, pieces), self.stop()]
 
     def call_start(self, block: Json, identity: str, name: str, place: Place) -> bytes:
         content = named_block(block, identity, name, {})
-        self.open = Block("tool_use", place, self.count)
+        self.open = OpenBlock("tool_use", place, self.count)
         self.count += 1
         return write({"type": "content_block_start", "index": self.open.index, "content_block": content})
 

@@ -8,14 +8,14 @@ from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request.request import Question
+from ...request.request import Request
 from .. import payload
-from ..prose import Piece, Said, mend_found, repeated, search, searches
 from ..resent import Resent
-from .calls import NO_USAGE, TOOL_USE, Call, Json, mend_call, named_block, true_reason
+from ..text_search import SearchResult, TextPiece, mend_found, repeated, search, searches
+from .calls import NO_USAGE, TOOL_USE, Json, ToolUse, mend_call, named_block, true_reason
 
 
-def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -> bytes:
+def mend_body(body: bytes, question: Request, policy: Policy, mender: Mender) -> bytes:
     """Mend the calls, the stop reason and missing usage; the same bytes when nothing changes."""
     answer = payload.read_strict(body)
     if not isinstance(answer, dict) or not isinstance(answer.get("content"), list) or answer.get("error"):
@@ -29,7 +29,7 @@ def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -
     return payload.write({**answer, **changes}).encode("utf-8", "backslashreplace")
 
 
-def _search(answer: Json, question: Question, policy: Policy) -> dict[int, Said]:
+def _search(answer: Json, question: Request, policy: Policy) -> dict[int, SearchResult]:
     """The text blocks with calls in them, by their places: the last that says something, if only calls follow it."""
     if not searches(question, policy):
         return {}
@@ -53,7 +53,7 @@ def _is_blank(block: Json) -> bool:
     return block.get("type") == "text" and (not isinstance(text, str) or not text.strip())
 
 
-def _mended(answer: Json, found: dict[int, Said], mender: Mender, resent: Resent) -> Json:
+def _mended(answer: Json, found: dict[int, SearchResult], mender: Mender, resent: Resent) -> Json:
     """What has to be said differently. Structured calls first: one that repeats a text wins."""
     reason = answer.get("stop_reason")
     mended: dict[int, list[Any]] = {}
@@ -61,7 +61,7 @@ def _mended(answer: Json, found: dict[int, Said], mender: Mender, resent: Resent
     notes: list[str] = []
     other_tools = False
     blocks = answer["content"]
-    calls: dict[int, Call] = {}
+    calls: dict[int, ToolUse] = {}
     for number, block in enumerate(blocks):
         kind = block.get("type") if isinstance(block, dict) else None
         other_tools = other_tools or (isinstance(kind, str) and kind != TOOL_USE and kind.endswith(TOOL_USE))
@@ -78,7 +78,7 @@ def _mended(answer: Json, found: dict[int, Said], mender: Mender, resent: Resent
     for number, said in found.items():
         mended[number] = []
         for part in said.parts:
-            if isinstance(part, Piece):
+            if isinstance(part, TextPiece):
                 mended[number] += [{**blocks[number], "text": part.text}] if part.text.strip() else []
             elif not repeated(part.name, part.arguments, told):
                 outcome = mend_found(part, mender, legal=True)
@@ -104,9 +104,9 @@ def _mended(answer: Json, found: dict[int, Said], mender: Mender, resent: Resent
     return changes
 
 
-def _call(block: Json, *, last: bool) -> Call:
+def _call(block: Json, *, last: bool) -> ToolUse:
     """The call that a block tells. The whole input is here, so that a string stands for the deltas of a stream."""
-    call = Call(id=_text(block.get("id")), block=block, closed=True, followed=not last)
+    call = ToolUse(id=_text(block.get("id")), block=block, closed=True, followed=not last)
     if _text(block.get("name")):
         call.names.append(block["name"])
     given = block.get("input")
@@ -115,7 +115,7 @@ def _call(block: Json, *, last: bool) -> Call:
     return call
 
 
-def _mend_block(call: Call, mender: Mender, reason: Any) -> tuple[Json | None, Outcome | None]:
+def _mend_block(call: ToolUse, mender: Mender, reason: Any) -> tuple[Json | None, Outcome | None]:
     """The block as it goes out, the very same one when it needs no change; None when it is dropped."""
     block = call.block
     given = block.get("input")

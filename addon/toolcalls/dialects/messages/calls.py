@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...calls import Gathering, Outcome
+from ...calls import Outcome, PartialCall
 from ...mend.arguments import Finish
 from ...mend.call import Mender
-from ...wire.quoted import BATCH, Quoted
+from ...wire.escaper import BATCH, IncrementalEscaper
 from .. import payload
 from ..echo import Echo
 from ..fragments import MIXED, full_arguments, mixed
-from ..resent import Told
+from ..resent import ToldCall
 
 Json = dict[str, Any]
 
@@ -25,7 +25,7 @@ NO_USAGE = {"input_tokens": 0, "output_tokens": 0}
 
 
 @dataclass(slots=True)
-class Call(Gathering):
+class ToolUse(PartialCall):
     """One tool_use block on its way to a complete call."""
 
     key: str = ""
@@ -35,11 +35,11 @@ class Call(Gathering):
     followed: bool = False
     """Another block began after it: whatever cut the answer off did not cut this call."""
     done: bool = False
-    rivals: list[Call] = field(default_factory=list)
+    rivals: list[ToolUse] = field(default_factory=list)
     """The calls that were open at the same index when it was started."""
-    before: list[Call] = field(default_factory=list)
+    before: list[ToolUse] = field(default_factory=list)
     """The calls at the same index that were whole, and not stopped, when it was started."""
-    after: Call | None = None
+    after: ToolUse | None = None
     """The last one that was started at the same index before this one was stopped."""
     stopped: bool = False
     owed: int = 0
@@ -68,7 +68,7 @@ class Call(Gathering):
             value, self.value = payload.read_twice(text)
             self.whole = isinstance(value, dict)
             if steps:
-                self.fragments, self.quoted, self.steps = [text], Quoted(), steps
+                self.fragments, self.quoted, self.steps = [text], IncrementalEscaper(), steps
             elif not self.whole and mixed(self.fragments):
                 self.doubt = self.doubt or MIXED
             elif self.fragments:
@@ -81,10 +81,10 @@ class Call(Gathering):
         return value if self.whole and arguments is self.arguments else None
 
     @property
-    def told(self) -> Told:
+    def told(self) -> ToldCall:
         """What the answer says about it, for those who look whether it was sent before."""
         self.is_whole()
-        return Told(self.id, self.name, full_input(self, Finish.COMPLETE)[0], certain=not self.doubt)
+        return ToldCall(self.id, self.name, full_input(self, Finish.COMPLETE)[0], certain=not self.doubt)
 
     def ready(self) -> bool:
         """Complete beyond doubt: it needs no stop reason to be believed."""
@@ -108,7 +108,7 @@ def true_reason(reason: Any, *, calls: bool, other_tools: bool = False) -> Any:
 
 
 def mend_call(
-    call: Call, mender: Mender, finish: Finish, *, steps: tuple[str, ...] = (), before_error: bool = False
+    call: ToolUse, mender: Mender, finish: Finish, *, steps: tuple[str, ...] = (), before_error: bool = False
 ) -> Outcome:
     """What becomes of a gathered call."""
     call.is_whole()
@@ -137,7 +137,7 @@ def mend_call(
     )
 
 
-def full_input(call: Call, finish: Finish) -> tuple[str, tuple[str, ...]]:
+def full_input(call: ToolUse, finish: Finish) -> tuple[str, tuple[str, ...]]:
     """The arguments from the deltas and from the start event, which some servers use instead of them."""
     text = call.arguments
     given = call.block.get("input")

@@ -14,18 +14,18 @@ from typing import Any, Final
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request.request import Question
+from ...request.request import Request
 from ...wire import sse
-from ...wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
+from ...wire.events import LINES_ALONE, PASS, Event, Hold, Replace, Verdict
 from .. import payload
-from ..draft import Draft
-from ..prose import searches
+from ..reply_builder import ReplyBuilder
+from ..text_search import searches
 from ..trouble import trouble_in, trouble_in_text
+from .block_search import BlockSearch
 from .blocks import write
 from .body import mend_body
 from .calls import AS_CALLS, NO_USAGE, Json, true_reason
-from .machine import Machine
-from .prose import Search
+from .sequencer import BlockSequencer
 
 _BLOCK_EVENTS = frozenset({"content_block_start", "content_block_delta", "content_block_stop"})
 _EVENTS = _BLOCK_EVENTS | {"message_start", "message_delta", "message_stop", "ping", "error"}
@@ -57,12 +57,12 @@ class Messages:
         "plain",
     )
 
-    def __init__(self, question: Question, policy: Policy, mender: Mender) -> None:
+    def __init__(self, question: Request, policy: Policy, mender: Mender) -> None:
         self._question = question
         self._mender = mender
         self._policy = policy
-        search = Search(question, policy) if searches(question, policy) else None
-        self._machine = Machine(mender, question.tools, flowing=not policy.aggregate, search=search)
+        search = BlockSearch(question, policy) if searches(question, policy) else None
+        self._machine = BlockSequencer(mender, question.tools, flowing=not policy.aggregate, search=search)
         self.gathers = self._machine.gathers
         self.plain = self._machine.talk.passes
         self._started = False
@@ -86,7 +86,7 @@ class Messages:
         """A stop reason waits for the end, and what says nothing waits behind it: they go out as they came."""
         return bool(self._waiting) and not self._late and self._reason is not None
 
-    def read(self, event: Event) -> Answer:
+    def read(self, event: Event) -> Verdict:
         if event.data is None:
             return self._in_its_place(event)
         data = event.data
@@ -97,17 +97,17 @@ class Messages:
             return self._take(event, said)
         return self._take_odd(event, data, said)
 
-    def close(self) -> Reply | None:
+    def close(self) -> Replace | None:
         if self._ended or not self._started:
             return None
-        draft = Draft()
+        draft = ReplyBuilder()
         self._end(draft, whole=None)
         return draft.reply()
 
     def body(self, body: bytes) -> bytes:
         return mend_body(body, self._question, self._policy, self._mender)
 
-    def _take_odd(self, event: Event, data: str, said: Any) -> Answer:
+    def _take_odd(self, event: Event, data: str, said: Any) -> Verdict:
         """Data that is no JSON object."""
         text = data.strip()
         trouble = trouble_in(said) or (trouble_in_text(data, event.type) if said is None else None)
@@ -126,19 +126,19 @@ class Messages:
             return self._take(Event(b"", data, ""), mended)
         # Half an event at the end of a cut stream is no event: behind it comes our own end.
         whole = event.raw.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
-        return PASS if whole or not self._started or self._ended else Reply()
+        return PASS if whole or not self._started or self._ended else Replace()
 
-    def _take_blank(self, event: Event, text: str) -> Answer:
+    def _take_blank(self, event: Event, text: str) -> Verdict:
         """A keep-alive written as data, which clients that parse every data line stumble over."""
         if event.type == "ping":
-            return Reply((PING,))
+            return Replace((PING,))
         if event.type == "message_stop":
             return self._take(event, {"type": "message_stop"})
         if event.type:
             return PASS
-        return Reply((sse.comment(text),))
+        return Replace((sse.comment(text),))
 
-    def _take(self, event: Event, said: Json) -> Answer:
+    def _take(self, event: Event, said: Json) -> Verdict:
         kind = said.get("type")
         typed = isinstance(kind, str) and kind != ""
         trouble = trouble_in(said, event.type) if _may_be_error(kind if typed else event.type, said) else None
@@ -149,10 +149,10 @@ class Messages:
             kind = event.type
             said = {"type": kind, **{key: value for key, value in said.items() if key != "type"}}
         if self._ended:
-            return Reply() if kind == "message_stop" else PASS
+            return Replace() if kind == "message_stop" else PASS
         if kind not in _EVENTS:
             return self._in_its_place(event)
-        draft = Draft(event)
+        draft = ReplyBuilder(event)
         if event.type != kind or not typed:
             # The SDKs look at the event line before the data and skip events without one.
             event = Event(write(said), event.data, kind)
@@ -173,7 +173,7 @@ class Messages:
             self._take_around(kind, event, said, draft)
         return draft.answer()
 
-    def _take_around(self, kind: str, event: Event, said: Json, draft: Draft) -> None:
+    def _take_around(self, kind: str, event: Event, said: Json, draft: ReplyBuilder) -> None:
         """The events around the blocks."""
         if kind == "message_start":
             self._message_start(event, said, draft)
@@ -187,7 +187,7 @@ class Messages:
 
     # The start
 
-    def _message_start(self, event: Event, said: Json, draft: Draft) -> None:
+    def _message_start(self, event: Event, said: Json, draft: ReplyBuilder) -> None:
         if self._started:
             return
         self._started = True
@@ -201,7 +201,7 @@ class Messages:
             filled = {**(message or self._empty_message()), "usage": NO_USAGE}
             draft.out.append(write({**said, "message": filled}))
 
-    def _begin(self, draft: Draft) -> None:
+    def _begin(self, draft: ReplyBuilder) -> None:
         """The message_start that never came."""
         if not self._started:
             self._started = True
@@ -233,7 +233,7 @@ class Messages:
         limit = next((reason for reason in reasons if reason not in AS_CALLS), None)
         return limit or (reasons[-1] if reasons else self._told)
 
-    def _message_delta(self, event: Event, said: Json, draft: Draft) -> None:
+    def _message_delta(self, event: Event, said: Json, draft: ReplyBuilder) -> None:
         self._begin(draft)
         usage = said.get("usage")
         if isinstance(usage, dict):
@@ -250,18 +250,18 @@ class Messages:
             self._machine.finish(draft, Finish.of(reason))
             self._tell_end(reason, draft)
 
-    def _wait(self, event: Event, said: Json | None, draft: Draft) -> None:
+    def _wait(self, event: Event, said: Json | None, draft: ReplyBuilder) -> None:
         self._waiting.append((event, said))
         draft.hold(_END, event.raw)
 
-    def _in_its_place(self, event: Event) -> Answer:
+    def _in_its_place(self, event: Event) -> Verdict:
         """What concerns nobody passes, or waits with the stop reason before it."""
         if not self.waits:
             return PASS
         self._waiting.append((event, None))
         return Hold(_END)
 
-    def _make_way(self, draft: Draft) -> None:
+    def _make_way(self, draft: ReplyBuilder) -> None:
         """A block comes behind a message_delta: a stop reason goes on waiting, the rest does not."""
         if not self._waiting or self._late:
             return
@@ -274,21 +274,21 @@ class Messages:
             elif self._late:
                 self._wait(event, said, draft)
 
-    def _forget_waiting(self, draft: Draft) -> None:
+    def _forget_waiting(self, draft: ReplyBuilder) -> None:
         if self._waiting:
             self._waiting = []
             draft.release(_END)
 
-    def _done(self, event: Event) -> Answer:
+    def _done(self, event: Event) -> Verdict:
         """`[DONE]`, of servers that speak Chat in the end: it ends an answer like message_stop."""
         if self._ended or not self._started:
             return PASS
-        draft = Draft(event)
+        draft = ReplyBuilder(event)
         self._end(draft, whole=True)
         draft.out.append(event.raw)
         return draft.answer()
 
-    def _error(self, event: Event, draft: Draft) -> None:
+    def _error(self, event: Event, draft: ReplyBuilder) -> None:
         """Complete calls come out, unfinished ones are dropped, the error goes on."""
         reason = self._reason
         ended = reason is not None and not self._late
@@ -299,7 +299,7 @@ class Messages:
         draft.out.append(event.raw)
         self._ended = True
 
-    def _end(self, draft: Draft, *, whole: bool | None, stop: bytes = STOP) -> None:
+    def _end(self, draft: ReplyBuilder, *, whole: bool | None, stop: bytes = STOP) -> None:
         """The last word. `whole`: the upstream says that the answer is complete; None: it just ended."""
         self._ended = True
         reason = self._reason
@@ -317,7 +317,7 @@ class Messages:
         machine = self._machine
         return true_reason(reason, calls=machine.sent > 0, other_tools=machine.other_tools)
 
-    def _tell_end(self, reason: str | None, draft: Draft) -> None:
+    def _tell_end(self, reason: str | None, draft: ReplyBuilder) -> None:
         """Why the model stopped: the message_deltas that came, or the one that is missing."""
         machine = self._machine
         if not machine.sent:
@@ -345,7 +345,7 @@ class Messages:
         counted = usage if isinstance(usage, dict) else {"output_tokens": self._tokens}
         return write({**said, "type": "message_delta", "delta": told, "usage": counted})
 
-    def _completed(self, draft: Draft, *, stopped: bool) -> bool:
+    def _completed(self, draft: ReplyBuilder, *, stopped: bool) -> bool:
         """The stream ended without a stop reason, or went on behind it: is the answer complete all the same?
 
         It is when it ends with calls that are whole: what the client needs to go on is there. Text that

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from .. import payload
 from ..fragments import MIXED
-from ..resent import Told
-from .calls import Call
-from .events import Came, Json
+from ..resent import ToldCall
+from .calls import FunctionCall
+from .events import IncomingEvent, Json
 from .items import CALL, Items
 
 
@@ -24,28 +24,32 @@ class Attribution:
     def __init__(self, items: Items) -> None:
         self._items = items
 
-    def find(self, came_id: str, came_index: int | None) -> Call | None:
+    def find(self, came_id: str, came_index: int | None) -> FunctionCall | None:
         """The open call with this id, or at this index, or the last one where neither is told."""
         call = self._items.find(CALL, came_id, came_index)
         if call is None and came_index is not None and self._items.known(came_id) is None:
             # The last one that began at this index has ended; one that began before it may be open.
             call = next((one for one in self._open_at(came_index)), None)
-        return call if isinstance(call, Call) else None
+        return call if isinstance(call, FunctionCall) else None
 
-    def _open_at(self, came_index: int | None) -> Iterator[Call]:
+    def _open_at(self, came_index: int | None) -> Iterator[FunctionCall]:
         """The open calls that began at this index; all of them where none is told."""
         for item in self._items.all:
-            if isinstance(item, Call) and item.open and came_index in (None, item.came_index):
+            if isinstance(item, FunctionCall) and item.open and came_index in (None, item.came_index):
                 yield item
 
-    def lost(self, call: Call | None, came_id: str, came_index: int | None) -> Call | None:
+    def lost(self, call: FunctionCall | None, came_id: str, came_index: int | None) -> FunctionCall | None:
         """One of the calls that this may be about, where nobody knows which: none of them is certain any more."""
         if call is None:
             return None
         known = self._items.known(came_id)
         if known is call:
             other = self._items.at(came_index)
-            if came_index in (None, call.came_index) or call.came_index is None or not isinstance(other, Call):
+            if (
+                came_index in (None, call.came_index)
+                or call.came_index is None
+                or not isinstance(other, FunctionCall)
+            ):
                 return None
             # The index says one call, the id another.
             rivals = [other] if other is not call and other.open else []
@@ -59,34 +63,34 @@ class Attribution:
             one.doubt = MIXED
         return call
 
-    def called(self, call_id: str) -> Call | None:
+    def called(self, call_id: str) -> FunctionCall | None:
         """The open call that was announced with this call id."""
         if not call_id:
             return None
-        calls = [item for item in self._items.all if isinstance(item, Call) and item.open and item.added]
+        calls = [item for item in self._items.all if isinstance(item, FunctionCall) and item.open and item.added]
         found = [call for call in calls if call.added and call.added.item.get("call_id") == call_id]
         return found[0] if len(found) == 1 else None
 
-    def named(self, name: str, came_index: int | None) -> Call | None:
+    def named(self, name: str, came_index: int | None) -> FunctionCall | None:
         """The one open call of this name at this index; of several the first that is whole, which can only end."""
         found = [call for call in self._open_at(came_index) if name and call.wanted_name() == name]
         return found[0] if len(found) == 1 else next((call for call in found if call.is_whole()), None)
 
-    def fits(self, call: Call, came: Came) -> bool:
+    def fits(self, call: FunctionCall, came: IncomingEvent) -> bool:
         """Does nothing say that this item is another call?"""
         call_id = _text(came.item, "call_id")
         known = {_text(body, "call_id") for body in call.bodies} - {""}
         return not call_id or not known or call_id in known
 
 
-def is_another(call: Call, came_id: str) -> bool:
+def is_another(call: FunctionCall, came_id: str) -> bool:
     """Did deltas that nobody had announced come under another id than this announcement has?"""
     return call.added is None and bool(call.came_id and came_id) and call.came_id != came_id
 
 
-def says_the_same(call: Call, came: Came) -> bool:
+def says_the_same(call: FunctionCall, came: IncomingEvent) -> bool:
     """Does the end of an item that has ended say nothing new?"""
-    again = Told("", "", payload.text_of(came.item.get("arguments")))
+    again = ToldCall("", "", payload.text_of(came.item.get("arguments")))
     return again.blank or again.meaning == call.told_once.meaning
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request.request import Question
+from ...request.request import Request
 from .. import payload
-from .end import Ending
-from .events import Writer
-from .held import Held
+from .call_queue import CallQueue
+from .events import EventWriter
+from .finalizer import Finalizer
+from .item_search import ItemSearch
 from .items import Items
-from .prose import Search
-from .text import Speech
+from .text_items import TextItems
 
 _TERMINAL = {"completed": "response.completed", "incomplete": "response.incomplete", "failed": "response.failed"}
 _UNFINISHED = frozenset({"in_progress", "queued"})
 
 
-def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -> bytes:
+def mend_body(body: bytes, question: Request, policy: Policy, mender: Mender) -> bytes:
     """Mend the output; the same bytes when nothing changes.
 
     The document is read as the terminal event of a stream in which nothing else was said.
@@ -29,12 +29,12 @@ def mend_body(body: bytes, question: Question, policy: Policy, mender: Mender) -
     if status in _UNFINISHED:
         return body
     kind = "response.failed" if response.get("error") else _TERMINAL.get(status, "response.done")
-    writer = Writer()
+    writer = EventWriter()
     items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
-    search = Search(question, policy)
-    held = Held(items, writer, mender, question.tools, search, streamed=False)
-    speech = Speech(items, writer, policy.max_held_bytes, search)
-    ending = Ending(items, held, speech, writer, search, question.model)
+    search = ItemSearch(question, policy)
+    held = CallQueue(items, writer, mender, question.tools, search, streamed=False)
+    speech = TextItems(items, writer, policy.max_held_bytes, search)
+    ending = Finalizer(items, held, speech, writer, search, question.model)
     output = ending.mended_output(kind, response)
     if output == response["output"]:
         return body

@@ -13,12 +13,12 @@ from typing import Any
 from ...mend.arguments import Finish, mend_arguments
 from ...mend.prefix import StrictPrefix
 from ...wire import sse
+from ...wire.escaper import IncrementalEscaper
 from ...wire.events import Hold
-from ...wire.quoted import Quoted
 from .. import payload
 from ..fragments import MIXED, full_arguments, may_begin, mixed
-from ..resent import Told
-from .events import Came, Json
+from ..resent import ToldCall
+from .events import IncomingEvent, Json
 from .items import CALL, FREEFORM, Item
 
 _WRAPPERS = ("input", "patch", "content")
@@ -29,7 +29,7 @@ _MOST_IDS = 64
 """A server whose ids change with every delta says no id twice: a few of them are enough to see that."""
 
 
-class Flow:
+class LiveFunctionCall:
     """The arguments that the client has already: fragments flow while they are a strict prefix of an object."""
 
     __slots__ = ("_prefix", "_sent")
@@ -50,31 +50,31 @@ class Flow:
 
 
 @dataclass(slots=True)
-class Call(Item):
+class FunctionCall(Item):
     """A function call on its way. Its events are held under a key of its own."""
 
     hold: Hold = _NO_HOLD
     call_id: str = ""
     """The id that the client gets, once it is chosen."""
-    added: Came | None = None
-    delta: Came | None = None
+    added: IncomingEvent | None = None
+    delta: IncomingEvent | None = None
     """The first delta."""
     texts: list[str] = field(default_factory=list)
     blocks: list[bytes] = field(default_factory=list)
     """Deltas after those in `texts` that are not read yet."""
     unread: int = 0
     """Their bytes."""
-    stated: Came | None = None
+    stated: IncomingEvent | None = None
     """`function_call_arguments.done`"""
-    ended: Came | None = None
+    ended: IncomingEvent | None = None
     """`output_item.done`"""
     told: Json | None = None
     """The item in the terminal event."""
     name: str = ""
     namespace: str = ""
-    flow: Flow | None = None
+    flow: LiveFunctionCall | None = None
     """Where aggregation is off: what flows on as it comes."""
-    quoted: Quoted = field(default_factory=Quoted)
+    quoted: IncrementalEscaper = field(default_factory=IncrementalEscaper)
     """Long arguments on their way into an event."""
     joined: tuple[int, str, tuple[str, ...]] = (0, "", ())
     """How many deltas were joined last, to what, and what had to be done for that."""
@@ -169,10 +169,10 @@ class Call(Item):
                 self.ids.append(came_id)
 
     @property
-    def told_once(self) -> Told:
+    def told_once(self) -> ToldCall:
         """What the answer says about it, for those who look whether it was sent before."""
         certain = not self.uncertain
-        return Told(self.wanted_id(), self.wanted_name(), self.settle()[0], certain=certain)
+        return ToldCall(self.wanted_id(), self.wanted_name(), self.settle()[0], certain=certain)
 
     def take_value(self, text: str) -> Json | None:
         """What these arguments are, if they are those that were looked at. It is given once: it may be large."""
@@ -318,7 +318,7 @@ FUNCTION = Form(CALL, "arguments", "response.function_call_arguments")
 CUSTOM = Form(FREEFORM, "input", "response.custom_tool_call_input")
 
 
-def finished_item(call: Call, form: Form, name: str, text: str, *, cut: bool) -> Json:
+def finished_item(call: FunctionCall, form: Form, name: str, text: str, *, cut: bool) -> Json:
     """The item of `output_item.done` and of the terminal event, in the order of keys in which it came."""
     body = dict(call.bodies[0]) if call.bodies else {}
     if form is CUSTOM:
@@ -334,7 +334,7 @@ def finished_item(call: Call, form: Form, name: str, text: str, *, cut: bool) ->
     return {**body, **fields}
 
 
-def announced_item(call: Call, form: Form, item: Json) -> Json:
+def announced_item(call: FunctionCall, form: Form, item: Json) -> Json:
     """The item of `output_item.added`: without its arguments."""
     came = call.added.item if call.added else None
     body = came if came else {**item, "status": "in_progress"}

@@ -2,7 +2,7 @@
 
 Strategy: text, reasoning, server-side tools and freeform calls pass as they come; the events of a function
 call are held, and go out as one announcement, one delta, one end of arguments and one end of item that all
-say the same (`held.py` says when). The terminal event follows what really went out.
+say the same (`call_queue.py` says when). The terminal event follows what really went out.
 Deltas that look like the last healthy one pass unread, and so do the events that only echo the request and
 a terminal event whose output is, word for word, what was sent.
 """
@@ -12,20 +12,20 @@ from __future__ import annotations
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request.request import Question
+from ...request.request import Request
 from ...wire import sse
-from ...wire.events import LINES_ALONE, PASS, Answer, Event, Hold, Reply
+from ...wire.events import LINES_ALONE, PASS, Event, Hold, Replace, Verdict
 from .. import payload
 from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
-from .end import TERMINAL, Ending, finish_of, status_of
-from .events import ADDED, ITEM_EVENTS, Came, Json, Writer, number_in, read_came
+from .call_queue import CallQueue
+from .events import ADDED, ITEM_EVENTS, EventWriter, IncomingEvent, Json, number_in, read_came
+from .finalizer import TERMINAL, Finalizer, finish_of, status_of
 from .freeform import INPUT, Freeform
-from .held import Held
+from .item_search import ItemSearch
 from .items import CALL, FREEFORM, Item, Items, with_needed
 from .long import STATED, LongText
-from .prose import Search
-from .text import Speech, is_text
+from .text_items import TextItems, is_text
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
@@ -54,16 +54,16 @@ class Responses:
         "plain",
     )
 
-    def __init__(self, question: Question, policy: Policy, mender: Mender) -> None:
+    def __init__(self, question: Request, policy: Policy, mender: Mender) -> None:
         self._question = question
         self._policy = policy
         self._mender = mender
         self._items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
-        self._writer = Writer()
-        self._search = search = Search(question, policy)
-        self._speech = Speech(self._items, self._writer, policy.max_held_bytes, search)
-        self._held = Held(self._items, self._writer, mender, question.tools, search, flows=not policy.aggregate)
-        self._ending = Ending(self._items, self._held, self._speech, self._writer, search, question.model)
+        self._writer = EventWriter()
+        self._search = search = ItemSearch(question, policy)
+        self._speech = TextItems(self._items, self._writer, policy.max_held_bytes, search)
+        self._held = CallQueue(self._items, self._writer, mender, question.tools, search, flows=not policy.aggregate)
+        self._ending = Finalizer(self._items, self._held, self._speech, self._writer, search, question.model)
         self._freeform = Freeform(self._items, self._writer, mender.ids)
         self._long = LongText()
         self._started = False
@@ -76,11 +76,11 @@ class Responses:
         """Under which key the stream holds a block of nothing but fragments of one call; None to have it read."""
         return None if self._over else self._held.gathers(block)
 
-    def read(self, event: Event) -> Answer:
+    def read(self, event: Event) -> Verdict:
         if self._over:
             # An end that comes again tells calls that went out once more.
             again = event.type in TERMINAL and '"function_call"' in (event.data or "")
-            return Reply() if again else PASS
+            return Replace() if again else PASS
         data = event.data or ""
         if not event.raw.endswith(_BLANK_LINES):
             return self._read_tail(event, data)
@@ -100,7 +100,7 @@ class Responses:
             return self._answer(came)
         return self._read_odd(event, data)
 
-    def close(self) -> Reply | None:
+    def close(self) -> Replace | None:
         if self._over or not self._started:
             return None
         self._over = True
@@ -117,19 +117,19 @@ class Responses:
             return False
         return self._writer.passes(number_in(event.raw))
 
-    def _read_tail(self, event: Event, data: str) -> Answer:
+    def _read_tail(self, event: Event, data: str) -> Verdict:
         """The last event of a stream that ends without a blank line: whole, or broken off in the middle."""
         raw = sse.write(data.replace("\n", " "), event.type)
         came = read_came(raw, event.type, data, self._long)
         if came is not None:
             answer = self._answer(came)
-            return Reply((raw,)) if answer is PASS and self._started else answer
+            return Replace((raw,)) if answer is PASS and self._started else answer
         if data.strip() == "[DONE]" or trouble_in_text(data, event.type) is not None:
             return self._read_odd(Event(raw, data, event.type), data)
         # Half an event is no event: behind it comes our own end.
-        return Reply() if self._started else PASS
+        return Replace() if self._started else PASS
 
-    def _read_odd(self, event: Event, data: str) -> Answer:
+    def _read_odd(self, event: Event, data: str) -> Verdict:
         """What is no JSON object."""
         text = data.strip()
         said = payload.read_strict(data)
@@ -138,7 +138,7 @@ class Responses:
             return self._read_trouble(event.raw, trouble)
         if not text or text.startswith(":"):
             # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
-            return Reply((sse.comment(text),))
+            return Replace((sse.comment(text),))
         if text == "[DONE]":
             if not self._started:
                 return PASS
@@ -153,23 +153,23 @@ class Responses:
             return PASS
         written = payload.write(mended)
         rewritten = sse.write(written, event.type)
-        answer = self._answer(Came(rewritten, event.type, written, mended))
-        return Reply((rewritten,)) if answer is PASS else answer
+        answer = self._answer(IncomingEvent(rewritten, event.type, written, mended))
+        return Replace((rewritten,)) if answer is PASS else answer
 
-    def _answer(self, came: Came) -> Answer:
+    def _answer(self, came: IncomingEvent) -> Verdict:
         """Only what goes out otherwise than it came is a reply."""
         texts: list[bytes] = []
         if self._search.undecided and self._follows(came):
             texts = self._end_texts(None)
         answer = self._told(texts, self._dispatch(came), came)
-        if isinstance(answer, Reply) and answer.out:
+        if isinstance(answer, Replace) and answer.out:
             if answer.out == (came.raw,) and not answer.release and not answer.hold:
                 return PASS
             if answer.out[-1] is not came.raw or len(answer.out) > 1:
                 self._speech.steady = None
         return answer
 
-    def _dispatch(self, came: Came) -> Answer:
+    def _dispatch(self, came: IncomingEvent) -> Verdict:
         kind = came.type
         stem, _, verb = kind.rpartition(".")
         if kind in ITEM_EVENTS:
@@ -180,39 +180,39 @@ class Responses:
             return self._held.read_delta(came) if verb == "delta" else self._held.read_stated(came)
         if is_text(kind):
             self._started = True
-            return Reply(tuple(self._speech.read(came)))
+            return Replace(tuple(self._speech.read(came)))
         if kind in TERMINAL:
             self._over = True
             texts = self._end_texts(finish_of(status_of(kind, came.message.get("response"))))
             out, keys = self._ending.read(came)
-            return Reply((*texts, *out), tuple(keys))
+            return Replace((*texts, *out), tuple(keys))
         foreign = not kind.startswith("response.") or kind == "response.error"
         trouble = trouble_in(came.message, came.line) if foreign else None
         if trouble is not None:
             self._over = came.message.get("type") == "error"
             return self._read_trouble(came.raw, trouble)
         if kind in _ECHOES:
-            return Reply(tuple(self._read_echo(came)))
+            return Replace(tuple(self._read_echo(came)))
         if kind.startswith(INPUT) and (again := self._freeform.read_input(came)) is not None:
             return again
-        return Reply((self._forward(came),)) if kind.startswith("response.") else PASS
+        return Replace((self._forward(came),)) if kind.startswith("response.") else PASS
 
-    def _read_trouble(self, raw: bytes, trouble: Json) -> Answer:
+    def _read_trouble(self, raw: bytes, trouble: Json) -> Verdict:
         """The error always goes on. One that is no event of the protocol is told again as `response.failed`."""
         if not self._over:
             self._ending.error = trouble
         texts = self._end_texts(Finish.CUT)
         out, keys = self._ending.fail()
-        return Reply((*texts, *out, raw), tuple(keys))
+        return Replace((*texts, *out, raw), tuple(keys))
 
-    def _stop(self, finish: Finish, last: bytes = b"") -> Reply:
+    def _stop(self, finish: Finish, last: bytes = b"") -> Replace:
         """No terminal event came."""
         texts = self._end_texts(finish)
         out, keys = self._ending.stop(finish)
         released, _ = self._search.drain()
-        return Reply((*texts, *out, *((last,) if last else ())), (*keys, *released))
+        return Replace((*texts, *out, *((last,) if last else ())), (*keys, *released))
 
-    def _read_echo(self, came: Came) -> list[bytes]:
+    def _read_echo(self, came: IncomingEvent) -> list[bytes]:
         out: list[bytes] = []
         response = came.message.get("response")
         if not self._started and came.type != "response.created" and isinstance(response, dict):
@@ -222,7 +222,7 @@ class Responses:
         self._ending.created = came.data
         return [*out, self._writer.forward(came)]
 
-    def _forward(self, came: Came) -> bytes:
+    def _forward(self, came: IncomingEvent) -> bytes:
         """An event of a server-side tool, of a freeform call, or one that we do not know."""
         item = self._items.known(came.text("item_id")) or self._items.at(came.number("output_index"))
         fields: Json = {}
@@ -237,18 +237,18 @@ class Responses:
 
     # Text that is searched for calls
 
-    def _told(self, texts: list[bytes], answer: Answer, came: Came) -> Answer:
+    def _told(self, texts: list[bytes], answer: Verdict, came: IncomingEvent) -> Verdict:
         """The answer behind texts that go out before it, and with what the search has to tell the books."""
         release, hold = self._search.drain()
         if not release and not hold and not texts:
             return answer
         if isinstance(answer, Hold):
-            return Reply(tuple(texts), release, (*hold, (answer.key, came.raw)))
-        if not isinstance(answer, Reply):
-            return Reply((*texts, came.raw), release, hold)
-        return Reply((*texts, *answer.out), (*release, *answer.release), (*hold, *answer.hold))
+            return Replace(tuple(texts), release, (*hold, (answer.key, came.raw)))
+        if not isinstance(answer, Replace):
+            return Replace((*texts, came.raw), release, hold)
+        return Replace((*texts, *answer.out), (*release, *answer.release), (*hold, *answer.hold))
 
-    def _follows(self, came: Came) -> bool:
+    def _follows(self, came: IncomingEvent) -> bool:
         """Does this event show that the text before it was no call: an item that is none, other text, a cut?"""
         if came.type == ADDED:
             return _type_of(came.item) not in (CALL, FREEFORM)
@@ -268,18 +268,18 @@ class Responses:
 
     # Items
 
-    def _read_item(self, came: Came) -> Answer:
+    def _read_item(self, came: IncomingEvent) -> Verdict:
         kind = _type_of(came.item)
         if not kind:
-            return Reply((self._writer.forward(came),))
+            return Replace((self._writer.forward(came),))
         if kind == CALL:
             return self._held.read_added(came) if came.type == ADDED else self._held.read_ended(came)
         if kind == FREEFORM and (again := self._freeform.read_item(came)) is not None:
             return again
         out = self._read_added(came, kind) if came.type == ADDED else self._read_ended(came, kind)
-        return Reply(tuple(out))
+        return Replace(tuple(out))
 
-    def _read_added(self, came: Came, kind: str) -> list[bytes]:
+    def _read_added(self, came: IncomingEvent, kind: str) -> list[bytes]:
         known = self._items.known(str(came.item.get("id") or ""))
         if known is not None and known.type == kind and known.open and known.announced:
             return []
@@ -288,7 +288,7 @@ class Responses:
         body = with_needed(came.item, kind, item.id)
         return [self._writer.forward(came, output_index=item.index, item=body)]
 
-    def _read_ended(self, came: Came, kind: str) -> list[bytes]:
+    def _read_ended(self, came: IncomingEvent, kind: str) -> list[bytes]:
         item = self._items.find(kind, str(came.item.get("id") or ""), came.number("output_index"))
         if came.item.get("status") != "incomplete" and (
             (item is not None and self._speech.undecided(item)) or self._speech.untold_may_be_call(item, came.item)
@@ -297,7 +297,7 @@ class Responses:
             return []
         return self._end_item(came, kind, None)
 
-    def _end_item(self, came: Came, kind: str, finish: Finish | None) -> list[bytes]:
+    def _end_item(self, came: IncomingEvent, kind: str, finish: Finish | None) -> list[bytes]:
         """`finish`: the response ends with this item; None where something may follow it."""
         came_id, came_index = str(came.item.get("id") or ""), came.number("output_index")
         item = self._items.find(kind, came_id, came_index)
@@ -320,7 +320,7 @@ class Responses:
             item.done_text = came.item_text
         return [*out, *events, self._writer.forward(came, output_index=item.index, item=body)]
 
-    def _add(self, came: Came, kind: str) -> Item:
+    def _add(self, came: IncomingEvent, kind: str) -> Item:
         came_id, came_index = str(came.item.get("id") or ""), came.number("output_index")
         index = self._items.place(came_index)
         item = Item(index, self._items.identity(came_id, kind), kind, came.item, announced=True)

@@ -24,7 +24,7 @@ _NUMBER = re.compile(rb'"sequence_number"\s*:\s*(\d+)')
 
 
 @dataclass(slots=True)
-class Came:
+class IncomingEvent:
     """An event of the upstream: its bytes, the type on its `event:` line, its data, and what that says."""
 
     raw: bytes
@@ -56,7 +56,7 @@ ITEM_EVENTS = frozenset({ADDED, ENDED})
 _DECODER = json.JSONDecoder()
 
 
-def read_came(raw: bytes, line: str, data: str, long: LongText) -> Came | None:
+def read_came(raw: bytes, line: str, data: str, long: LongText) -> IncomingEvent | None:
     """An event, the text of an item in it kept apart; None where it is no JSON object."""
     short = long.without(data, line) if len(data) > LONG and line in TELLING else None
     if short is not None:
@@ -68,7 +68,7 @@ def read_came(raw: bytes, line: str, data: str, long: LongText) -> Came | None:
     return _read_came(raw, line, data)
 
 
-def _read_came(raw: bytes, line: str, data: str) -> Came | None:
+def _read_came(raw: bytes, line: str, data: str) -> IncomingEvent | None:
     start = data.find('"item":') if line in ITEM_EVENTS else -1
     try:
         if start >= 0:
@@ -79,11 +79,11 @@ def _read_came(raw: bytes, line: str, data: str) -> Came | None:
             # Only a key of the event itself was replaced, unless an earlier value had a key of that name.
             if isinstance(message, dict) and message.get("item", 0) is None:
                 message["item"] = item
-                return Came(raw, line, data, message, data[start:end])
+                return IncomingEvent(raw, line, data, message, data[start:end])
         message = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    return Came(raw, line, data, message) if isinstance(message, dict) else None
+    return IncomingEvent(raw, line, data, message) if isinstance(message, dict) else None
 
 
 def whole_number(value: object) -> int | None:
@@ -100,7 +100,7 @@ def number_in(data: bytes) -> int | None:
     return int(match[1]) if match else None
 
 
-class Writer:
+class EventWriter:
     """Writes events and keeps their numbers in order."""
 
     __slots__ = ("_last", "unread")
@@ -138,7 +138,7 @@ class Writer:
         self._last = number if number is not None and number > self.last else self.last + 1
         return self._last
 
-    def forward(self, came: Came, **fields: Any) -> bytes:
+    def forward(self, came: IncomingEvent, **fields: Any) -> bytes:
         """An event that came, saying what `fields` say: its own bytes where it says so already."""
         kind = came.type
         fields = {"type": kind, NUMBER: self._next(came.message.get(NUMBER)), **fields}

@@ -7,8 +7,8 @@ again, and goes nowhere, or another one, which gets an id of its own.
 from __future__ import annotations
 
 from ...ids import Ids
-from ...wire.events import Reply
-from .events import ADDED, Came, Json, Writer
+from ...wire.events import Replace
+from .events import ADDED, EventWriter, IncomingEvent, Json
 from .items import FREEFORM, Item, Items
 
 INPUT = "response.custom_tool_call_input"
@@ -18,7 +18,7 @@ _KEY = "freeform call"
 class Freeform:
     __slots__ = ("_ids", "_items", "_told", "_waiting", "_writer")
 
-    def __init__(self, items: Items, writer: Writer, ids: Ids) -> None:
+    def __init__(self, items: Items, writer: EventWriter, ids: Ids) -> None:
         self._items = items
         self._writer = writer
         self._ids = ids
@@ -35,7 +35,7 @@ class Freeform:
             # From now on it is taken.
             self._ids.unique(call_id)
 
-    def read_item(self, came: Came) -> Reply | None:
+    def read_item(self, came: IncomingEvent) -> Replace | None:
         """The beginning or the end of a call; None where its id is new."""
         earlier = self._told.get(str(came.item.get("call_id") or ""))
         if earlier is None:
@@ -43,19 +43,19 @@ class Freeform:
         item_id = str(came.item.get("id") or "")
         if came.type == ADDED:
             key = self._waiting[item_id] = f"{_KEY} {len(self._waiting)}"
-            return Reply(hold=((key, came.raw),))
+            return Replace(hold=((key, came.raw),))
         held = self._waiting.pop(item_id, "")
         release = (held,) if held else ()
         if all(came.item.get(key) == earlier.get(key) for key in ("name", "input")):
-            return Reply(release=release)
-        return Reply(tuple(self._write(came, item_id)), release)
+            return Replace(release=release)
+        return Replace(tuple(self._write(came, item_id)), release)
 
-    def read_input(self, came: Came) -> Reply | None:
+    def read_input(self, came: IncomingEvent) -> Replace | None:
         """A piece of the input; None where it goes on as it is."""
         key = self._waiting.get(came.text("item_id"))
-        return None if key is None else Reply(hold=((key, came.raw),))
+        return None if key is None else Replace(hold=((key, came.raw),))
 
-    def _write(self, came: Came, item_id: str) -> list[bytes]:
+    def _write(self, came: IncomingEvent, item_id: str) -> list[bytes]:
         index = self._items.place(came.number("output_index"))
         identity = self._items.identity(item_id, FREEFORM)
         body = {**came.item, "id": identity, "call_id": self._ids.unique(str(came.item["call_id"]))}

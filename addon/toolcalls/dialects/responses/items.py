@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from ...wire.events import MOST_CALLS, LimitReached
-from ..prose import Prose
+from ..text_search import TextSearch
 from .events import Json
 
 CALL = "function_call"
@@ -32,7 +32,7 @@ class Part:
     text: str | None = None
     """The whole text, once the upstream said it."""
     closed: bool = False
-    prose: Prose | None = None
+    prose: TextSearch | None = None
     """Its text on its way through the search for calls."""
     searched: bool = False
     """The search is over."""

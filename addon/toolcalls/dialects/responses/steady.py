@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .events import Came
+from .events import IncomingEvent
 
 LF = 0x0A
 CR = 0x0D
@@ -23,7 +23,7 @@ class Steady:
 
     __slots__ = ("_next", "body", "head", "item", "lines", "place", "top")
 
-    def __init__(self, came: Came) -> None:
+    def __init__(self, came: IncomingEvent) -> None:
         raw = came.raw
         self.lines = raw.count(b"\n") or -1
         """Line feeds an event: looking for single bytes is far cheaper than looking for blank lines."""

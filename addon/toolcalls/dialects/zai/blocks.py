@@ -149,7 +149,7 @@ def scan_json(text: str, at: int, base: int, scan: Scan) -> tuple[int, Scan, boo
     return at, Scan(depth, kinds, path, after_colon, in_string, field, level, start, spans), ended
 
 
-class Result(Enum):
+class CallResult(Enum):
     """What the backend made of a tool call."""
 
     OPEN = '"" or nothing yet'
@@ -158,17 +158,17 @@ class Result(Enum):
 
 
 @dataclass(slots=True, frozen=True)
-class Call:
+class GlmCall:
     """What a block says about a call. `whole` is False when the arguments were cut off in the middle."""
 
     id: str
     name: str
     arguments: str
-    result: Result
+    result: CallResult
     whole: bool = True
 
 
-class Block:
+class GlmBlock:
     """A tool block of the document: the stretch from its tag to the end of its JSON, or to where it is now."""
 
     __slots__ = ("_fields", "_open", "end", "start")
@@ -179,20 +179,22 @@ class Block:
         self._fields = dict(scan.spans)
         self._open = (scan.field, scan.start) if scan.field else None
 
-    def result(self, document: Document) -> Result:
+    def result(self, document: Document) -> CallResult:
         span = self._fields.get("result")
         if span is None or span[1] - span[0] > 4:
-            return Result.OPEN if span is None else Result.FILLED
+            return CallResult.OPEN if span is None else CallResult.FILLED
         raw = document.units(*span)
-        return {'""': Result.OPEN, "null": Result.NULL}.get(raw, Result.FILLED)
+        return {'""': CallResult.OPEN, "null": CallResult.NULL}.get(raw, CallResult.FILLED)
 
     def name(self, document: Document) -> str:
         return self._text(document, "name") or self._text(document, "function.name")
 
-    def call(self, document: Document) -> Call:
+    def call(self, document: Document) -> GlmCall:
         form = "" if "name" in self._fields else "function."
         arguments, whole = self._arguments(document, form + "arguments")
-        return Call(self._text(document, form + "id"), self.name(document), arguments, self.result(document), whole)
+        return GlmCall(
+            self._text(document, form + "id"), self.name(document), arguments, self.result(document), whole
+        )
 
     def _text(self, document: Document, field: str) -> str:
         span = self._fields.get(field)

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...calls import Gathering
+from ...calls import PartialCall
 from ...mend.names import mend_name
-from ...request.request import Question
+from ...request.request import Request
 from ...tools.declared import Tools
 from .. import payload
+from ..assembled_call import Fragment, Slot
+from ..assembler import CallAssembler
 from ..chat.calls import fragments_of
 from ..fragments import full_name
-from ..resent import Told
-from ..slot import Fragment, Slot
-from ..slots import Slots
-from .blocks import Result
+from ..resent import ToldCall
+from .blocks import CallResult
 from .envelope import Json, call_id_of
 from .reader import Reader
 
@@ -31,15 +31,15 @@ class Candidate:
     id: str
     name: str
     arguments: str
-    result: Result
+    result: CallResult
     whole: bool
     final: bool
     doubt: str = ""
     """Why its fragments may be those of another call."""
 
     @property
-    def told(self) -> Told:
-        return Told(self.id, self.name, self.arguments, certain=not self.doubt)
+    def told(self) -> ToldCall:
+        return ToldCall(self.id, self.name, self.arguments, certain=not self.doubt)
 
     @property
     def stands_alone(self) -> bool:
@@ -61,11 +61,11 @@ class DeltaCalls:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._slots = Slots(tools)
-        self._openai = Slots(tools)
+        self._slots = CallAssembler(tools)
+        self._openai = CallAssembler(tools)
         """`tool_calls` in the OpenAI form, which some clients pass on."""
         self._settled = 0
-        self._ran: list[Gathering] = []
+        self._ran: list[PartialCall] = []
         self.size = 0
 
     def add(self, data: Json) -> None:
@@ -103,9 +103,9 @@ class DeltaCalls:
                     continue
                 ran = any(slot is other for other in self._ran)
                 final = number < settled or number < len(slots) - 1
-                yield self._candidate(slot, Result.FILLED if ran else Result.OPEN, final)
+                yield self._candidate(slot, CallResult.FILLED if ran else CallResult.OPEN, final)
 
-    def _candidate(self, slot: Slot, result: Result, final: bool) -> Candidate:
+    def _candidate(self, slot: Slot, result: CallResult, final: bool) -> Candidate:
         arguments, _ = slot.settle()
         return Candidate(slot.id, full_name(slot.names, self._tools), arguments, result, True, final, slot.doubt)
 
@@ -118,7 +118,7 @@ def block_candidates(reader: Reader, count: int, *, left: bool) -> Iterator[Cand
         blocks.append(reader.open_block)
     for number, block in enumerate(blocks[:count]):
         call = block.call(reader.document)
-        final = left or number < last or call.result is not Result.OPEN
+        final = left or number < last or call.result is not CallResult.OPEN
         yield Candidate(call.id, call.name, call.arguments, call.result, call.whole, final)
 
 
@@ -127,13 +127,13 @@ class Owners:
 
     __slots__ = ("_known", "_question")
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Request) -> None:
         self._question = question
         self._known: dict[str, bool] = {}
 
-    def is_clients(self, name: str, result: Result) -> bool:
+    def is_clients(self, name: str, result: CallResult) -> bool:
         """A tool that the backend ran is not the client's, whoever declared it: it would run a second time."""
-        if result is Result.FILLED or not name:
+        if result is CallResult.FILLED or not name:
             return False
         if self._question.choices is None:
             return True

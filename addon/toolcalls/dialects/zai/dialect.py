@@ -17,13 +17,13 @@ from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
-from ...request.request import Question
+from ...request.request import Request
 from ...wire import sse
-from ...wire.events import LINES_ALONE, PASS, Answer, Event, LimitReached, Reply
+from ...wire.events import LINES_ALONE, PASS, Event, LimitReached, Replace, Verdict
 from .. import payload
 from ..resent import Resent
 from ..trouble import ERROR, trouble_in, trouble_in_text
-from .blocks import Block, Result
+from .blocks import CallResult, GlmBlock
 from .calls import Candidate, DeltaCalls, Owners, block_candidates
 from .chunks import Chunks
 from .envelope import Json, Patch, Trouble, data_of, finish_of, is_done, patch_of, phase_of, trouble_of, usage_of
@@ -32,7 +32,7 @@ from .reader import Reader, Said
 _log = logging.getLogger(__name__)
 
 _WRAPPER = "<details"
-_NOTHING = Reply()
+_NOTHING = Replace()
 
 
 class Zai:
@@ -61,7 +61,7 @@ class Zai:
         "engaged",
     )
 
-    def __init__(self, question: Question, policy: Policy, mender: Mender, *, by_path: bool = False) -> None:
+    def __init__(self, question: Request, policy: Policy, mender: Mender, *, by_path: bool = False) -> None:
         """`by_path`: nobody named this protocol, so an unreadable request is taken for one without tools."""
         self._question = question
         self._policy = policy
@@ -91,7 +91,7 @@ class Zai:
     def plain(self, block: bytes) -> bool:
         return not self.converting
 
-    def read(self, event: Event) -> Answer:
+    def read(self, event: Event) -> Verdict:
         if not self.converting:
             return PASS
         if self._over:
@@ -103,19 +103,19 @@ class Zai:
         chunk = payload.read_strict(data)
         if not isinstance(chunk, dict):
             if data.strip() == "[DONE]":
-                return Reply(tuple(self._end()))
+                return Replace(tuple(self._end()))
             trouble = trouble_in(chunk) or trouble_in_text(data, event.type)
             if trouble is None and "\n" in data:
                 return LINES_ALONE
             chunk = {"error": trouble} if trouble is not None else payload.read_glued(data)
         elif event.type == ERROR:
             chunk = {"error": trouble_in(chunk, event.type)}
-        return Reply(tuple(self._take(chunk))) if chunk else _NOTHING
+        return Replace(tuple(self._take(chunk))) if chunk else _NOTHING
 
-    def close(self) -> Reply | None:
+    def close(self) -> Replace | None:
         if not self._events or self._over:
             return None
-        return Reply(tuple(self._end() if self._done else self._cut_off()))
+        return Replace(tuple(self._end() if self._done else self._cut_off()))
 
     def body(self, body: bytes) -> bytes:
         """There is no plain JSON answer: clients always stream."""
@@ -219,7 +219,7 @@ class Zai:
         texts: list[str] = []
         speaking = ""
         for item in said:
-            if isinstance(item, Block):
+            if isinstance(item, GlmBlock):
                 if self._is_null_patch(item):
                     out += self._speak(speaking, texts)
                     return out + self._freeze(max(known, self._reader.blocks.index(item) + 1))
@@ -241,12 +241,12 @@ class Zai:
         self._spoke = True
         return self._chunks.say({"content": "".join(texts)})
 
-    def _is_null_patch(self, block: Block) -> bool:
+    def _is_null_patch(self, block: GlmBlock) -> bool:
         document = self._reader.document
         return (
             self._policy.zai_after_null == "cut"
-            and block.result(document) is Result.NULL
-            and self._owners.is_clients(block.name(document), Result.NULL)
+            and block.result(document) is CallResult.NULL
+            and self._owners.is_clients(block.name(document), CallResult.NULL)
         )
 
     def _freeze(self, count: int) -> list[bytes]:

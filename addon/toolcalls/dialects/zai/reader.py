@@ -14,7 +14,7 @@ from enum import Enum
 from operator import attrgetter
 from typing import Final, Literal
 
-from .blocks import Block, Scan, scan_json
+from .blocks import GlmBlock, Scan, scan_json
 from .document import Channel, Document, is_high_surrogate, text_of_units
 from .fences import NO_FENCE, Fence, Origins
 
@@ -39,7 +39,7 @@ _MORE: Final = -1
 _NO: Final = 0
 
 Kind = Literal["content", "reasoning"]
-Said = tuple[Kind, str] | Block
+Said = tuple[Kind, str] | GlmBlock
 
 
 _START: Final = Scan()
@@ -100,7 +100,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.document = Document()
-        self.blocks: list[Block] = []
+        self.blocks: list[GlmBlock] = []
         """The blocks whose JSON is closed, in their order."""
         self.content = Channel()
         self.reasoning = Channel()
@@ -116,12 +116,12 @@ class Reader:
         return self.content.rewritten or self.reasoning.rewritten
 
     @property
-    def open_block(self) -> Block | None:
+    def open_block(self) -> GlmBlock | None:
         """The block whose JSON has not ended yet."""
         state = self._state
         if state.mode is not _Mode.BLOCK:
             return None
-        return Block(state.block_start, state.at, state.scan)
+        return GlmBlock(state.block_start, state.at, state.scan)
 
     @property
     def block_count(self) -> int:
@@ -295,7 +295,7 @@ class Reader:
             state.mode = _Mode.TAIL
             state.newlines = 0
             state.edge = True
-            block = Block(state.block_start, base + at, state.scan)
+            block = GlmBlock(state.block_start, base + at, state.scan)
             self.blocks.append(block)
             state.blocks += 1
             self._said.append(block)

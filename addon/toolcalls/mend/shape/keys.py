@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...tools.normalize import fold
+from ...tools.normalize import normalize
 from ...tools.schema.node import OBJECT, Node
 from ...tools.schema.views import View, view_of
 from .synonyms import ROWS, WRAPPERS
@@ -26,7 +26,7 @@ class Rename:
 def _rows() -> dict[str, frozenset[str]]:
     known: dict[str, frozenset[str]] = {}
     for row in ROWS:
-        folded = frozenset(fold(name) for name in row)
+        folded = frozenset(normalize(name) for name in row)
         for name in folded:
             known[name] = known.get(name, frozenset()) | folded
     return known
@@ -43,7 +43,7 @@ def drifted(view: View, value: dict[str, Any]) -> list[Rename]:
     """
     if not view.keys_known or len(value) > _MAX_KEYS:
         return []
-    sources = [(key, fold(key)) for key in value if not view.declares(key)]
+    sources = [(key, normalize(key)) for key in value if not view.declares(key)]
     if not sources:
         return []
     absent = [(name, folded) for name, folded in view.folded.items() if name not in value]

@@ -18,9 +18,9 @@ from ...tools.declared import Tool
 from ...tools.schema.check import Check, Exhausted
 from ...tools.schema.node import ARRAY, NULL, OBJECT, STRING, Node, equality_key, type_of
 from ...tools.schema.views import View, view_of
-from .contained import MendText, container_in, looks_like_container, strict_text
+from .json_in_string import MendText, container_in, looks_like_container, strict_text
 from .keys import dotted, drifted, nested, renamed, wrapper_key
-from .places import admits_free_strings, integer_in, member_for, only_item, scalar_in
+from .scalars import admits_free_strings, integer_in, member_for, only_item, scalar_in
 
 _MAX_DEPTH = 40
 _MAX_WRAPPERS = 3

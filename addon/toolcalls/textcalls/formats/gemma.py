@@ -50,7 +50,7 @@ def _reader(tags: Gemma) -> Callable[[Region], Step[None]]:
         name = region.names.resolve(written)
         schema = region.schema(name)
         declared = properties(schema)
-        value = _Reader(body.strip(), tags, declared).read()
+        value = _GemmaReader(body.strip(), tags, declared).read()
         if not isinstance(value, dict):
             raise NotACall
         arguments = {
@@ -76,7 +76,7 @@ _KEY = re.compile(r"[\w.$-]{1,128}")
 _IN_BARE = re.compile(r"[\"'`{}\[\]<\n]")
 
 
-class _Reader:
+class _GemmaReader:
     """`{k:v,…}` and `[v,…]` whose strings stand between markers instead of quotes."""
 
     def __init__(self, text: str, tags: Gemma, declared: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..normalize import fold
+from ..normalize import normalize
 from .node import STRING, Node, possible
 
 _MAX_PARTS = 200
@@ -46,7 +46,7 @@ class View:
     def folded(self) -> dict[str, str]:
         """The declared names and their foldings."""
         if self._folded is None:
-            self._folded = {name: fold(name) for name in self.properties}
+            self._folded = {name: normalize(name) for name in self.properties}
         return self._folded
 
     def declares(self, key: str) -> bool:

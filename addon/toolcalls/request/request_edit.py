@@ -23,7 +23,7 @@ Json = Mapping[str, Any]
 
 
 @dataclass(slots=True)  # not frozen: that costs three times as much, for each call of each history
-class Call:
+class HistoryCall:
     """A call in the history: where it stands, its id, and what a repetition of it must say too."""
 
     at: Path
@@ -33,7 +33,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Result:
+class HistoryResult:
     """The result of a call. `key` holds its content: a text, or a list of parts of which `part` is a text."""
 
     at: Path
@@ -47,10 +47,10 @@ class Result:
 
 
 @dataclass(slots=True)
-class Revision:
+class RequestEdit:
     policy: Policy
     refusals: Refusals
-    known: arguments.Known
+    known: arguments.KnownGoodArguments
     tools: Tools | None = None
     """The declared tools, where guidance asks for what was missing."""
     edits: Edits = field(default_factory=Edits)
@@ -76,7 +76,7 @@ class Revision:
 
     # Calls
 
-    def take_calls(self, calls: Sequence[Call], id_key: str) -> list[Call]:
+    def take_calls(self, calls: Sequence[HistoryCall], id_key: str) -> list[HistoryCall]:
         """Give the calls of one batch their own ids back, drop those that only repeat; gives the others."""
         if len(calls) > 1:
             calls = self._without_repetitions(calls)
@@ -96,9 +96,9 @@ class Revision:
             self._give_back((*call.at, id_key), original)
         return list(calls)
 
-    def _without_repetitions(self, calls: Sequence[Call]) -> list[Call]:
-        kept: dict[str, Call] = {}
-        others: list[Call] = []
+    def _without_repetitions(self, calls: Sequence[HistoryCall]) -> list[HistoryCall]:
+        kept: dict[str, HistoryCall] = {}
+        others: list[HistoryCall] = []
         for call in calls:
             first = kept.setdefault(call.id, call)
             if first is call or not call.id:
@@ -154,9 +154,9 @@ class Revision:
 
     # Results
 
-    def take_results(self, results: Sequence[Result]) -> None:
+    def take_results(self, results: Sequence[HistoryResult]) -> None:
         """The results that answer one batch."""
-        met: dict[str, Result] = {}
+        met: dict[str, HistoryResult] = {}
         for result in results:
             first = met.setdefault(result.id, result)
             if first is not result and self.mends and result.id not in self._shared and _same_result(first, result):
@@ -167,7 +167,7 @@ class Revision:
                 met[result.id] = result
             self._take_result(result)
 
-    def _take_result(self, result: Result) -> None:
+    def _take_result(self, result: HistoryResult) -> None:
         original = self._given.get(result.id)
         if original is None:
             original = restore(result.id)
@@ -176,7 +176,7 @@ class Revision:
         if self.mends:
             self._tell(result)
 
-    def _tell(self, result: Result) -> None:
+    def _tell(self, result: HistoryResult) -> None:
         reason = self.refusals.reason(result.id)
         content = result.entry.get(result.key)
         if reason is not None:
@@ -220,7 +220,7 @@ def _same(one: object, other: object) -> bool:
     return json.dumps(one) == json.dumps(other)
 
 
-def _same_result(one: Result, other: Result) -> bool:
+def _same_result(one: HistoryResult, other: HistoryResult) -> bool:
     return _same(_said(one.entry), _said(other.entry))
 
 
@@ -228,7 +228,7 @@ def _said(entry: Json) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in ("cache_control", "id")}
 
 
-def _dispensable(first: Result, second: Result) -> Result:
+def _dispensable(first: HistoryResult, second: HistoryResult) -> HistoryResult:
     """Of two equal results the later one, unless the client marked it as the end of what is to be cached."""
     marked = second.entry.get("cache_control") is not None and first.entry.get("cache_control") is None
     return first if marked else second

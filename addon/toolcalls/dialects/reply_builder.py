@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..wire.events import PASS, Answer, Event, Hold, Reply
+from ..wire.events import PASS, Event, Hold, Replace, Verdict
 
 
-class Draft:
+class ReplyBuilder:
     """Filled by a dialect; `answer` gives the plainest answer that says the same."""
 
     __slots__ = ("_event", "_hold", "_release", "out")
@@ -29,7 +29,7 @@ class Draft:
         """The event as it came."""
         return self._event.raw if self._event else b""
 
-    def answer(self) -> Answer:
+    def answer(self) -> Verdict:
         raw = self.came
         if not self._release:
             if not self._hold and len(self.out) == 1 and self.out[0] == raw:
@@ -38,5 +38,5 @@ class Draft:
                 return Hold(self._hold[0][0])
         return self.reply()
 
-    def reply(self) -> Reply:
-        return Reply(tuple(self.out), tuple(self._release), tuple(self._hold))
+    def reply(self) -> Replace:
+        return Replace(tuple(self.out), tuple(self._release), tuple(self._hold))

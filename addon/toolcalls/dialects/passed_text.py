@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 
 from .forms import NUMBER, STRING, Form, NumberedForm, read_string
-from .suspects import HEADS, LONG, WHOLE_SAFE, suspicious
+from .opener_bytes import HEADS, LONG, WHOLE_SAFE, suspicious
 
 _DIGITS = b"0123456789"
 _string_of = re.compile(STRING.pattern.decode()).match
@@ -72,7 +72,7 @@ class Field:
         return Form(self.key, before, block[ends.end() :])
 
 
-class Unread:
+class PassedText:
     """Events that passed, in their order. What they said is read when somebody wants to know, most often never."""
 
     __slots__ = ("_field", "_form", "_runs", "alike", "size")

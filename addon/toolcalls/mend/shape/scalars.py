@@ -10,7 +10,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
-from ...tools.normalize import fold_value
+from ...tools.normalize import normalize_value
 from ...tools.schema.node import ARRAY, BOOLEAN, EVERY_TYPE, FRACTION, INTEGER, OBJECT, STRING, type_of
 from ...tools.schema.views import View, view_of
 
@@ -32,10 +32,10 @@ def member_for(view: View, text: str) -> str | None:
     members = view.strings()
     if not members or len(text) > _MAX_MEMBER:
         return None
-    folded = fold_value(text)
+    folded = normalize_value(text)
     if not any(character.isalnum() for character in folded):
         return None
-    matching = [member for member in members if fold_value(member) == folded]
+    matching = [member for member in members if normalize_value(member) == folded]
     return matching[0] if len(matching) == 1 else None
 
 

@@ -13,23 +13,33 @@ from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...tools.declared import Tools
 from ...wire import sse
-from ...wire.events import Answer, Hold, Reply
-from ...wire.quoted import STAND_IN, put_in
+from ...wire.escaper import PLACEHOLDER, fill_placeholder
+from ...wire.events import Hold, Replace, Verdict
 from .. import payload
 from ..fragments import MIXED, may_begin
-from ..prose import mend_found
 from ..resent import Resent
+from ..text_search import mend_found
 from .attribution import Attribution, is_another, says_the_same
-from .calls import CUSTOM, FUNCTION, Call, Flow, Form, announced_item, finished_item, freeform_input, whole
-from .events import Came, Json, Writer
+from .calls import (
+    CUSTOM,
+    FUNCTION,
+    Form,
+    FunctionCall,
+    LiveFunctionCall,
+    announced_item,
+    finished_item,
+    freeform_input,
+    whole,
+)
+from .events import EventWriter, IncomingEvent, Json
+from .item_search import ItemSearch
 from .items import CALL, Items
-from .prose import Search
 from .steady import Steady
 
 RETYPED = "retyped as a freeform call"
 
 
-class Held:
+class CallQueue:
     __slots__ = (
         "_count",
         "_flows",
@@ -51,10 +61,10 @@ class Held:
     def __init__(
         self,
         items: Items,
-        writer: Writer,
+        writer: EventWriter,
         mender: Mender,
         tools: Tools,
-        search: Search,
+        search: ItemSearch,
         *,
         flows: bool = False,
         streamed: bool = True,
@@ -67,10 +77,10 @@ class Held:
         self._search = search
         self._flows = flows
         self._streamed = streamed
-        self._queue: list[Call] = []
+        self._queue: list[FunctionCall] = []
         self._resent = Resent(tools)
         self._count = 0
-        self._last: tuple[Call, Steady] | None = None
+        self._last: tuple[FunctionCall, Steady] | None = None
         self.sent = 0
         self.dropped = 0
         self.notes: list[tuple[int, str]] = []
@@ -82,15 +92,15 @@ class Held:
 
     # Gathering
 
-    def open(self, came_id: str, came_index: int | None) -> Call:
+    def open(self, came_id: str, came_index: int | None) -> FunctionCall:
         self._count += 1
         index = self._items.place(came_index)
-        call = Call(index, self._items.identity(came_id, CALL), CALL, {}, hold=Hold(f"call {self._count}"))
+        call = FunctionCall(index, self._items.identity(came_id, CALL), CALL, {}, hold=Hold(f"call {self._count}"))
         call.came_id, call.came_index = came_id, came_index
         self._items.add(call, came_id, came_index)
         return call
 
-    def read_added(self, came: Came) -> Answer:
+    def read_added(self, came: IncomingEvent) -> Verdict:
         came_id, came_index = _text(came.item, "id"), came.number("output_index")
         call = self._whose.find(came_id, came_index)
         if (
@@ -105,15 +115,15 @@ class Held:
             told_before = self._resent.knows(call.wanted_id())
             flows = self._flows and not self._search.undecided
             if flows and not (call.delta or told_before or self._freeform(call)) and call.wanted_name():
-                return Reply((self._begin_flow(call),))
+                return Replace((self._begin_flow(call),))
         return call.hold
 
-    def read_delta(self, came: Came) -> Answer:
+    def read_delta(self, came: IncomingEvent) -> Verdict:
         came_id, came_index = came.text("item_id"), came.number("output_index")
         known = self._items.known(came_id)
-        if isinstance(known, Call) and not known.open and came_index in (None, known.came_index):
+        if isinstance(known, FunctionCall) and not known.open and came_index in (None, known.came_index):
             # Behind the end of its item nothing is said of a call.
-            return Reply() if known.done or known.dropped else known.hold
+            return Replace() if known.done or known.dropped else known.hold
         call = self._whose.find(came_id, came_index)
         if (lost := self._whose.lost(call, came_id, came_index)) is not None:
             return lost.hold
@@ -122,7 +132,7 @@ class Held:
             call = None
         if call is None and not text:
             # It says nothing about nobody.
-            return Reply()
+            return Replace()
         if call is None:
             call = self.open(came_id, came_index)
         if text or known is not None:
@@ -135,7 +145,7 @@ class Held:
         self._last = (call, Steady(came)) if came.line == came.type and came.text("item_id") else None
         return call.hold
 
-    def _begins_another(self, call: Call, came_id: str, came_index: int | None, text: str) -> bool:
+    def _begins_another(self, call: FunctionCall, came_id: str, came_index: int | None, text: str) -> bool:
         """Is this the next call, on a server that does not count? Another id says so, or none and no index either."""
         if not came_id and came_index is not None and came_index == call.came_index:
             return False
@@ -156,7 +166,7 @@ class Held:
         """The arguments that are about to be stated, if they are long: as JSON writes them and as they are."""
         return self._last[0].expected() if self._last is not None and self._last[0].quoted.pieces else None
 
-    def read_stated(self, came: Came) -> Answer:
+    def read_stated(self, came: IncomingEvent) -> Verdict:
         came_id, came_index = came.text("item_id"), came.number("output_index")
         call = self._whose.find(came_id, came_index)
         if came_id and call is not None and call.stated and _arguments(call.stated) == _arguments(came):
@@ -166,10 +176,10 @@ class Held:
             return lost.hold
         if call is None or call.stated:
             known = self._items.known(came_id) or self._items.at(came_index)
-            if isinstance(known, Call) and not known.open:
+            if isinstance(known, FunctionCall) and not known.open:
                 # Said again, or only after the item was done: the call is written already, or will be.
                 known.stated = known.stated or came
-                return Reply() if known.done or known.dropped else known.hold
+                return Replace() if known.done or known.dropped else known.hold
             call = self.open(came_id, came_index)
         call.stated = came
         if call.quoted.pieces and came.message.get("arguments") is call.said()[0]:
@@ -177,7 +187,7 @@ class Held:
             call.is_whole()
         return call.hold
 
-    def read_ended(self, came: Came) -> Answer:
+    def read_ended(self, came: IncomingEvent) -> Verdict:
         came_id, came_index = _text(came.item, "id"), came.number("output_index")
         call = self._whose.called(_text(came.item, "call_id"))
         if call is None:
@@ -190,12 +200,12 @@ class Held:
         if call is None or not self._whose.fits(call, came):
             known = self._items.known(came_id)
             if (
-                isinstance(known, Call)
+                isinstance(known, FunctionCall)
                 and not known.open
                 and self._whose.fits(known, came)
                 and says_the_same(known, came)
             ):
-                return Reply() if known.done or known.dropped else known.hold
+                return Replace() if known.done or known.dropped else known.hold
             call = self.open(came_id, came_index)
         call.ended = came
         self._queue.append(call)
@@ -205,31 +215,33 @@ class Held:
             call = self._queue.pop(0)
             out += self._write_each([call], Finish.COMPLETE)
             release.append(call.hold.key)
-        return Reply(tuple(out), tuple(release)) if release else call.hold
+        return Replace(tuple(out), tuple(release)) if release else call.hold
 
     # Aggregation off
 
-    def _begin_flow(self, call: Call) -> bytes:
+    def _begin_flow(self, call: FunctionCall) -> bytes:
         """The announcement goes out now: its name and its id are final."""
         assert call.added is not None
-        call.flow = Flow()
+        call.flow = LiveFunctionCall()
         call.announced = True
         call.call_id = self._mender.ids.unique(call.wanted_id())
         call.name = call.wanted_name()
         item = {**call.added.item, "id": call.id, "type": CALL, "call_id": call.call_id, "arguments": ""}
         return self._writer.forward(call.added, output_index=call.index, item=item)
 
-    def _flow_on(self, call: Call, flow: Flow, came: Came, text: str) -> Answer:
+    def _flow_on(self, call: FunctionCall, flow: LiveFunctionCall, came: IncomingEvent, text: str) -> Verdict:
         where = {"item_id": call.id, "output_index": call.index}
         taken = "" if call.doubt else flow.take(text)
         if taken == text:
-            return Reply((self._writer.forward(came, **where, delta=text),))
+            return Replace((self._writer.forward(came, **where, delta=text),))
         if not taken:
             return call.hold
         rest = sse.write(payload.write({**came.message, "delta": text[len(taken) :]}), came.type)
-        return Reply((self._writer.forward(came, **where, delta=taken),), hold=((call.hold.key, rest),))
+        return Replace((self._writer.forward(came, **where, delta=taken),), hold=((call.hold.key, rest),))
 
-    def _write_rest(self, call: Call, flow: Flow, finish: Finish, *, before_error: bool) -> list[bytes]:
+    def _write_rest(
+        self, call: FunctionCall, flow: LiveFunctionCall, finish: Finish, *, before_error: bool
+    ) -> list[bytes]:
         """The end of a call that flowed: what is missing of it, if what is mended continues what was sent."""
         doubt = call.doubt if call.uncertain else ""
         self._resent.remember(call.told_once)
@@ -261,14 +273,14 @@ class Held:
         """Everything that is held: the calls that are done, in that order, then the others."""
         waiting = self._queue
         self._queue = []
-        waiting += [item for item in self._items.in_order() if isinstance(item, Call) and item.open]
+        waiting += [item for item in self._items.in_order() if isinstance(item, FunctionCall) and item.open]
         if any(not call.wanted_name() and call.settle()[0] for call in waiting):
             # Arguments of no call may be missing in each that is not whole by itself.
             for call in waiting:
                 call.doubt = call.doubt or ("" if call.is_whole() else MIXED)
         return self._write_each(waiting, finish, before_error=before_error), [call.hold.key for call in waiting]
 
-    def _write_each(self, calls: list[Call], finish: Finish, *, before_error: bool = False) -> list[bytes]:
+    def _write_each(self, calls: list[FunctionCall], finish: Finish, *, before_error: bool = False) -> list[bytes]:
         """Each of them once."""
         kept = iter(self._resent.once(call.told_once for call in calls if call.flow is None))
         out: list[bytes] = []
@@ -279,7 +291,7 @@ class Held:
                 call.dropped = True
         return out
 
-    def _write(self, call: Call, finish: Finish, *, before_error: bool = False) -> list[bytes]:
+    def _write(self, call: FunctionCall, finish: Finish, *, before_error: bool = False) -> list[bytes]:
         if call.flow:
             return self._write_rest(call, call.flow, finish, before_error=before_error)
         outcome, form = self._mend(call, finish, before_error=before_error)
@@ -306,7 +318,7 @@ class Held:
             out += self._write_whole(call, FUNCTION, outcome, cut=False)
         return out
 
-    def _write_whole(self, call: Call, form: Form, outcome: Outcome, *, cut: bool) -> list[bytes]:
+    def _write_whole(self, call: FunctionCall, form: Form, outcome: Outcome, *, cut: bool) -> list[bytes]:
         call.call_id = outcome.id
         text = outcome.arguments
         item = finished_item(call, form, outcome.name, text, cut=cut)
@@ -320,11 +332,11 @@ class Held:
             self._write_ended(call, item),
         ]
 
-    def _freeform(self, call: Call) -> bool:
+    def _freeform(self, call: FunctionCall) -> bool:
         tool = self._tools.get(call.wanted_name(), call.wanted_namespace())
         return tool is not None and tool.kind == "custom"
 
-    def _mend(self, call: Call, finish: Finish, *, before_error: bool) -> tuple[Outcome | None, Form]:
+    def _mend(self, call: FunctionCall, finish: Finish, *, before_error: bool) -> tuple[Outcome | None, Form]:
         uncertain = call.uncertain
         text, steps = call.settle()
         if not self._streamed:
@@ -363,47 +375,50 @@ class Held:
         call.namespace = outcome.namespace or ""
         return outcome, FUNCTION
 
-    def _write_beginning(self, call: Call, form: Form, where: Json, item: Json, text: str) -> list[bytes]:
+    def _write_beginning(self, call: FunctionCall, form: Form, where: Json, item: Json, text: str) -> list[bytes]:
         writer = self._writer
         place = {"output_index": call.index, "item": item}
         first = (
             writer.forward(call.added, **place) if call.added else writer.write("response.output_item.added", place)
         )
         pieces = _unsaid(call, call.delta.message if call.delta else {}, "delta", text)
-        told = STAND_IN if pieces else text
+        told = PLACEHOLDER if pieces else text
         if call.delta and form is FUNCTION:
-            return [first, put_in(writer.forward(call.delta, **where, delta=told), pieces)]
+            return [first, fill_placeholder(writer.forward(call.delta, **where, delta=told), pieces)]
         wanted = call.delta.number("sequence_number") if call.delta else None
-        return [first, put_in(writer.write(f"{form.events}.delta", {**where, "delta": told}, wanted), pieces)]
+        return [
+            first,
+            fill_placeholder(writer.write(f"{form.events}.delta", {**where, "delta": told}, wanted), pieces),
+        ]
 
-    def _write_stated(self, call: Call, form: Form, where: Json, name: str, text: str) -> bytes:
+    def _write_stated(self, call: FunctionCall, form: Form, where: Json, name: str, text: str) -> bytes:
         pieces = _unsaid(call, call.stated.message if call.stated else {}, form.field, text)
-        fields = {**where, form.field: STAND_IN if pieces else text}
+        fields = {**where, form.field: PLACEHOLDER if pieces else text}
         if call.stated and form is FUNCTION:
             if "name" in call.stated.message:
                 fields["name"] = name
-            return put_in(self._writer.forward(call.stated, **fields), pieces)
+            return fill_placeholder(self._writer.forward(call.stated, **fields), pieces)
         wanted = call.stated.number("sequence_number") if call.stated else None
-        return put_in(self._writer.write(f"{form.events}.done", fields, wanted), pieces)
+        return fill_placeholder(self._writer.write(f"{form.events}.done", fields, wanted), pieces)
 
-    def _write_ended(self, call: Call, item: Json) -> bytes:
+    def _write_ended(self, call: FunctionCall, item: Json) -> bytes:
         key = FUNCTION.field
         pieces = _unsaid(call, call.ended.item if call.ended else {}, key, str(item.get(key, "")))
-        place = {"output_index": call.index, "item": {**item, key: STAND_IN} if pieces else item}
+        place = {"output_index": call.index, "item": {**item, key: PLACEHOLDER} if pieces else item}
         if not call.ended:
-            return put_in(self._writer.write("response.output_item.done", place), pieces)
-        written = put_in(self._writer.forward(call.ended, **place), pieces)
+            return fill_placeholder(self._writer.write("response.output_item.done", place), pieces)
+        written = fill_placeholder(self._writer.forward(call.ended, **place), pieces)
         if call.ended.message.get("item") == item:
             call.done_text = call.ended.item_text
         return written
 
 
-def _unsaid(call: Call, said: Json, key: str, text: str) -> list[str]:
+def _unsaid(call: FunctionCall, said: Json, key: str, text: str) -> list[str]:
     """The pieces of long arguments that the event has to be given, because it does not say them itself."""
     return call.pieces(text) if call.quoted.pieces and said.get(key) != text else []
 
 
-def _arguments(stated: Came) -> tuple[str, object]:
+def _arguments(stated: IncomingEvent) -> tuple[str, object]:
     """Whose arguments, and which."""
     return stated.text("item_id"), stated.message.get("arguments")
 

@@ -1,7 +1,7 @@
 """The text of an answer on its way through the search for tool calls written as text.
 
 Shared by the dialects: text in, text and calls out, and an account of what is held back, so that the
-books can give it back. With no declared tools there is nothing to search for and no `Prose` at all.
+books can give it back. With no declared tools there is nothing to search for and no `TextSearch` at all.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ..mend.arguments import Finish, mend_arguments
 from ..mend.call import Mender
 from ..mend.names import mend_name
 from ..policy import Policy
-from ..request.request import Question
+from ..request.request import Request
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools.declared import Tools
 from ..wire import sse
 from .forms import Form, NumberedForm
-from .unread import Field, Unread
+from .passed_text import Field, PassedText
 
 WRITTEN_AS_TEXT = "written as text"
 TEXT = Field("text")
@@ -32,7 +32,7 @@ _MOST_UNREAD = 1024 * 1024
 """Nearly every answer is shorter, and without an opener in it nobody asks how its text is quoted."""
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """Text of one event. `source` is the event, if this is all that it says: then it can go out as it came."""
 
     text: str
@@ -40,14 +40,14 @@ class Piece(NamedTuple):
 
 
 @dataclass(slots=True, frozen=True)
-class Said:
+class SearchResult:
     """What may go out now, in the order in which it was said."""
 
-    parts: tuple[Piece | FoundCall, ...] = ()
+    parts: tuple[TextPiece | FoundCall, ...] = ()
 
     @property
-    def pieces(self) -> list[Piece]:
-        return [part for part in self.parts if isinstance(part, Piece)]
+    def pieces(self) -> list[TextPiece]:
+        return [part for part in self.parts if isinstance(part, TextPiece)]
 
     @property
     def text(self) -> str:
@@ -58,7 +58,7 @@ class Said:
         return tuple(part for part in self.parts if isinstance(part, FoundCall))
 
 
-class Prose:
+class TextSearch:
     """One stream of text: the content of a choice, a text block, a text part."""
 
     __slots__ = (
@@ -75,12 +75,12 @@ class Prose:
 
     def __init__(
         self,
-        question: Question,
+        question: Request,
         policy: Policy,
         field: Field = TEXT,
         *,
         begins: bool = True,
-        after: Prose | None = None,
+        after: TextSearch | None = None,
     ) -> None:
         """`field`: where events have the text. `begins`: nothing was said before, so that this may be a message
         that is nothing but a call. `after`: the text of the answer that stands before this one."""
@@ -96,14 +96,14 @@ class Prose:
         quoting = after._scanner.take_quoting() if after is not None else None
         self._scanner: Scanner = self._new_scanner(begins=begins, quoting=quoting)
         self._field = field
-        self._held: deque[Piece] = deque()
+        self._held: deque[TextPiece] = deque()
         self._ahead: deque[tuple[str, list[str | FoundCall]]] = deque()
         """Texts that were searched before their events are read."""
         self._resting = False
         """Nothing is held, searched ahead or expected: harmless events pass."""
         self._form: Form | NumberedForm | None = None
         self._lessons = _LESSONS
-        self._unread = Unread(field)
+        self._unread = PassedText(field)
         """Events that passed, and whose texts the scanner does not know of yet."""
 
     @property
@@ -120,12 +120,12 @@ class Prose:
         """The text that is held back right now."""
         return "".join(piece.text for piece in self._held)
 
-    def take(self, text: str, source: Any = None) -> Said:
+    def take(self, text: str, source: Any = None) -> SearchResult:
         said = self._take(text, source)
         self._settle()
         return said
 
-    def _take(self, text: str, source: Any) -> Said:
+    def _take(self, text: str, source: Any) -> SearchResult:
         if not self._ahead:
             self._catch_up()
             found = self._scanner.feed(text)
@@ -133,29 +133,29 @@ class Prose:
             known, found = self._ahead.popleft()
             if known != text:
                 before = self._search_anew()
-                return Said(before + self._take(text, source).parts)
+                return SearchResult(before + self._take(text, source).parts)
         if not self._held and found == [text]:
-            return Said((Piece(text, source),))
+            return SearchResult((TextPiece(text, source),))
         if text:
-            self._held.append(Piece(text, source))
+            self._held.append(TextPiece(text, source))
         return self._released(found)
 
-    def close(self, finish: Finish) -> Said:
+    def close(self, finish: Finish) -> SearchResult:
         """The answer is over: what is held is a call or text."""
         self._resting = False
-        self._unread = Unread(self._field)
+        self._unread = PassedText(self._field)
         if self._ahead:
-            return Said(self._search_anew())
+            return SearchResult(self._search_anew())
         return self._released(self._scanner.close({Finish.COMPLETE: True, Finish.CUT: False}.get(finish)))
 
-    def pass_on(self) -> Said:
+    def pass_on(self) -> SearchResult:
         """Something else follows what is held: so that is text, as it came."""
         self._catch_up()
-        said = Said(self._search_anew()) if self._ahead else self._released(self._scanner.pass_on())
+        said = SearchResult(self._search_anew()) if self._ahead else self._released(self._scanner.pass_on())
         self._settle()
         return said
 
-    def _search_anew(self) -> tuple[Piece, ...]:
+    def _search_anew(self) -> tuple[TextPiece, ...]:
         """A text was searched that nobody told: its event could not be read. What is held goes on as it is."""
         held = tuple(self._held)
         self._held.clear()
@@ -163,21 +163,21 @@ class Prose:
         self._scanner = self._new_scanner(begins=False)
         return held
 
-    def _released(self, found: list[str | FoundCall]) -> Said:
-        parts: list[Piece | FoundCall] = []
+    def _released(self, found: list[str | FoundCall]) -> SearchResult:
+        parts: list[TextPiece | FoundCall] = []
         for part in found:
             pieces = self._taken(len(part) if isinstance(part, str) else len(part.raw))
             parts += pieces if isinstance(part, str) else [part]
-        return Said(tuple(parts))
+        return SearchResult(tuple(parts))
 
-    def _taken(self, size: int) -> list[Piece]:
+    def _taken(self, size: int) -> list[TextPiece]:
         """So many characters of what is held: whole events as they came, parts of events as text."""
-        out: list[Piece] = []
+        out: list[TextPiece] = []
         while size:
             piece = self._held.popleft()
             if len(piece.text) > size:
-                self._held.appendleft(Piece(piece.text[size:]))
-                piece = Piece(piece.text[:size])
+                self._held.appendleft(TextPiece(piece.text[size:]))
+                piece = TextPiece(piece.text[:size])
             out.append(piece)
             size -= len(piece.text)
         return out
@@ -287,23 +287,23 @@ class Prose:
             self._scanner.skip(self._unread.take())
 
 
-def searches(question: Question, policy: Policy) -> bool:
+def searches(question: Request, policy: Policy) -> bool:
     """Is text searched for calls at all?"""
     if not policy.text_calls or not question.calls_wanted:
         return False
     return any(tool.kind == "function" and policy.touches(tool.name) for tool in question.tools)
 
 
-def search(text: str, question: Question, policy: Policy, finish: Finish, before: Iterable[str] = ()) -> Said:
+def search(text: str, question: Request, policy: Policy, finish: Finish, before: Iterable[str] = ()) -> SearchResult:
     """Search a text that is here as a whole; `before`: what the answer says before it."""
-    prose: Prose | None = None
+    prose: TextSearch | None = None
     for earlier in before:
-        prose = Prose(question, policy, begins=False, after=prose)
+        prose = TextSearch(question, policy, begins=False, after=prose)
         prose.take(earlier)
         prose.pass_on()
-    prose = Prose(question, policy, begins=prose is None, after=prose)
+    prose = TextSearch(question, policy, begins=prose is None, after=prose)
     first, last = prose.take(text), prose.close(finish)
-    return Said(first.parts + last.parts)
+    return SearchResult(first.parts + last.parts)
 
 
 def mend_found(call: FoundCall, mender: Mender, *, before_error: bool = False, legal: bool = False) -> Outcome:
@@ -324,7 +324,7 @@ def _value(arguments: str) -> Any:
     return mend_arguments(arguments, Finish.COMPLETE).value
 
 
-def _searched(question: Question, policy: Policy) -> Tools:
+def _searched(question: Request, policy: Policy) -> Tools:
     """The tools whose calls are looked for: functions that the client allows and the user wants touched."""
     tools, allowed = question.tools, question.allowed
     ours = [tool for tool in tools if tool.kind == "function" and (allowed is None or tool.name in allowed)]

@@ -3,7 +3,7 @@
 Text, thinking and the server's own tools pass at once, under the next free index. A tool_use is held; it
 goes out whole when it is closed and strictly valid, or when the stop reason says what became of the
 answer, and never before an earlier call. With aggregation off the first call in line flows instead.
-Text goes its way in `talk.py`; a call that is found in it goes out as a block of its own.
+Text goes its way in `text_blocks.py`; a call that is found in it goes out as a block of its own.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ...mend.call import Mender
 from ...tools.declared import Tools
 from ...wire.events import Event, Hold
 from .. import payload
-from ..draft import Draft
 from ..echo import Echo
-from ..prose import mend_found
+from ..reply_builder import ReplyBuilder
 from ..resent import Resent
+from ..text_search import mend_found
+from .assembler import Calls, LiveToolUse
+from .block_search import BlockSearch
 from .blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, place_of, write
-from .calls import TOOL_USE, Call, Json, mend_call, named_block
-from .gather import Calls, Flow
-from .prose import Search
-from .talk import Talk
+from .calls import TOOL_USE, Json, ToolUse, mend_call, named_block
+from .text_blocks import TextBlocks
 
 _LATER = "later"
 _SPOILER = ",\x1a"
@@ -32,7 +32,7 @@ _SPOILER = ",\x1a"
 at all as `{}`), so that a prefix left open would be run; on this it raises."""
 
 
-class Machine:
+class BlockSequencer:
     __slots__ = (
         "_flow",
         "_flowing",
@@ -52,19 +52,19 @@ class Machine:
         "talk",
     )
 
-    def __init__(self, mender: Mender, tools: Tools, *, flowing: bool, search: Search | None = None) -> None:
+    def __init__(self, mender: Mender, tools: Tools, *, flowing: bool, search: BlockSearch | None = None) -> None:
         self._mender = mender
         self._resent = Resent(tools)
         self._search = search
         self._flowing = flowing
         self.blocks = Blocks()
-        self.talk = Talk(self.blocks, search, self._make_room)
+        self.talk = TextBlocks(self.blocks, search, self._make_room)
         self.calls = Calls()
         self.sent = 0
         self.notes: list[str] = []
         self.other_tools = False
-        self._run: tuple[Echo, Call, Hold] | None = None
-        self._flow: Flow | None = None
+        self._run: tuple[Echo, ToolUse, Hold] | None = None
+        self._flow: LiveToolUse | None = None
         self._later: list[tuple[Event, Json]] = []
         self._later_places: set[Place] = set()
         self._others: set[Place] = set()
@@ -89,7 +89,7 @@ class Machine:
 
     # Events of blocks
 
-    def take(self, event: Event, said: Json, draft: Draft) -> None:
+    def take(self, event: Event, said: Json, draft: ReplyBuilder) -> None:
         kind = said["type"]
         if kind == "content_block_delta":
             self._delta(event, said, draft)
@@ -104,7 +104,7 @@ class Machine:
         place = place_of(said)
         return self._last_place if place is None else place
 
-    def _start(self, event: Event, said: Json, draft: Draft) -> None:
+    def _start(self, event: Event, said: Json, draft: ReplyBuilder) -> None:
         block = said.get("content_block")
         kind = block.get("type") if isinstance(block, dict) else None
         if not isinstance(block, dict) or not isinstance(kind, str):
@@ -124,7 +124,7 @@ class Machine:
                 self._others.add(place)
             draft.out.append(self.blocks.start(kind, place, event, said))
 
-    def _start_call(self, event: Event, said: Json, block: Json, place: Place, draft: Draft) -> None:
+    def _start_call(self, event: Event, said: Json, block: Json, place: Place, draft: ReplyBuilder) -> None:
         flow = self._flow
         if flow is not None and flow.prefix.complete:
             self._settle(draft, Finish.COMPLETE)
@@ -143,7 +143,7 @@ class Machine:
         if self._flowing and self._flow is None and len(self.calls.waiting) == 1 and not behind_text:
             self._let_flow(call, event, said, place, draft)
 
-    def _delta(self, event: Event, said: Json, draft: Draft) -> None:
+    def _delta(self, event: Event, said: Json, draft: ReplyBuilder) -> None:
         delta, kind = delta_of(said)
         if not delta:
             return
@@ -156,7 +156,7 @@ class Machine:
         else:
             self._say(event, said, delta, kind, place, draft)
 
-    def _fragment(self, event: Event, said: Json, delta: Json, place: Place, draft: Draft) -> None:
+    def _fragment(self, event: Event, said: Json, delta: Json, place: Place, draft: ReplyBuilder) -> None:
         self.talk.shape = None
         there = self.blocks.open
         if there is not None and there.place == place and there.kind not in (TOOL_USE, "text", "thinking"):
@@ -181,7 +181,7 @@ class Machine:
         learnt = not call.rivals and call.echo.learn(draft.came, text)
         self._run = (call.echo, call, Hold(call.key)) if learnt else None
 
-    def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: Draft) -> None:
+    def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: ReplyBuilder) -> None:
         self._run = None
         need = DELTA_NEEDS.get(kind)
         spoken = kind == "text_delta" and bool(delta.get("text"))
@@ -206,7 +206,7 @@ class Machine:
         self.talk.open(need, place, draft)
         draft.out.append(self.blocks.renumbered(Event(write(said), None), said))
 
-    def _stop(self, event: Event, said: Json, draft: Draft) -> None:
+    def _stop(self, event: Event, said: Json, draft: ReplyBuilder) -> None:
         place = self._place(said)
         call = self.calls.close(place)
         if call is None and not self.talk.may_stop(event, said, place, draft):
@@ -231,14 +231,14 @@ class Machine:
 
     # Calls going out
 
-    def _make_room(self, draft: Draft) -> None:
+    def _make_room(self, draft: ReplyBuilder) -> None:
         """Another block begins: the open one is closed, and what is complete goes out before it."""
         if self.blocks.open is not None:
             draft.out.append(self.blocks.stop())
         self._send_ready(draft)
         self.calls.followed()
 
-    def _send_found(self, draft: Draft, *, before_error: bool = False) -> bool:
+    def _send_found(self, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
         """The calls out of the text, but for those that structured calls told. False when one was refused."""
         whole = True
         for call in self._search.take_found() if self._search is not None else ():
@@ -247,14 +247,14 @@ class Machine:
             self._write_call({}, outcome, [], draft)
         return whole
 
-    def _write_call(self, block: Json, outcome: Outcome, pieces: list[str], draft: Draft) -> None:
+    def _write_call(self, block: Json, outcome: Outcome, pieces: list[str], draft: ReplyBuilder) -> None:
         if outcome.dropped:
             self.notes.append(outcome.note)
         else:
             draft.out += self.blocks.call(block, outcome, pieces)
             self.sent += 1
 
-    def _send_ready(self, draft: Draft) -> None:
+    def _send_ready(self, draft: ReplyBuilder) -> None:
         """The calls at the head of the line that need no stop reason."""
         waiting = self.calls.waiting
         while waiting and self.blocks.open is None and waiting[0].closed and waiting[0].ready():
@@ -263,7 +263,7 @@ class Machine:
                 return
             self._send([waiting.pop(0)], draft, Finish.COMPLETE)
 
-    def _send(self, calls: list[Call], draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
+    def _send(self, calls: list[ToolUse], draft: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
         """Send each of them once. False when one was refused or is none."""
         whole = True
         for call, kept in zip(calls, self._resent.once(call.told for call in calls), strict=True):
@@ -273,7 +273,7 @@ class Machine:
                 whole = self._send_one(call, draft, finish, before_error=before_error) and whole
         return whole
 
-    def _send_one(self, call: Call, draft: Draft, finish: Finish, *, before_error: bool) -> bool:
+    def _send_one(self, call: ToolUse, draft: ReplyBuilder, finish: Finish, *, before_error: bool) -> bool:
         if call.empty and not call.block.get("input"):
             return False
         outcome = mend_call(call, self._mender, finish, before_error=before_error)
@@ -282,7 +282,7 @@ class Machine:
             self._search.tell(outcome)
         return outcome.status != "refused"
 
-    def stopped(self, draft: Draft, finish: Finish) -> None:
+    def stopped(self, draft: ReplyBuilder, finish: Finish) -> None:
         """A stop reason was said: the calls that are closed go out, unless something before them is still open."""
         if self._flow is not None or self.blocks.open is not None or self.talk.holding:
             return
@@ -292,7 +292,7 @@ class Machine:
         del self.calls.waiting[: len(closed)]
         self._send(closed, draft, finish)
 
-    def finish(self, draft: Draft, finish: Finish, *, before_error: bool = False) -> bool:
+    def finish(self, draft: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False when one was refused."""
         self.look_again()
         whole = True
@@ -312,7 +312,7 @@ class Machine:
 
     # Aggregation off
 
-    def _let_flow(self, call: Call, event: Event, said: Json, place: Place, draft: Draft) -> None:
+    def _let_flow(self, call: ToolUse, event: Event, said: Json, place: Place, draft: ReplyBuilder) -> None:
         if not call.name or call.block.get("input") or call.fragments or self._resent.knows(call.id):
             return
         if self.blocks.open is not None:
@@ -325,9 +325,9 @@ class Machine:
             draft.out.append(self.blocks.call_start(call.block, identity, call.name, place))
         self.calls.waiting.clear()
         self.sent += 1
-        self._flow = Flow(call, place, () if identity == call.id else ("new id",))
+        self._flow = LiveToolUse(call, place, () if identity == call.id else ("new id",))
 
-    def _flow_on(self, flow: Flow, event: Event, said: Json, text: str, draft: Draft) -> None:
+    def _flow_on(self, flow: LiveToolUse, event: Event, said: Json, text: str, draft: ReplyBuilder) -> None:
         size = flow.take(text)
         if size == len(text):
             draft.out.append(self.blocks.renumbered(event, said))
@@ -339,7 +339,7 @@ class Machine:
         else:
             draft.hold(flow.call.key, event.raw)
 
-    def _postponed(self, event: Event, said: Json, draft: Draft) -> bool:
+    def _postponed(self, event: Event, said: Json, draft: ReplyBuilder) -> bool:
         """Only the open block may flow: what belongs to another waits until the flowing call is over."""
         flow = self._flow
         if flow is None:
@@ -354,7 +354,7 @@ class Machine:
         draft.hold(_LATER, event.raw)
         return True
 
-    def _settle(self, draft: Draft, finish: Finish, stop: bytes = b"", *, before_error: bool = False) -> bool:
+    def _settle(self, draft: ReplyBuilder, finish: Finish, stop: bytes = b"", *, before_error: bool = False) -> bool:
         """The end of the flowing call: what is missing of it, if its mended text continues what was sent."""
         flow, self._flow = self._flow, None
         assert flow is not None

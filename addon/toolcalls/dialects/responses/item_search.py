@@ -11,13 +11,13 @@ from __future__ import annotations
 from ...calls import Outcome
 from ...mend.finish import Finish
 from ...policy import Policy
-from ...request.request import Question
+from ...request.request import Request
 from ...textcalls.scanner import FoundCall
 from ...wire import sse
 from .. import payload
-from ..prose import Prose, Said, repeated, searches
-from ..unread import Field
-from .events import Came, Json
+from ..passed_text import Field
+from ..text_search import SearchResult, TextSearch, repeated, searches
+from .events import IncomingEvent, Json
 from .items import Item, Part
 
 DELTA = "response.output_text.delta"
@@ -25,10 +25,10 @@ _ENDS = "ends of text"
 _TEXT = Field("delta", numbered=True)
 
 
-class Search:
+class ItemSearch:
     __slots__ = ("_last", "_policy", "_question", "_spoken", "_told", "ends", "found", "hold", "on", "release")
 
-    def __init__(self, question: Question, policy: Policy) -> None:
+    def __init__(self, question: Request, policy: Policy) -> None:
         self.on = searches(question, policy)
         self._question = question
         self._policy = policy
@@ -38,7 +38,7 @@ class Search:
         """The part that was searched last."""
         self._told: list[Outcome] = []
         self.found: list[FoundCall] = []
-        self.ends: list[Came] = []
+        self.ends: list[IncomingEvent] = []
         """Events that end a part or an item whose last words are not decided yet."""
         self.hold: list[tuple[str, bytes]] = []
         self.release: list[str] = []
@@ -55,32 +55,34 @@ class Search:
 
     def may_end_with_call(self, text: str) -> bool:
         """May the last words of a text that nobody told before be a call?"""
-        prose = Prose(self._question, self._policy, begins=not self._spoken)
+        prose = TextSearch(self._question, self._policy, begins=not self._spoken)
         prose.take(text)
         return prose.undecided
 
-    def take(self, item: Item, place: int, part: Part, text: str, source: Came | None = None) -> Said:
+    def take(
+        self, item: Item, place: int, part: Part, text: str, source: IncomingEvent | None = None
+    ) -> SearchResult:
         if part.prose is None:
             before = self._last.prose if self._last is not None else None
-            part.prose = Prose(self._question, self._policy, _TEXT, begins=not self._spoken, after=before)
+            part.prose = TextSearch(self._question, self._policy, _TEXT, begins=not self._spoken, after=before)
         self._last = part
         self._spoken = self._spoken or not text.isspace()
         return self._account(item, place, part, part.prose.take(text, source))
 
-    def close(self, item: Item, place: int, part: Part, finish: Finish | None) -> Said:
+    def close(self, item: Item, place: int, part: Part, finish: Finish | None) -> SearchResult:
         """The text of a part is over: with the response, or, None, with something else behind it."""
         if part.prose is None or part.searched:
-            return Said()
+            return SearchResult()
         part.searched = True
         said = part.prose.pass_on() if finish is None else part.prose.close(finish)
         return self._account(item, place, part, said)
 
-    def whole(self, item: Item, place: int, part: Part, text: str, finish: Finish | None) -> Said:
+    def whole(self, item: Item, place: int, part: Part, text: str, finish: Finish | None) -> SearchResult:
         """A text that came in one piece."""
         said = self.take(item, place, part, text)
-        return Said(said.parts + self.close(item, place, part, finish).parts)
+        return SearchResult(said.parts + self.close(item, place, part, finish).parts)
 
-    def _account(self, item: Item, place: int, part: Part, said: Said) -> Said:
+    def _account(self, item: Item, place: int, part: Part, said: SearchResult) -> SearchResult:
         key = f"text {item.index} {place}"
         if said.parts:
             self.let_go(key)
@@ -97,11 +99,11 @@ class Search:
 
     # The events that end a text
 
-    def wait(self, came: Came) -> None:
+    def wait(self, came: IncomingEvent) -> None:
         self.ends.append(came)
         self.hold.append((_ENDS, came.raw))
 
-    def take_ends(self) -> list[Came]:
+    def take_ends(self) -> list[IncomingEvent]:
         ends, self.ends = self.ends, []
         if ends:
             self.let_go(_ENDS)

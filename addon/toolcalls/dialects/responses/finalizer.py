@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from ...mend.arguments import Finish
 from .. import payload
-from .calls import Call
-from .events import Came, Json, Writer
-from .held import Held
+from .call_queue import CallQueue
+from .calls import FunctionCall
+from .events import EventWriter, IncomingEvent, Json
+from .item_search import ItemSearch
 from .items import CALL, FREEFORM, Item, Items, with_needed
-from .prose import Search
-from .text import Speech, is_blank
+from .text_items import TextItems, is_blank
 
 COMPLETED: Final = "response.completed"
 TERMINAL: Final = frozenset(
@@ -54,7 +54,7 @@ def _output_in(data: str) -> int:
     return -1
 
 
-class Ending:
+class Finalizer:
     __slots__ = (
         "_held",
         "_items",
@@ -68,7 +68,9 @@ class Ending:
         "error",
     )
 
-    def __init__(self, items: Items, held: Held, speech: Speech, writer: Writer, search: Search, model: str) -> None:
+    def __init__(
+        self, items: Items, held: CallQueue, speech: TextItems, writer: EventWriter, search: ItemSearch, model: str
+    ) -> None:
         self._search = search
         self._items = items
         self._held = held
@@ -96,7 +98,7 @@ class Ending:
             at += data.startswith(", ", at) + data.startswith(",", at)
         return data.startswith("]", at)
 
-    def read(self, came: Came) -> tuple[list[bytes], list[str]]:
+    def read(self, came: IncomingEvent) -> tuple[list[bytes], list[str]]:
         """The terminal event."""
         response = came.message.get("response")
         fields: Json = {}
@@ -199,7 +201,7 @@ class Ending:
 
     def _match(self, item: Item, entry: Json) -> None:
         self._matched[item.index] = entry
-        if isinstance(item, Call) and item.type == entry.get("type"):
+        if isinstance(item, FunctionCall) and item.type == entry.get("type"):
             item.told = entry
         elif item.open:
             item.body = entry
@@ -263,7 +265,7 @@ class Ending:
         final = []
         for entry in output:
             item = next((item for item in self._items.all if self._matched.get(item.index) is entry), None)
-            if not isinstance(item, Call):
+            if not isinstance(item, FunctionCall):
                 final.append(entry)
             elif item.done is not None:
                 final.append(entry if _holds(entry, item) else item.done)
@@ -278,7 +280,7 @@ def _says_something(entry: Json) -> bool:
 
 def _same_item(item: Item, entry: Json) -> bool:
     body = item.done or item.body
-    if isinstance(item, Call):
+    if isinstance(item, FunctionCall):
         if entry.get("type") not in (CALL, item.type):
             return False
         # Lists: what stands in the place of an id may be no text, and then it is in no set.
@@ -288,7 +290,11 @@ def _same_item(item: Item, entry: Json) -> bool:
             return entry["call_id"] in call_ids
     elif entry.get("type") != item.type:
         return False
-    ids = [item.id, body.get("id"), *((said.get("id") for said in item.bodies) if isinstance(item, Call) else ())]
+    ids = [
+        item.id,
+        body.get("id"),
+        *((said.get("id") for said in item.bodies) if isinstance(item, FunctionCall) else ()),
+    ]
     return bool(entry.get("id")) and entry["id"] in ids
 
 
@@ -300,7 +306,7 @@ def _names(entry: Json) -> list[tuple[str, ...]]:
 
 def _holds(entry: Json, item: Item) -> bool:
     """Is the entry of the output good as it came, or does it lag behind what the client was told?"""
-    if isinstance(item, Call):
+    if isinstance(item, FunctionCall):
         return item.done is not None and all(entry.get(key) == item.done.get(key) for key in _CARRIED)
     if item.done is not None and item.type == FREEFORM:
         return bool(entry.get("call_id") == item.done.get("call_id"))

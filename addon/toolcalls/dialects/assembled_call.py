@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..calls import Gathering
+from ..calls import PartialCall
 from ..mend.arguments import Finish, mend_arguments
 from . import payload
 from .fragments import MIXED, full_arguments, mixed
@@ -57,7 +57,7 @@ class Fragment:
 
 
 @dataclass(slots=True)
-class Slot(Gathering):
+class Slot(PartialCall):
     """A call with its own look at whether its arguments are whole, advanced only over new fragments."""
 
     found: bool = False

@@ -1,6 +1,6 @@
 """What the model says in a Messages stream: in the open block as it comes, or in one of its own.
 
-Text is searched for calls on its way (`prose.py`). What may be a call is held until the answer ends, or until
+Text is searched for calls on its way (`block_search.py`). What may be a call is held until the answer ends, or until
 something else follows it.
 """
 
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from ...mend.finish import Finish
 from ...textcalls.scanner import FoundCall
 from ...wire.events import Event
-from ..draft import Draft
-from ..prose import Piece, Said
+from ..reply_builder import ReplyBuilder
+from ..text_search import SearchResult, TextPiece
+from .block_search import STOP_KEY, TEXT_KEY, BlockSearch
 from .blocks import Blocks, Place, text_event
 from .calls import Json
-from .prose import STOP_KEY, TEXT_KEY, Search
 from .shape import TextShape
 
 _SPACE = "white space"
@@ -23,10 +23,10 @@ _LESSONS = 4
 """How often the shape of text deltas is learnt in one block: servers that vary it are read in full."""
 
 
-class Talk:
+class TextBlocks:
     __slots__ = ("_blocks", "_lessons", "_make_room", "_search", "_searching", "_space", "shape", "talking")
 
-    def __init__(self, blocks: Blocks, search: Search | None, make_room: Callable[[Draft], None]) -> None:
+    def __init__(self, blocks: Blocks, search: BlockSearch | None, make_room: Callable[[ReplyBuilder], None]) -> None:
         self._blocks = blocks
         self._search = search
         self._make_room = make_room
@@ -60,13 +60,13 @@ class Talk:
         self.shape = None
         self._lessons = _LESSONS
 
-    def open(self, kind: str, place: Place, draft: Draft) -> None:
+    def open(self, kind: str, place: Place, draft: ReplyBuilder) -> None:
         """A block of ours, behind everything that is complete."""
         self._make_room(draft)
         self.begins()
         draft.out.append(self._blocks.begin(kind, place))
 
-    def go_on(self, event: Event, said: Json, kind: str, draft: Draft) -> None:
+    def go_on(self, event: Event, said: Json, kind: str, draft: ReplyBuilder) -> None:
         """A delta of the open block, as it came."""
         self.talking = True
         raw = self._blocks.renumbered(event, said)
@@ -76,7 +76,7 @@ class Talk:
             self.shape = TextShape.learn(raw, kind)
             self._searching = kind == "text_delta" and self._search is not None
 
-    def search(self, event: Event, said: Json, delta: Json, place: Place, draft: Draft) -> bool:
+    def search(self, event: Event, said: Json, delta: Json, place: Place, draft: ReplyBuilder) -> bool:
         """Look for calls in a delta. False when it goes on as it is."""
         search, text = self._search, delta.get("text")
         if search is None or not isinstance(text, str) or not text:
@@ -93,16 +93,16 @@ class Talk:
             draft.hold(TEXT_KEY, text_event(said, search.held) if told.parts else event.raw)
         return True
 
-    def _tell_parts(self, told: Said, place: Place, said: Json, draft: Draft) -> None:
+    def _tell_parts(self, told: SearchResult, place: Place, said: Json, draft: ReplyBuilder) -> None:
         for number, part in enumerate(told.parts):
-            if not isinstance(part, Piece):
+            if not isinstance(part, TextPiece):
                 self.talking = False
             elif part.text.strip() or not any(isinstance(before, FoundCall) for before in told.parts[:number]):
                 # White space behind a call has no use, and a block of nothing else is refused in the next request.
                 self.tell(part.text, place, said, draft, part.source)
 
     def tell(
-        self, text: str, place: Place, said: Json, draft: Draft, source: tuple[Event, Json] | None = None
+        self, text: str, place: Place, said: Json, draft: ReplyBuilder, source: tuple[Event, Json] | None = None
     ) -> None:
         """Say a text at a place: in the open block, there by the event that it came in, or in one of its own."""
         there = self._blocks.open
@@ -120,15 +120,15 @@ class Talk:
         index = self._blocks.open.index
         draft.out.append(self._blocks.renumbered(*source) if source else text_event({**said, "index": index}, text))
 
-    def pass_on(self, draft: Draft) -> None:
+    def pass_on(self, draft: ReplyBuilder) -> None:
         """Something else follows the block that is searched: what is held of it is text."""
         self._end(draft, lambda search: search.pass_on())
 
-    def end(self, draft: Draft, finish: Finish) -> None:
+    def end(self, draft: ReplyBuilder, finish: Finish) -> None:
         """The answer is over: what is held is a call or text."""
         self._end(draft, lambda search: search.close(finish))
 
-    def _end(self, draft: Draft, decide: Callable[[Search], Said]) -> None:
+    def _end(self, draft: ReplyBuilder, decide: Callable[[BlockSearch], SearchResult]) -> None:
         search = self._search
         if search is None or not search.active:
             return
@@ -144,7 +144,7 @@ class Talk:
                 self._blocks.open = None
                 self.talking = False
 
-    def may_stop(self, event: Event, said: Json, place: Place, draft: Draft) -> bool:
+    def may_stop(self, event: Event, said: Json, place: Place, draft: ReplyBuilder) -> bool:
         """The stop of a block whose last words may be a call waits for what follows."""
         search = self._search
         if search is None or not search.active or search.place != place:
@@ -159,20 +159,20 @@ class Talk:
 
     # White space that has no block of its own
 
-    def _keep_space(self, place: Place, text: str, said: Json, draft: Draft) -> None:
+    def _keep_space(self, place: Place, text: str, said: Json, draft: ReplyBuilder) -> None:
         if self._space is None or self._space[0] != place:
             self._take_space(place, draft)
             self._space = (place, [])
         self._space[1].append(text)
         draft.hold(_SPACE, text_event(said, text))
 
-    def _take_space(self, place: Place, draft: Draft) -> str:
+    def _take_space(self, place: Place, draft: ReplyBuilder) -> str:
         if self._space is None:
             return ""
         draft.release(_SPACE)
         (where, texts), self._space = self._space, None
         return "".join(texts) if where == place else ""
 
-    def drop_space(self, draft: Draft) -> None:
+    def drop_space(self, draft: ReplyBuilder) -> None:
         """The answer is over: white space that waited has no use."""
         self._take_space(None, draft)

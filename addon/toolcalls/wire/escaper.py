@@ -14,14 +14,14 @@ from typing import Final
 BATCH: Final = 64 * 1024
 """So many characters are escaped at a time; a text that never has so many is written at once, as any other."""
 
-STAND_IN: Final = f"toolfix {secrets.token_hex(16)}"
+PLACEHOLDER: Final = f"toolfix {secrets.token_hex(16)}"
 """Written in the place of the text, and then replaced by it. Nobody knows it, so nobody else can say it."""
-_LITERAL: Final = f'"{STAND_IN}"'.encode()
+_LITERAL: Final = f'"{PLACEHOLDER}"'.encode()
 
 _quote = encoder.encode_basestring  # what `json.dumps` itself writes a string with
 
 
-class Quoted:
+class IncrementalEscaper:
     __slots__ = ("_taken", "fresh", "pieces")
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Quoted:
         return "".join(('"', *self.pieces, '"'))
 
 
-def put_in(event: bytes, pieces: Sequence[str]) -> bytes:
+def fill_placeholder(event: bytes, pieces: Sequence[str]) -> bytes:
     """The event with the text in the place of its stand-in; the event itself where there is no such text."""
     if not pieces:
         return event

@@ -12,13 +12,13 @@ import re
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...mend.prefix import StrictPrefix
-from ..slot import Slot
+from ..assembled_call import Slot
 from .calls import Json
 
 _COMMA = re.compile(r",\s*\Z")
 
 
-class Flow:
+class LiveCall:
     __slots__ = ("_begun", "_comma", "_id", "_index", "_prefix", "_sent", "_taken")
 
     def __init__(self, index: int, identity: str) -> None:

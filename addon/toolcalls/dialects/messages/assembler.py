@@ -21,7 +21,7 @@ from ...wire.events import MOST_CALLS, LimitReached
 from .. import payload
 from ..fragments import MIXED
 from .blocks import Place
-from .calls import Call, Json
+from .calls import Json, ToolUse
 
 
 class Calls:
@@ -30,17 +30,17 @@ class Calls:
     __slots__ = ("_at", "_count", "_last", "_unclosed", "waiting")
 
     def __init__(self) -> None:
-        self.waiting: list[Call] = []
-        self._at: dict[Place, Call] = {}
-        self._unclosed: dict[str, Call] = {}
-        self._last: Call | None = None
+        self.waiting: list[ToolUse] = []
+        self._at: dict[Place, ToolUse] = {}
+        self._unclosed: dict[str, ToolUse] = {}
+        self._last: ToolUse | None = None
         self._count = 0
 
-    def start(self, place: Place, block: Json) -> Call:
+    def start(self, place: Place, block: Json) -> ToolUse:
         """A start event: a new call, the same one told twice, or the late start of fragments that came first."""
         here = self._at.get(place)
         identity, name = _text(block.get("id")), _text(block.get("name"))
-        rivals: list[Call] = []
+        rivals: list[ToolUse] = []
         if here is not None and not here.closed:
             told_twice = identity and identity == here.id and name == here.name
             if not here.block or (told_twice and not (here.fragments and here.is_whole())):
@@ -68,7 +68,7 @@ class Calls:
             self._last.followed = True
             self._last = None
 
-    def fragment_of(self, place: Place, text: str, *, placed: bool) -> Call | None:
+    def fragment_of(self, place: Place, text: str, *, placed: bool) -> ToolUse | None:
         """The call that a fragment at this place continues; None when it repeats what went out already.
 
         `placed`: the event had an index. Where it may be that of several calls, none of them is certain any more.
@@ -88,7 +88,7 @@ class Calls:
                 return self._fragment_at(only, place, text)
         return self._open(place, {}, "", "")
 
-    def _fragment_at(self, here: Call, place: Place, text: str) -> Call | None:
+    def _fragment_at(self, here: ToolUse, place: Place, text: str) -> ToolUse | None:
         if here.doubt:
             return here
         rivals = here.rivals = [call for call in here.rivals if not call.done and not call.is_whole()]
@@ -101,7 +101,7 @@ class Calls:
             return here
         return self._reopened(here, place) if not here.done and not here.is_whole() else None
 
-    def judge(self, *flowing: Call) -> None:
+    def judge(self, *flowing: ToolUse) -> None:
         """Fragments without any start may be missing in each call that is not whole by itself."""
         calls = [*flowing, *self.waiting]
         for call in calls:
@@ -112,13 +112,13 @@ class Calls:
                 if not call.ready():
                     call.doubt = call.doubt or MIXED
 
-    def _judge_before(self, call: Call) -> None:
+    def _judge_before(self, call: ToolUse) -> None:
         """What makes no call of this one may be the end of one before it at the same index."""
         if call.before and call.fragments and not call.is_whole():
             for one in call.before:
                 one.doubt = one.doubt if one.done else MIXED
 
-    def close(self, place: Place) -> Call | None:
+    def close(self, place: Place) -> ToolUse | None:
         """A stop event: the call that it ends, if it ends one."""
         here = self._at.get(place)
         if here is None or here.closed:
@@ -130,22 +130,22 @@ class Calls:
         self._shut(here)
         return here
 
-    def _shut(self, call: Call) -> None:
+    def _shut(self, call: ToolUse) -> None:
         self._judge_before(call)
         call.closed = True
         self._unclosed.pop(call.key, None)
 
-    def _reopened(self, call: Call, place: Place) -> Call:
+    def _reopened(self, call: ToolUse, place: Place) -> ToolUse:
         call.closed = False
         self._at[place] = call
         self._unclosed[call.key] = call
         return call
 
-    def _open(self, place: Place, block: Json, identity: str, name: str) -> Call:
+    def _open(self, place: Place, block: Json, identity: str, name: str) -> ToolUse:
         if self._count >= MOST_CALLS:
             raise LimitReached
         self.followed()
-        call = Call(id=identity, names=[name] if name else [], key=f"call {self._count}", block=block)
+        call = ToolUse(id=identity, names=[name] if name else [], key=f"call {self._count}", block=block)
         self._count += 1
         self.waiting.append(call)
         self._unclosed[call.key] = call
@@ -153,12 +153,12 @@ class Calls:
         return call
 
 
-class Flow:
+class LiveToolUse:
     """A call whose fragments go on as they come (`toolfix_aggregate=false`)."""
 
     __slots__ = ("call", "place", "prefix", "sent", "steps")
 
-    def __init__(self, call: Call, place: Place, steps: tuple[str, ...]) -> None:
+    def __init__(self, call: ToolUse, place: Place, steps: tuple[str, ...]) -> None:
         self.call = call
         self.place = place
         self.steps = steps
@@ -174,7 +174,7 @@ class Flow:
         return size
 
 
-def _is_the_input_of_one(calls: list[Call], text: str) -> bool:
+def _is_the_input_of_one(calls: list[ToolUse], text: str) -> bool:
     """Is it a whole input, and can it be that of none but a call without any, all of which are of one tool?"""
     if any(call.doubt for call in calls) or not isinstance(payload.read_strict(text), dict):
         return False
@@ -183,7 +183,7 @@ def _is_the_input_of_one(calls: list[Call], text: str) -> bool:
     return len(names) == 1 and not any(call.arguments.rstrip().endswith((":", ",", "[")) for call in begun)
 
 
-def _doubtful(calls: list[Call]) -> Call:
+def _doubtful(calls: list[ToolUse]) -> ToolUse:
     for call in calls:
         call.doubt = MIXED
     return calls[0]

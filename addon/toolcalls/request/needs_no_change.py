@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ids import MARK
-from .arguments import Known
+from .arguments import KnownGoodArguments
 from .refusals import Refusals
 
 Json = dict[str, Any]
 
 
-def is_quiet(protocol: str, request: Json, known: Known, refusals: Refusals) -> bool:
+def needs_no_change(protocol: str, request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
     """True only where every call is sound, no id is ours and no result is that of a refused call."""
     look = _LOOKS.get(protocol, _chat)
     try:
@@ -24,7 +24,7 @@ def is_quiet(protocol: str, request: Json, known: Known, refusals: Refusals) -> 
         return False
 
 
-def _chat(request: Json, known: Known, refusals: Refusals) -> bool:
+def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
     ids: list[str] = []
     texts: list[str] = []
     answered: list[str] = []
@@ -45,7 +45,7 @@ def _chat(request: Json, known: Known, refusals: Refusals) -> bool:
     return MARK not in "\n".join(ids) and _are_foreign(answered, refusals) and known.are_objects(texts)
 
 
-def _messages(request: Json, known: Known, refusals: Refusals) -> bool:
+def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
     ids: list[str] = []
     answered: list[str] = []
     for message in request["messages"]:
@@ -71,7 +71,7 @@ def _messages(request: Json, known: Known, refusals: Refusals) -> bool:
     return MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
 
 
-def _responses(request: Json, known: Known, refusals: Refusals) -> bool:
+def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
     items = request["input"]
     if type(items) is str:
         return True
@@ -100,4 +100,7 @@ def _are_foreign(ids: list[str], refusals: Refusals) -> bool:
     return len(unique) == len(ids) and MARK not in "\n".join(ids) and not refusals.know_any(unique)
 
 
-_LOOKS: dict[str, Callable[[Json, Known, Refusals], bool]] = {"messages": _messages, "responses": _responses}
+_LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals], bool]] = {
+    "messages": _messages,
+    "responses": _responses,
+}

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ...calls import Outcome
 from ...mend.finish import Finish
 from ...policy import Policy
-from ...request.request import Question
+from ...request.request import Request
 from ...textcalls.scanner import FoundCall
 from ...wire.events import Event
-from ..prose import TEXT, Prose, Said, repeated
+from ..text_search import TEXT, SearchResult, TextSearch, repeated
 from .blocks import Place
 from .calls import Json
 
@@ -20,14 +20,14 @@ TEXT_KEY = "text"
 STOP_KEY = "stop"
 
 
-class Search:
+class BlockSearch:
     __slots__ = ("_before", "_policy", "_prose", "_question", "_spoken", "_told", "found", "place", "stop")
 
-    def __init__(self, question: Question, policy: Policy) -> None:
+    def __init__(self, question: Request, policy: Policy) -> None:
         self._question = question
         self._policy = policy
-        self._prose: Prose | None = None
-        self._before: Prose | None = None
+        self._prose: TextSearch | None = None
+        self._before: TextSearch | None = None
         """The text of the last block that was searched."""
         self._spoken = False
         """Something was said in an earlier block."""
@@ -63,23 +63,23 @@ class Search:
         prose = self._prose
         return prose is not None and (prose.repeats(block) or prose.all_repeat(block))
 
-    def take(self, place: Place, text: str, source: tuple[Event, Json]) -> Said:
+    def take(self, place: Place, text: str, source: tuple[Event, Json]) -> SearchResult:
         if self._prose is None:
-            self._prose = Prose(self._question, self._policy, begins=not self._spoken, after=self._before)
+            self._prose = TextSearch(self._question, self._policy, begins=not self._spoken, after=self._before)
             self._before = self._prose
             self.place = place
         self._spoken = self._spoken or not text.isspace()
         return self._prose.take(text, source)
 
-    def pass_on(self) -> Said:
+    def pass_on(self) -> SearchResult:
         """The block is over and something else follows it: what is held of it is text."""
         prose, self._prose = self._prose, None
-        return prose.pass_on() if prose is not None else Said()
+        return prose.pass_on() if prose is not None else SearchResult()
 
-    def close(self, finish: Finish) -> Said:
+    def close(self, finish: Finish) -> SearchResult:
         """The answer is over."""
         prose, self._prose = self._prose, None
-        said = prose.close(finish) if prose is not None else Said()
+        said = prose.close(finish) if prose is not None else SearchResult()
         self.found += said.calls
         return said
 

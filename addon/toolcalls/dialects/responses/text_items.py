@@ -14,10 +14,10 @@ from typing import Any
 from ...mend.finish import Finish
 from ...wire import sse
 from .. import payload
-from ..prose import Said
-from .events import Came, Json, Writer
+from ..text_search import SearchResult
+from .events import EventWriter, IncomingEvent, Json
+from .item_search import DELTA, ItemSearch, all_repeat, quiet, undecided, without_calls
 from .items import Item, Items, Part, with_needed
-from .prose import DELTA, Search, all_repeat, quiet, undecided, without_calls
 from .steady import END, LF, Steady
 
 _TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
@@ -99,10 +99,10 @@ class Transcript:
         return "".join(said)
 
 
-class Speech:
+class TextItems:
     __slots__ = ("_items", "_repeats", "_search", "_searching", "_transcript", "_unread", "_writer", "steady")
 
-    def __init__(self, items: Items, writer: Writer, limit: int, search: Search) -> None:
+    def __init__(self, items: Items, writer: EventWriter, limit: int, search: ItemSearch) -> None:
         self._search = search
         self._searching: Part | None = None
         """The part whose deltas pass unread, where its text is searched."""
@@ -140,7 +140,7 @@ class Speech:
             self._remember()
         return True
 
-    def learn(self, came: Came | None, searching: Part | None = None) -> None:
+    def learn(self, came: IncomingEvent | None, searching: Part | None = None) -> None:
         """Deltas like this one may pass unread from now on."""
         self.steady = Steady(came) if came is not None else None
         self._searching = searching
@@ -149,7 +149,7 @@ class Speech:
     def _remember(self) -> None:
         self._transcript.add(*self._writer.take_unread())
 
-    def read(self, came: Came) -> list[bytes]:
+    def read(self, came: IncomingEvent) -> list[bytes]:
         """One event of a text family: what the client gets for it."""
         stem, _, verb = came.type.rpartition(".")
         family = _family(stem, came)
@@ -190,7 +190,7 @@ class Speech:
 
     # The search for calls
 
-    def _passes(self, came: Came, item: Item, place: int, part: Part, out: list[bytes]) -> bool:
+    def _passes(self, came: IncomingEvent, item: Item, place: int, part: Part, out: list[bytes]) -> bool:
         """Search a delta. False when it does not simply go on; what may go out of the text is told."""
         text = came.message.get("delta")
         if not isinstance(text, str) or not text or part.searched:
@@ -203,7 +203,7 @@ class Speech:
         out += self._tell_text(item, place, said)
         return False
 
-    def _tell_text(self, item: Item, place: int, said: Said) -> list[bytes]:
+    def _tell_text(self, item: Item, place: int, said: SearchResult) -> list[bytes]:
         where: Json = {"item_id": item.id, "output_index": item.index, "content_index": place}
         out = [
             self._writer.write(DELTA, {**where, "delta": piece.text})
@@ -215,7 +215,7 @@ class Speech:
         self._transcript.add(*out)
         return out
 
-    def _ends_undecided(self, came: Came, family: Family) -> bool:
+    def _ends_undecided(self, came: IncomingEvent, family: Family) -> bool:
         """The end of a text whose last words may be a call waits."""
         item = self._items.find(family.item, came.text("item_id"), came.number("output_index"))
         if item is None or not self.undecided(item):
@@ -223,7 +223,7 @@ class Speech:
         self._search.wait(came)
         return True
 
-    def follows(self, came: Came) -> bool:
+    def follows(self, came: IncomingEvent) -> bool:
         """Is this a delta with text of another part than the one whose last words may be a call?"""
         delta = came.message.get("delta")
         stem, _, verb = came.type.rpartition(".")
@@ -287,7 +287,7 @@ class Speech:
                 content[place] = {**entry, "text": self._told(item, place, part)}
         return out
 
-    def _item(self, family: Family, came: Came) -> tuple[Item, list[bytes]]:
+    def _item(self, family: Family, came: IncomingEvent) -> tuple[Item, list[bytes]]:
         came_id, came_index = came.text("item_id"), came.number("output_index")
         item = self._items.find(family.item, came_id, came_index)
         if item is None:
@@ -395,7 +395,7 @@ def is_blank(entry: Any) -> bool:
     return isinstance(text, str) and not text.strip()
 
 
-def _family(stem: str, came: Came) -> Family:
+def _family(stem: str, came: IncomingEvent) -> Family:
     family = _FAMILIES[stem]
     part = came.message.get("part")
     if stem == "response.content_part" and isinstance(part, dict):

@@ -42,8 +42,8 @@ from ..mend.arguments import Finish, mend_arguments
 from ..tools.declared import Tools
 from ..wire.events import MOST_CALLS, LimitReached
 from . import payload
+from .assembled_call import Fragment, Place, Slot
 from .fragments import MIXED, may_begin
-from .slot import Fragment, Place, Slot
 
 
 class Lane:
@@ -87,7 +87,7 @@ class Lane:
         self._open, self._again, self.lost = [], [], True
 
 
-class Slots:
+class CallAssembler:
     """The calls of one choice, in order of first appearance."""
 
     __slots__ = (
