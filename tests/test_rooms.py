@@ -33,7 +33,7 @@ MAY_KNOW = {
     # One answer, one request.
     "request": "calls ids mend policy tools",
     "dialects": "calls ids mend policy request textcalls tools wire",
-    "stream": "calls wire",
+    "stream": "calls dialects wire",
     "engine": "calls dialects mend policy request stream wire",
     "websocket": "calls engine policy request wire",
     # The world outside.

@@ -11,6 +11,7 @@ from typing import Final
 
 from .calls import Ids, Outcome
 from .dialects.chat.dialect import Chat
+from .dialects.interface import Dialect
 from .dialects.messages.dialect import Messages
 from .dialects.responses.dialect import Responses
 from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
@@ -20,7 +21,7 @@ from .policy import Policy
 from .request.request import Request
 from .stream import Stream
 from .wire.encoding import decoder
-from .wire.events import MOST_CALLS, Dialect, LimitReached
+from .wire.events import MOST_CALLS, LimitReached
 
 AUTO: Final = "auto"
 
@@ -50,7 +51,7 @@ class Response:
     def __init__(
         self,
         protocol: str = AUTO,
-        question: Request | None = None,
+        request: Request | None = None,
         policy: Policy | None = None,
         *,
         encoding: str = "",
@@ -58,7 +59,7 @@ class Response:
         tell: Callable[[Outcome], None] = lambda _: None,
     ) -> None:
         """`seed` is what new ids are made from, or how it is found; `tell` hears of each outcome at once."""
-        question = question or Request()
+        request = request or Request()
         policy = policy or Policy()
         # Not `self` in here: an answer that knows itself waits for the garbage collection, with all that it holds.
         outcomes: list[Outcome] = []
@@ -70,16 +71,16 @@ class Response:
             outcomes.append(outcome)
             tell(outcome)
 
-        mender = Mender(question.tools, policy, Ids(seed, question.used_ids), report)
+        mender = Mender(request.tools, policy, Ids(seed, request.used_ids), report)
         self.seconds = mender.seconds
         if protocol in _DIALECTS:
-            dialect = _DIALECTS[protocol](question, policy, mender)
+            dialect = _DIALECTS[protocol](request, policy, mender)
         else:
             makers = {**_DIALECTS, "chat": Chat}
-            dialect = AnyProtocol(lambda name: makers[name](question, policy, mender), makers)
+            dialect = AnyProtocol(lambda name: makers[name](request, policy, mender), makers)
         self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), outcomes)
         if isinstance(dialect, Sniffer):
-            dialect.decided = self._stream.speak
+            dialect.decided = self._stream.set_dialect
         self.feed = self._stream.feed
         self.close = self._stream.close
 

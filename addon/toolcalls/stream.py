@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from enum import Enum
-from typing import Any
 
 from .calls import Outcome
+from .dialects.interface import Dialect
 from .wire import sse
 from .wire.encoding import Decoder, Inflated
-from .wire.events import LINES_ALONE, PASS, Dialect, Event, Hold, LimitReached, Replace, Verdict
+from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Replace, Verdict
 from .wire.ledger import Ledger
 from .wire.sse import WHOLE
 
@@ -31,7 +30,7 @@ _BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 _WRAPPED = ("data:", "event:")
 
 
-class _Form(Enum):
+class _BodyKind(Enum):
     UNKNOWN = "nothing but white space so far"
     EVENTS = "an event stream"
     DOCUMENT = "one JSON document"
@@ -44,15 +43,15 @@ class Stream:
 
     __slots__ = (
         "_after_cr",
-        "_calm",
         "_changed",
         "_decoder",
         "_dialect",
-        "_form",
-        "_gathers",
+        "_fast",
+        "_kind",
         "_ledger",
         "_limit",
         "_outcomes",
+        "_try_hold",
         "failure",
         "limited",
     )
@@ -64,29 +63,29 @@ class Stream:
         self._limit = limit
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
-        self._gathers: Callable[[bytes], Hold | None] | None = getattr(dialect, "gathers", None)
+        self._try_hold = dialect.try_hold
         """A dialect may take blocks of nothing but fragments of one call, unread."""
-        self._form = _Form.UNKNOWN
+        self._kind = _BodyKind.UNKNOWN
         self._ledger = Ledger()
         self._after_cr = False
-        self._calm = False
+        self._fast = False
         """An event stream that comes as it is read, and no LF is awaited."""
         self._changed = False
         """Something did not go out as it came."""
         self.failure: Exception | None = None
         self.limited = False
 
-    def speak(self, dialect: Dialect) -> None:
+    def set_dialect(self, dialect: Dialect) -> None:
         """It turned out which dialect the answer is in: that one is asked from now on."""
         self._dialect = dialect
-        self._gathers = getattr(dialect, "gathers", None)
+        self._try_hold = dialect.try_hold
 
     @property
     def holding(self) -> bool:
         """Is a tool call of an event stream held back right now?"""
-        if self._form is not _Form.EVENTS:
+        if self._kind is not _BodyKind.EVENTS:
             return False
-        return self._ledger.held_bytes > 0 or bool(getattr(self._dialect, "holding", False))
+        return self._ledger.held_bytes > 0 or self._dialect.holding
 
     @property
     def held_bytes(self) -> int:
@@ -95,7 +94,7 @@ class Stream:
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
         # Nearly every chunk of nearly every answer comes here, so this is `_feed` in one piece.
-        if not self._calm:
+        if not self._fast:
             return self._feed(chunk)
         ledger = self._ledger
         dialect = self._dialect
@@ -104,14 +103,14 @@ class Stream:
                 block = ledger.block = chunk
                 ledger.done = 0
             else:
-                usual = ledger.arrived_as_usual(chunk)
+                usual = ledger.push_simple(chunk)
                 if usual is None and chunk.endswith(b"\r"):
                     return self._feed(chunk)
-                block = ledger.arrived(chunk) if usual is None else usual
+                block = ledger.push(chunk) if usual is None else usual
             if not block:
                 return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
             size = len(block)
-            if not dialect.engaged and ledger.held_bytes + size <= self._limit and dialect.plain(block):
+            if not dialect.reads_everything and ledger.held_bytes + size <= self._limit and dialect.try_pass(block):
                 ledger.done = size
                 ledger.passed_last = True
                 if not ledger.rest or ledger.held_bytes + len(ledger.rest) <= self._limit:
@@ -135,7 +134,7 @@ class Stream:
 
     def _feed(self, chunk: bytes) -> list[bytes]:
         """Any chunk: the first one, one that is encoded or ends with a CR, one of a body that is no event stream."""
-        if not chunk or self._form is _Form.ENDED:
+        if not chunk or self._kind is _BodyKind.ENDED:
             return []
         try:
             data = self._decoder.decode(chunk) if self._decoder else chunk
@@ -143,7 +142,7 @@ class Stream:
             return [*self._feed_decoded(error.before), *self._cut_off(error)]
         except Exception as error:
             self._decoder = None
-            if self._form is not _Form.OPEN:
+            if self._kind is not _BodyKind.OPEN:
                 return self._fail(error, len(self._outcomes), chunk)
             self.failure = error
             data = chunk
@@ -152,11 +151,11 @@ class Stream:
     def _feed_decoded(self, data: bytes) -> list[bytes]:
         out: list[bytes] = []
         told = len(self._outcomes)
-        if self._form is _Form.OPEN:
+        if self._kind is _BodyKind.OPEN:
             # The client was told of no encoding, so it gets none, whatever it was that made us let go.
             return [data] if data else []
         try:
-            if self._form is _Form.EVENTS:
+            if self._kind is _BodyKind.EVENTS:
                 self._read(data, out)
             elif data:
                 self._look(data, out)
@@ -171,12 +170,12 @@ class Stream:
         out: list[bytes] = []
         told = len(self._outcomes)
         try:
-            if self._form is _Form.EVENTS:
+            if self._kind is _BodyKind.EVENTS:
                 self._close_events(out)
-            elif self._form is _Form.DOCUMENT:
+            elif self._kind is _BodyKind.DOCUMENT:
                 self._close_document(out)
-            elif self._form is _Form.UNKNOWN:
-                out += self._ledger.everything()
+            elif self._kind is _BodyKind.UNKNOWN:
+                out += self._ledger.drain()
         except Exception as error:
             out += self._fail(error, told)
         return out
@@ -184,20 +183,20 @@ class Stream:
     def _look(self, data: bytes, out: list[bytes]) -> None:
         """Decide by the first byte that is not white space what the body is."""
         self._ledger.open(data)
-        first = _FIRST_BYTE.search(data) if self._form is _Form.UNKNOWN else None
+        first = _FIRST_BYTE.search(data) if self._kind is _BodyKind.UNKNOWN else None
         if first is None or first[0] in (b"{", b"["):
             if first:
-                self._form = _Form.DOCUMENT
+                self._kind = _BodyKind.DOCUMENT
             self._ledger.held(_DOCUMENT, len(data))
             return
         self._ledger.held(_DOCUMENT, len(data))
         data = self._ledger.take(_DOCUMENT)
         if first[0] == b"<":
-            self._form = _Form.OPEN
+            self._kind = _BodyKind.OPEN
             out.append(data)
             self._ledger.passed(len(data))
         else:
-            self._form = _Form.EVENTS
+            self._kind = _BodyKind.EVENTS
             self._ledger.open(b"")
             self._read(data, out)
 
@@ -212,24 +211,24 @@ class Stream:
                 data = data[1:]
                 if ledger.passed_last:
                     out.append(b"\n")
-        block = ledger.arrived(data)
+        block = ledger.push(data)
         fits = ledger.held_bytes + len(block) <= self._limit
-        if block and fits and not self._dialect.engaged and self._dialect.plain(block):
+        if block and fits and not self._dialect.reads_everything and self._dialect.try_pass(block):
             out.append(block)
             ledger.passed(len(block))
         elif block:
             self._read_events(block, out)
-        if self._form is _Form.EVENTS:
+        if self._kind is _BodyKind.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
-            self._calm = not self._after_cr and self._decoder is None
+            self._fast = not self._after_cr and self._decoder is None
 
     def _read_events(self, block: bytes, out: list[bytes]) -> None:
         ledger = self._ledger
         dialect = self._dialect
-        gathers = self._gathers
+        try_hold = self._try_hold
         limit = self._limit
         fits = ledger.held_bytes + len(block) <= limit
-        hold = gathers(block) if gathers is not None and fits else None
+        hold = try_hold(block) if fits else None
         if hold is not None:
             ledger.held(hold.key, len(block))
             return
@@ -245,11 +244,11 @@ class Stream:
             if ledger.held_bytes + size > limit:
                 out += self._stop_holding()
                 return
-            if not dialect.engaged and dialect.plain(raw):
+            if not dialect.reads_everything and dialect.try_pass(raw):
                 out.append(raw)
                 ledger.done += size
                 ledger.passed_last = True
-            elif gathers is not None and (hold := gathers(raw)) is not None:
+            elif (hold := try_hold(raw)) is not None:
                 ledger.held(hold.key, size)
             else:
                 self._take(sse.read_event(raw), out)
@@ -280,7 +279,7 @@ class Stream:
     def _passes_silent(self) -> bool:
         """Do events without data pass?"""
         dialect = self._dialect
-        return not getattr(dialect, "converting", False) and not getattr(dialect, "waits", False)
+        return not dialect.converting and not dialect.waits
 
     def _read_lines_alone(self, event: Event) -> Verdict:
         """A "blank" line of spaces glued events together: each data line is read alone, the books see one."""
@@ -318,7 +317,7 @@ class Stream:
             out[:-1] = [piece if piece.endswith(_BLANK_LINES) else piece + b"\n\n" for piece in out[:-1]]
             self._ledger.replied(0, reply)
         # What the dialect still has not asked for is no call: nobody may think that one is held.
-        self._ledger.everything()
+        self._ledger.drain()
 
     def _close_document(self, out: list[bytes]) -> None:
         body = self._ledger.take(_DOCUMENT)
@@ -333,8 +332,8 @@ class Stream:
             out = self._stop_holding()
         else:
             self.failure = error
-            out = self._give_up("the answer could not be read")
-        if self._form is _Form.OPEN:
+            out = self._abort("the answer could not be read")
+        if self._kind is _BodyKind.OPEN:
             # What this step claimed to have mended goes out as it came.
             del self._outcomes[told:]
             out += [unread] if unread else []
@@ -347,28 +346,27 @@ class Stream:
         """
         out = self.close()
         self.failure = error
-        self._form = _Form.ENDED
-        self._calm = False
+        self._kind = _BodyKind.ENDED
+        self._fast = False
         return out
 
     def _stop_holding(self) -> list[bytes]:
         self.limited = True
-        return self._give_up("the answer is larger than toolfix holds (toolfix_max_held_bytes, or too many calls)")
+        return self._abort("the answer is larger than toolfix holds (toolfix_max_held_bytes, or too many calls)")
 
-    def _give_up(self, reason: str) -> list[bytes]:
-        self._calm = False
-        end: Any = getattr(self._dialect, "give_up", None)
+    def _abort(self, reason: str) -> list[bytes]:
+        self._fast = False
         try:
-            last_words = end(reason) if end else None
+            last_words = self._dialect.abort(reason)
         except Exception as error:
             self.failure = error
             last_words = None
         if last_words is not None:
-            self._form = _Form.ENDED
-            self._ledger.everything()
+            self._kind = _BodyKind.ENDED
+            self._ledger.drain()
             return list(last_words)
-        self._form = _Form.OPEN
-        return self._ledger.everything()
+        self._kind = _BodyKind.OPEN
+        return self._ledger.drain()
 
 
 def _is_whole(data: str | None, *, say_done: bool) -> bool:

@@ -13,7 +13,7 @@ from toolcalls.dialects.sniff import AnyProtocol, ChatOrZai
 from toolcalls.dialects.zai.dialect import Zai
 from toolcalls.engine import PROTOCOLS, Response, mend_whole, protocol_of
 from toolcalls.wire.events import Event, Replace
-from toolcalls.wire.events import Responset as Said
+from toolcalls.wire.events import Verdict as Said
 
 CHAT = b'data: {"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
 ZAI = Backend().delta("hi").stream
@@ -24,10 +24,10 @@ class Named:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.engaged = False
+        self.reads_everything = False
         self.blocks = 0
 
-    def plain(self, block: bytes) -> bool:
+    def try_pass(self, block: bytes) -> bool:
         self.blocks += 1
         return False
 
@@ -65,7 +65,7 @@ def said_by(dialect: AnyProtocol, payload: str) -> bytes:
 )
 def test_the_first_event_tells(event: dict[str, Any], name: bytes):
     dialect = any_protocol()
-    assert not dialect.plain(b"data: " + json.dumps(event).encode() + b"\n\n")
+    assert not dialect.try_pass(b"data: " + json.dumps(event).encode() + b"\n\n")
     assert said_by(dialect, json.dumps(event)) == name
     # It stays so, whatever comes.
     assert said_by(dialect, '{"type":"message_start"}') == name
@@ -81,8 +81,8 @@ def test_the_body_tells(body: dict[str, Any], name: bytes):
 
 def test_comments_and_text_decide_nothing():
     dialect = any_protocol()
-    dialect.plain(b": connected\n\n")
-    dialect.plain(b"data: ping\n\n")
+    dialect.try_pass(b": connected\n\n")
+    dialect.try_pass(b"data: ping\n\n")
     assert said_by(dialect, "ping") == b"chat"
     assert said_by(dialect, '{"type":"message_start"}') == b"messages"
 
@@ -105,7 +105,7 @@ def test_a_z_ai_stream_at_the_same_path_is_converted_from_its_first_event():
     answer.feed(b": connected\n\n")
     assert b"chat.completion.chunk" in b"".join(answer.feed(ZAI))
     assert isinstance(answer._stream._dialect, Zai)
-    assert answer._stream._dialect.engaged
+    assert answer._stream._dialect.reads_everything
 
 
 def test_the_paths_of_chat_z_ai_are_known():

@@ -207,10 +207,11 @@ def test_a_host_that_is_not_in_the_list_is_tunnelled_after_a_broken_reload_too(
         "a syntax error": "this is no Python",
         "an import that fails": "import no_such_module\n" + source,
         "an exception in load": source.replace(
-            "environment = policy", "raise RuntimeError('load')\n        environment = policy"
+            "self.settings.declare(loader)", "raise RuntimeError('load')\n        self.settings.declare(loader)"
         ),
         "an exception in configure": source.replace(
-            "values = policy.read", "raise RuntimeError('configure')\n            values = policy.read"
+            "self.settings.updated(updated)",
+            "raise RuntimeError('configure')\n            self.settings.updated(updated)",
         ),
     }
     for what, text in broken.items():

@@ -42,8 +42,8 @@ HTTP_FLOWS = ENGINE + "proxy/http_flows.py"
 NOT_CALLED = (HTTP_FLOWS, "self._close(flow, state, broken=True)", "return")
 JOINED = (
     HTTP_FLOWS,
-    "flow.response.stream = guard.feed",
-    'flow.response.stream = lambda chunk: b"".join(guard.feed(chunk)) if chunk else guard.end(True)',
+    "flow.response.stream = stream.feed",
+    'flow.response.stream = lambda chunk: b"".join(stream.feed(chunk)) if chunk else stream.end(True)',
 )
 NO_END = (ENGINE + "dialects/chat/dialect.py", 'answer = self._end(b"", Finish.CUT)', "answer = None")
 NO_LIMIT = (ENGINE + "stream.py", "self._limit = limit", "self._limit = 10**12")
@@ -54,7 +54,7 @@ MUTATIONS = (
     ),
     Mutation(
         "resets at every byte", "test_resets.py ends_at_any_byte and chat", "half an event at the end is no event",
-        ((ENGINE + "dialects/chat/dialect.py", "return PASS if whole or not self.engaged or self._done else Replace()", "return PASS"),),
+        ((ENGINE + "dialects/chat/dialect.py", "return PASS if whole or not self.reads_everything or self._done else Replace()", "return PASS"),),
     ),
     Mutation(
         "resets at every byte", "test_resets.py promised_more and chat", "mitmproxy's: an early end of the connection is an error",
@@ -65,7 +65,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "stalls", "test_slow.py before_a_stall and chat", "the answer is streamed, not gathered",
-        ((HTTP_FLOWS, "or not state.question.stream:", "or state.question.stream:"),),
+        ((HTTP_FLOWS, "or not state.request.stream:", "or state.request.stream:"),),
     ),
     Mutation(
         "stalls", "test_slow.py gives_up_on_a_stalled", "flows are known weakly, and closed in the `error` hook",

@@ -1,4 +1,4 @@
-"""The guard: books, the keep-alive comment, and the doubtful ends of HTTP/2."""
+"""The stream: books, the keep-alive comment, and the doubtful ends of HTTP/2."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def guard(clock: Clock) -> BodyStream:
+def stream(clock: Clock) -> BodyStream:
     return BodyStream(Response("chat"), clock=clock)
 
 
@@ -47,11 +47,11 @@ DONE = b"data: [DONE]\n\n"
 
 
 def test_while_a_call_is_held_the_client_hears_of_us_every_five_seconds_of_arriving_chunks(
-    guard: BodyStream, clock: Clock
+    stream: BodyStream, clock: Clock
 ) -> None:
     heard = []
     for _ in range(121):
-        out = guard.feed(fragment(" "))
+        out = stream.feed(fragment(" "))
         heard += [clock.now - 1000.0] if out == [KEEP_ALIVE] else []
         assert out in ([], [KEEP_ALIVE])
         clock.now += 0.25
@@ -63,89 +63,89 @@ def test_the_comment_is_an_event_stream_comment() -> None:
     assert KEEP_ALIVE.endswith(b"\n\n")
 
 
-def test_the_comment_is_in_no_book(guard: BodyStream, clock: Clock) -> None:
-    guard.feed(fragment('{"command":'))
+def test_the_comment_is_in_no_book(stream: BodyStream, clock: Clock) -> None:
+    stream.feed(fragment('{"command":'))
     clock.now += KEEP_ALIVE_SECONDS
-    assert guard.feed(fragment('"ls"}')) == [KEEP_ALIVE]
-    out = guard.feed(event({}, "tool_calls")) + guard.feed(DONE) + guard.end(sure=True)
-    assert guard.after.joined() == b"".join(out)
-    assert KEEP_ALIVE not in guard.after.joined()
+    assert stream.feed(fragment('"ls"}')) == [KEEP_ALIVE]
+    out = stream.feed(event({}, "tool_calls")) + stream.feed(DONE) + stream.end(sure=True)
+    assert stream.after.joined() == b"".join(out)
+    assert KEEP_ALIVE not in stream.after.joined()
 
 
-def test_text_takes_the_place_of_the_comment(guard: BodyStream, clock: Clock) -> None:
-    guard.feed(fragment("{"))
+def test_text_takes_the_place_of_the_comment(stream: BodyStream, clock: Clock) -> None:
+    stream.feed(fragment("{"))
     for _ in range(8):
         clock.now += 3.0
-        assert guard.feed(TEXT) == [TEXT]
+        assert stream.feed(TEXT) == [TEXT]
     clock.now += 3.0
-    assert guard.feed(fragment(" ")) == []
+    assert stream.feed(fragment(" ")) == []
     clock.now += 2.0
-    assert guard.feed(fragment(" ")) == [KEEP_ALIVE]
+    assert stream.feed(fragment(" ")) == [KEEP_ALIVE]
 
 
-def test_there_is_no_comment_where_no_call_is_held(guard: BodyStream, clock: Clock) -> None:
+def test_there_is_no_comment_where_no_call_is_held(stream: BodyStream, clock: Clock) -> None:
     half = TEXT[:10]
-    assert guard.feed(TEXT) == [TEXT]
+    assert stream.feed(TEXT) == [TEXT]
     clock.now += 100.0
-    assert guard.feed(half) == []
+    assert stream.feed(half) == []
     clock.now += 100.0
-    assert b"".join(guard.feed(TEXT[10:])) == TEXT
+    assert b"".join(stream.feed(TEXT[10:])) == TEXT
 
 
-def test_there_is_no_comment_in_a_json_document(guard: BodyStream, clock: Clock) -> None:
+def test_there_is_no_comment_in_a_json_document(stream: BodyStream, clock: Clock) -> None:
     for piece in (b'{"choices": [', b"]", b"}"):
-        assert guard.feed(piece) == []
+        assert stream.feed(piece) == []
         clock.now += 100.0
-    assert b"".join(guard.end(sure=True)) == b'{"choices": []}'
+    assert b"".join(stream.end(sure=True)) == b'{"choices": []}'
 
 
-def test_the_longest_hold_is_measured(guard: BodyStream, clock: Clock) -> None:
-    guard.feed(fragment("{"))
+def test_the_longest_hold_is_measured(stream: BodyStream, clock: Clock) -> None:
+    stream.feed(fragment("{"))
     clock.now += 70.0
-    guard.feed(fragment("}"))
+    stream.feed(fragment("}"))
     clock.now += 5.0
-    guard.feed(event({}, "tool_calls"))
-    guard.feed(DONE)
+    stream.feed(event({}, "tool_calls"))
+    stream.feed(DONE)
     clock.now += 500.0
-    guard.end(sure=True)
-    assert guard.longest_hold == 75.0
+    stream.end(sure=True)
+    assert stream.longest_hold == 75.0
 
 
-def test_an_empty_frame_that_is_surely_none_ends_nothing(guard: BodyStream) -> None:
-    guard.feed(fragment('{"command":'))
-    assert guard.end(sure=False) == []
-    guard.feed(fragment('"ls"}'))
-    out = b"".join(guard.feed(event({}, "tool_calls")))
+def test_an_empty_frame_that_is_surely_none_ends_nothing(stream: BodyStream) -> None:
+    stream.feed(fragment('{"command":'))
+    assert stream.end(sure=False) == []
+    stream.feed(fragment('"ls"}'))
+    out = b"".join(stream.feed(event({}, "tool_calls")))
     assert rb"{\"command\":\"ls\"}" in out
 
 
 def test_a_doubtful_end_is_believed_the_second_time(clock: Clock) -> None:
-    guard = BodyStream(Response("chat"), doubtful_end=True, clock=clock)
-    guard.feed(fragment('{"command":'))
-    assert guard.end(sure=None) == []
-    guard.feed(fragment('"ls"}'))
-    assert guard.end(sure=None) == []
-    assert rb"{\"command\":\"ls\"}" in b"".join(guard.end(sure=None))
-    assert guard.end(sure=None) == []
+    stream = BodyStream(Response("chat"), doubtful_end=True, clock=clock)
+    stream.feed(fragment('{"command":'))
+    assert stream.end(sure=None) == []
+    stream.feed(fragment('"ls"}'))
+    assert stream.end(sure=None) == []
+    assert rb"{\"command\":\"ls\"}" in b"".join(stream.end(sure=None))
+    assert stream.end(sure=None) == []
 
 
-def test_an_end_without_doubt_is_believed_at_once_and_counts_once(guard: BodyStream) -> None:
-    guard.feed(fragment('{"command":"ls"}'))
-    out = b"".join(guard.end(sure=None))
+def test_an_end_without_doubt_is_believed_at_once_and_counts_once(stream: BodyStream) -> None:
+    stream.feed(fragment('{"command":"ls"}'))
+    out = b"".join(stream.end(sure=None))
     assert out.count(b"[DONE]") == 1
-    assert guard.end(sure=True) == []
+    assert stream.end(sure=True) == []
 
 
 def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
-    guard = BodyStream(Response("chat"), observe=True, clock=clock)
+    stream = BodyStream(Response("chat"), observe=True, clock=clock)
     chunks = [TEXT, fragment("{'command': 'ls'}")[:30], fragment("{'command': 'ls'}")[30:], event({}, "stop"), DONE]
     for chunk in chunks:
         clock.now += 60.0
-        assert guard.feed(chunk) == [chunk]
-    assert guard.end(sure=True) == []
-    assert guard.before.joined() == b"".join(chunks)
-    assert rb"{\"command\":\"ls\"}" in guard.after.joined()
-    assert [outcome.status for outcome in guard.answer.outcomes] == ["repaired"]
+        assert stream.feed(chunk) == [chunk]
+    assert stream.end(sure=True) == []
+    assert stream.before.joined() == b"".join(chunks)
+    assert rb"{\"command\":\"ls\"}" in stream.after.joined()
+    assert [outcome.status for outcome in stream.response.outcomes] == ["repaired"]
 
 
 def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

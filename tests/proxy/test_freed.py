@@ -46,12 +46,12 @@ def test_no_answer_of_any_scenario_waits_for_the_collector() -> None:
     count = 0
     for directory in store.find(RECORDINGS):
         recording = store.load(directory)
-        guard = BodyStream(Response(recording.protocol, read_request(decode(recording.request))))
+        stream = BodyStream(Response(recording.protocol, read_request(decode(recording.request))))
         for start in range(0, len(recording.before), 1000):
-            guard.feed(recording.before[start : start + 1000])
-        guard.end(sure=True)
+            stream.feed(recording.before[start : start + 1000])
+        stream.end(sure=True)
         count += 1
-    del guard
+    del stream
     assert count > 300
     assert alive(BodyStream, CapturedBytes) == before
 
@@ -82,17 +82,17 @@ def test_the_body_of_a_flow_and_what_the_view_shows_of_it_are_one_copy(
     addon.request(flow)
     response = answered(flow)
     play(addon, flow, events())
-    guard = addon.http.closed[flow].guard
-    assert guard is not None
-    assert [response.raw_content] == guard.after.chunks
-    assert guard.after.chunks[0] is response.raw_content
+    stream = addon.http.closed[flow].stream
+    assert stream is not None
+    assert [response.raw_content] == stream.after.chunks
+    assert stream.after.chunks[0] is response.raw_content
 
 
 @pytest.mark.parametrize("looks", ["nobody", "a file", "the log", "a list", "a recorder"])
 def test_a_large_body_is_kept_only_where_somebody_looks(
     looks: str, addon: Toolfix, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("toolcalls.proxy.settings.MAX_UNASKED", 100)
+    monkeypatch.setattr("toolcalls.proxy.settings.MAX_KEPT_UNOBSERVED", 100)
     with taddons.context(Save(), Dumper(), *([View()] if looks == "a list" else []), addon) as context:
         options = {
             "a file": {"save_stream_file": str(tmp_path / "flows")},
@@ -104,11 +104,11 @@ def test_a_large_body_is_kept_only_where_somebody_looks(
         addon.request(flow)
         response = answered(flow)
         out = b"".join(play(addon, flow, events()))
-        guard = addon.http.closed[flow].guard
-        assert guard is not None
+        stream = addon.http.closed[flow].stream
+        assert stream is not None
         assert len(out) > 100
         assert response.raw_content == (None if looks == "nobody" else out)
-        assert sum(map(len, guard.before.chunks)) <= 100 or looks != "nobody"
+        assert sum(map(len, stream.before.chunks)) <= 100 or looks != "nobody"
         addon.done()
     if looks == "a recorder":
         (recording,) = store.find(tmp_path)

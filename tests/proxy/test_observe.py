@@ -117,14 +117,14 @@ def exchange(recording: store.Recording, addon: Toolfix, heard: Heard, pieces: l
     addon.response(flow)
     if not callable(response.stream):
         out = [response.raw_content or b""]
-    assert ours.guard is not None and ours.guard.answer.failure is None
+    assert ours.stream is not None and ours.stream.response.failure is None
     return Seen(
         flow.request.raw_content or b"",
         list(flow.request.headers.items()),
         list(response.headers.items()),
         out,
         heard.lines,
-        store.calls_json(ours.guard.answer.outcomes),
+        store.calls_json(ours.stream.response.outcomes),
         ours.changed.steps if ours.changed else None,
     )
 

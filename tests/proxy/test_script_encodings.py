@@ -51,7 +51,7 @@ def test_a_compressed_request_is_mended_and_packed_again_or_goes_up_as_it_came(n
         sent = json.loads(flow.request.content or b"")
         assert json.loads(sent["messages"][0]["tool_calls"][0]["function"]["arguments"]) == {"command": "ls"}
         assert (flow.request.raw_content == packed) == (arguments[1] == '"')
-        assert addon.http.open[flow].question.stream
+        assert addon.http.open[flow].request.stream
 
 
 @pytest.mark.parametrize("name", BOMBS)

@@ -49,7 +49,7 @@ def exchange(*chunks: bytes, **more: Any) -> Exchange:
         "started": 1_763_251_200.0,
         "options": OPTIONS,
         "request": b'{"stream": true}',
-        "books": StreamTranscript(kept(*chunks), kept(*chunks)),
+        "transcript": StreamTranscript(kept(*chunks), kept(*chunks)),
         "outcomes": [],
         **more,
     }
@@ -167,9 +167,9 @@ def test_a_flow_that_lasts_is_written_as_far_as_it_has_come(
     assert not recording.complete
     assert recording.before == EVENT
     assert replay(recording).drift == []
-    assert isinstance(live.books, StreamTranscript)
-    live.books.before.add(EVENT, 101.0)
-    live.books.after.add(EVENT, 101.0)
+    assert isinstance(live.transcript, StreamTranscript)
+    live.transcript.before.add(EVENT, 101.0)
+    live.transcript.after.add(EVENT, 101.0)
     recorder.write(live)
     recorder.close()
     recording = only(recorder.directory)

@@ -37,7 +37,7 @@ TEXT = chunk({"content": "before"}).encode()
 CHILD = """
 import json, resource, sys
 from tests.bombs import BOMBS
-from toolcalls.engine import Answer
+from toolcalls.engine import Response
 from toolcalls.wire.encoding import Inflated, decode_whole
 
 name, how = sys.argv[1:]
@@ -50,7 +50,7 @@ if how == "whole":
         said = str(error)
 else:
     size = int(how)
-    answer = Answer("chat", encoding=name)
+    answer = Response("chat", encoding=name)
     sent = 0
     for at in range(0, len(bomb), size):
         sent += sum(map(len, answer.feed(bomb[at : at + size])))

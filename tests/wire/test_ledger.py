@@ -24,8 +24,8 @@ def end_in(buffer: bytes) -> int:
 
 def take(ledger: Ledger, data: bytes) -> bytes:
     """As the stream does."""
-    block = ledger.arrived_as_usual(data)
-    return ledger.arrived(data) if block is None else block
+    block = ledger.push_simple(data)
+    return ledger.push(data) if block is None else block
 
 
 @given(st.lists(PARTS, max_size=8), st.lists(PARTS, max_size=8))
@@ -33,8 +33,8 @@ def test_the_usual_way_cuts_where_the_other_one_does(first: list[bytes], second:
     usual, other = Ledger(), Ledger()
     for data in (b"".join(first), b"".join(second)):
         before = bytes(other.rest)
-        block = other.arrived(data)
-        told = usual.arrived_as_usual(data)
+        block = other.push(data)
+        told = usual.push_simple(data)
         if told:
             assert told == block == usual.block
             assert (usual.rest, usual.done, usual.searched) == (other.rest, 0, 0)
@@ -42,7 +42,7 @@ def test_the_usual_way_cuts_where_the_other_one_does(first: list[bytes], second:
             assert (block, usual.rest, usual.searched) == (b"", other.rest, other.searched)
         else:
             assert usual.rest == before
-            assert usual.arrived(data) == block
+            assert usual.push(data) == block
         assert block == (before + data)[: end_in(before + data)] or b"\r" in before + data
 
 

@@ -28,7 +28,7 @@ BODY = (
 
 def blocks(ledger: Ledger, pieces: list[bytes]) -> Iterator[bytes]:
     for piece in pieces:
-        block = ledger.arrived(piece)
+        block = ledger.push(piece)
         if block:
             yield block
 

@@ -14,9 +14,10 @@ from typing import Any, Final
 from ..mend.call import Mender
 from ..policy import Policy
 from ..request.request import Request
-from ..wire.events import Dialect, Event, Replace, Verdict
+from ..wire.events import Event, Replace, Verdict
 from . import payload
 from .chat.dialect import Chat
+from .interface import Dialect
 from .zai.dialect import Zai
 from .zai.envelope import is_envelope
 
@@ -53,7 +54,7 @@ _SIGNS: Final = (
 )
 
 
-class Sniffer:
+class Sniffer(Dialect):
     """Stands in for a dialect until the first event shows which one it has to be."""
 
     __slots__ = ("_chosen", "_make", "_open", "_signs", "decided")
@@ -67,29 +68,27 @@ class Sniffer:
         """Told once which dialect it is, so that it can be asked itself from then on."""
 
     @property
-    def engaged(self) -> bool:
-        return self._chosen.engaged
+    def reads_everything(self) -> bool:
+        return self._chosen.reads_everything
 
     @property
     def converting(self) -> bool:
-        return bool(getattr(self._chosen, "converting", False))
+        return self._chosen.converting
 
     @property
     def holding(self) -> bool:
-        return bool(getattr(self._chosen, "holding", False))
+        return self._chosen.holding
 
-    def give_up(self, reason: str) -> tuple[bytes, ...] | None:
-        end: Any = getattr(self._chosen, "give_up", None)
-        words: tuple[bytes, ...] | None = end(reason) if end else None
-        return words
+    def abort(self, reason: str) -> tuple[bytes, ...] | None:
+        return self._chosen.abort(reason)
 
-    def plain(self, block: bytes) -> bool:
+    def try_pass(self, block: bytes) -> bool:
         if self._open:
             if any(block.find(mark) >= 0 for sign in self._signs for mark in sign.marks):
                 return False
             if _OBJECT.search(block):
                 self._decide(_CHAT)
-        return self._chosen.plain(block)
+        return self._chosen.try_pass(block)
 
     def read(self, event: Event) -> Verdict:
         first = payload.read_strict(event.data or "") if self._open else None
@@ -121,11 +120,11 @@ class ChatOrZai(Sniffer):
 
     __slots__ = ()
 
-    def __init__(self, question: Request, policy: Policy, mender: Mender) -> None:
+    def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         def make(protocol: str) -> Dialect:
             if protocol == _CHAT:
-                return Chat(question, policy, mender)
-            return Zai(question, policy, mender, by_path=True)
+                return Chat(request, policy, mender)
+            return Zai(request, policy, mender, by_path=True)
 
         super().__init__(make, (_CHAT, "zai"))
 

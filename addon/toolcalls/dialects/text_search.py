@@ -75,7 +75,7 @@ class TextSearch:
 
     def __init__(
         self,
-        question: Request,
+        request: Request,
         policy: Policy,
         field: Field = TEXT,
         *,
@@ -84,14 +84,14 @@ class TextSearch:
     ) -> None:
         """`field`: where events have the text. `begins`: nothing was said before, so that this may be a message
         that is nothing but a call. `after`: the text of the answer that stands before this one."""
-        tools = question.tools
-        ours = _searched(question, policy)
+        tools = request.tools
+        ours = _searched(request, policy)
         self._new_scanner = partial(
             Scanner,
             ours,
             max_held=policy.max_held_bytes,
             resolve=lambda name: _declared(name, tools, ours),
-            in_request=question.heard.holds,
+            in_request=request.heard.holds,
         )
         quoting = after._scanner.take_quoting() if after is not None else None
         self._scanner: Scanner = self._new_scanner(begins=begins, quoting=quoting)
@@ -287,21 +287,21 @@ class TextSearch:
             self._scanner.skip(self._unread.take())
 
 
-def searches(question: Request, policy: Policy) -> bool:
+def searches(request: Request, policy: Policy) -> bool:
     """Is text searched for calls at all?"""
-    if not policy.text_calls or not question.calls_wanted:
+    if not policy.text_calls or not request.calls_wanted:
         return False
-    return any(tool.kind == "function" and policy.touches(tool.name) for tool in question.tools)
+    return any(tool.kind == "function" and policy.touches(tool.name) for tool in request.tools)
 
 
-def search(text: str, question: Request, policy: Policy, finish: Finish, before: Iterable[str] = ()) -> SearchResult:
+def search(text: str, request: Request, policy: Policy, finish: Finish, before: Iterable[str] = ()) -> SearchResult:
     """Search a text that is here as a whole; `before`: what the answer says before it."""
     prose: TextSearch | None = None
     for earlier in before:
-        prose = TextSearch(question, policy, begins=False, after=prose)
+        prose = TextSearch(request, policy, begins=False, after=prose)
         prose.take(earlier)
         prose.pass_on()
-    prose = TextSearch(question, policy, begins=prose is None, after=prose)
+    prose = TextSearch(request, policy, begins=prose is None, after=prose)
     first, last = prose.take(text), prose.close(finish)
     return SearchResult(first.parts + last.parts)
 
@@ -324,9 +324,9 @@ def _value(arguments: str) -> Any:
     return mend_arguments(arguments, Finish.COMPLETE).value
 
 
-def _searched(question: Request, policy: Policy) -> Tools:
+def _searched(request: Request, policy: Policy) -> Tools:
     """The tools whose calls are looked for: functions that the client allows and the user wants touched."""
-    tools, allowed = question.tools, question.allowed
+    tools, allowed = request.tools, request.allowed
     ours = [tool for tool in tools if tool.kind == "function" and (allowed is None or tool.name in allowed)]
     if policy.tools:
         ours = [tool for tool in ours if policy.touches(tool.name)]

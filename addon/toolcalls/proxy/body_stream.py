@@ -36,15 +36,15 @@ class BodyStream:
         "_observe",
         "_silent_since",
         "after",
-        "answer",
         "before",
         "failure",
         "longest_hold",
+        "response",
     )
 
     def __init__(
         self,
-        answer: Response,
+        response: Response,
         *,
         observe: bool = False,
         doubtful_end: bool = False,
@@ -53,8 +53,8 @@ class BodyStream:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`ends` tells by the frame that feeds an empty chunk whether that is the end, for `end`."""
-        self.answer = answer
-        self._feed = answer.feed
+        self.response = response
+        self._feed = response.feed
         self._ends = ends
         self.before = CapturedBytes() if most is None else CapturedBytes(limit=most)
         self.after = self.before
@@ -89,7 +89,7 @@ class BodyStream:
         self.before.add(chunk, now)
         if self._observe:
             return [chunk]
-        return self._keep_alive(out, now) if self.answer.holding or self._held_since is not None else out
+        return self._keep_alive(out, now) if self.response.holding or self._held_since is not None else out
 
     def _write_down(self, out: list[bytes], now: float) -> None:
         """What goes out is no longer what came in."""
@@ -103,11 +103,11 @@ class BodyStream:
         """An empty chunk. Over HTTP/2 it may be an empty frame in mid-stream, so a live call outlasts the first."""
         if sure is False:
             return []
-        if sure is None and self._doubtful_end and self.answer.holding and not self._asked_to_end:
+        if sure is None and self._doubtful_end and self.response.holding and not self._asked_to_end:
             self._asked_to_end = True
             return []
         now = self._clock()
-        out = self.answer.close()
+        out = self.response.close()
         if out:
             self._write_down(out, now)
         return [] if self._observe else out
@@ -117,7 +117,7 @@ class BodyStream:
         if self._held_since is None:
             self._held_since = now
         self.longest_hold = max(self.longest_hold, now - self._held_since)
-        if not self.answer.holding:
+        if not self.response.holding:
             self._held_since = None
         if out:
             self._silent_since = now

@@ -15,10 +15,10 @@ from .body_stream import BodyStream
 from .flows import FlowState
 
 
-def exchange_of(flow: http.HTTPFlow, guard: BodyStream, state: FlowState, options: dict[str, str]) -> Exchange:
+def exchange_of(flow: http.HTTPFlow, stream: BodyStream, state: FlowState, options: dict[str, str]) -> Exchange:
     """What a recording keeps of a response, from its first byte on."""
     body = state.request_body or b""
-    exchange = _exchange(flow, state.protocol, guard, guard.answer.outcomes, partial(seed_of, body), options)
+    exchange = _exchange(flow, state.protocol, stream, stream.response.outcomes, partial(seed_of, body), options)
     exchange.encoding = state.encoding
     exchange.request = body
     if state.changed is not None:
@@ -35,7 +35,7 @@ def socket_exchange_of(flow: http.HTTPFlow, outcomes: list[Outcome], options: di
 def _exchange(
     flow: http.HTTPFlow,
     protocol: str,
-    books: BodyStream | SocketTranscript,
+    transcript: BodyStream | SocketTranscript,
     outcomes: list[Outcome],
     seed: Callable[[], str],
     options: dict[str, str],
@@ -54,6 +54,6 @@ def _exchange(
         started=flow.request.timestamp_start,
         options=options,
         request=b"",
-        books=books,
+        transcript=transcript,
         outcomes=outcomes,
     )

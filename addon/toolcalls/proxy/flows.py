@@ -20,13 +20,13 @@ from .body_stream import BodyStream
 class FlowState:
     """One flow, from its request to the end of its response."""
 
-    __slots__ = ("changed", "encoding", "exchange", "guard", "protocol", "question", "request_body", "seed")
+    __slots__ = ("changed", "encoding", "exchange", "protocol", "request", "request_body", "seed", "stream")
 
-    def __init__(self, protocol: str, question: Request, request_body: bytes | None) -> None:
+    def __init__(self, protocol: str, request: Request, request_body: bytes | None) -> None:
         self.protocol = protocol
-        self.question = question
+        self.request = request
         self.request_body = request_body
-        self.guard: BodyStream | None = None
+        self.stream: BodyStream | None = None
         self.exchange: Exchange | None = None
         self.encoding = ""
         self.changed: Changed | None = None

@@ -62,7 +62,7 @@ class HttpFlows:
 
     def response_headers(self, flow: http.HTTPFlow) -> None:
         state = self.open.get(flow)
-        if state is None or flow.response is None or not _may_hold_calls(flow.response) or not state.question.stream:
+        if state is None or flow.response is None or not _may_hold_calls(flow.response) or not state.request.stream:
             return
         if flow.response.raw_content is not None:
             # mitmproxy replays a flow, or another addon answers: the body is here already.
@@ -70,7 +70,7 @@ class HttpFlows:
         headers = flow.response.headers
         state.encoding = headers.get("content-encoding", "")
         recorder, observe = self._settings.recorder, self._settings.observes
-        guard = state.guard = BodyStream(
+        stream = state.stream = BodyStream(
             self._answer(state),
             observe=observe,
             doubtful_end=flow.response.is_http2,
@@ -85,18 +85,18 @@ class HttpFlows:
             if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
         if recorder:
-            state.exchange = exchange_of(flow, guard, state, self._settings.texts)
+            state.exchange = exchange_of(flow, stream, state, self._settings.texts)
             recorder.begin(state.exchange)
-        flow.response.stream = guard.feed
+        flow.response.stream = stream.feed
 
     def response(self, flow: http.HTTPFlow) -> None:
         state = self.open.get(flow)
         if state is None or flow.response is None:
             return
-        if state.guard is None:
+        if state.stream is None:
             self._mend_at_once(flow, state)
-        elif flow.response.raw_content is None and state.guard.after.complete:
-            kept = state.guard.before if self._settings.observes else state.guard.after
+        elif flow.response.raw_content is None and state.stream.after.complete:
+            kept = state.stream.before if self._settings.observes else state.stream.after
             # A recording tells when each chunk came.
             flow.response.raw_content = kept.joined() if self._settings.recorder else kept.settled()
         self._close(flow, state)
@@ -106,14 +106,14 @@ class HttpFlows:
         state = self.open.get(flow)
         if state is None:
             return
-        if state.guard is not None and state.guard.answer.holding:
+        if state.stream is not None and state.stream.response.holding:
             logger.warning(f"{place(flow)}: the connection broke while a tool call was held; it was not delivered.")
         self._close(flow, state, broken=True)
 
     def _answer(self, state: FlowState) -> Response:
         return Response(
             state.protocol,
-            state.question,
+            state.request,
             self._settings.policy,
             encoding=state.encoding,
             seed=state.seed,
@@ -132,8 +132,8 @@ class HttpFlows:
             return
         if not body:
             return
-        guard = state.guard = BodyStream(self._answer(state))
-        mended = b"".join([*guard.feed(body), *guard.end(sure=True)])
+        stream = state.stream = BodyStream(self._answer(state))
+        mended = b"".join([*stream.feed(body), *stream.end(sure=True)])
         if mended != body and not self._settings.observes:
             # An upstream that compresses unasked may have chosen what the client cannot read.
             response.headers.pop("content-encoding", None)
@@ -142,7 +142,7 @@ class HttpFlows:
     def _close(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool = False) -> None:
         """Say what was done, once a flow."""
         self.open.pop(flow, None)
-        if state.guard is None:
+        if state.stream is None:
             return
         self.closed[flow] = state
         state.seed.forget()
@@ -151,12 +151,12 @@ class HttpFlows:
     def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
         """What the content view shows of a flow, live or over."""
         state = self.closed.get(flow) or self.open.get(flow)
-        if state is None or state.guard is None:
+        if state is None or state.stream is None:
             return content_view.would_be(flow, self._settings.policy)
-        before = b"".join(decoded(state.guard.before, state.encoding))
+        before = b"".join(decoded(state.stream.before, state.encoding))
         note = "Observed only: the client got what came." if self._settings.observes else ""
-        outcomes = state.guard.answer.outcomes
-        return content_view.ViewedResponse(state.protocol, before, state.guard.after.joined(), outcomes, note)
+        outcomes = state.stream.response.outcomes
+        return content_view.ViewedResponse(state.protocol, before, state.stream.after.joined(), outcomes, note)
 
 
 def _may_hold_calls(response: http.Response) -> bool:

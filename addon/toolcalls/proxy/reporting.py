@@ -35,7 +35,9 @@ class Reporter:
         """What toolfix has done since it started, as /metrics says it."""
         held: dict[str, int] = {}
         for state in states:
-            held[state.protocol] = held.get(state.protocol, 0) + (state.guard.answer.held_bytes if state.guard else 0)
+            held[state.protocol] = held.get(state.protocol, 0) + (
+                state.stream.response.held_bytes if state.stream else 0
+            )
         recorder = self._settings.recorder
         recordings = {"written": recorder.written, "lost": recorder.lost} if recorder else {}
         return self.metrics.render(mode=self._settings.mode, held_bytes=held, recordings=recordings)
@@ -56,23 +58,23 @@ class Reporter:
 
     def response(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool) -> None:
         """Say what was done with a response that is over."""
-        guard = state.guard
-        assert guard is not None
-        answer = guard.answer
+        stream = state.stream
+        assert stream is not None
+        answer = stream.response
         if answer.failure is not None:
             self._failure(flow, state, answer.failure)
         if answer.limited:
             most = f"more than toolfix_max_held_bytes or {MOST_CALLS:,} calls"
             logger.warning(f"{place(flow)}: {most} were held; the rest passed untouched.")
-        long_held = guard.longest_hold > LONG_HOLD_SECONDS
+        long_held = stream.longest_hold > LONG_HOLD_SECONDS
         if long_held:
-            logger.info(f"{place(flow)}: a tool call was held for {guard.longest_hold:.0f} s until it was complete.")
+            logger.info(f"{place(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete.")
         for outcome in answer.outcomes:
             self.call(flow, outcome)
         self._count(state.protocol, answer, long_held=long_held, broken=broken)
         recorder = self._settings.recorder
         if recorder:
-            exchange = state.exchange or exchange_of(flow, guard, state, self._settings.texts)
+            exchange = state.exchange or exchange_of(flow, stream, state, self._settings.texts)
             exchange.broken = broken
             recorder.write(exchange)
 

@@ -39,22 +39,22 @@ class WebSocketFlows:
         message = flow.websocket.messages[-1] if flow.websocket else None
         if socket is None or message is None or message.injected:
             return
-        books = self._exchanges[flow].books if flow in self._exchanges else SocketTranscript()
-        assert isinstance(books, SocketTranscript)
+        transcript = self._exchanges[flow].transcript if flow in self._exchanges else SocketTranscript()
+        assert isinstance(transcript, SocketTranscript)
         content = message.text if message.is_text else message.content
-        books.before.add(message.from_client, content)
+        transcript.before.add(message.from_client, content)
         if not message.is_text:
-            books.after.add(message.from_client, content)
+            transcript.after.add(message.from_client, content)
         elif message.from_client:
             mended = socket.client_message(message.text)
-            books.after.add(True, mended)
+            transcript.after.add(True, mended)
             if mended != message.text and not self._settings.observes:
                 message.text = mended
         else:
             known = len(socket.outcomes)
             frames = socket.server_message(message.text)
             for frame in frames:
-                books.after.add(False, frame)
+                transcript.after.add(False, frame)
             self._report(flow, socket, known)
             if not self._settings.observes and frames != [message.text]:
                 deliver(flow, message, frames)

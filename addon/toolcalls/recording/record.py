@@ -68,7 +68,7 @@ class Exchange:
     started: float
     options: dict[str, str]
     request: bytes
-    books: Transcript | SocketTranscript
+    transcript: Transcript | SocketTranscript
     """What came and what went, so far."""
     outcomes: list[Outcome]
     broken: bool = False
@@ -82,18 +82,18 @@ class Exchange:
 
     @property
     def size(self) -> int:
-        bodies = (self.books.before, self.books.after)
+        bodies = (self.transcript.before, self.transcript.after)
         return len(self.request) + sum(min(body.size, MAX_KEPT) for body in bodies)
 
     @property
     def most(self) -> int:
         """So many bytes of an answer are kept. Fewer where recording began when it was under way."""
-        return self.books.before.limit if isinstance(self.books.before, CapturedBytes) else MAX_KEPT
+        return self.transcript.before.limit if isinstance(self.transcript.before, CapturedBytes) else MAX_KEPT
 
     @property
     def whole(self) -> bool:
         """Was every byte kept?"""
-        return self.books.before.complete and self.books.after.complete
+        return self.transcript.before.complete and self.transcript.after.complete
 
 
 class Recorder:
@@ -246,7 +246,7 @@ class _Bodies(NamedTuple):
 
 
 def _bodies(exchange: Exchange) -> _Bodies:
-    over, books = exchange.over, exchange.books
+    over, books = exchange.over, exchange.transcript
     if isinstance(books, SocketTranscript):
         came, went = books.before.frames[:], books.after.frames[:]
         start = came[0].when if came else 0.0

@@ -40,7 +40,7 @@ class Parameters:
             raise NotACall
 
     def add(self, key: str, value: Any, *, plain: bool = True) -> None:
-        """`plain`: there is no tag in the value."""
+        """`try_pass`: there is no tag in the value."""
         put(self.values, key, value)
         self._plain = plain
         if not plain:

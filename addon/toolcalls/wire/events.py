@@ -7,7 +7,7 @@ sent instead. The stream keeps the books, so that an exception at any point can 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 
 class Event(NamedTuple):
@@ -60,44 +60,3 @@ MOST_CALLS: Final = 1000
 
 class LimitReached(Exception):
     """The answer has more of something than we keep: what is held goes out as it came, and the rest passes."""
-
-
-class Dialect(Protocol):
-    """One protocol. Sans-IO: events in, answers out; state lives from the first event to `close`."""
-
-    @property
-    def engaged(self) -> bool:
-        """A tool call was seen: from here on every event is read. Before, plain blocks pass unread."""
-
-    def plain(self, block: bytes) -> bool:
-        """A cheap first look at whole events: True only if none of them can concern us."""
-
-    def read(self, event: Event) -> Verdict:
-        """Take one event."""
-
-    def close(self) -> Replace | None:
-        """The answer is over: what has to go out now. May be called again."""
-
-    def body(self, body: bytes) -> bytes:
-        """Mend an answer that came as one JSON document; the same bytes when nothing changes."""
-
-    # A dialect may know by its bytes where a fragment belongs:
-    #
-    # def gathers(self, block: bytes) -> Hold | None
-    #     A block of nothing but fragments of a call, which it takes without reading them as events; None to have
-    #     them read.
-    #
-    # A dialect may keep an event back until it knows what follows:
-    #
-    # waits: bool
-    #     Is it so now? Then events without data are given to `read` too, for they keep their place.
-    #
-    # A dialect that converts one protocol into another has three members more, all optional:
-    #
-    # converting: bool
-    #     Nothing passes as it came: events without data are given to `read` too.
-    # holding: bool
-    #     Is a tool call kept back right now? Its events were answered, so the books know nothing of it.
-    # def give_up(self, reason: str) -> tuple[bytes, ...] | None
-    #     We fail, or the limit is reached. None: release what is held as it came. Else this is the end of
-    #     the answer, and whatever still comes is swallowed.

@@ -36,8 +36,8 @@ class Ledger:
         self.searched = 0
         """How many of them were searched for the end of an event already."""
 
-    def arrived_as_usual(self, data: bytes) -> bytes | None:
-        """What `arrived` does, where the end of the last event is plain to see; else nothing, and None is given.
+    def push_simple(self, data: bytes) -> bytes | None:
+        """What `push` does, where the end of the last event is plain to see; else nothing, and None is given.
 
         It is where `data` has two line feeds behind something else, and no line end but single line feeds follows:
         then the end is known before anything is joined, and nothing is copied twice. And it is where a long piece
@@ -64,7 +64,7 @@ class Ledger:
         self.searched = 0
         return block
 
-    def arrived(self, data: bytes) -> bytes:
+    def push(self, data: bytes) -> bytes:
         """Bytes came in behind the rest. Gives the complete events among them: the block that is about to be read."""
         rest = self.rest
         # Without a line end no event can have ended, unless a CR waited for its LF: most of a long event is not
@@ -137,7 +137,7 @@ class Ledger:
         self._order += 1
         self.held_bytes += len(piece)
 
-    def everything(self) -> list[bytes]:
+    def drain(self) -> list[bytes]:
         """What is held, in the order in which it came, what is unread, and the rest. Empties the books."""
         held = sorted(entry for entries in self._held.values() for entry in entries)
         unread = self.block[self.done :], bytes(self.rest)

@@ -27,16 +27,16 @@ from .calls import (
 from .think import split_message
 
 
-def mend_body(body: bytes, question: Request, policy: Policy, mender: Mender) -> bytes:
+def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
     """Mend the calls of every choice; the same bytes when nothing changes."""
     answer = payload.read_strict(body)
     if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list) or answer.get("error"):
         return body
-    changed = question.choices == 1 and _merge_choices(answer["choices"])
+    changed = request.choices == 1 and _merge_choices(answer["choices"])
     for choice in answer["choices"]:
         if isinstance(choice, dict) and isinstance(choice.get("message"), dict):
             before = payload.write(choice)
-            _mend_choice(choice, choice["message"], question, policy, mender)
+            _mend_choice(choice, choice["message"], request, policy, mender)
             changed = changed or before != payload.write(choice)
     return payload.write(answer).encode("utf-8", "backslashreplace") if changed else body
 
@@ -60,7 +60,7 @@ def _merge_choices(choices: list[Any]) -> bool:
     return bool(moved)
 
 
-def _mend_choice(choice: Json, message: Json, question: Request, policy: Policy, mender: Mender) -> None:
+def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, mender: Mender) -> None:
     fragments, legacy = fragments_of(message)
     if policy.think:
         split_message(message)
@@ -80,18 +80,18 @@ def _mend_choice(choice: Json, message: Json, question: Request, policy: Policy,
         for fragment in fragments
         if not fragment.empty
     ]
-    slots = once(came, Resent(question.tools), question.tools)
+    slots = once(came, Resent(request.tools), request.tools)
     structured = len(slots)
     content = message.get("content")
     cited = message.get("refusal") or message.get("annotations")
-    if isinstance(content, str) and not cited and searches(question, policy):
-        told = search(content, question, policy, finish)
+    if isinstance(content, str) and not cited and searches(request, policy):
+        told = search(content, request, policy, finish)
         slots += [Slot(names=[call.name], fragments=[call.arguments], found=True) for call in told.calls]
         content = told.text
     if not slots and not fragments and reason not in NEEDS_CALLS:
         return
-    calls, notes = _mend_slots(slots, question, mender, finish)
-    legacy = legacy and question.legacy_functions
+    calls, notes = _mend_slots(slots, request, mender, finish)
+    legacy = legacy and request.legacy_functions
     choice["finish_reason"] = true_reason(reason, calls=bool(calls), legacy=legacy)
     if len(slots) > structured:
         message["content"] = content
@@ -108,7 +108,7 @@ def _mend_choice(choice: Json, message: Json, question: Request, policy: Policy,
         message["content"] = None
 
 
-def _mend_slots(slots: list[Slot], question: Request, mender: Mender, finish: Finish) -> tuple[list[Json], list[str]]:
+def _mend_slots(slots: list[Slot], request: Request, mender: Mender, finish: Finish) -> tuple[list[Json], list[str]]:
     """The calls that go out, and what is to be said of those that were dropped."""
     calls: list[Json] = []
     notes: list[str] = []
@@ -116,7 +116,7 @@ def _mend_slots(slots: list[Slot], question: Request, mender: Mender, finish: Fi
     for slot in slots:
         if slot.found and repeated(slot.name, slot.arguments, told):
             continue
-        outcome = mend_slot(slot, question.tools, mender, finish)
+        outcome = mend_slot(slot, request.tools, mender, finish)
         if not slot.found:
             told.append(outcome)
         if outcome.dropped:

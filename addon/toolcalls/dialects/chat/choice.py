@@ -60,9 +60,9 @@ class Choice:
         "_legacy",
         "_mender",
         "_policy",
-        "_question",
         "_reasons",
         "_refused",
+        "_request",
         "_resent",
         "_role",
         "_sent",
@@ -75,16 +75,16 @@ class Choice:
         "spoke",
     )
 
-    def __init__(self, index: int, question: Request, policy: Policy, mender: Mender, write: Write) -> None:
+    def __init__(self, index: int, request: Request, policy: Policy, mender: Mender, write: Write) -> None:
         self.index = index
-        self.prose = TextSearch(question, policy, CONTENT) if searches(question, policy) else None
+        self.prose = TextSearch(request, policy, CONTENT) if searches(request, policy) else None
         self._think = Thinking() if policy.think else None
-        self._question = question
+        self._request = request
         self._policy = policy
         self._mender = mender
         self._write = write
-        self._slots = CallAssembler(question.tools)
-        self._resent = Resent(question.tools)
+        self._slots = CallAssembler(request.tools)
+        self._resent = Resent(request.tools)
         self._hold = Hold(f"calls {index}")
         self._envelope: Json = {}
         self._role = ""
@@ -114,7 +114,7 @@ class Choice:
         return self._think is not None and not self._think.over
 
     @property
-    def engaged(self) -> bool:
+    def reads_everything(self) -> bool:
         """Does this choice have to see every event?"""
         return bool(self._sent or self._slots.slots or self._reasons or (self.prose and self.prose.holding))
 
@@ -186,7 +186,7 @@ class Choice:
     ) -> Verdict:
         reason = str(choice["finish_reason"])
         said = self._say(event, chunk, choice, delta)
-        if not fragments and not self.engaged and said is None and reason not in NEEDS_CALLS:
+        if not fragments and not self.reads_everything and said is None and reason not in NEEDS_CALLS:
             return PASS
         self._remember(chunk)
         flowing = self._gather(fragments, legacy)
@@ -280,7 +280,7 @@ class Choice:
 
     def _spoken(self, chunk: Json, choice: Json, said: SearchResult | None) -> list[bytes]:
         """Text that was searched: the events that it came in, where they say nothing else."""
-        if said is None or (self._policy.null_content and self.engaged):
+        if said is None or (self._policy.null_content and self.reads_everything):
             return []
         bare = {**chunk, "usage": None} if chunk.get("usage") else chunk
         return [piece.source or self._speak(bare, choice, {"content": piece.text}) for piece in said.pieces]
@@ -312,7 +312,7 @@ class Choice:
             self._slots.add_found(call.name, call.arguments)
 
     def _silenced(self, delta: Json) -> bool:
-        return self._policy.null_content and bool(delta.get("content")) and self.engaged
+        return self._policy.null_content and bool(delta.get("content")) and self.reads_everything
 
     def _rest(self, delta: Json, said: SearchResult | None) -> Json:
         """What a delta says besides its calls."""
@@ -389,7 +389,7 @@ class Choice:
         out: list[bytes] = []
         notes: list[str] = []
         told: list[Outcome] = []
-        for slot in once(self._slots.take(finish), self._resent, self._question.tools, self._flows):
+        for slot in once(self._slots.take(finish), self._resent, self._request.tools, self._flows):
             flow = self._flows.pop(id(slot), None)
             if flow is not None:
                 delta = flow.end(slot, self._mender, finish, before_error=before_error)
@@ -400,7 +400,7 @@ class Choice:
                 continue
             outcome = mend_slot(
                 slot,
-                self._question.tools,
+                self._request.tools,
                 self._mender,
                 finish,
                 before_error=before_error,
@@ -431,7 +431,7 @@ class Choice:
 
     @property
     def _speaks_legacy(self) -> bool:
-        return self._legacy and self._question.legacy_functions
+        return self._legacy and self._request.legacy_functions
 
     def _delta(self, delta: Json) -> bytes:
         if self._role:

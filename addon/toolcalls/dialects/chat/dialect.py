@@ -22,6 +22,7 @@ from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Event, Hold, LimitReac
 from .. import payload
 from ..assembled_call import Slot, index_of
 from ..echo import Echo
+from ..interface import Dialect
 from ..text_search import TextSearch, searches
 from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
@@ -33,7 +34,7 @@ DONE = b"data: [DONE]\n\n"
 _DELTA = re.compile(rb'"delta": ?\{(?:"\w+": ?(?:null|"assistant"), ?)*"content": ?"')
 
 
-class Chat:
+class Chat(Dialect):
     """The dialect of `/chat/completions`."""
 
     __slots__ = (
@@ -42,18 +43,19 @@ class Chat:
         "_echo",
         "_errored",
         "_last",
+        "_look",
         "_mender",
         "_policy",
         "_prose",
-        "_question",
+        "_request",
         "_searching",
         "_unmarked",
-        "engaged",
-        "plain",
+        "reads_everything",
     )
+    reads_everything: bool
 
-    def __init__(self, question: Request, policy: Policy, mender: Mender) -> None:
-        self._question = question
+    def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
+        self._request = request
         self._policy = policy
         self._mender = mender
         self._choices: dict[int, Choice] = {}
@@ -63,17 +65,20 @@ class Chat:
         self._last: tuple[Slot, Hold] | None = None
         """Where the fragment of the last event went, if the next one may repeat its form."""
         # With several choices each has its own text to search: then every event is read.
-        self._searching = searches(question, policy)
+        self._searching = searches(request, policy)
         self._unmarked = Plain().passes
         self._prose: TextSearch | None = None
         """The text of the first choice, once that is all that is searched for."""
         watching = self._searching or policy.think
-        self.plain: Callable[[bytes], bool] = self._plain if watching else self._unmarked
-        self.engaged = watching and (question.choices or 1) > 1
+        self._look: Callable[[bytes], bool] = self._searched if watching else self._unmarked
+        self.reads_everything = watching and (request.choices or 1) > 1
 
     # The stream
 
-    def _plain(self, block: bytes) -> bool:
+    def try_pass(self, block: bytes) -> bool:
+        return self._look(block)
+
+    def _searched(self, block: bytes) -> bool:
         prose = self._prose
         if prose is not None and (prose.repeats(block) or prose.all_repeat(block)):
             return True
@@ -91,7 +96,7 @@ class Chat:
         state.spoke = state.spoke or (passes and not CONTENT.says_nothing(block))
         return passes
 
-    def gathers(self, block: bytes) -> Hold | None:
+    def try_hold(self, block: bytes) -> Hold | None:
         """A block that is a fragment like the last one belongs where that went; None to have it read."""
         if self._last is None:
             return None
@@ -108,8 +113,8 @@ class Chat:
 
     def read(self, event: Event) -> Verdict:
         answer = self._read(event)
-        if not self.engaged:
-            self.engaged = any(choice.engaged for choice in self._choices.values())
+        if not self.reads_everything:
+            self.reads_everything = any(choice.reads_everything for choice in self._choices.values())
         return answer
 
     def _read(self, event: Event) -> Verdict:
@@ -134,7 +139,7 @@ class Chat:
         if mended is None:
             # Half an event at the end of a cut stream is no event: behind it comes our own end.
             whole = event.raw.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
-            return PASS if whole or not self.engaged or self._done else Replace()
+            return PASS if whole or not self.reads_everything or self._done else Replace()
         rewritten = Event(sse.write(payload.write(mended), event.type), "", event.type)
         answer = self._read_chunk(rewritten, mended)
         return Replace((rewritten.raw,)) if answer is PASS else answer
@@ -146,7 +151,7 @@ class Chat:
         return answer if isinstance(answer, Replace) else None
 
     def body(self, body: bytes) -> bytes:
-        return mend_body(body, self._question, self._policy, self._mender)
+        return mend_body(body, self._request, self._policy, self._mender)
 
     def _read_chunk(self, event: Event, chunk: Json) -> Verdict:
         if chunk.get("error"):
@@ -219,14 +224,14 @@ class Chat:
 
     def _choice(self, choice: Json, has_calls: bool) -> Choice:
         number = index_of(choice.get("index")) or 0
-        if self._question.choices == 1 and (has_calls or number not in self._choices):
+        if self._request.choices == 1 and (has_calls or number not in self._choices):
             # One choice was asked for: calls that come in a second one belong to the first.
             number = 0
         state = self._choices.get(number)
         if state is None:
             if len(self._choices) >= MOST_CALLS:
                 raise LimitReached
-            state = self._choices[number] = Choice(number, self._question, self._policy, self._mender, write)
+            state = self._choices[number] = Choice(number, self._request, self._policy, self._mender, write)
         return state
 
     # The end
@@ -277,7 +282,7 @@ class Chat:
         """
         self._errored = True
         out = [piece for choice in self._choices.values() for piece in choice.fail()]
-        if not out and not again and not rewritten and not self.engaged:
+        if not out and not again and not rewritten and not self.reads_everything:
             return PASS
         return Replace((*out, event.raw, *((again,) if again else ())), self._keys())
 

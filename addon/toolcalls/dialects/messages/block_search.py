@@ -21,10 +21,10 @@ STOP_KEY = "stop"
 
 
 class BlockSearch:
-    __slots__ = ("_before", "_policy", "_prose", "_question", "_spoken", "_told", "found", "place", "stop")
+    __slots__ = ("_before", "_policy", "_prose", "_request", "_spoken", "_told", "found", "place", "stop")
 
-    def __init__(self, question: Request, policy: Policy) -> None:
-        self._question = question
+    def __init__(self, request: Request, policy: Policy) -> None:
+        self._request = request
         self._policy = policy
         self._prose: TextSearch | None = None
         self._before: TextSearch | None = None
@@ -65,7 +65,7 @@ class BlockSearch:
 
     def take(self, place: Place, text: str, source: tuple[Event, Json]) -> SearchResult:
         if self._prose is None:
-            self._prose = TextSearch(self._question, self._policy, begins=not self._spoken, after=self._before)
+            self._prose = TextSearch(self._request, self._policy, begins=not self._spoken, after=self._before)
             self._before = self._prose
             self.place = place
         self._spoken = self._spoken or not text.isspace()

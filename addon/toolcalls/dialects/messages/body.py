@@ -15,7 +15,7 @@ from ..text_search import SearchResult, TextPiece, mend_found, repeated, search,
 from .calls import NO_USAGE, TOOL_USE, Json, ToolUse, mend_call, named_block, true_reason
 
 
-def mend_body(body: bytes, question: Request, policy: Policy, mender: Mender) -> bytes:
+def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
     """Mend the calls, the stop reason and missing usage; the same bytes when nothing changes."""
     answer = payload.read_strict(body)
     if not isinstance(answer, dict) or not isinstance(answer.get("content"), list) or answer.get("error"):
@@ -23,15 +23,15 @@ def mend_body(body: bytes, question: Request, policy: Policy, mender: Mender) ->
     if answer.get("type") != "message" and "stop_reason" not in answer:
         # Other protocols have messages with content too.
         return body
-    changes = _mended(answer, _search(answer, question, policy), mender, Resent(question.tools))
+    changes = _mended(answer, _search(answer, request, policy), mender, Resent(request.tools))
     if not changes:
         return body
     return payload.write({**answer, **changes}).encode("utf-8", "backslashreplace")
 
 
-def _search(answer: Json, question: Request, policy: Policy) -> dict[int, SearchResult]:
+def _search(answer: Json, request: Request, policy: Policy) -> dict[int, SearchResult]:
     """The text blocks with calls in them, by their places: the last that says something, if only calls follow it."""
-    if not searches(question, policy):
+    if not searches(request, policy):
         return {}
     said = [
         (number, block)
@@ -43,7 +43,7 @@ def _search(answer: Json, question: Request, policy: Policy) -> dict[int, Search
         return {}
     reason = answer.get("stop_reason")
     before = [other["text"] for _, other in said[:-1] if other.get("type") == "text"]
-    found = search(block["text"], question, policy, Finish.of(reason), before)
+    found = search(block["text"], request, policy, Finish.of(reason), before)
     return {number: found} if found.calls else {}
 
 

@@ -18,6 +18,7 @@ from ...request.request import Request
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Event, Hold, Replace, Verdict
 from .. import payload
+from ..interface import Dialect
 from ..reply_builder import ReplyBuilder
 from ..text_search import searches
 from ..trouble import trouble_in, trouble_in_text
@@ -37,7 +38,7 @@ _CUT_OFF_WORDS = "The upstream ended the stream before the answer was complete."
 CUT_OFF: Final = write({"type": "error", "error": {"type": "api_error", "message": _CUT_OFF_WORDS}})
 
 
-class Messages:
+class Messages(Dialect):
     """The dialect of `/v1/messages`."""
 
     __slots__ = (
@@ -47,24 +48,21 @@ class Messages:
         "_may_follow",
         "_mender",
         "_policy",
-        "_question",
+        "_request",
         "_started",
         "_tokens",
         "_told",
         "_waiting",
-        "engaged",
-        "gathers",
-        "plain",
+        "reads_everything",
     )
+    reads_everything: bool
 
-    def __init__(self, question: Request, policy: Policy, mender: Mender) -> None:
-        self._question = question
+    def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
+        self._request = request
         self._mender = mender
         self._policy = policy
-        search = BlockSearch(question, policy) if searches(question, policy) else None
-        self._machine = BlockSequencer(mender, question.tools, flowing=not policy.aggregate, search=search)
-        self.gathers = self._machine.gathers
-        self.plain = self._machine.talk.passes
+        search = BlockSearch(request, policy) if searches(request, policy) else None
+        self._machine = BlockSequencer(mender, request.tools, flowing=not policy.aggregate, search=search)
         self._started = False
         self._ended = False
         """Nothing is left to be said: a message_stop or an error went out."""
@@ -73,13 +71,19 @@ class Messages:
         """The message_deltas so far. In their places what came behind a stop reason and says nothing, with None."""
         self._late = False
         """A block came behind a stop reason."""
-        self._may_follow = question.choices is None or len(question.tools) > 0
+        self._may_follow = request.choices is None or len(request.tools) > 0
         """Can a call come behind a stop reason? Not where none was declared."""
         self._told: str | None = None
         """The stop reason that went out."""
-        self.engaged = False
+        self.reads_everything = False
 
     # The stream
+
+    def try_pass(self, block: bytes) -> bool:
+        return self._machine.talk.passes(block)
+
+    def try_hold(self, block: bytes) -> Hold | None:
+        return self._machine.try_hold(block)
 
     @property
     def waits(self) -> bool:
@@ -90,7 +94,7 @@ class Messages:
         if event.data is None:
             return self._in_its_place(event)
         data = event.data
-        if self.plain(event.raw):
+        if self.try_pass(event.raw):
             return PASS
         said = payload.read_strict(data)
         if isinstance(said, dict):
@@ -105,7 +109,7 @@ class Messages:
         return draft.reply()
 
     def body(self, body: bytes) -> bytes:
-        return mend_body(body, self._question, self._policy, self._mender)
+        return mend_body(body, self._request, self._policy, self._mender)
 
     def _take_odd(self, event: Event, data: str, said: Any) -> Verdict:
         """Data that is no JSON object."""
@@ -212,7 +216,7 @@ class Messages:
             "id": self._mender.ids.new("msg"),
             "type": "message",
             "role": "assistant",
-            "model": self._question.model,
+            "model": self._request.model,
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,

@@ -71,7 +71,7 @@ class BlockSequencer:
         """Where the server's own tools were started last."""
         self._last_place: Place = None
 
-    def gathers(self, block: bytes) -> Hold | None:
+    def try_hold(self, block: bytes) -> Hold | None:
         """The quick way for a block that is the next fragment of the call that the last one belonged to."""
         if self._run is None:
             return None

@@ -17,7 +17,7 @@ _TERMINAL = {"completed": "response.completed", "incomplete": "response.incomple
 _UNFINISHED = frozenset({"in_progress", "queued"})
 
 
-def mend_body(body: bytes, question: Request, policy: Policy, mender: Mender) -> bytes:
+def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
     """Mend the output; the same bytes when nothing changes.
 
     The document is read as the terminal event of a stream in which nothing else was said.
@@ -31,10 +31,10 @@ def mend_body(body: bytes, question: Request, policy: Policy, mender: Mender) ->
     kind = "response.failed" if response.get("error") else _TERMINAL.get(status, "response.done")
     writer = EventWriter()
     items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
-    search = ItemSearch(question, policy)
-    held = CallQueue(items, writer, mender, question.tools, search, streamed=False)
+    search = ItemSearch(request, policy)
+    held = CallQueue(items, writer, mender, request.tools, search, streamed=False)
     speech = TextItems(items, writer, policy.max_held_bytes, search)
-    ending = Finalizer(items, held, speech, writer, search, question.model)
+    ending = Finalizer(items, held, speech, writer, search, request.model)
     output = ending.mended_output(kind, response)
     if output == response["output"]:
         return body

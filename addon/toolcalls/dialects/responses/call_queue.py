@@ -152,7 +152,7 @@ class CallQueue:
         another = self._items.known(came_id) is not call and call.delta is not None and may_begin(text)
         return another and whole("".join(call.fragments()))
 
-    def gathers(self, block: bytes) -> Hold | None:
+    def try_hold(self, block: bytes) -> Hold | None:
         """Fragments like the last one are held unread; what they say is read when the call is complete."""
         if self._last is None:
             return None

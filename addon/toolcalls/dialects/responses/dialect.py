@@ -16,6 +16,7 @@ from ...request.request import Request
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Event, Hold, Replace, Verdict
 from .. import payload
+from ..interface import Dialect
 from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
 from .call_queue import CallQueue
@@ -33,7 +34,7 @@ _BLANK_LINES = (b"\n\n", b"\r\n", b"\r")
 _FRAGMENT = f"{_ARGUMENTS}.delta"
 
 
-class Responses:
+class Responses(Dialect):
     """The dialect of `/responses`."""
 
     __slots__ = (
@@ -45,36 +46,39 @@ class Responses:
         "_mender",
         "_over",
         "_policy",
-        "_question",
+        "_request",
         "_search",
         "_speech",
         "_started",
         "_writer",
-        "engaged",
-        "plain",
     )
 
-    def __init__(self, question: Request, policy: Policy, mender: Mender) -> None:
-        self._question = question
+    def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
+        self._request = request
         self._policy = policy
         self._mender = mender
         self._items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
         self._writer = EventWriter()
-        self._search = search = ItemSearch(question, policy)
+        self._search = search = ItemSearch(request, policy)
         self._speech = TextItems(self._items, self._writer, policy.max_held_bytes, search)
-        self._held = CallQueue(self._items, self._writer, mender, question.tools, search, flows=not policy.aggregate)
-        self._ending = Finalizer(self._items, self._held, self._speech, self._writer, search, question.model)
+        self._held = CallQueue(self._items, self._writer, mender, request.tools, search, flows=not policy.aggregate)
+        self._ending = Finalizer(self._items, self._held, self._speech, self._writer, search, request.model)
         self._freeform = Freeform(self._items, self._writer, mender.ids)
         self._long = LongText()
         self._started = False
         self._over = False
-        self.plain = self._speech.passes_unread
-        self.engaged = False
-        """Never: `plain` itself knows when a block has to be read, held calls or not."""
 
-    def gathers(self, block: bytes) -> Hold | None:
+    @property
+    def reads_everything(self) -> bool:
+        """Never: `try_pass` knows when a block has to be read, held calls or not."""
+        return False
+
+    def try_pass(self, block: bytes) -> bool:
+        return self._speech.passes_unread(block)
+
+    def try_hold(self, block: bytes) -> Hold | None:
         """Under which key the stream holds a block of nothing but fragments of one call; None to have it read."""
-        return None if self._over else self._held.gathers(block)
+        return None if self._over else self._held.try_hold(block)
 
     def read(self, event: Event) -> Verdict:
         if self._over:
@@ -84,7 +88,7 @@ class Responses:
         data = event.data or ""
         if not event.raw.endswith(_BLANK_LINES):
             return self._read_tail(event, data)
-        if event.type == _FRAGMENT and (hold := self._held.gathers(event.raw)) is not None:
+        if event.type == _FRAGMENT and (hold := self._held.try_hold(event.raw)) is not None:
             return hold
         if event.type in _ECHOES and self._passes_unread(event, data):
             self._started = True
@@ -107,7 +111,7 @@ class Responses:
         return self._stop(Finish.CUT)
 
     def body(self, body: bytes) -> bytes:
-        return mend_body(body, self._question, self._policy, self._mender)
+        return mend_body(body, self._request, self._policy, self._mender)
 
     def _passes_unread(self, event: Event, data: str) -> bool:
         """Is an event whose content does not matter to us whole, as far as its own fields go?"""

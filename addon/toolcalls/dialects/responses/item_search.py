@@ -26,11 +26,11 @@ _TEXT = Field("delta", numbered=True)
 
 
 class ItemSearch:
-    __slots__ = ("_last", "_policy", "_question", "_spoken", "_told", "ends", "found", "hold", "on", "release")
+    __slots__ = ("_last", "_policy", "_request", "_spoken", "_told", "ends", "found", "hold", "on", "release")
 
-    def __init__(self, question: Request, policy: Policy) -> None:
-        self.on = searches(question, policy)
-        self._question = question
+    def __init__(self, request: Request, policy: Policy) -> None:
+        self.on = searches(request, policy)
+        self._request = request
         self._policy = policy
         self._spoken = False
         """Something was said in an earlier part."""
@@ -55,7 +55,7 @@ class ItemSearch:
 
     def may_end_with_call(self, text: str) -> bool:
         """May the last words of a text that nobody told before be a call?"""
-        prose = TextSearch(self._question, self._policy, begins=not self._spoken)
+        prose = TextSearch(self._request, self._policy, begins=not self._spoken)
         prose.take(text)
         return prose.undecided
 
@@ -64,7 +64,7 @@ class ItemSearch:
     ) -> SearchResult:
         if part.prose is None:
             before = self._last.prose if self._last is not None else None
-            part.prose = TextSearch(self._question, self._policy, _TEXT, begins=not self._spoken, after=before)
+            part.prose = TextSearch(self._request, self._policy, _TEXT, begins=not self._spoken, after=before)
         self._last = part
         self._spoken = self._spoken or not text.isspace()
         return self._account(item, place, part, part.prose.take(text, source))

@@ -125,18 +125,18 @@ def block_candidates(reader: Reader, count: int, *, left: bool) -> Iterator[Cand
 class Owners:
     """Whose tool is it? Those that the request declares are the client's, the others run upstream."""
 
-    __slots__ = ("_known", "_question")
+    __slots__ = ("_known", "_request")
 
-    def __init__(self, question: Request) -> None:
-        self._question = question
+    def __init__(self, request: Request) -> None:
+        self._request = request
         self._known: dict[str, bool] = {}
 
     def is_clients(self, name: str, result: CallResult) -> bool:
         """A tool that the backend ran is not the client's, whoever declared it: it would run a second time."""
         if result is CallResult.FILLED or not name:
             return False
-        if self._question.choices is None:
+        if self._request.choices is None:
             return True
         if name not in self._known:
-            self._known[name] = mend_name(name, self._question.tools).status in ("exact", "mended")
+            self._known[name] = mend_name(name, self._request.tools).status in ("exact", "mended")
         return self._known[name]

@@ -21,6 +21,7 @@ from ...request.request import Request
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Event, LimitReached, Replace, Verdict
 from .. import payload
+from ..interface import Dialect
 from ..resent import Resent
 from ..trouble import ERROR, trouble_in, trouble_in_text
 from .blocks import CallResult, GlmBlock
@@ -35,7 +36,7 @@ _WRAPPER = "<details"
 _NOTHING = Replace()
 
 
-class Zai:
+class Zai(Dialect):
     """The dialect of `chat.z.ai/api/chat/completions` and `/api/v2/chat/completions`."""
 
     __slots__ = (
@@ -48,9 +49,9 @@ class Zai:
         "_owners",
         "_phase",
         "_policy",
-        "_question",
         "_reader",
         "_reason",
+        "_request",
         "_resent",
         "_sent",
         "_spoke",
@@ -58,22 +59,24 @@ class Zai:
         "_undecided",
         "_usage",
         "converting",
-        "engaged",
+        "reads_everything",
     )
+    converting: bool
+    reads_everything: bool
 
-    def __init__(self, question: Request, policy: Policy, mender: Mender, *, by_path: bool = False) -> None:
+    def __init__(self, request: Request, policy: Policy, mender: Mender, *, by_path: bool = False) -> None:
         """`by_path`: nobody named this protocol, so an unreadable request is taken for one without tools."""
-        self._question = question
+        self._request = request
         self._policy = policy
         self._mender = mender
-        unknown = question.choices is None and not by_path
-        self.converting = policy.zai == "on" or (policy.zai == "auto" and (len(question.tools) > 0 or unknown))
-        self.engaged = self.converting
+        unknown = request.choices is None and not by_path
+        self.converting = policy.zai == "on" or (policy.zai == "auto" and (len(request.tools) > 0 or unknown))
+        self.reads_everything = self.converting
         self._reader = Reader()
-        self._calls = DeltaCalls(question.tools)
-        self._owners = Owners(question)
-        self._resent = Resent(question.tools)
-        self._chunks = Chunks(f"chatcmpl-{mender.ids.unique('').removeprefix('call_')}", question.model)
+        self._calls = DeltaCalls(request.tools)
+        self._owners = Owners(request)
+        self._resent = Resent(request.tools)
+        self._chunks = Chunks(f"chatcmpl-{mender.ids.unique('').removeprefix('call_')}", request.model)
         self._thinking = ""
         """Where thinking goes: `document` or `apart`; empty before the first of it."""
         self._undecided = ""
@@ -88,7 +91,7 @@ class Zai:
 
     # The interface of a dialect
 
-    def plain(self, block: bytes) -> bool:
+    def try_pass(self, block: bytes) -> bool:
         return not self.converting
 
     def read(self, event: Event) -> Verdict:
@@ -125,7 +128,7 @@ class Zai:
     def holding(self) -> bool:
         return self.converting and not self._over and self._has_calls()
 
-    def give_up(self, reason: str) -> tuple[bytes, ...] | None:
+    def abort(self, reason: str) -> tuple[bytes, ...] | None:
         if not self.converting:
             return None
         ended, self._over = self._over, True
@@ -342,7 +345,7 @@ class Zai:
         if self._reader.rewritten:
             _log.warning("chat.z.ai changed text that the client had received already")
         truth = "tool_calls" if self._sent else reason
-        return self._chunks.finish(truth, self._usage, apart=self._question.include_usage)
+        return self._chunks.finish(truth, self._usage, apart=self._request.include_usage)
 
     def _fail(self, trouble: Trouble) -> list[bytes]:
         """Complete calls come out, unfinished ones are dropped, the error goes on."""
