@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.splits import mend
-from toolcalls.dialects.responses.events import read_came
+from toolcalls.dialects.responses.events import read_incoming
 from toolcalls.dialects.responses.long import LONG, TELLING, LongText
 
 Json = dict[str, Any]
@@ -29,7 +29,7 @@ def ends(text: str, **more: Any) -> list[Json]:
 
 
 def read(data: str, kind: str, long: LongText) -> Any:
-    came = read_came(b"", kind, data, long)
+    came = read_incoming(b"", kind, data, long)
     assert came is None or came.data == data
     return None if came is None else came.message
 
@@ -40,7 +40,7 @@ def test_the_three_ends_of_a_long_text_are_what_json_reads(separators: tuple[str
     long = LongText()
     for event in [*ends(TEXT), *ends(TEXT + "more"), *ends("short"), *ends(TEXT)]:
         data = json.dumps(event, separators=separators, ensure_ascii=ascii_only)
-        came = read_came(b"", event["type"], data, long)
+        came = read_incoming(b"", event["type"], data, long)
         assert came is not None
         assert came.message == event
         assert came.data == data

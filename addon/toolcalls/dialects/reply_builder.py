@@ -25,12 +25,12 @@ class ReplyBuilder:
         self._hold = [entry for entry in self._hold if entry[0] != key]
 
     @property
-    def came(self) -> bytes:
+    def original(self) -> bytes:
         """The event as it came."""
         return self._event.raw if self._event else b""
 
     def answer(self) -> Verdict:
-        raw = self.came
+        raw = self.original
         if not self._release:
             if not self._hold and len(self.out) == 1 and self.out[0] == raw:
                 return PASS

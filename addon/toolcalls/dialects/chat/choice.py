@@ -135,7 +135,7 @@ class Choice:
         if moved is None:
             return self._take(event, chunk, choice, delta, fragments, legacy)
         self._remember(chunk)
-        told = Event(self._speak(chunk, choice, moved), None)
+        told = Event(self._render_chunk(chunk, choice, moved), None)
         answer = self._take(told, chunk, choice, moved, fragments, legacy)
         if says_something(moved) or fragments or chunk.get("usage"):
             answer = replied(answer, told)
@@ -143,7 +143,9 @@ class Choice:
             self._role = self._role or str(moved.get("role") or "")
             answer = Replace()
         held = self._think.held if self._think is not None else ""
-        kept = ((self.keys[3], self._speak({**chunk, "usage": None}, choice, {"content": held})),) if held else ()
+        kept = (
+            ((self.keys[3], self._render_chunk({**chunk, "usage": None}, choice, {"content": held})),) if held else ()
+        )
         return Replace(answer.out, (*answer.release, self.keys[3]), (*answer.hold, *kept))
 
     def _take(
@@ -159,7 +161,7 @@ class Choice:
         if fragments and not spoken and not flowing and said is None:
             self._role = self._role or str(rest.get("role") or "")
             return self._hold
-        out = [self._speak(chunk, choice, rest)] if spoken else []
+        out = [self._render_chunk(chunk, choice, rest)] if spoken else []
         out += self._spoken(chunk, choice, said)
         hold = [*self._hold_calls(chunk, choice, delta, fragments), *self._hold_text(chunk, choice, delta, said)]
         released = (self.keys[1],) if said is not None and said.parts else ()
@@ -177,7 +179,7 @@ class Choice:
         if moved is None:
             return self._finish(event, chunk, choice, delta, fragments, legacy)
         self._remember(chunk)
-        told = Event(self._speak(chunk, choice, moved), None)
+        told = Event(self._render_chunk(chunk, choice, moved), None)
         answer = replied(self._finish(told, chunk, choice, moved, fragments, legacy), told)
         return Replace(answer.out, (*answer.release, self.keys[3]), answer.hold)
 
@@ -195,7 +197,7 @@ class Choice:
         last = SearchResult() if waits else self._close_text(Finish.of(reason))
         rest = self._rest(delta, said)
         bare, unfinished = {**chunk, "usage": None}, {**choice, "finish_reason": None}
-        spoken = [self._speak(bare, unfinished, rest)] if says_something(rest) else []
+        spoken = [self._render_chunk(bare, unfinished, rest)] if says_something(rest) else []
         silent = not spoken and said is None and not fragments
         spoken += self._spoken(bare, unfinished, said) + self._spoken(bare, unfinished, last)
         whole = reason == "error" or (not waits and all(slot.found or slot.whole() for slot in self._slots.slots))
@@ -219,8 +221,8 @@ class Choice:
             out.append(self._written_end())
             self._end = None
         elif not self._reasons and not self._cut and self._sent + len(refused):
-            reason = self._truth(None)
-            out.append(self._speak(self._envelope, {"index": self.index, "finish_reason": reason}, {}))
+            reason = self._finish_reason(None)
+            out.append(self._render_chunk(self._envelope, {"index": self.index, "finish_reason": reason}, {}))
             self._reasons.append(reason or "")
         return out, not self._cut and bool(self._sent or self._reasons) and "error" not in self._reasons
 
@@ -249,9 +251,9 @@ class Choice:
     def reason(self) -> str | None:
         """The finish reason that is true: of several that a server sent, one that names a limit wins."""
         limit = next((reason for reason in self._reasons if reason not in AS_CALLS), None)
-        return limit or self._truth(self._reasons[-1] if self._reasons else None)
+        return limit or self._finish_reason(self._reasons[-1] if self._reasons else None)
 
-    def _truth(self, reason: str | None) -> str | None:
+    def _finish_reason(self, reason: str | None) -> str | None:
         return true_reason(reason, calls=self._sent > 0, legacy=self._speaks_legacy)
 
     def _written_end(self) -> bytes:
@@ -259,7 +261,7 @@ class Choice:
             return self._end_came[0]
         chunk = self._end or self._envelope
         choice = chunk["choices"][0] if self._end else {"index": self.index}
-        return self._speak(chunk, {**choice, "finish_reason": self.reason}, {})
+        return self._render_chunk(chunk, {**choice, "finish_reason": self.reason}, {})
 
     # Text
 
@@ -283,7 +285,7 @@ class Choice:
         if said is None or (self._policy.null_content and self.reads_everything):
             return []
         bare = {**chunk, "usage": None} if chunk.get("usage") else chunk
-        return [piece.source or self._speak(bare, choice, {"content": piece.text}) for piece in said.pieces]
+        return [piece.source or self._render_chunk(bare, choice, {"content": piece.text}) for piece in said.pieces]
 
     def _move(self, delta: Json, *, last: bool = False) -> Json | None:
         """The delta with its reasoning where it belongs; None where nothing changes."""
@@ -296,7 +298,7 @@ class Choice:
         if moved is not None:
             said = self._say(Event(b"", None), {}, {}, moved)
             rest = self._rest(moved, said)
-            out += [self._speak(self._envelope, {"index": self.index}, rest)] if says_something(rest) else []
+            out += [self._render_chunk(self._envelope, {"index": self.index}, rest)] if says_something(rest) else []
             out += self._spoken(self._envelope, {"index": self.index}, said)
         return out + self._spoken(self._envelope, {"index": self.index}, self._close_text(finish))
 
@@ -332,7 +334,7 @@ class Choice:
         kept = [(self._hold.key, call.raw) for call in said.calls]
         kept.append((self.keys[1], self.prose.held if said.parts else delta["content"]))
         bare = {**chunk, "usage": None}
-        return [(key, self._speak(bare, choice, {"content": text})) for key, text in kept if text]
+        return [(key, self._render_chunk(bare, choice, {"content": text})) for key, text in kept if text]
 
     # Calls
 
@@ -380,7 +382,7 @@ class Choice:
         if not fragments:
             return []
         calls = {key: delta[key] for key in ("tool_calls", "function_call") if delta.get(key)}
-        return [(self._hold.key, self._speak({**chunk, "usage": None}, {**choice, "logprobs": None}, calls))]
+        return [(self._hold.key, self._render_chunk({**chunk, "usage": None}, {**choice, "logprobs": None}, calls))]
 
     def emit(
         self, finish: Finish, *, before_error: bool = False, refused: list[Outcome] | None = None
@@ -437,8 +439,8 @@ class Choice:
         if self._role:
             delta = {"role": self._role, **delta}
             self._role = ""
-        return self._speak(self._envelope, {"index": self.index, "finish_reason": None}, delta)
+        return self._render_chunk(self._envelope, {"index": self.index, "finish_reason": None}, delta)
 
-    def _speak(self, chunk: Json, choice: Json, delta: Json) -> bytes:
+    def _render_chunk(self, chunk: Json, choice: Json, delta: Json) -> bytes:
         written = {key: value for key, value in choice.items() if key != "message"}
         return self._write({**chunk, "choices": [{**written, "delta": delta}]})

@@ -44,11 +44,11 @@ class Messages(Dialect):
     __slots__ = (
         "_ended",
         "_late",
-        "_machine",
         "_may_follow",
         "_mender",
         "_policy",
         "_request",
+        "_sequencer",
         "_started",
         "_tokens",
         "_told",
@@ -62,7 +62,7 @@ class Messages(Dialect):
         self._mender = mender
         self._policy = policy
         search = BlockSearch(request, policy) if searches(request, policy) else None
-        self._machine = BlockSequencer(mender, request.tools, flowing=not policy.aggregate, search=search)
+        self._sequencer = BlockSequencer(mender, request.tools, flowing=not policy.aggregate, search=search)
         self._started = False
         self._ended = False
         """Nothing is left to be said: a message_stop or an error went out."""
@@ -80,10 +80,10 @@ class Messages(Dialect):
     # The stream
 
     def try_pass(self, block: bytes) -> bool:
-        return self._machine.talk.passes(block)
+        return self._sequencer.talk.passes(block)
 
     def try_hold(self, block: bytes) -> Hold | None:
-        return self._machine.try_hold(block)
+        return self._sequencer.try_hold(block)
 
     @property
     def waits(self) -> bool:
@@ -166,14 +166,14 @@ class Messages(Dialect):
         if kind in _BLOCK_EVENTS:
             self._begin(draft)
             self._make_way(draft)
-            self._machine.take(event, said, draft)
+            self._sequencer.take(event, said, draft)
         elif kind == "ping":
             if self.waits:
                 self._wait(event, None, draft)
             else:
                 draft.out.append(event.raw)
         else:
-            self._machine.look_again()
+            self._sequencer.forget_templates()
             self._take_around(kind, event, said, draft)
         return draft.answer()
 
@@ -249,9 +249,9 @@ class Messages(Dialect):
         if reason is None:
             return
         if self._may_follow:
-            self._machine.stopped(draft, Finish.of(reason))
+            self._sequencer.stopped(draft, Finish.of(reason))
         else:
-            self._machine.finish(draft, Finish.of(reason))
+            self._sequencer.finish(draft, Finish.of(reason))
             self._tell_end(reason, draft)
 
     def _wait(self, event: Event, said: Json | None, draft: ReplyBuilder) -> None:
@@ -296,7 +296,7 @@ class Messages(Dialect):
         """Complete calls come out, unfinished ones are dropped, the error goes on."""
         reason = self._reason
         ended = reason is not None and not self._late
-        self._machine.finish(draft, Finish.of(reason) if ended else Finish.CUT, before_error=not ended)
+        self._sequencer.finish(draft, Finish.of(reason) if ended else Finish.CUT, before_error=not ended)
         if reason is not None and self._waiting:
             self._tell_end(reason, draft)
         self._forget_waiting(draft)
@@ -308,27 +308,27 @@ class Messages(Dialect):
         self._ended = True
         reason = self._reason
         if whole or (reason is not None and not self._late):
-            self._machine.finish(draft, Finish.of(reason))
+            self._sequencer.finish(draft, Finish.of(reason))
         elif not self._completed(draft, stopped=reason is not None):
             self._forget_waiting(draft)
             draft.out.append(CUT_OFF)
             return
-        if self._told is None or self._waiting or self._truth(reason) != self._told:
+        if self._told is None or self._waiting or self._stop_reason(reason) != self._told:
             self._tell_end(reason, draft)
         draft.out.append(stop)
 
-    def _truth(self, reason: str | None) -> Any:
-        machine = self._machine
+    def _stop_reason(self, reason: str | None) -> Any:
+        machine = self._sequencer
         return true_reason(reason, calls=machine.sent > 0, other_tools=machine.other_tools)
 
     def _tell_end(self, reason: str | None, draft: ReplyBuilder) -> None:
         """Why the model stopped: the message_deltas that came, or the one that is missing."""
-        machine = self._machine
+        machine = self._sequencer
         if not machine.sent:
             for note in filter(None, machine.notes):
                 draft.out += machine.blocks.text(note)
         machine.notes = []
-        truth = self._truth(reason)
+        truth = self._stop_reason(reason)
         if not self._waiting:
             truth = truth or "end_turn"
             draft.out.append(self._delta(Event(b"", None), {}, truth))
@@ -355,8 +355,8 @@ class Messages(Dialect):
         It is when it ends with calls that are whole: what the client needs to go on is there. Text that
         just stops may have been cut off.
         """
-        whole = self._machine.finish(draft, Finish.CUT, before_error=True)
-        return whole and (stopped or (self._machine.sent > 0 and not self._machine.talk.talking))
+        whole = self._sequencer.finish(draft, Finish.CUT, before_error=True)
+        return whole and (stopped or (self._sequencer.sent > 0 and not self._sequencer.talk.ends_in_text))
 
 
 def _may_be_error(kind: Any, said: Json) -> bool:

@@ -82,7 +82,7 @@ class BlockSequencer:
         call.add(text)
         return hold
 
-    def look_again(self) -> None:
+    def forget_templates(self) -> None:
         """The next event is read, whatever it looks like."""
         self.talk.shape = None
         self._run = None
@@ -94,7 +94,7 @@ class BlockSequencer:
         if kind == "content_block_delta":
             self._delta(event, said, draft)
             return
-        self.look_again()
+        self.forget_templates()
         if kind == "content_block_start":
             self._start(event, said, draft)
         else:
@@ -138,7 +138,7 @@ class BlockSequencer:
             draft.out.append(self.blocks.stop())
             self._send_ready(draft)
         call = self.calls.start(place, block)
-        self.talk.talking = False
+        self.talk.ends_in_text = False
         draft.hold(call.key, event.raw)
         if self._flowing and self._flow is None and len(self.calls.waiting) == 1 and not behind_text:
             self._let_flow(call, event, said, place, draft)
@@ -171,14 +171,14 @@ class BlockSequencer:
             call = self.calls.fragment_of(place, text, placed=place_of(said) is not None)
         if call is None:
             return
-        self.talk.talking = False
+        self.talk.ends_in_text = False
         if self._flow is not None and call is self._flow.call:
             self._flow_on(self._flow, event, said, text, draft)
             return
         call.add(text)
         draft.hold(call.key, event.raw)
         # Where another call may be meant, the next fragment is asked about too.
-        learnt = not call.rivals and call.echo.learn(draft.came, text)
+        learnt = not call.rivals and call.echo.learn(draft.original, text)
         self._run = (call.echo, call, Hold(call.key)) if learnt else None
 
     def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: ReplyBuilder) -> None:
@@ -226,7 +226,7 @@ class BlockSequencer:
             raw = self.blocks.renumbered(event, said)
             draft.out.append(self.blocks.stop() if call is not None else raw)
             self.blocks.open = None
-            self.talk.talking = False
+            self.talk.ends_in_text = False
         self._send_ready(draft)
 
     # Calls going out
@@ -294,7 +294,7 @@ class BlockSequencer:
 
     def finish(self, draft: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False when one was refused."""
-        self.look_again()
+        self.forget_templates()
         whole = True
         self.calls.judge(*((self._flow.call,) if self._flow is not None else ()))
         if self._flow is not None:
@@ -390,6 +390,6 @@ class BlockSequencer:
             for event, said in later:
                 self.take(event, said, draft)
             # Learnt on the way; whoever asked for room opens another block now.
-            self.look_again()
+            self.forget_templates()
         self._send_ready(draft)
         return not refused

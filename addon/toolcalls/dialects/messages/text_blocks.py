@@ -24,7 +24,7 @@ _LESSONS = 4
 
 
 class TextBlocks:
-    __slots__ = ("_blocks", "_lessons", "_make_room", "_search", "_searching", "_space", "shape", "talking")
+    __slots__ = ("_blocks", "_lessons", "_make_room", "_search", "_searching", "_space", "ends_in_text", "shape")
 
     def __init__(self, blocks: Blocks, search: BlockSearch | None, make_room: Callable[[ReplyBuilder], None]) -> None:
         self._blocks = blocks
@@ -36,7 +36,7 @@ class TextBlocks:
         self._space: tuple[Place, list[str]] | None = None
         self.shape: TextShape | None = None
         """The text deltas that pass unread right now."""
-        self.talking = False
+        self.ends_in_text = False
         """The last thing said was not part of a call, and its block is still open."""
 
     def passes(self, block: bytes) -> bool:
@@ -56,7 +56,7 @@ class TextBlocks:
 
     def begins(self) -> None:
         """A block begins that is no call."""
-        self.talking = True
+        self.ends_in_text = True
         self.shape = None
         self._lessons = _LESSONS
 
@@ -68,7 +68,7 @@ class TextBlocks:
 
     def go_on(self, event: Event, said: Json, kind: str, draft: ReplyBuilder) -> None:
         """A delta of the open block, as it came."""
-        self.talking = True
+        self.ends_in_text = True
         raw = self._blocks.renumbered(event, said)
         draft.out.append(raw)
         if raw is event.raw and self._lessons and not (self.shape and self.shape.covers(raw)):
@@ -96,7 +96,7 @@ class TextBlocks:
     def _tell_parts(self, told: SearchResult, place: Place, said: Json, draft: ReplyBuilder) -> None:
         for number, part in enumerate(told.parts):
             if not isinstance(part, TextPiece):
-                self.talking = False
+                self.ends_in_text = False
             elif part.text.strip() or not any(isinstance(before, FoundCall) for before in told.parts[:number]):
                 # White space behind a call has no use, and a block of nothing else is refused in the next request.
                 self.tell(part.text, place, said, draft, part.source)
@@ -115,7 +115,7 @@ class TextBlocks:
             text = self._take_space(place, draft) + text
             self.open("text", place, draft)
             source = None
-        self.talking = True
+        self.ends_in_text = True
         assert self._blocks.open is not None
         index = self._blocks.open.index
         draft.out.append(self._blocks.renumbered(*source) if source else text_event({**said, "index": index}, text))
@@ -142,7 +142,7 @@ class TextBlocks:
             if there is not None and there.place == search.place and there.kind == "text":
                 draft.out.append(self._blocks.renumbered(*stop))
                 self._blocks.open = None
-                self.talking = False
+                self.ends_in_text = False
 
     def may_stop(self, event: Event, said: Json, place: Place, draft: ReplyBuilder) -> bool:
         """The stop of a block whose last words may be a call waits for what follows."""

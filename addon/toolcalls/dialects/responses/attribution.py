@@ -24,30 +24,30 @@ class Attribution:
     def __init__(self, items: Items) -> None:
         self._items = items
 
-    def find(self, came_id: str, came_index: int | None) -> FunctionCall | None:
+    def find(self, wire_id: str, wire_index: int | None) -> FunctionCall | None:
         """The open call with this id, or at this index, or the last one where neither is told."""
-        call = self._items.find(CALL, came_id, came_index)
-        if call is None and came_index is not None and self._items.known(came_id) is None:
+        call = self._items.find(CALL, wire_id, wire_index)
+        if call is None and wire_index is not None and self._items.known(wire_id) is None:
             # The last one that began at this index has ended; one that began before it may be open.
-            call = next((one for one in self._open_at(came_index)), None)
+            call = next((one for one in self._open_at(wire_index)), None)
         return call if isinstance(call, FunctionCall) else None
 
-    def _open_at(self, came_index: int | None) -> Iterator[FunctionCall]:
+    def _open_at(self, wire_index: int | None) -> Iterator[FunctionCall]:
         """The open calls that began at this index; all of them where none is told."""
         for item in self._items.all:
-            if isinstance(item, FunctionCall) and item.open and came_index in (None, item.came_index):
+            if isinstance(item, FunctionCall) and item.open and wire_index in (None, item.wire_index):
                 yield item
 
-    def lost(self, call: FunctionCall | None, came_id: str, came_index: int | None) -> FunctionCall | None:
+    def lost(self, call: FunctionCall | None, wire_id: str, wire_index: int | None) -> FunctionCall | None:
         """One of the calls that this may be about, where nobody knows which: none of them is certain any more."""
         if call is None:
             return None
-        known = self._items.known(came_id)
+        known = self._items.known(wire_id)
         if known is call:
-            other = self._items.at(came_index)
+            other = self._items.at(wire_index)
             if (
-                came_index in (None, call.came_index)
-                or call.came_index is None
+                wire_index in (None, call.wire_index)
+                or call.wire_index is None
                 or not isinstance(other, FunctionCall)
             ):
                 return None
@@ -56,7 +56,7 @@ class Attribution:
         elif call.doubt:
             return call
         else:
-            rivals = [item for item in self._open_at(came_index) if item is not call]
+            rivals = [item for item in self._open_at(wire_index) if item is not call]
         if not any(rival.doubt or not rival.is_whole() for rival in rivals):
             return None
         for one in (call, *rivals):
@@ -71,26 +71,26 @@ class Attribution:
         found = [call for call in calls if call.added and call.added.item.get("call_id") == call_id]
         return found[0] if len(found) == 1 else None
 
-    def named(self, name: str, came_index: int | None) -> FunctionCall | None:
+    def named(self, name: str, wire_index: int | None) -> FunctionCall | None:
         """The one open call of this name at this index; of several the first that is whole, which can only end."""
-        found = [call for call in self._open_at(came_index) if name and call.wanted_name() == name]
+        found = [call for call in self._open_at(wire_index) if name and call.wanted_name() == name]
         return found[0] if len(found) == 1 else next((call for call in found if call.is_whole()), None)
 
-    def fits(self, call: FunctionCall, came: IncomingEvent) -> bool:
+    def fits(self, call: FunctionCall, incoming: IncomingEvent) -> bool:
         """Does nothing say that this item is another call?"""
-        call_id = _text(came.item, "call_id")
+        call_id = _text(incoming.item, "call_id")
         known = {_text(body, "call_id") for body in call.bodies} - {""}
         return not call_id or not known or call_id in known
 
 
-def is_another(call: FunctionCall, came_id: str) -> bool:
+def is_another(call: FunctionCall, wire_id: str) -> bool:
     """Did deltas that nobody had announced come under another id than this announcement has?"""
-    return call.added is None and bool(call.came_id and came_id) and call.came_id != came_id
+    return call.added is None and bool(call.wire_id and wire_id) and call.wire_id != wire_id
 
 
-def says_the_same(call: FunctionCall, came: IncomingEvent) -> bool:
+def says_the_same(call: FunctionCall, incoming: IncomingEvent) -> bool:
     """Does the end of an item that has ended say nothing new?"""
-    again = ToldCall("", "", payload.text_of(came.item.get("arguments")))
+    again = ToldCall("", "", payload.text_of(incoming.item.get("arguments")))
     return again.blank or again.meaning == call.told_once.meaning
 
 

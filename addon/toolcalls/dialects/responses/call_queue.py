@@ -92,64 +92,64 @@ class CallQueue:
 
     # Gathering
 
-    def open(self, came_id: str, came_index: int | None) -> FunctionCall:
+    def open(self, wire_id: str, wire_index: int | None) -> FunctionCall:
         self._count += 1
-        index = self._items.place(came_index)
-        call = FunctionCall(index, self._items.identity(came_id, CALL), CALL, {}, hold=Hold(f"call {self._count}"))
-        call.came_id, call.came_index = came_id, came_index
-        self._items.add(call, came_id, came_index)
+        index = self._items.place(wire_index)
+        call = FunctionCall(index, self._items.identity(wire_id, CALL), CALL, {}, hold=Hold(f"call {self._count}"))
+        call.wire_id, call.wire_index = wire_id, wire_index
+        self._items.add(call, wire_id, wire_index)
         return call
 
-    def read_added(self, came: IncomingEvent) -> Verdict:
-        came_id, came_index = _text(came.item, "id"), came.number("output_index")
-        call = self._whose.find(came_id, came_index)
+    def read_added(self, incoming: IncomingEvent) -> Verdict:
+        wire_id, wire_index = _text(incoming.item, "id"), incoming.number("output_index")
+        call = self._whose.find(wire_id, wire_index)
         if (
             call is None
-            or (call.added and not came_id)
-            or not self._whose.fits(call, came)
-            or is_another(call, came_id)
+            or (call.added and not wire_id)
+            or not self._whose.fits(call, incoming)
+            or is_another(call, wire_id)
         ):
-            call = self.open(came_id, came_index)
+            call = self.open(wire_id, wire_index)
         if call.added is None:
-            call.added = came
+            call.added = incoming
             told_before = self._resent.knows(call.wanted_id())
             flows = self._flows and not self._search.undecided
             if flows and not (call.delta or told_before or self._freeform(call)) and call.wanted_name():
                 return Replace((self._begin_flow(call),))
         return call.hold
 
-    def read_delta(self, came: IncomingEvent) -> Verdict:
-        came_id, came_index = came.text("item_id"), came.number("output_index")
-        known = self._items.known(came_id)
-        if isinstance(known, FunctionCall) and not known.open and came_index in (None, known.came_index):
+    def read_delta(self, incoming: IncomingEvent) -> Verdict:
+        wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
+        known = self._items.known(wire_id)
+        if isinstance(known, FunctionCall) and not known.open and wire_index in (None, known.wire_index):
             # Behind the end of its item nothing is said of a call.
             return Replace() if known.done or known.dropped else known.hold
-        call = self._whose.find(came_id, came_index)
-        if (lost := self._whose.lost(call, came_id, came_index)) is not None:
+        call = self._whose.find(wire_id, wire_index)
+        if (lost := self._whose.lost(call, wire_id, wire_index)) is not None:
             return lost.hold
-        text = payload.text_of(came.message.get("delta"))
-        if call is not None and self._begins_another(call, came_id, came_index, text):
+        text = payload.text_of(incoming.message.get("delta"))
+        if call is not None and self._begins_another(call, wire_id, wire_index, text):
             call = None
         if call is None and not text:
             # It says nothing about nobody.
             return Replace()
         if call is None:
-            call = self.open(came_id, came_index)
+            call = self.open(wire_id, wire_index)
         if text or known is not None:
-            self._items.alias(call, came_id, None)
-            call.heard(came_id)
-        call.delta = call.delta or came
+            self._items.alias(call, wire_id, None)
+            call.heard(wire_id)
+        call.delta = call.delta or incoming
         call.add(text)
         if call.flow:
-            return self._flow_on(call, call.flow, came, text)
-        self._last = (call, Steady(came)) if came.line == came.type and came.text("item_id") else None
+            return self._flow_on(call, call.flow, incoming, text)
+        self._last = (call, Steady(incoming)) if incoming.line == incoming.type and incoming.text("item_id") else None
         return call.hold
 
-    def _begins_another(self, call: FunctionCall, came_id: str, came_index: int | None, text: str) -> bool:
+    def _begins_another(self, call: FunctionCall, wire_id: str, wire_index: int | None, text: str) -> bool:
         """Is this the next call, on a server that does not count? Another id says so, or none and no index either."""
-        if not came_id and came_index is not None and came_index == call.came_index:
+        if not wire_id and wire_index is not None and wire_index == call.wire_index:
             return False
-        another = self._items.known(came_id) is not call and call.delta is not None and may_begin(text)
+        another = self._items.known(wire_id) is not call and call.delta is not None and may_begin(text)
         return another and whole("".join(call.fragments()))
 
     def try_hold(self, block: bytes) -> Hold | None:
@@ -157,7 +157,7 @@ class CallQueue:
         if self._last is None:
             return None
         call, steady = self._last
-        if call.ended is not None or not steady.covers_lines(block):
+        if call.item_done is not None or not steady.covers_lines(block):
             return None
         call.add_unread(block)
         return call.hold
@@ -166,48 +166,53 @@ class CallQueue:
         """The arguments that are about to be stated, if they are long: as JSON writes them and as they are."""
         return self._last[0].expected() if self._last is not None and self._last[0].quoted.pieces else None
 
-    def read_stated(self, came: IncomingEvent) -> Verdict:
-        came_id, came_index = came.text("item_id"), came.number("output_index")
-        call = self._whose.find(came_id, came_index)
-        if came_id and call is not None and call.stated and _arguments(call.stated) == _arguments(came):
+    def read_stated(self, incoming: IncomingEvent) -> Verdict:
+        wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
+        call = self._whose.find(wire_id, wire_index)
+        if (
+            wire_id
+            and call is not None
+            and call.arguments_done
+            and _arguments(call.arguments_done) == _arguments(incoming)
+        ):
             # The same arguments of the same item, said twice: not another call.
             return call.hold
-        if (lost := self._whose.lost(call, came_id, came_index)) is not None:
+        if (lost := self._whose.lost(call, wire_id, wire_index)) is not None:
             return lost.hold
-        if call is None or call.stated:
-            known = self._items.known(came_id) or self._items.at(came_index)
+        if call is None or call.arguments_done:
+            known = self._items.known(wire_id) or self._items.at(wire_index)
             if isinstance(known, FunctionCall) and not known.open:
                 # Said again, or only after the item was done: the call is written already, or will be.
-                known.stated = known.stated or came
+                known.arguments_done = known.arguments_done or incoming
                 return Replace() if known.done or known.dropped else known.hold
-            call = self.open(came_id, came_index)
-        call.stated = came
-        if call.quoted.pieces and came.message.get("arguments") is call.said()[0]:
+            call = self.open(wire_id, wire_index)
+        call.arguments_done = incoming
+        if call.quoted.pieces and incoming.message.get("arguments") is call.said()[0]:
             # They are long and were recognised, which took no time. Most of the work is at the end of the item.
             call.is_whole()
         return call.hold
 
-    def read_ended(self, came: IncomingEvent) -> Verdict:
-        came_id, came_index = _text(came.item, "id"), came.number("output_index")
-        call = self._whose.called(_text(came.item, "call_id"))
+    def read_ended(self, incoming: IncomingEvent) -> Verdict:
+        wire_id, wire_index = _text(incoming.item, "id"), incoming.number("output_index")
+        call = self._whose.called(_text(incoming.item, "call_id"))
         if call is None:
-            call = self._whose.find(came_id, came_index)
-            if call is not None and self._items.known(came_id) is not call:
-                call = self._whose.named(_text(came.item, "name"), came_index) or call
-            if self._whose.lost(call, came_id, came_index) is not None:
+            call = self._whose.find(wire_id, wire_index)
+            if call is not None and self._items.known(wire_id) is not call:
+                call = self._whose.named(_text(incoming.item, "name"), wire_index) or call
+            if self._whose.lost(call, wire_id, wire_index) is not None:
                 # It tells a call as a whole: that is certain, whichever of those it is.
                 call = None
-        if call is None or not self._whose.fits(call, came):
-            known = self._items.known(came_id)
+        if call is None or not self._whose.fits(call, incoming):
+            known = self._items.known(wire_id)
             if (
                 isinstance(known, FunctionCall)
                 and not known.open
-                and self._whose.fits(known, came)
-                and says_the_same(known, came)
+                and self._whose.fits(known, incoming)
+                and says_the_same(known, incoming)
             ):
                 return Replace() if known.done or known.dropped else known.hold
-            call = self.open(came_id, came_index)
-        call.ended = came
+            call = self.open(wire_id, wire_index)
+        call.item_done = incoming
         self._queue.append(call)
         out: list[bytes] = []
         release: list[str] = []
@@ -229,15 +234,15 @@ class CallQueue:
         item = {**call.added.item, "id": call.id, "type": CALL, "call_id": call.call_id, "arguments": ""}
         return self._writer.forward(call.added, output_index=call.index, item=item)
 
-    def _flow_on(self, call: FunctionCall, flow: LiveFunctionCall, came: IncomingEvent, text: str) -> Verdict:
+    def _flow_on(self, call: FunctionCall, flow: LiveFunctionCall, incoming: IncomingEvent, text: str) -> Verdict:
         where = {"item_id": call.id, "output_index": call.index}
         taken = "" if call.doubt else flow.take(text)
         if taken == text:
-            return Replace((self._writer.forward(came, **where, delta=text),))
+            return Replace((self._writer.forward(incoming, **where, delta=text),))
         if not taken:
             return call.hold
-        rest = sse.write(payload.write({**came.message, "delta": text[len(taken) :]}), came.type)
-        return Replace((self._writer.forward(came, **where, delta=taken),), hold=((call.hold.key, rest),))
+        rest = sse.write(payload.write({**incoming.message, "delta": text[len(taken) :]}), incoming.type)
+        return Replace((self._writer.forward(incoming, **where, delta=taken),), hold=((call.hold.key, rest),))
 
     def _write_rest(
         self, call: FunctionCall, flow: LiveFunctionCall, finish: Finish, *, before_error: bool
@@ -392,24 +397,24 @@ class CallQueue:
         ]
 
     def _write_stated(self, call: FunctionCall, form: Form, where: Json, name: str, text: str) -> bytes:
-        pieces = _unsaid(call, call.stated.message if call.stated else {}, form.field, text)
+        pieces = _unsaid(call, call.arguments_done.message if call.arguments_done else {}, form.field, text)
         fields = {**where, form.field: PLACEHOLDER if pieces else text}
-        if call.stated and form is FUNCTION:
-            if "name" in call.stated.message:
+        if call.arguments_done and form is FUNCTION:
+            if "name" in call.arguments_done.message:
                 fields["name"] = name
-            return fill_placeholder(self._writer.forward(call.stated, **fields), pieces)
-        wanted = call.stated.number("sequence_number") if call.stated else None
+            return fill_placeholder(self._writer.forward(call.arguments_done, **fields), pieces)
+        wanted = call.arguments_done.number("sequence_number") if call.arguments_done else None
         return fill_placeholder(self._writer.write(f"{form.events}.done", fields, wanted), pieces)
 
     def _write_ended(self, call: FunctionCall, item: Json) -> bytes:
         key = FUNCTION.field
-        pieces = _unsaid(call, call.ended.item if call.ended else {}, key, str(item.get(key, "")))
+        pieces = _unsaid(call, call.item_done.item if call.item_done else {}, key, str(item.get(key, "")))
         place = {"output_index": call.index, "item": {**item, key: PLACEHOLDER} if pieces else item}
-        if not call.ended:
+        if not call.item_done:
             return fill_placeholder(self._writer.write("response.output_item.done", place), pieces)
-        written = fill_placeholder(self._writer.forward(call.ended, **place), pieces)
-        if call.ended.message.get("item") == item:
-            call.done_text = call.ended.item_text
+        written = fill_placeholder(self._writer.forward(call.item_done, **place), pieces)
+        if call.item_done.message.get("item") == item:
+            call.done_text = call.item_done.item_text
         return written
 
 

@@ -64,11 +64,11 @@ class FunctionCall(Item):
     """Deltas after those in `texts` that are not read yet."""
     unread: int = 0
     """Their bytes."""
-    stated: IncomingEvent | None = None
+    arguments_done: IncomingEvent | None = None
     """`function_call_arguments.done`"""
-    ended: IncomingEvent | None = None
+    item_done: IncomingEvent | None = None
     """`output_item.done`"""
-    told: Json | None = None
+    final_item: Json | None = None
     """The item in the terminal event."""
     name: str = ""
     namespace: str = ""
@@ -80,8 +80,8 @@ class FunctionCall(Item):
     """How many deltas were joined last, to what, and what had to be done for that."""
     looked: tuple[str, Any, Json | None] | None = None
     """The arguments that were looked at last: what they are, and what they are for those who mend them."""
-    came_id: str = ""
-    came_index: int | None = None
+    wire_id: str = ""
+    wire_index: int | None = None
     """The first that the upstream said of it."""
     ids: list[str] = field(default_factory=list)
     """The ids under which its deltas came, each when it took the place of another."""
@@ -90,7 +90,7 @@ class FunctionCall(Item):
 
     @property
     def open(self) -> bool:
-        return self.done is None and not self.dropped and self.ended is None
+        return self.done is None and not self.dropped and self.item_done is None
 
     def add(self, fragment: str) -> None:
         self.fragments().append(fragment)
@@ -160,13 +160,13 @@ class FunctionCall(Item):
                 return self._look()
         return self.looked[1]
 
-    def heard(self, came_id: str) -> None:
+    def heard(self, wire_id: str) -> None:
         """A delta came under this id: one that comes back after another took its place is that of another call."""
-        if came_id and came_id != (self.ids[-1] if self.ids else self.came_id):
-            if came_id in self.ids or came_id == self.came_id:
+        if wire_id and wire_id != (self.ids[-1] if self.ids else self.wire_id):
+            if wire_id in self.ids or wire_id == self.wire_id:
                 self.doubt = MIXED
             elif len(self.ids) < _MOST_IDS:
-                self.ids.append(came_id)
+                self.ids.append(wire_id)
 
     @property
     def told_once(self) -> ToldCall:
@@ -182,7 +182,11 @@ class FunctionCall(Item):
     @property
     def bodies(self) -> list[Json]:
         """What was said about the item, the best word first."""
-        said = [self.ended.item if self.ended else None, self.told, self.added.item if self.added else None]
+        said = [
+            self.item_done.item if self.item_done else None,
+            self.final_item,
+            self.added.item if self.added else None,
+        ]
         return [body for body in said if body]
 
     @property
@@ -196,10 +200,10 @@ class FunctionCall(Item):
             call_id = body.get("call_id")
             if isinstance(call_id, str) and call_id:
                 return call_id
-        return self.came_id or self.id
+        return self.wire_id or self.id
 
     def wanted_name(self) -> str:
-        for body in [*self.bodies, self.stated.message if self.stated else {}]:
+        for body in [*self.bodies, self.arguments_done.message if self.arguments_done else {}]:
             name = body.get("name")
             if isinstance(name, str) and name:
                 return name
@@ -216,14 +220,14 @@ class FunctionCall(Item):
         """The arguments that all carriers will have, and what had to be done to find them."""
         deltas, steps = ("", ()) if self.doubt else self.said()
         said: list[tuple[str, str]] = []
-        if self.stated:
-            said.append(("done", payload.text_of(self.stated.message.get("arguments"))))
-        if self.ended:
-            said.append(("the item", payload.text_of(self.ended.item.get("arguments"))))
+        if self.arguments_done:
+            said.append(("done", payload.text_of(self.arguments_done.message.get("arguments"))))
+        if self.item_done:
+            said.append(("the item", payload.text_of(self.item_done.item.get("arguments"))))
         if self.added and self.added.item.get("arguments"):
             said.append(("the announced item", payload.text_of(self.added.item.get("arguments"))))
-        if self.told:
-            said.append(("the response", payload.text_of(self.told.get("arguments"))))
+        if self.final_item:
+            said.append(("the response", payload.text_of(self.final_item.get("arguments"))))
         text, more = settle(deltas, said)
         return text, steps + more
 
@@ -329,15 +333,15 @@ def finished_item(call: FunctionCall, form: Form, name: str, text: str, *, cut: 
     elif form is FUNCTION and not call.flow:
         # A call that was sent to the client's tool for invalid ones.
         body.pop("namespace", None)
-    if not call.ended or body.get("status") == "in_progress" or (cut and call.flow):
+    if not call.item_done or body.get("status") == "in_progress" or (cut and call.flow):
         fields["status"] = "incomplete" if cut else "completed"
     return {**body, **fields}
 
 
 def announced_item(call: FunctionCall, form: Form, item: Json) -> Json:
     """The item of `output_item.added`: without its arguments."""
-    came = call.added.item if call.added else None
-    body = came if came else {**item, "status": "in_progress"}
+    incoming = call.added.item if call.added else None
+    body = incoming if incoming else {**item, "status": "in_progress"}
     gone = {"arguments" if form is CUSTOM else "input", *({"namespace"} - item.keys())}
     body = {key: value for key, value in body.items() if key not in gone}
     shared: Json = {key: item[key] for key in ("id", "type", "call_id", "name", "namespace") if key in item}

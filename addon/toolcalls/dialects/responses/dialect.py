@@ -20,7 +20,7 @@ from ..interface import Dialect
 from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
 from .call_queue import CallQueue
-from .events import ADDED, ITEM_EVENTS, EventWriter, IncomingEvent, Json, number_in, read_came
+from .events import ADDED, ITEM_EVENTS, EventWriter, IncomingEvent, Json, number_in, read_incoming
 from .finalizer import TERMINAL, Finalizer, finish_of, status_of
 from .freeform import INPUT, Freeform
 from .item_search import ItemSearch
@@ -99,9 +99,9 @@ class Responses(Dialect):
             return PASS
         if event.type == STATED and (expected := self._held.expected()) is not None:
             self._long.expect(*expected)
-        came = read_came(event.raw, event.type, data, self._long)
-        if came is not None:
-            return self._answer(came)
+        incoming = read_incoming(event.raw, event.type, data, self._long)
+        if incoming is not None:
+            return self._answer(incoming)
         return self._read_odd(event, data)
 
     def close(self) -> Replace | None:
@@ -124,9 +124,9 @@ class Responses(Dialect):
     def _read_tail(self, event: Event, data: str) -> Verdict:
         """The last event of a stream that ends without a blank line: whole, or broken off in the middle."""
         raw = sse.write(data.replace("\n", " "), event.type)
-        came = read_came(raw, event.type, data, self._long)
-        if came is not None:
-            answer = self._answer(came)
+        incoming = read_incoming(raw, event.type, data, self._long)
+        if incoming is not None:
+            answer = self._answer(incoming)
             return Replace((raw,)) if answer is PASS and self._started else answer
         if data.strip() == "[DONE]" or trouble_in_text(data, event.type) is not None:
             return self._read_odd(Event(raw, data, event.type), data)
@@ -160,46 +160,46 @@ class Responses(Dialect):
         answer = self._answer(IncomingEvent(rewritten, event.type, written, mended))
         return Replace((rewritten,)) if answer is PASS else answer
 
-    def _answer(self, came: IncomingEvent) -> Verdict:
+    def _answer(self, incoming: IncomingEvent) -> Verdict:
         """Only what goes out otherwise than it came is a reply."""
         texts: list[bytes] = []
-        if self._search.undecided and self._follows(came):
+        if self._search.undecided and self._follows(incoming):
             texts = self._end_texts(None)
-        answer = self._told(texts, self._dispatch(came), came)
+        answer = self._told(texts, self._dispatch(incoming), incoming)
         if isinstance(answer, Replace) and answer.out:
-            if answer.out == (came.raw,) and not answer.release and not answer.hold:
+            if answer.out == (incoming.raw,) and not answer.release and not answer.hold:
                 return PASS
-            if answer.out[-1] is not came.raw or len(answer.out) > 1:
+            if answer.out[-1] is not incoming.raw or len(answer.out) > 1:
                 self._speech.steady = None
         return answer
 
-    def _dispatch(self, came: IncomingEvent) -> Verdict:
-        kind = came.type
+    def _dispatch(self, incoming: IncomingEvent) -> Verdict:
+        kind = incoming.type
         stem, _, verb = kind.rpartition(".")
         if kind in ITEM_EVENTS:
             self._started = True
-            return self._read_item(came)
+            return self._read_item(incoming)
         if stem == _ARGUMENTS:
             self._started = True
-            return self._held.read_delta(came) if verb == "delta" else self._held.read_stated(came)
+            return self._held.read_delta(incoming) if verb == "delta" else self._held.read_stated(incoming)
         if is_text(kind):
             self._started = True
-            return Replace(tuple(self._speech.read(came)))
+            return Replace(tuple(self._speech.read(incoming)))
         if kind in TERMINAL:
             self._over = True
-            texts = self._end_texts(finish_of(status_of(kind, came.message.get("response"))))
-            out, keys = self._ending.read(came)
+            texts = self._end_texts(finish_of(status_of(kind, incoming.message.get("response"))))
+            out, keys = self._ending.read(incoming)
             return Replace((*texts, *out), tuple(keys))
         foreign = not kind.startswith("response.") or kind == "response.error"
-        trouble = trouble_in(came.message, came.line) if foreign else None
+        trouble = trouble_in(incoming.message, incoming.line) if foreign else None
         if trouble is not None:
-            self._over = came.message.get("type") == "error"
-            return self._read_trouble(came.raw, trouble)
+            self._over = incoming.message.get("type") == "error"
+            return self._read_trouble(incoming.raw, trouble)
         if kind in _ECHOES:
-            return Replace(tuple(self._read_echo(came)))
-        if kind.startswith(INPUT) and (again := self._freeform.read_input(came)) is not None:
+            return Replace(tuple(self._read_echo(incoming)))
+        if kind.startswith(INPUT) and (again := self._freeform.read_input(incoming)) is not None:
             return again
-        return Replace((self._forward(came),)) if kind.startswith("response.") else PASS
+        return Replace((self._forward(incoming),)) if kind.startswith("response.") else PASS
 
     def _read_trouble(self, raw: bytes, trouble: Json) -> Verdict:
         """The error always goes on. One that is no event of the protocol is told again as `response.failed`."""
@@ -216,48 +216,48 @@ class Responses(Dialect):
         released, _ = self._search.drain()
         return Replace((*texts, *out, *((last,) if last else ())), (*keys, *released))
 
-    def _read_echo(self, came: IncomingEvent) -> list[bytes]:
+    def _read_echo(self, incoming: IncomingEvent) -> list[bytes]:
         out: list[bytes] = []
-        response = came.message.get("response")
-        if not self._started and came.type != "response.created" and isinstance(response, dict):
+        response = incoming.message.get("response")
+        if not self._started and incoming.type != "response.created" and isinstance(response, dict):
             created = {**response, "status": "in_progress"}
             out.append(self._writer.write("response.created", {"response": created}))
         self._started = True
-        self._ending.created = came.data
-        return [*out, self._writer.forward(came)]
+        self._ending.created = incoming.data
+        return [*out, self._writer.forward(incoming)]
 
-    def _forward(self, came: IncomingEvent) -> bytes:
+    def _forward(self, incoming: IncomingEvent) -> bytes:
         """An event of a server-side tool, of a freeform call, or one that we do not know."""
-        item = self._items.known(came.text("item_id")) or self._items.at(came.number("output_index"))
+        item = self._items.known(incoming.text("item_id")) or self._items.at(incoming.number("output_index"))
         fields: Json = {}
-        if item is not None and ("item_id" in came.message or "output_index" in came.message):
+        if item is not None and ("item_id" in incoming.message or "output_index" in incoming.message):
             fields = {"output_index": item.index}
-            if came.type.startswith(INPUT):
+            if incoming.type.startswith(INPUT):
                 fields["item_id"] = item.id
-        sent = self._writer.forward(came, **fields)
-        if came.type.endswith(".delta") and came.text("item_id") and sent is came.raw:
-            self._speech.learn(came)
+        sent = self._writer.forward(incoming, **fields)
+        if incoming.type.endswith(".delta") and incoming.text("item_id") and sent is incoming.raw:
+            self._speech.learn(incoming)
         return sent
 
     # Text that is searched for calls
 
-    def _told(self, texts: list[bytes], answer: Verdict, came: IncomingEvent) -> Verdict:
+    def _told(self, texts: list[bytes], answer: Verdict, incoming: IncomingEvent) -> Verdict:
         """The answer behind texts that go out before it, and with what the search has to tell the books."""
         release, hold = self._search.drain()
         if not release and not hold and not texts:
             return answer
         if isinstance(answer, Hold):
-            return Replace(tuple(texts), release, (*hold, (answer.key, came.raw)))
+            return Replace(tuple(texts), release, (*hold, (answer.key, incoming.raw)))
         if not isinstance(answer, Replace):
-            return Replace((*texts, came.raw), release, hold)
+            return Replace((*texts, incoming.raw), release, hold)
         return Replace((*texts, *answer.out), (*release, *answer.release), (*hold, *answer.hold))
 
-    def _follows(self, came: IncomingEvent) -> bool:
+    def _follows(self, incoming: IncomingEvent) -> bool:
         """Does this event show that the text before it was no call: an item that is none, other text, a cut?"""
-        if came.type == ADDED:
-            return _type_of(came.item) not in (CALL, FREEFORM)
-        cited = came.type == "response.output_text.annotation.added"
-        return cited or came.item.get("status") == "incomplete" or self._speech.follows(came)
+        if incoming.type == ADDED:
+            return _type_of(incoming.item) not in (CALL, FREEFORM)
+        cited = incoming.type == "response.output_text.annotation.added"
+        return cited or incoming.item.get("status") == "incomplete" or self._speech.follows(incoming)
 
     def _end_texts(self, finish: Finish | None) -> list[bytes]:
         """What is held of texts is decided, and the events that waited for that go on."""
@@ -265,70 +265,71 @@ class Responses(Dialect):
             return []
         ends = self._search.take_ends()
         out = self._speech.end_texts(finish)
-        for came in ends:
-            is_item = came.type in ITEM_EVENTS
-            out += self._end_item(came, "message", finish) if is_item else self._speech.read(came)
+        for incoming in ends:
+            is_item = incoming.type in ITEM_EVENTS
+            out += self._end_item(incoming, "message", finish) if is_item else self._speech.read(incoming)
         return out
 
     # Items
 
-    def _read_item(self, came: IncomingEvent) -> Verdict:
-        kind = _type_of(came.item)
+    def _read_item(self, incoming: IncomingEvent) -> Verdict:
+        kind = _type_of(incoming.item)
         if not kind:
-            return Replace((self._writer.forward(came),))
+            return Replace((self._writer.forward(incoming),))
         if kind == CALL:
-            return self._held.read_added(came) if came.type == ADDED else self._held.read_ended(came)
-        if kind == FREEFORM and (again := self._freeform.read_item(came)) is not None:
+            return self._held.read_added(incoming) if incoming.type == ADDED else self._held.read_ended(incoming)
+        if kind == FREEFORM and (again := self._freeform.read_item(incoming)) is not None:
             return again
-        out = self._read_added(came, kind) if came.type == ADDED else self._read_ended(came, kind)
+        out = self._read_added(incoming, kind) if incoming.type == ADDED else self._read_ended(incoming, kind)
         return Replace(tuple(out))
 
-    def _read_added(self, came: IncomingEvent, kind: str) -> list[bytes]:
-        known = self._items.known(str(came.item.get("id") or ""))
+    def _read_added(self, incoming: IncomingEvent, kind: str) -> list[bytes]:
+        known = self._items.known(str(incoming.item.get("id") or ""))
         if known is not None and known.type == kind and known.open and known.announced:
             return []
-        item = self._add(came, kind)
+        item = self._add(incoming, kind)
         self._speech.steady = None
-        body = with_needed(came.item, kind, item.id)
-        return [self._writer.forward(came, output_index=item.index, item=body)]
+        body = with_needed(incoming.item, kind, item.id)
+        return [self._writer.forward(incoming, output_index=item.index, item=body)]
 
-    def _read_ended(self, came: IncomingEvent, kind: str) -> list[bytes]:
-        item = self._items.find(kind, str(came.item.get("id") or ""), came.number("output_index"))
-        if came.item.get("status") != "incomplete" and (
-            (item is not None and self._speech.undecided(item)) or self._speech.untold_may_be_call(item, came.item)
+    def _read_ended(self, incoming: IncomingEvent, kind: str) -> list[bytes]:
+        item = self._items.find(kind, str(incoming.item.get("id") or ""), incoming.number("output_index"))
+        if incoming.item.get("status") != "incomplete" and (
+            (item is not None and self._speech.undecided(item))
+            or self._speech.untold_may_be_call(item, incoming.item)
         ):
-            self._search.wait(came)
+            self._search.wait(incoming)
             return []
-        return self._end_item(came, kind, None)
+        return self._end_item(incoming, kind, None)
 
-    def _end_item(self, came: IncomingEvent, kind: str, finish: Finish | None) -> list[bytes]:
+    def _end_item(self, incoming: IncomingEvent, kind: str, finish: Finish | None) -> list[bytes]:
         """`finish`: the response ends with this item; None where something may follow it."""
-        came_id, came_index = str(came.item.get("id") or ""), came.number("output_index")
-        item = self._items.find(kind, came_id, came_index)
+        wire_id, wire_index = str(incoming.item.get("id") or ""), incoming.number("output_index")
+        item = self._items.find(kind, wire_id, wire_index)
         out: list[bytes] = []
         if item is None:
-            known = self._items.known(came_id)
+            known = self._items.known(wire_id)
             if known is not None and known.type == kind and known.done is not None:
                 return []
             if kind in ("message", "reasoning"):
-                item, out = self._speech.open(kind, came_id, came_index, came.item)
+                item, out = self._speech.open(kind, wire_id, wire_index, incoming.item)
             else:
-                item = self._add(came, kind)
-        body, events = self._speech.finish(item, came.item, finish)
+                item = self._add(incoming, kind)
+        body, events = self._speech.finish(item, incoming.item, finish)
         item.done = body
         self._speech.steady = None
         if kind == FREEFORM:
             self._held.sent += 1
             self._freeform.ended(body)
-        if body == came.item:
-            item.done_text = came.item_text
-        return [*out, *events, self._writer.forward(came, output_index=item.index, item=body)]
+        if body == incoming.item:
+            item.done_text = incoming.item_text
+        return [*out, *events, self._writer.forward(incoming, output_index=item.index, item=body)]
 
-    def _add(self, came: IncomingEvent, kind: str) -> Item:
-        came_id, came_index = str(came.item.get("id") or ""), came.number("output_index")
-        index = self._items.place(came_index)
-        item = Item(index, self._items.identity(came_id, kind), kind, came.item, announced=True)
-        self._items.add(item, came_id, came_index)
+    def _add(self, incoming: IncomingEvent, kind: str) -> Item:
+        wire_id, wire_index = str(incoming.item.get("id") or ""), incoming.number("output_index")
+        index = self._items.place(wire_index)
+        item = Item(index, self._items.identity(wire_id, kind), kind, incoming.item, announced=True)
+        self._items.add(item, wire_id, wire_index)
         return item
 
 

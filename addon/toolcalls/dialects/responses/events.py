@@ -56,19 +56,19 @@ ITEM_EVENTS = frozenset({ADDED, ENDED})
 _DECODER = json.JSONDecoder()
 
 
-def read_came(raw: bytes, line: str, data: str, long: LongText) -> IncomingEvent | None:
+def read_incoming(raw: bytes, line: str, data: str, long: LongText) -> IncomingEvent | None:
     """An event, the text of an item in it kept apart; None where it is no JSON object."""
     short = long.without(data, line) if len(data) > LONG and line in TELLING else None
     if short is not None:
-        came = _read_came(raw, line, short)
-        if came is not None and long.put_back(came.message):
-            came.data = data
-            came.item_text = long.written(came.item_text)
-            return came
-    return _read_came(raw, line, data)
+        incoming = _read_incoming(raw, line, short)
+        if incoming is not None and long.put_back(incoming.message):
+            incoming.data = data
+            incoming.item_text = long.written(incoming.item_text)
+            return incoming
+    return _read_incoming(raw, line, data)
 
 
-def _read_came(raw: bytes, line: str, data: str) -> IncomingEvent | None:
+def _read_incoming(raw: bytes, line: str, data: str) -> IncomingEvent | None:
     start = data.find('"item":') if line in ITEM_EVENTS else -1
     try:
         if start >= 0:
@@ -138,17 +138,17 @@ class EventWriter:
         self._last = number if number is not None and number > self.last else self.last + 1
         return self._last
 
-    def forward(self, came: IncomingEvent, **fields: Any) -> bytes:
+    def forward(self, incoming: IncomingEvent, **fields: Any) -> bytes:
         """An event that came, saying what `fields` say: its own bytes where it says so already."""
-        kind = came.type
-        fields = {"type": kind, NUMBER: self._next(came.message.get(NUMBER)), **fields}
-        message = came.message
+        kind = incoming.type
+        fields = {"type": kind, NUMBER: self._next(incoming.message.get(NUMBER)), **fields}
+        message = incoming.message
         changed = {key: value for key, value in fields.items() if key not in message or message[key] != value}
-        if not changed and came.line == kind:
-            return came.raw
+        if not changed and incoming.line == kind:
+            return incoming.raw
         if any(key in message and not isinstance(value, int) for key, value in changed.items()):
             return sse.write(payload.write({**message, **changed}), kind)
-        data = came.data.replace("\n", " ")
+        data = incoming.data.replace("\n", " ")
         for key, value in changed.items():
             spliced = _spliced(data, key, value, fresh=key not in message)
             if spliced is None:

@@ -98,17 +98,17 @@ class Finalizer:
             at += data.startswith(", ", at) + data.startswith(",", at)
         return data.startswith("]", at)
 
-    def read(self, came: IncomingEvent) -> tuple[list[bytes], list[str]]:
+    def read(self, incoming: IncomingEvent) -> tuple[list[bytes], list[str]]:
         """The terminal event."""
-        response = came.message.get("response")
+        response = incoming.message.get("response")
         fields: Json = {}
         if not isinstance(response, dict):
-            response = {**self._response(), "status": came.type.removeprefix("response.")}
+            response = {**self._response(), "status": incoming.type.removeprefix("response.")}
             fields["response"] = response
-        out, keys, final = self._settle(came.type, response)
+        out, keys, final = self._settle(incoming.type, response)
         if final != response.get("output"):
             fields["response"] = {**response, "output": final}
-        out.append(self._writer.forward(came, **fields))
+        out.append(self._writer.forward(incoming, **fields))
         return out, keys
 
     def mended_output(self, kind: str, response: Json) -> Any:
@@ -202,7 +202,7 @@ class Finalizer:
     def _match(self, item: Item, entry: Json) -> None:
         self._matched[item.index] = entry
         if isinstance(item, FunctionCall) and item.type == entry.get("type"):
-            item.told = entry
+            item.final_item = entry
         elif item.open:
             item.body = entry
 
@@ -218,14 +218,14 @@ class Finalizer:
             elif entry is not None:
                 out += self._end_item(item, entry)
         for place, entry in self._unseen:
-            kind, came_id = str(entry.get("type") or "message"), str(entry.get("id") or "")
+            kind, wire_id = str(entry.get("type") or "message"), str(entry.get("id") or "")
             if kind in ("message", "reasoning"):
-                item, events = self._speech.open(kind, came_id, place, entry)
+                item, events = self._speech.open(kind, wire_id, place, entry)
                 out += events
             else:
                 index = self._items.place(place)
-                item = Item(index, self._items.identity(came_id, kind), kind, entry, announced=True)
-                self._items.add(item, came_id, place)
+                item = Item(index, self._items.identity(wire_id, kind), kind, entry, announced=True)
+                self._items.add(item, wire_id, place)
                 fields = {"output_index": index, "item": entry}
                 out.append(self._writer.write("response.output_item.added", fields))
                 self._held.sent += kind == FREEFORM

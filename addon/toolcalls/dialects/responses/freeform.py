@@ -35,32 +35,32 @@ class Freeform:
             # From now on it is taken.
             self._ids.unique(call_id)
 
-    def read_item(self, came: IncomingEvent) -> Replace | None:
+    def read_item(self, incoming: IncomingEvent) -> Replace | None:
         """The beginning or the end of a call; None where its id is new."""
-        earlier = self._told.get(str(came.item.get("call_id") or ""))
+        earlier = self._told.get(str(incoming.item.get("call_id") or ""))
         if earlier is None:
             return None
-        item_id = str(came.item.get("id") or "")
-        if came.type == ADDED:
+        item_id = str(incoming.item.get("id") or "")
+        if incoming.type == ADDED:
             key = self._waiting[item_id] = f"{_KEY} {len(self._waiting)}"
-            return Replace(hold=((key, came.raw),))
+            return Replace(hold=((key, incoming.raw),))
         held = self._waiting.pop(item_id, "")
         release = (held,) if held else ()
-        if all(came.item.get(key) == earlier.get(key) for key in ("name", "input")):
+        if all(incoming.item.get(key) == earlier.get(key) for key in ("name", "input")):
             return Replace(release=release)
-        return Replace(tuple(self._write(came, item_id)), release)
+        return Replace(tuple(self._write(incoming, item_id)), release)
 
-    def read_input(self, came: IncomingEvent) -> Replace | None:
+    def read_input(self, incoming: IncomingEvent) -> Replace | None:
         """A piece of the input; None where it goes on as it is."""
-        key = self._waiting.get(came.text("item_id"))
-        return None if key is None else Replace(hold=((key, came.raw),))
+        key = self._waiting.get(incoming.text("item_id"))
+        return None if key is None else Replace(hold=((key, incoming.raw),))
 
-    def _write(self, came: IncomingEvent, item_id: str) -> list[bytes]:
-        index = self._items.place(came.number("output_index"))
+    def _write(self, incoming: IncomingEvent, item_id: str) -> list[bytes]:
+        index = self._items.place(incoming.number("output_index"))
         identity = self._items.identity(item_id, FREEFORM)
-        body = {**came.item, "id": identity, "call_id": self._ids.unique(str(came.item["call_id"]))}
+        body = {**incoming.item, "id": identity, "call_id": self._ids.unique(str(incoming.item["call_id"]))}
         item = Item(index, identity, FREEFORM, body, announced=True, done=body)
-        self._items.add(item, item_id, came.number("output_index"))
+        self._items.add(item, item_id, incoming.number("output_index"))
         where = {"item_id": identity, "output_index": index}
         said = {"output_index": index, "item": {**body, "input": ""}}
         text = body.get("input")
@@ -68,5 +68,5 @@ class Freeform:
             self._writer.write(ADDED, said),
             self._writer.write(f"{INPUT}.delta", {**where, "delta": text}),
             self._writer.write(f"{INPUT}.done", {**where, "input": text}),
-            self._writer.forward(came, output_index=index, item=body),
+            self._writer.forward(incoming, output_index=index, item=body),
         ]

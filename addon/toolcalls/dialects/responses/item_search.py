@@ -99,9 +99,9 @@ class ItemSearch:
 
     # The events that end a text
 
-    def wait(self, came: IncomingEvent) -> None:
-        self.ends.append(came)
-        self.hold.append((_ENDS, came.raw))
+    def wait(self, incoming: IncomingEvent) -> None:
+        self.ends.append(incoming)
+        self.hold.append((_ENDS, incoming.raw))
 
     def take_ends(self) -> list[IncomingEvent]:
         ends, self.ends = self.ends, []

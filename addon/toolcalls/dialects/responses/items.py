@@ -97,32 +97,32 @@ class Items:
         self._ids.add(chosen)
         return chosen
 
-    def add(self, item: Item, came_id: str, came_index: int | None) -> None:
+    def add(self, item: Item, wire_id: str, wire_index: int | None) -> None:
         if len(self.all) >= MOST_CALLS:
             raise LimitReached
         self.all.append(item)
-        self.alias(item, came_id, came_index)
+        self.alias(item, wire_id, wire_index)
         self.alias(item, item.id, None)
 
-    def alias(self, item: Item, came_id: str, came_index: int | None) -> None:
+    def alias(self, item: Item, wire_id: str, wire_index: int | None) -> None:
         """What the upstream calls the item."""
-        if came_id:
-            self._by_id[came_id] = item
-        if came_index is not None:
-            self._at_index[came_index] = item
+        if wire_id:
+            self._by_id[wire_id] = item
+        if wire_index is not None:
+            self._at_index[wire_index] = item
 
-    def at(self, came_index: int | None) -> Item | None:
-        return self._at_index.get(-1 if came_index is None else came_index)
+    def at(self, wire_index: int | None) -> Item | None:
+        return self._at_index.get(-1 if wire_index is None else wire_index)
 
-    def known(self, came_id: str) -> Item | None:
-        return self._by_id.get(came_id)
+    def known(self, wire_id: str) -> Item | None:
+        return self._by_id.get(wire_id)
 
-    def find(self, kind: str, came_id: str, came_index: int | None) -> Item | None:
+    def find(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
         """The open item of a type that an event speaks about."""
-        for item in (self._by_id.get(came_id), self._at_index.get(-1 if came_index is None else came_index)):
+        for item in (self._by_id.get(wire_id), self._at_index.get(-1 if wire_index is None else wire_index)):
             if item is not None and item.type == kind and item.open:
                 return item
-        if came_index is None and not (came_id and kind == CALL):
+        if wire_index is None and not (wire_id and kind == CALL):
             # Without an index an unknown id is one of those that change with every event. But two calls
             # must never melt together.
             return next((item for item in reversed(self.all) if item.type == kind and item.open), None)

@@ -23,11 +23,11 @@ class Steady:
 
     __slots__ = ("_next", "body", "head", "item", "lines", "place", "top")
 
-    def __init__(self, came: IncomingEvent) -> None:
-        raw = came.raw
+    def __init__(self, incoming: IncomingEvent) -> None:
+        raw = incoming.raw
         self.lines = raw.count(b"\n") or -1
         """Line feeds an event: looking for single bytes is far cheaper than looking for blank lines."""
-        self.item = _mark(raw, "item_id", came.text("item_id"))
+        self.item = _mark(raw, "item_id", incoming.text("item_id"))
         self.place = slice(0, len(self.item))
         """Where it was last found: the events differ in front of it only when their number gets longer."""
         begins = raw.find(b"data:") + 5

@@ -140,25 +140,25 @@ class TextItems:
             self._remember()
         return True
 
-    def learn(self, came: IncomingEvent | None, searching: Part | None = None) -> None:
+    def learn(self, incoming: IncomingEvent | None, searching: Part | None = None) -> None:
         """Deltas like this one may pass unread from now on."""
-        self.steady = Steady(came) if came is not None else None
+        self.steady = Steady(incoming) if incoming is not None else None
         self._searching = searching
         self._repeats = searching.prose.repeats if searching is not None and searching.prose is not None else None
 
     def _remember(self) -> None:
         self._transcript.add(*self._writer.take_unread())
 
-    def read(self, came: IncomingEvent) -> list[bytes]:
+    def read(self, incoming: IncomingEvent) -> list[bytes]:
         """One event of a text family: what the client gets for it."""
-        stem, _, verb = came.type.rpartition(".")
-        family = _family(stem, came)
-        if family.part == _TEXT and verb == "done" and self._ends_undecided(came, family):
+        stem, _, verb = incoming.type.rpartition(".")
+        family = _family(stem, incoming)
+        if family.part == _TEXT and verb == "done" and self._ends_undecided(incoming, family):
             return []
-        item, out = self._item(family, came)
-        place = came.number(family.place) or 0
+        item, out = self._item(family, incoming)
+        place = incoming.number(family.place) or 0
         part = item.parts.setdefault((family.part, place), Part())
-        opens = came.type == f"{_PART_EVENTS.get(family.part)}.added"
+        opens = incoming.type == f"{_PART_EVENTS.get(family.part)}.added"
         if not part.opened and not opens and family.part in _PART_EVENTS:
             out.append(self._open_part(item, family.part, place))
         part.opened = True
@@ -167,39 +167,39 @@ class TextItems:
         if searched and verb == "done":
             out += self._end_text(item, place, part, None)
         if stem in _PART_EVENTS.values():
-            fields["part"] = _whole_part(came.message.get("part"), family.part)
+            fields["part"] = _whole_part(incoming.message.get("part"), family.part)
             if verb == "done" and part.calls:
                 fields["part"] = {**fields["part"], "text": self._told(item, place, part)}
             part.closed = part.closed or verb == "done"
         elif verb == "done":
-            said = came.message.get("refusal" if family.part == _REFUSAL else "text")
+            said = incoming.message.get("refusal" if family.part == _REFUSAL else "text")
             part.text = said if isinstance(said, str) else None
             if part.calls:
                 part.text = fields["text"] = self._told(item, place, part)
-        elif came.type == DELTA and searched and not self._passes(came, item, place, part, out):
+        elif incoming.type == DELTA and searched and not self._passes(incoming, item, place, part, out):
             return out
-        sent = self._writer.forward(came, **fields)
+        sent = self._writer.forward(incoming, **fields)
         out.append(sent)
         if verb == "delta":
             self._remember()
             self._transcript.add(sent)
-            self.learn(came if sent is came.raw else None, part if searched else None)
+            self.learn(incoming if sent is incoming.raw else None, part if searched else None)
         elif searched:
             self.steady = None
         return out
 
     # The search for calls
 
-    def _passes(self, came: IncomingEvent, item: Item, place: int, part: Part, out: list[bytes]) -> bool:
+    def _passes(self, incoming: IncomingEvent, item: Item, place: int, part: Part, out: list[bytes]) -> bool:
         """Search a delta. False when it does not simply go on; what may go out of the text is told."""
-        text = came.message.get("delta")
+        text = incoming.message.get("delta")
         if not isinstance(text, str) or not text or part.searched:
             return True
-        said = self._search.take(item, place, part, text, came)
-        if said.parts == ((text, came),):
+        said = self._search.take(item, place, part, text, incoming)
+        if said.parts == ((text, incoming),):
             return True
         if not said.parts:
-            self._search.keep(item, place, came.raw)
+            self._search.keep(item, place, incoming.raw)
         out += self._tell_text(item, place, said)
         return False
 
@@ -215,23 +215,23 @@ class TextItems:
         self._transcript.add(*out)
         return out
 
-    def _ends_undecided(self, came: IncomingEvent, family: Family) -> bool:
+    def _ends_undecided(self, incoming: IncomingEvent, family: Family) -> bool:
         """The end of a text whose last words may be a call waits."""
-        item = self._items.find(family.item, came.text("item_id"), came.number("output_index"))
+        item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
         if item is None or not self.undecided(item):
             return False
-        self._search.wait(came)
+        self._search.wait(incoming)
         return True
 
-    def follows(self, came: IncomingEvent) -> bool:
+    def follows(self, incoming: IncomingEvent) -> bool:
         """Is this a delta with text of another part than the one whose last words may be a call?"""
-        delta = came.message.get("delta")
-        stem, _, verb = came.type.rpartition(".")
-        if verb != "delta" or not is_text(came.type) or not delta:
+        delta = incoming.message.get("delta")
+        stem, _, verb = incoming.type.rpartition(".")
+        if verb != "delta" or not is_text(incoming.type) or not delta:
             return False
-        family = _family(stem, came)
-        item = self._items.find(family.item, came.text("item_id"), came.number("output_index"))
-        part = item.parts.get((family.part, came.number(family.place) or 0)) if item is not None else None
+        family = _family(stem, incoming)
+        item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
+        part = item.parts.get((family.part, incoming.number(family.place) or 0)) if item is not None else None
         return part is None or self._search.follows(part)
 
     @staticmethod
@@ -287,27 +287,27 @@ class TextItems:
                 content[place] = {**entry, "text": self._told(item, place, part)}
         return out
 
-    def _item(self, family: Family, came: IncomingEvent) -> tuple[Item, list[bytes]]:
-        came_id, came_index = came.text("item_id"), came.number("output_index")
-        item = self._items.find(family.item, came_id, came_index)
+    def _item(self, family: Family, incoming: IncomingEvent) -> tuple[Item, list[bytes]]:
+        wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
+        item = self._items.find(family.item, wire_id, wire_index)
         if item is None:
-            known = self._items.known(came_id)
+            known = self._items.known(wire_id)
             if known is not None and known.type == family.item:
                 # Something said after the item was done; there is nothing to announce.
                 return known, []
-            return self.open(family.item, came_id, came_index, {})
-        self._items.alias(item, came_id, None)
+            return self.open(family.item, wire_id, wire_index, {})
+        self._items.alias(item, wire_id, None)
         return item, []
 
     # Items
 
     def open(
-        self, kind: str, came_id: str, came_index: int | None, body: Json, *, instead: int | None = None
+        self, kind: str, wire_id: str, wire_index: int | None, body: Json, *, instead: int | None = None
     ) -> tuple[Item, list[bytes]]:
         """An item that the upstream never announced; `instead`: at the index of a dropped one."""
-        index = self._items.place(came_index) if instead is None else instead
-        item = Item(index, self._items.identity(came_id, kind), kind, body, announced=True)
-        self._items.add(item, came_id, came_index)
+        index = self._items.place(wire_index) if instead is None else instead
+        item = Item(index, self._items.identity(wire_id, kind), kind, body, announced=True)
+        self._items.add(item, wire_id, wire_index)
         kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}
         empty = {**with_needed({"type": kind, **kept}, kind, item.id), "status": "in_progress"}
         fields = {"output_index": index, "item": empty}
@@ -395,9 +395,9 @@ def is_blank(entry: Any) -> bool:
     return isinstance(text, str) and not text.strip()
 
 
-def _family(stem: str, came: IncomingEvent) -> Family:
+def _family(stem: str, incoming: IncomingEvent) -> Family:
     family = _FAMILIES[stem]
-    part = came.message.get("part")
+    part = incoming.message.get("part")
     if stem == "response.content_part" and isinstance(part, dict):
         if part.get("type") == _REFUSAL:
             return Family("message", _REFUSAL, "content_index")

@@ -224,17 +224,17 @@ class Zai(Dialect):
         for item in said:
             if isinstance(item, GlmBlock):
                 if self._is_null_patch(item):
-                    out += self._speak(speaking, texts)
+                    out += self._render_chunk(speaking, texts)
                     return out + self._freeze(max(known, self._reader.blocks.index(item) + 1))
                 continue
             kind, text = item
             if kind != speaking:
-                out += self._speak(speaking, texts)
+                out += self._render_chunk(speaking, texts)
                 speaking, texts = kind, []
             texts.append(text)
-        return out + self._speak(speaking, texts)
+        return out + self._render_chunk(speaking, texts)
 
-    def _speak(self, kind: str, texts: list[str]) -> list[bytes]:
+    def _render_chunk(self, kind: str, texts: list[str]) -> list[bytes]:
         if not texts:
             return []
         if kind == "reasoning":
