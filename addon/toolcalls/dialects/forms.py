@@ -76,7 +76,7 @@ class Form:
         return _UNDERSCORE not in text or not any(text.rfind(name) >= 0 for name in _READ)
 
     def all_harmless(self, block: bytes) -> bool:
-        """The same for several events."""
+        """True if all events of the block have this form, with nothing suspicious in their texts."""
         start = self._start
         if block[self._top] != self._before or block[self._tail] != self._after:
             return False
@@ -116,7 +116,7 @@ class Form:
 
 
 class NumberedForm:
-    """The same for events that are numbered, before their text. What follows it may vary."""
+    """The form of events with a sequence number before their text. What follows the text may vary."""
 
     __slots__ = (
         "_after",

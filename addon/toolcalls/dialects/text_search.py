@@ -185,7 +185,7 @@ class TextSearch:
     # Events that are not read
 
     def repeats(self, block: bytes) -> bool:
-        """One event like one that passed, but for its text, and that goes on too: the cheapest look there is."""
+        """True if `block` is one event of the learnt form whose text passes."""
         form = self._form
         if form is None:
             return False
@@ -200,7 +200,7 @@ class TextSearch:
         return True
 
     def all_repeat(self, block: bytes, mark: bytes = b"") -> bool:
-        """The same for several events, each of which has this mark too."""
+        """True if all events of the block have the learnt form and this mark, and their texts pass."""
         form = self._form
         if form is None or not self._resting or not form.says(mark) or not form.all_harmless(block):
             return False
@@ -209,7 +209,7 @@ class TextSearch:
         return True
 
     def _goes_on(self, form: Form | NumberedForm, block: bytes) -> bool:
-        """The same where the text has to be searched: what surrounds it is known in any case."""
+        """The event has the learnt form, but the scanner must see its text: True if that passes."""
         text = None if self._held or self._ahead or self._scanner.off else form.text(block)
         return text is not None and self._searched_ahead([text], block)
 

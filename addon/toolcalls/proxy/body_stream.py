@@ -19,7 +19,7 @@ KEEP_ALIVE = b": toolfix holds a tool call until it is complete\n\n"
 KEEP_ALIVE_SECONDS = 5.0
 LONG_HOLD_SECONDS = 60.0
 MAX_KEPT_UNOBSERVED = 1024 * 1024
-"""The same where nobody is known to look: a finished flow waits with dozens of others for the garbage collection,
+"""Most bytes kept of one response where no view, file or recorder wants them: a finished flow waits with dozens of others for the garbage collection,
 and nearly every answer of a model is smaller."""
 
 
@@ -58,7 +58,7 @@ class BodyStream:
         self._ends = ends
         self.before = CapturedBytes() if most is None else CapturedBytes(limit=most)
         self.after = self.before
-        """The same books as long as what goes out is what came in, chunk by chunk."""
+        """What went out: the object `before` itself, as long as every chunk goes out as it came in."""
         self.failure: Exception | None = None
         self.longest_hold = 0.0
         self._observe = observe

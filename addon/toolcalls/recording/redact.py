@@ -160,5 +160,5 @@ def _masked(secret: bytes, pattern: re.Pattern[bytes]) -> bytes:
 
 
 def redact(text: str) -> str:
-    """The same on text."""
+    """The text with everything masked that looks like a secret."""
     return redact_bytes(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")

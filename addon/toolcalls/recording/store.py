@@ -187,7 +187,7 @@ def pretty(value: Any) -> bytes:
 
 
 def pretty_flow(flow: dict[str, Any], chunks: list[Chunk], between: Callable[[], None] = lambda: None) -> bytes:
-    """The same for flow.json, with a chunk a line: there are thousands of them. `between` is called now and then."""
+    """flow.json as text, with a chunk a line: there are thousands of them. `between` is called now and then."""
     head = json.dumps(flow, ensure_ascii=False, indent=1).removesuffix("\n}")
     parts: list[str] = []
     for at in range(0, len(chunks), _AT_ONCE):

@@ -86,7 +86,7 @@ def mended(text: str) -> str:
 
 
 def one_object(text: str) -> str:
-    """The same for a value that stands where an object belongs: a list of one object has one reading."""
+    """The arguments as an object: a list of one object stands for that object."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

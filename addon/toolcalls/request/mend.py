@@ -60,7 +60,10 @@ def mend_request(
 
 
 def mend_frame(text: str, policy: Policy, refusals: Refusals) -> str | None:
-    """The same for a frame of a Responses WebSocket: `response.create` carries a request."""
+    """The frame of a Responses WebSocket that goes up instead of this one; None where nothing is to be changed.
+
+    Only `response.create` carries a request.
+    """
     try:
         message = json.loads(text)
     except (ValueError, RecursionError):

@@ -26,7 +26,7 @@ def begun(literals: Iterable[str]) -> str:
 
 
 def begun_tail(rests: list[str]) -> str:
-    """The same behind a beginning that these literals share."""
+    """A pattern for what may be missing behind a beginning that these literals share."""
     return "" if "" in rests else rf"(?:\Z|{begun(rests)})"
 
 

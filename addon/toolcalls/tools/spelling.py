@@ -34,7 +34,7 @@ class _Spelled:
     separators: frozenset[int]
     """Where words of the declared name meet: after so many characters of its folding a separator stands."""
     humps: frozenset[int]
-    """The same for the capitals of `readFile`."""
+    """After so many characters of its folding a capital begins a word, as in `readFile`."""
 
 
 class Declared:

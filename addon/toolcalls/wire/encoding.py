@@ -194,7 +194,7 @@ def decode_whole(body: bytes, encoding: str, most: int = MAX_WHOLE) -> bytes:
 
 
 def decode_if_possible(body: bytes | None, encoding: str) -> bytes:
-    """The same, and the body as it came where it cannot be decoded."""
+    """The decoded body, or the body as it came where it cannot be decoded."""
     try:
         return decode_whole(body or b"", encoding)
     except Corrupt:

@@ -84,7 +84,7 @@ def _is_one(block: bytes) -> bool:
 
 
 def _split_long(block: bytes) -> list[bytes]:
-    """The same for long lines: looking for one byte is several times faster than looking for two."""
+    """Split a block of long lines: looking for one byte is several times faster than looking for two."""
     events = []
     start = at = 0
     while (at := block.find(b"\n", at) + 1) > 0:

@@ -42,7 +42,7 @@ class Thinking:
 
 
 def split_message(message: Json) -> None:
-    """The same for a message that is here as a whole."""
+    """Move the reasoning out of the text of a whole message."""
     moved = Thinking().split(message, last=True)
     if moved is not None:
         message.update(moved)

@@ -91,7 +91,7 @@ class Node:
         self.never_empty = False
         """Its format has no empty string."""
         self.some_never_empty = False
-        """The same, for the root of a schema and anywhere in it."""
+        """A format anywhere in the schema has no empty string."""
         self.limits: dict[str, int | float] = {}
         self.unknown = False
         """It holds something that is not followed here: it may forbid more than we know."""
