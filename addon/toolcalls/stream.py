@@ -3,7 +3,7 @@
 Strategy: undo the content encoding, look once at the first bytes (an event stream, one JSON document,
 or neither), cut the stream into events, ask the dialect about each of them. A block of events in which
 nothing can be a tool call passes as it is, unread. `feed` and `close` never raise: on any exception, and
-at the limit of held bytes, what is held goes out as it came and the rest passes untouched (rules 4 and 8);
+at the limit of held bytes, what is held goes out as it came and the rest passes untouched;
 a dialect that converts says instead how the answer ends.
 """
 

@@ -30,8 +30,6 @@ Names on each fragment change nothing of this where they are the same; another n
 - Fragments without an index, of a call that goes on with one: all that is open is refused.
 - A call without any arguments, at the place of another one of its name, is that one: a name that was said again. Only
   indices of their own make two of them.
-
-(The classes are `chat.index_*`, `chat.id_*` and `name.*` of our catalogue.)
 """
 
 from __future__ import annotations

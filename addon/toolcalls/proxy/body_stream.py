@@ -19,8 +19,9 @@ KEEP_ALIVE = b": toolfix holds a tool call until it is complete\n\n"
 KEEP_ALIVE_SECONDS = 5.0
 LONG_HOLD_SECONDS = 60.0
 MAX_KEPT_UNOBSERVED = 1024 * 1024
-"""Most bytes kept of one response where no view, file or recorder wants them: a finished flow waits with dozens of others for the garbage collection,
-and nearly every answer of a model is smaller."""
+"""Most bytes kept of one response where no view, file or recorder wants them.
+
+A finished flow waits with dozens of others for the garbage collection, and nearly every answer of a model is smaller."""
 
 
 class BodyStream:

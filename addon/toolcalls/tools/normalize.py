@@ -20,7 +20,10 @@ def normalize(text: str) -> str:
 
 
 def normalize_value(text: str) -> str:
-    """An enum member without its case and its separators; `.`, `:` and `/` carry meaning there, and a leading `-` is a sign."""
+    """An enum member without its case and its separators.
+
+    `.`, `:` and `/` carry meaning there, and a leading `-` is a sign.
+    """
     stripped = text.strip()
     sign = "-" if stripped[:1] == "-" else ""
     return sign + _fold(stripped, _WORD_SEPARATORS)

@@ -49,7 +49,9 @@ class Steady:
         return (LF not in block[self.body] and block[END] == b"\n\n") or self.covers_all(block)
 
     def covers_lines(self, block: bytes) -> bool:
-        """True if the block looks like the last delta and no line ends with a bare CR: where two stand inside the JSON, the event ends in its middle.
+        """True if the block looks like the last delta and no line ends with a bare CR.
+
+        Where two of those stand inside the JSON, the event ends in its middle.
 
         What passes is the same bytes with and without them, but what is held must be whole events.
         """
