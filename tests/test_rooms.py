@@ -112,5 +112,22 @@ def test_a_file_fits_in_a_head(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 450
 
 
+def test_a_class_name_stands_for_one_thing() -> None:
+    places: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(str(path.relative_to(ENGINE)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ENGINE)))
+def test_a_docstring_stands_alone(path: Path) -> None:
+    """One that begins "The same …" sends the reader to the one above it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            assert not node.value.value.startswith(("The same", "As in ")), node.value.value[:80]
+
+
 def test_the_script_is_options_and_hooks() -> None:
     assert len((ADDON / "toolfix.py").read_text().splitlines()) <= 160

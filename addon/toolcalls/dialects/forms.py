@@ -204,7 +204,7 @@ class NumberedForm:
         return 0
 
     def text(self, block: bytes) -> str | None:
-        """As in `Form`."""
+        """What an event of this form says, harmless or not; None where it is another event."""
         if block[self._top] != self._before or (block[self._place] != self._middle and not self._found_in(block)):
             return None
         found = STRING.match(block, self._place.stop)
@@ -215,7 +215,7 @@ class NumberedForm:
         return decoded(found.group())
 
     def texts(self, blocks: list[bytes]) -> list[bytes]:
-        """As in `Form`."""
+        """What harmless events of this form say, as JSON writes it."""
         texts: list[bytes] = []
         for block in blocks:
             start = block.find(self._middle, self._start) + self._size

@@ -21,7 +21,7 @@ LONG_HOLD_SECONDS = 60.0
 MAX_KEPT_UNOBSERVED = 1024 * 1024
 """Most bytes kept of one response where no view, file or recorder wants them.
 
-A finished flow waits with dozens of others for the garbage collection, and nearly every answer of a model is smaller."""
+A finished flow waits with dozens of others for the garbage collection, and nearly every answer is smaller."""
 
 
 class BodyStream:

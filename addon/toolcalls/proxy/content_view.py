@@ -109,7 +109,7 @@ def register(look: Look) -> Callable[[], None]:
 def _old_view(look: Look) -> Any:
     base: Any = getattr(contentviews, "View")  # noqa: B009
 
-    class Toolfix(base):  # type: ignore[misc]
+    class OldView(base):  # type: ignore[misc]
         name = NAME
 
         def __call__(self, data: bytes, **known: Any) -> tuple[str, Iterator[list[tuple[str, str]]]]:
@@ -119,13 +119,13 @@ def _old_view(look: Look) -> Any:
         def render_priority(self, data: bytes, **known: Any) -> float:
             return -1
 
-    return Toolfix()
+    return OldView()
 
 
 def _new_view(look: Look) -> Any:
     base: Any = getattr(contentviews, "Contentview")  # noqa: B009
 
-    class Toolfix(base):  # type: ignore[misc]
+    class NewView(base):  # type: ignore[misc]
         name = NAME
 
         def prettify(self, data: bytes, metadata: Any) -> str:
@@ -134,4 +134,4 @@ def _new_view(look: Look) -> Any:
         def render_priority(self, data: bytes, metadata: Any) -> float:
             return -1
 
-    return Toolfix()
+    return NewView()

@@ -23,8 +23,8 @@ from .attribution import Attribution, is_another, says_the_same
 from .calls import (
     CUSTOM,
     FUNCTION,
-    Form,
     FunctionCall,
+    ItemKind,
     LiveFunctionCall,
     announced_item,
     finished_item,
@@ -323,7 +323,7 @@ class CallQueue:
             out += self._write_whole(call, FUNCTION, outcome, cut=False)
         return out
 
-    def _write_whole(self, call: FunctionCall, form: Form, outcome: Outcome, *, cut: bool) -> list[bytes]:
+    def _write_whole(self, call: FunctionCall, form: ItemKind, outcome: Outcome, *, cut: bool) -> list[bytes]:
         call.call_id = outcome.id
         text = outcome.arguments
         item = finished_item(call, form, outcome.name, text, cut=cut)
@@ -341,7 +341,7 @@ class CallQueue:
         tool = self._tools.get(call.wanted_name(), call.wanted_namespace())
         return tool is not None and tool.kind == "custom"
 
-    def _mend(self, call: FunctionCall, finish: Finish, *, before_error: bool) -> tuple[Outcome | None, Form]:
+    def _mend(self, call: FunctionCall, finish: Finish, *, before_error: bool) -> tuple[Outcome | None, ItemKind]:
         uncertain = call.uncertain
         text, steps = call.settle()
         if not self._streamed:
@@ -380,7 +380,7 @@ class CallQueue:
         call.namespace = outcome.namespace or ""
         return outcome, FUNCTION
 
-    def _write_beginning(self, call: FunctionCall, form: Form, where: Json, item: Json, text: str) -> list[bytes]:
+    def _write_beginning(self, call: FunctionCall, form: ItemKind, where: Json, item: Json, text: str) -> list[bytes]:
         writer = self._writer
         place = {"output_index": call.index, "item": item}
         first = (
@@ -396,7 +396,7 @@ class CallQueue:
             fill_placeholder(writer.write(f"{form.events}.delta", {**where, "delta": told}, wanted), pieces),
         ]
 
-    def _write_stated(self, call: FunctionCall, form: Form, where: Json, name: str, text: str) -> bytes:
+    def _write_stated(self, call: FunctionCall, form: ItemKind, where: Json, name: str, text: str) -> bytes:
         pieces = _unsaid(call, call.arguments_done.message if call.arguments_done else {}, form.field, text)
         fields = {**where, form.field: PLACEHOLDER if pieces else text}
         if call.arguments_done and form is FUNCTION:

@@ -310,7 +310,7 @@ def freeform_input(arguments: str, finish: Finish) -> str | None:
 
 
 @dataclass(slots=True, frozen=True)
-class Form:
+class ItemKind:
     """How a call is written: as a function call, or as the call of a freeform tool."""
 
     type: str
@@ -318,11 +318,11 @@ class Form:
     events: str
 
 
-FUNCTION = Form(CALL, "arguments", "response.function_call_arguments")
-CUSTOM = Form(FREEFORM, "input", "response.custom_tool_call_input")
+FUNCTION = ItemKind(CALL, "arguments", "response.function_call_arguments")
+CUSTOM = ItemKind(FREEFORM, "input", "response.custom_tool_call_input")
 
 
-def finished_item(call: FunctionCall, form: Form, name: str, text: str, *, cut: bool) -> Json:
+def finished_item(call: FunctionCall, form: ItemKind, name: str, text: str, *, cut: bool) -> Json:
     """The item of `output_item.done` and of the terminal event, in the order of keys in which it came."""
     body = dict(call.bodies[0]) if call.bodies else {}
     if form is CUSTOM:
@@ -338,7 +338,7 @@ def finished_item(call: FunctionCall, form: Form, name: str, text: str, *, cut: 
     return {**body, **fields}
 
 
-def announced_item(call: FunctionCall, form: Form, item: Json) -> Json:
+def announced_item(call: FunctionCall, form: ItemKind, item: Json) -> Json:
     """The item of `output_item.added`: without its arguments."""
     incoming = call.added.item if call.added else None
     body = incoming if incoming else {**item, "status": "in_progress"}

@@ -65,7 +65,7 @@ def is_text(kind: str) -> bool:
     return kind.rpartition(".")[0] in _FAMILIES
 
 
-class Transcript:
+class SentDeltas:
     """The deltas that the client got, as bytes, until the item that they belong to is done."""
 
     __slots__ = ("_blocks", "_limit", "_size")
@@ -110,7 +110,7 @@ class TextItems:
         """The first look that its search takes at them."""
         self._items = items
         self._writer = writer
-        self._transcript = Transcript(limit)
+        self._transcript = SentDeltas(limit)
         self._unread = writer.unread
         self.steady: Steady | None = None
 
