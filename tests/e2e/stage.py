@@ -62,7 +62,7 @@ class Lockstep:
         self._arrived = 0
         self._news = threading.Condition()
 
-    def push(self, chunk: bytes) -> None:
+    def arrived(self, chunk: bytes) -> None:
         with self._news:
             self._arrived += len(chunk)
             self._news.notify_all()
