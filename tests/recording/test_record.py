@@ -138,7 +138,8 @@ def test_a_websocket_is_recorded_message_by_message_and_replayed(tmp_path: Path)
         came.add(False, json.dumps(message), 2.0 + number)
     came.add(True, b"\x00\x01", 9.0)
     write_recording(
-        tmp_path / "ws", exchange(protocol="responses", transcript=SocketTranscript(came, went), method="GET", over=True)
+        tmp_path / "ws",
+        exchange(protocol="responses", transcript=SocketTranscript(came, went), method="GET", over=True),
     )
     recording = only(tmp_path)
     assert recording.suffix == ".jsonl"
