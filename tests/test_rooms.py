@@ -32,7 +32,8 @@ MAY_KNOW = {
     "textcalls": "tools",
     # One answer, one request.
     "request": "calls ids mend policy tools",
-    "dialects": "calls ids mend policy request textcalls tools wire",
+    "unread": "textcalls wire",
+    "dialects": "calls ids mend policy request textcalls tools unread wire",
     "stream": "calls dialects wire",
     "engine": "calls dialects mend policy request stream wire",
     "websocket": "calls engine policy request wire",

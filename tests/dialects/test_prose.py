@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.textcalls.declared import TWENTY
-from toolcalls.dialects.passed_text import Field
 from toolcalls.dialects.text_search import TextPiece, TextSearch
 from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request
+from toolcalls.unread.passed_text import Field
 
 CONTENT = Field("content")
 ASKED = Request(tools=TWENTY)

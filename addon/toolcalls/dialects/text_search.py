@@ -20,9 +20,9 @@ from ..policy import Policy
 from ..request.request import Request
 from ..textcalls.scanner import FoundCall, Scanner
 from ..tools.declared import Tools
+from ..unread.forms import Form, NumberedForm
+from ..unread.passed_text import Field, PassedText
 from ..wire import sse
-from .forms import Form, NumberedForm
-from .passed_text import Field, PassedText
 
 WRITTEN_AS_TEXT = "written as text"
 TEXT = Field("text")

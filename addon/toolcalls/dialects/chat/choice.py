@@ -14,11 +14,11 @@ from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
+from ...unread.passed_text import Field
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from ...wire.events import PASS, Event, Hold, Replace, Verdict
 from ..assembled_call import Fragment, Slot
 from ..assembler import CallAssembler
-from ..passed_text import Field
 from ..resent import Resent
 from ..text_search import SearchResult, TextSearch, repeated, searches
 from .calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, once, says_something, true_reason, written_call

@@ -16,12 +16,12 @@ from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
+from ...unread.echo import Echo
 from ...wire import sse
 from ...wire.escaper import BATCH
 from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Event, Hold, LimitReached, Replace, Verdict
 from .. import payload
 from ..assembled_call import Slot, index_of
-from ..echo import Echo
 from ..interface import Dialect
 from ..text_search import TextSearch, searches
 from ..trouble import trouble_in, trouble_in_text

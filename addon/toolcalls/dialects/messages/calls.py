@@ -8,9 +8,9 @@ from typing import Any
 from ...calls import Outcome, PartialCall
 from ...mend.arguments import Finish
 from ...mend.call import Mender
+from ...unread.echo import Echo
 from ...wire.escaper import BATCH, IncrementalEscaper
 from .. import payload
-from ..echo import Echo
 from ..fragments import MIXED, full_arguments, mixed
 from ..resent import ToldCall
 

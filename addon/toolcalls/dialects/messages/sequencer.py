@@ -14,9 +14,9 @@ from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...tools.declared import Tools
+from ...unread.echo import Echo
 from ...wire.events import Event, Hold
 from .. import payload
-from ..echo import Echo
 from ..reply_builder import ReplyBuilder
 from ..resent import Resent
 from ..text_search import mend_found

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 from ...mend.finish import Finish
 from ...textcalls.scanner import FoundCall
+from ...unread.text_shape import TextShape
 from ...wire.events import Event
 from ..reply_builder import ReplyBuilder
 from ..text_search import SearchResult, TextPiece
 from .block_search import STOP_KEY, TEXT_KEY, BlockSearch
 from .blocks import Blocks, Place, text_event
 from .calls import Json
-from .shape import TextShape
 
 _SPACE = "white space"
 _LESSONS = 4

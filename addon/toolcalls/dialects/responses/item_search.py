@@ -13,9 +13,9 @@ from ...mend.finish import Finish
 from ...policy import Policy
 from ...request.request import Request
 from ...textcalls.scanner import FoundCall
+from ...unread.passed_text import Field
 from ...wire import sse
 from .. import payload
-from ..passed_text import Field
 from ..text_search import SearchResult, TextSearch, repeated, searches
 from .events import IncomingEvent, Json
 from .items import Item, Part

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.splits import mend
-from toolcalls.dialects.echo import Echo
+from toolcalls.unread.echo import Echo
 
 
 def event(arguments: str, **more: object) -> bytes:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.dialects.text_protocols import PROTOCOLS, Protocol
 from tests.splits import feed
 from tests.textcalls.declared import TWENTY, scan, text_of
-from toolcalls.dialects.passed_text import Field
 from toolcalls.dialects.text_search import TextPiece, TextSearch
 from toolcalls.engine import Response
 from toolcalls.mend.finish import Finish
@@ -21,6 +20,7 @@ from toolcalls.request.request import Request, read_request
 from toolcalls.textcalls import FoundCall, Scanner
 from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
 from toolcalls.textcalls.openers import BEGUN, BEHIND, CHAINED, OPENER
+from toolcalls.unread.passed_text import Field
 
 CONTENT = Field("content")
 OPENERS = sorted({opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers})
