@@ -17,7 +17,8 @@ Json = dict[str, Any]
 ERROR: Final = "error"
 
 _MESSAGES: Final = (
-    "message", "detail", "msg", "error_msg", "error_message", "errorMessage", "Message", "status_msg", "description",
+    "message", "detail", "title", "msg", "error_msg", "error_message", "errorMessage", "Message", "status_msg",
+    "description",
 )  # fmt: skip
 _CODES: Final = ("code", "error_code", "errorCode", "status_code", "http_status_code", "statusCode")
 _TYPES: Final = ("type", "error_type", "errorType", "__type")
@@ -82,6 +83,9 @@ def _looks_like_one(said: Json) -> bool:
     message = next((said[key] for key in _MESSAGES if isinstance(said.get(key), str) and said[key].strip()), None)
     if message is None:
         return False
+    status = said.get("status")
+    if isinstance(status, int) and status >= 400:
+        return True
     if any(_is_code(said.get(key)) for key in _CODES) or any(_is_type(said.get(key)) for key in _TYPES):
         return True
     if said.get("status") in _FAILED:

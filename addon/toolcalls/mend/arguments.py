@@ -113,8 +113,10 @@ def _tolerant(
     if pairs is not None:
         steps["missing braces"] = None
         return pairs
-    if _ENTITY_QUOTED.match(text) and not _ANY_QUOTE.search(text):
-        text = html.unescape(text)
+    encoded = _ENTITY_QUOTED.match(text)
+    if encoded and html.unescape(encoded[1]) not in text and not _TYPOGRAPHIC.search(text):
+        # Only what is one beyond doubt: `?a=1&copy=2` has no entity in it.
+        text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
         steps["HTML entities"] = None
     source = Source(text, policy.finish, policy.complete)
     source.steps = steps
@@ -122,13 +124,14 @@ def _tolerant(
     return read_document(source)
 
 
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,32});")
 _NO_ARGUMENTS = re.compile(r"(?:null|None|\"\"|''|```[A-Za-z0-9]*\s*```)?")
 _TRAILING_COMMA_HERE = re.compile(r",?\s*+[}\]]")
 # Either all up to the next comma before a closing bracket, which is kept, or that comma: so nothing is read twice.
 _TRAILING_COMMA = re.compile(r"((?:[^\",]++|\"[^\"\\]*+(?:\\[\s\S][^\"\\]*+)*+\"|,(?!\s*+[}\]]))++|\")|,")
 _LONELY_COMMA = re.compile(r"[{\[,:]\s*+,\s*+[}\]]")
-_ANY_QUOTE = re.compile("[\"'“”‘’]")
-_ENTITY_QUOTED = re.compile(r"\s*\{\s*&(?:quot|#34|#x22|apos|#39);")
+_TYPOGRAPHIC = re.compile("[“”‘’]")
+_ENTITY_QUOTED = re.compile(r"\s*\{\s*(&(?:quot|#34|#x22|apos|#39);)")
 _LIKE_AN_OBJECT = re.compile(rf"[\s{chars.INVISIBLE}]*+(?:[{{｛\"'`]|\\\")")
 _ESCAPED_BRACE = re.compile(r"\s*+(?:\"\s*+)?[{｛](?:\s|\\[nrt])*\\+\"")
 _STRAY_QUOTE = re.compile(r"[}\s]\"\Z")

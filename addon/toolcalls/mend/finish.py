@@ -64,12 +64,18 @@ _CUT = frozenset(
         "incomplete",
         "insufficient_system_resource",
         "length",
+        "max_length",
         "max_output_tokens",
         "max_tokens",
         "model_context_window_exceeded",
+        "model_length",
         "pause_turn",
+        "recitation",
         "refusal",
+        "repetition",
         "safety",
         "sensitive",
+        "time_limit",
+        "timeout",
     }
 )

@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-_READ = frozenset(("user", "tool", "function"))
+_READ = frozenset(("user", "human", "tool", "function", "ipython", "observation", "environment"))
+_OWN_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "computer_call"))
+"""What the model itself said: every other call is one that the host ran, with its result."""
 _NEVER_IN_A_CALL = frozenset(("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type"))
 _BRACKETS = ("<", "{", "[", "(", "&lt;", "&#", "\\u003c")
 """A text without any of these has no call in it."""
@@ -23,7 +25,7 @@ _LINE_HEADS = re.compile(
     r"|\^?[0-9a-f]{7,40} \([^()\n]{1,80}\))[ \t]*+"
 )
 """What pages put before their lines: numbers, and the marks of quotes, comments and diffs."""
-_SPELLING = re.compile(r"[\s\u200b-\u200f\u2060\ufeff\"'“”‘’`|｜*,\u2500-\u257f]+")
+_SPELLING = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff\"'“”‘’`|｜*,\u2500-\u257f]+")
 _CLOSER = r"(?:</?[\w:.▁-]{1,60}+>|[}\])])"
 _CLOSERS = re.compile(rf"({_CLOSER}){_CLOSER}{{1,64}}+\Z")
 _WORD = re.compile(r"[A-Za-z0-9_]{4,}")
@@ -45,7 +47,9 @@ class Heard:
         # A word of the call shows at the speed of memory which texts, and which parts of them, are worth a look.
         word = max((word for word in _WORD.findall(call) if word.lower() in wanted), key=len, default="")
         reach = 4 * len(call) + _AROUND
-        return any(wanted in _plain(part) for text in self.texts for part in _parts(text, word, reach))
+        # A page may have come in several parts.
+        texts = (*self.texts, "\n".join(self.texts)) if len(self.texts) > 1 else self.texts
+        return any(wanted in _plain(part) for text in texts for part in _parts(text, word, reach))
 
 
 def heard_in(request: dict[str, Any]) -> Heard:
@@ -58,10 +62,19 @@ def _texts_of(request: dict[str, Any]) -> Iterator[str]:
     if isinstance(asked, str):
         yield asked
     for entry in (*_listed(request.get("messages")), *_listed(asked)):
-        if isinstance(entry, dict) and (
-            str(entry.get("role")) in _READ or str(entry.get("type")).endswith("_output")
+        if not isinstance(entry, dict):
+            continue
+        kind = str(entry.get("type"))
+        if (
+            str(entry.get("role")).lower() in _READ
+            or kind.endswith("_output")
+            or (kind.endswith("_call") and kind not in _OWN_CALLS)
         ):
             yield from _strings(entry, 0)
+        else:
+            for block in _listed(entry.get("content")):
+                if isinstance(block, dict) and str(block.get("type")).endswith("tool_result"):
+                    yield from _strings(block, 0)
 
 
 def _strings(value: object, depth: int) -> Iterator[str]:

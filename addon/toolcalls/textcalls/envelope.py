@@ -15,6 +15,7 @@ INNER_KEYS = ("function", "function_call", "tool_call", "call")
 LIST_KEY = "tool_calls"
 """`{"tool_calls": […]}` around the calls."""
 OTHER_KEYS = ("id", "type", "tool_call_id", "call_id", "index", "role", "namespace")
+_TYPES = ("", "function", "function_call", "tool", "tool_call", "tool_use", "custom", "mcp")
 _OF_A_CALL = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *OTHER_KEYS))
 
 
@@ -29,6 +30,8 @@ def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
             return None if written else call_of(found[key], depth + 1)
     if not found.keys() <= _OF_A_CALL:
         return None  # `"execute": false` beside a call may deny it
+    if _word(found.get("type")) not in _TYPES or _word(found.get("role")) not in ("", "assistant", "model"):
+        return None
     named = [key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)]
     names = {decode_string(found[key]) for key in named}
     if len(names) != 1:
@@ -40,6 +43,11 @@ def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
     if arguments is None or any(object_of(other) != arguments for other in written):
         return None
     return names.pop(), arguments
+
+
+def _word(value: str | None) -> str:
+    """What a member of an object says, where it is a text."""
+    return decode_string(value).strip().lower() if value and value[:1] in ("'", '"') else (value or "")
 
 
 def object_of(value: str) -> str | None:

@@ -19,11 +19,14 @@ _NUMBERS = r"\(?(?:\d{1,9}|[A-Za-z]|[ivxIVX]{1,6})[.)\]:]|[一二三四五六七
 list_item = re.compile(rf"(?:{_MARKS}|{_NUMBERS})(?=[\s{INVISIBLE}]|\Z)")
 """The marker of a list: what stands on its line or is indented below it belongs to the item."""
 
-_ROLES = "user|human|assistant|system|developer|tool|model|bot|ai|agent|input|output|result|prompt|stdout|stderr"
+_ROLES = (
+    "用户|助手|benutzer|utilisateur|usuario|пользователь|observation|"
+    "user|human|assistant|system|developer|tool|model|bot|ai|agent|input|output|result|prompt|stdout|stderr"
+)
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL"
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _quoted = re.compile(
-    r"[>＞|\u2500-\u257f]"  # a block quote, a row of a table, a box
+    r"[>＞|｜¦⎿▌▎❝†☐\u2500-\u257f]"  # a block quote, a row of a table, a box
     r"|[-+*/#;%!:'\"`@.=_\\^~]{1,8}+(?:\s|\Z)|#|//|--|/\*|\*/|\{-|\(\*|(?i:rem\s|dnl\s)|\\%"  # comment, diff
     rf"|{_MARKS}\s|(?:{_NUMBERS})(?:\s|(?<=、))"  # a list
     r"|\[\^?[\w .:/+-]{1,40}\](?!\()"  # a footnote, a tag of a log
@@ -33,6 +36,7 @@ _quoted = re.compile(
     rf"|(?i:<?(?:{_ROLES})>?)\s{{0,4}}[:|>]|\*\*[\w ]{{1,24}}[:：]\*\*|\w{{1,12}}：\Z"  # a transcript
     r"|[\w.@~:/ -]{0,60}[$❯➜»]\s|(?:In|Out)\s?\[\d{0,4}\]|[A-Z]:\\|PS\s[A-Z]:"  # a shell
     r"|\(?[\w.~/@-]{1,40}\)?[>#%]\s|\(\w{1,20}\)\s"  # a prompt
+    r"|%%\w|b[qc]\.\s"  # a notebook, Textile
     r"|\{[%\w][^{}]{0,60}\}|(?i:thought|thoughts|thinking|reasoning|analysis)\s{0,2}[:：]"  # a macro, a thought
     r"|[\[{]\s{0,4}[\"']|[\"'][\w .-]{1,60}[\"']\s{0,4}:"  # data
     r"|(?:export|const|let|var|return|print|echo|printf|say|def|puts)\b[^.!?]{0,60}\Z"  # code
@@ -47,12 +51,12 @@ _COMMENT = re.compile(r"(?:[\s;)}]|\A)(?://|--|[#;%*])\s*\Z|&[#\w]{2,8};\Z")
 _OPENS_BELOW = re.compile(r"(?:::|[|>][-+]?|[({\[=]|[\"'`])\s*\Z")
 """A line that ends like this has what belongs to it indented below: YAML's block scalars, reST, source code."""
 _INTRODUCES = re.compile(
-    r"[=<>~+:.|-]{3,}"  # a ruler, a conflict, the name of a file between arrows
+    r"%%\w|[=<>~+:.|-]{3,}"  # a ruler, a conflict, the name of a file between arrows
     r"|.*:\s[|>][-+]?\Z"  # a block scalar of YAML
     r"|[*_# ]{0,6}(?i:thoughts?|thinking|reasoning|analysis|scratchpad|rehearsal)[*_:： ]{0,6}\Z"  # a thought
     r"|\W{0,6}(?:BEGIN|START)\b[\w :-]{0,40}\W{0,6}\Z"  # a marked region
     r"|\{[^{}]{1,60}\}\Z|\{%"  # a macro of a wiki or of a template
-    r"|.*<\|?(?:im_start|start_header_id|start_of_role|start_of_turn|user|assistant|system|turn)\|?>"  # a transcript
+    r"|\W{0,6}(?i:user|human|用户|benutzer|utilisateur|usuario|пользователь)\s?[:：]\W{0,4}\Z"  # a transcript
     r"|.*[=({\[:,]\s?[@$RLurb]{0,2}#{0,8}[\"'`]\Z|.*@[\"']\Z"  # a string that begins at the end of its line
 )
 

@@ -28,7 +28,12 @@ class Parameters:
         self.values: dict[str, Any] = {}
 
     def begin(self, key: str) -> None:
-        """A name that nobody declared may be a line of the value before it, unless that is a single plain line."""
+        """A name that nobody declared may be a line of the value before it, unless that is a single plain line.
+
+        One that is another spelling of a name that was there has two values for one parameter.
+        """
+        if any(other != key and _folded(other) == _folded(key) for other in self.values):
+            raise NotACall
         if not self.values or key in self.declared or not self.declared or is_open(self._schema):
             return
         last = next(reversed(self.values.values()))
@@ -40,7 +45,7 @@ class Parameters:
             raise NotACall
 
     def add(self, key: str, value: Any, *, plain: bool = True) -> None:
-        """`try_pass`: there is no tag in the value."""
+        """`plain`: there is no tag in the value."""
         put(self.values, key, value)
         self._plain = plain
         if not plain:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from . import thoughts
+from . import thoughts, turns
 from .line_heads import INVISIBLE
 
-QUOTES = frozenset("\"'“”„‘’‚«»‹›「」『』`\\")
+QUOTES = frozenset("\"'“”„‟‘’‚«»‹›「」『』｢｣〈⟪❝❮【′″´‵`\\")
 """An opener right behind one of these is quoted, or stands in JSON data or source code."""
 
 SPANS = {"<!--": "-->", "<![cdata[": "]]>", '"""': '"""', "'''": "'''", "{{{": "}}}", "{{!--": "--}}"}
@@ -34,10 +34,20 @@ MARKS = {
     "《": "》",
     "〝": "〞〟",
     "＂": "＂",
+    "‘": "’",
+    "‚": "‘’",
+    "‹": "›",
+    "❝": "❞",
+    "‟": "”",
+    "｢": "｣",
+    "〈": "〉",
+    "⟪": "⟫",
+    "【": "】",
 }
 """Quotation marks that open, and what closes them."""
+_MARK = re.escape("".join(sorted(set("".join((*MARKS, *MARKS.values()))))))
 
-INLINE_TAGS = frozenset(("code", "kbd", "samp", "tt", "q"))
+INLINE_TAGS = frozenset(("code", "kbd", "samp", "tt", "q", "s", "del", "strike"))
 BLOCK_TAGS = frozenset(("pre", "textarea", "xmp", "blockquote", "quote", "example", "document"))
 """Elements that quote wherever they open; others do where a line begins with them."""
 NEVER_CLOSED = frozenset(
@@ -68,17 +78,15 @@ OF_CALLS = frozenset(
 
 _LITERALS = "|".join(re.escape(literal) for literal in (*SPANS, *SPANS_AT_HEAD, *BLOCKS))
 TOKEN = re.compile(
-    rf"\\[\\`\"]|`{{1,200}}+|{thoughts.WRAPPER}|(?P<literal>(?i:{_LITERALS}))"
+    rf"\\[\\`\"]|`{{1,200}}+|{thoughts.WRAPPER}|{turns.TURN}|(?P<literal>(?i:{_LITERALS}))"
     r"|</(?P<closed>[^\W\d][\w:.-]{0,60}+)\s{0,8}>"
-    r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?:\s(?:\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
+    r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?:[\s=](?:\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
     r"|<<<?[-~]?(?:\s?(?=[A-Z_]{2})|\\)?(?P<q>[\"']?)(?P<heredoc>\w[\w.-]{0,40}+)(?P=q)(?=[\s;|>&)]|\Z)"
-    r"|[“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂\"]"
+    rf"|[{_MARK}\"]"
 )
 IN_CODE = re.compile(r"`{1,200}+")
 LONGEST = 256
 """No token is longer."""
-ORDINARY = re.compile(
-    r"(?:[^\W\d_][^`<\"'“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂◁\[{\\\n.):\]]{2}[^`<\"'“”„«»「」『』﹁﹂﹃﹄《》〝〞〟＂◁\[{\\\n]*+\n|\n)++"
-)
+ORDINARY = re.compile(rf"(?:[^\W\d_][^`<\"'{_MARK}◁\[{{\\\n.):\]]{{2}}[^`<\"'{_MARK}◁\[{{\\\n]*+\n|\n)++")
 """Whole lines of prose in which nothing begins or ends that outlasts its line."""
 IN_FENCE = re.compile(rf"(?:[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^\n]*+)?\n)++")

@@ -56,6 +56,7 @@ class Quoting:
         "_fence",
         "_fence_in_quote",
         "_fence_lead",
+        "_foreign",
         "_head",
         "_heredoc",
         "_in_block",
@@ -116,6 +117,8 @@ class Quoting:
         """The white space before it."""
         self._nested = 0
         self._heredoc = ""
+        self._foreign = False
+        """In the turn of a user or a tool."""
         self._span = ""
         """What closes the comment, string or block that is open."""
         self._in_block_span = False
@@ -147,7 +150,7 @@ class Quoting:
         self._look(self._length)
         if self._fence or self._heredoc or self._span or self._element or self._code or self._marks:
             return True
-        return self.thinking and not self.thinks_first
+        return self._foreign or (self.thinking and not self.thinks_first)
 
     @property
     def quoted_so_far(self) -> bool:
@@ -369,6 +372,8 @@ class Quoting:
             if not self._code:
                 self._kept_code = token.string[: token.start()].rstrip()[-1:] in BEFORE_A_STRING
             self._code = 0 if self._code == len(found) else self._code or len(found)
+        elif token["foreign"] or token["ours"]:
+            self._foreign = bool(token["foreign"])
         elif token["thought"]:
             self.thinking, self.thinks_first = True, not self.said and found.lower() == "<think>"
         elif token["thought_end"]:
@@ -404,16 +409,23 @@ class Quoting:
 
     def _opened(self, name: str, tag: str, *, at_head: bool, spaced: bool) -> None:
         """`spaced`: white space stands before the tag, so it is none of a type or a path."""
-        if tag.endswith("/>") or name in NEVER_CLOSED or (name in OF_CALLS and not (at_head and " " in tag)):
+        if tag.endswith("/>") or (name == "s" and not self.said):
             return
         if name == self._element:
             self._depth += 1
+        elif name in NEVER_CLOSED or (name in OF_CALLS and not (at_head and " " in tag)):
+            return
         elif name in INLINE_TAGS:
             self._inline = name
         elif (at_head or name in BLOCK_TAGS) and not self._element:
             self._element, self._depth = name, 1
         elif spaced:
             self._inline = name
+
+    def open_element(self, name: str) -> None:
+        """The tag of a call was no call: what follows may stand in it, until it is closed."""
+        if not self._element:
+            self._element, self._depth = name, 1
 
     def _closed(self, name: str) -> None:
         if name == self._element:

@@ -11,6 +11,7 @@ The result is the same for every split of the text, and text in = text out + `ra
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -42,6 +43,7 @@ MAX_HELD = 16 * 1024 * 1024
 _BLOCK = 2048
 _MOST_ARMS = 2
 _MOST_SKIPPED = 16 * 1024
+_TAG = re.compile(r"<([^\W\d][\w:.-]{0,60})[\s=>]")
 
 
 @dataclass(slots=True, frozen=True)
@@ -369,6 +371,8 @@ class Scanner:
             read = region.items[-1][0] if region.items else 0
             self._quoting.call(whole[:read])
             self._quoting.advance(whole[read:at])
+            if not read and (tag := _TAG.match(whole)):
+                self._quoting.open_element(tag[1].lower())
             return whole[at:]
         for part in parts:
             if isinstance(part, str):

@@ -34,6 +34,7 @@ class Tags:
     """`<command>…</command>` may stand for `<parameter name="command">…`."""
 
 
+_ATTRIBUTES = frozenset(("name", "tool", "function", "id", "call_id", "tool_call_id", "index", "type", "xmlns"))
 _CDATA = ("<![CDATA[", "]]>")
 _KEY = re.compile(r"[^<>\"'\n]{1,128}")
 
@@ -82,6 +83,8 @@ def read_block(region: Region, tags: Tags, opener: str, *, known: bool) -> Step[
         if known:
             yield from _weak_attribute(region)
         attributes, closed = yield from region.tag()
+        if not attributes.keys() <= _ATTRIBUTES:
+            raise NotACall  # `disabled="true"` may deny it
         written = next((attributes[key] for key in ("name", "tool", "function") if key in attributes), "")
     name = region.names.resolve(written)
     if known and name is None:

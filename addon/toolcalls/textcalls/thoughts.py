@@ -36,6 +36,17 @@ _NAMES = "|".join(sorted(map(re.escape, _TAGS), key=len, reverse=True))
 _OPEN = rf"<(?:{_NAMES})(?::[\w-]{{1,64}})?(?:\s[^<>]{{0,200}})?>|" + "|".join(map(re.escape, _TOKENS))
 _CLOSE = rf"</(?:{_NAMES})(?::[\w-]{{1,64}})?\s{{0,8}}>|" + "|".join(map(re.escape, _TOKENS.values()))
 
+_STEM = r"(?:think|thought|reason|rationale|brainstorm|monologue|ponder)"
+_OPEN += (
+    rf"|<[\w:.-]{{0,20}}{_STEM}[\w:.-]{{0,20}}(?:\s[^<>]{{0,200}})?>|<[|｜](?!/|end)\w{{0,20}}{_STEM}\w{{0,16}}(?<!_end)[|｜]>"
+    r"|\[(?:reason|thoughts?)\]|[{＜]\s?think\s?[}＞]|<\s?think\s?/?>|&lt;think&gt;|<\|channel\|>\s{0,4}analysis\b"
+)
+_CLOSE += (
+    rf"|</[\w:.-]{{0,20}}{_STEM}[\w:.-]{{0,20}}\s{{0,8}}>|<[|｜](?:/|end)\w{{0,24}}{_STEM}\w{{0,16}}[|｜]>"
+    rf"|<[|｜]\w{{0,20}}{_STEM}\w{{0,16}}_end[|｜]>|\[/(?:reason|thoughts?)\]|[{{＜]/\s?think\s?[}}＞]|&lt;/think&gt;"
+    r"|<\|end\|>|<\|return\|>|<\|channel\|>\s{0,4}(?:final|commentary)\b"
+)
+
 WRAPPER = rf"(?P<thought>(?i:{_OPEN}))|(?P<thought_end>(?i:{_CLOSE}))"
 """Matches where reasoning begins or ends."""
 

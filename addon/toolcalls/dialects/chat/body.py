@@ -17,6 +17,7 @@ from .calls import (
     FOREIGN_REASONS,
     NEEDS_CALLS,
     Json,
+    finish_of,
     fragments_of,
     mend_slot,
     once,
@@ -68,7 +69,7 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
     reason = said if isinstance(said, str) else None
     if reason in FOREIGN_REASONS:
         reason = choice["finish_reason"] = FOREIGN_REASONS[reason]
-    finish = Finish.of(reason)
+    finish = Finish.CUT if message.get("refusal") else finish_of(choice)
     came = [
         Slot(
             fragment.id,

@@ -30,13 +30,21 @@ FAILURES = frozenset({"network_error"})
 """Finish reasons of the same endpoints that are no end of an answer but a failure of the server."""
 
 
+def finish_of(choice: Json) -> Finish:
+    """How a choice ended, by its finish reason and by the one that a router kept of its upstream."""
+    native = choice.get("native_finish_reason")
+    cut = Finish.of(native) is Finish.CUT
+    return Finish.CUT if cut else Finish.of(choice.get("finish_reason"))
+
+
 def true_reason(reason: str | None, *, calls: bool, legacy: bool) -> str | None:
     """The finish reason that fits the calls that really went out. `length` and the like are never rewritten."""
-    if reason not in AS_CALLS:
+    known = reason.lower() if reason else reason
+    if known not in AS_CALLS:
         return reason
     if calls:
         return "function_call" if legacy else "tool_calls"
-    return "stop" if reason in NEEDS_CALLS or not reason else reason
+    return "stop" if known in NEEDS_CALLS or not reason else reason
 
 
 def mend_slot(

@@ -21,7 +21,7 @@ from ..assembled_call import Fragment, Slot
 from ..assembler import CallAssembler
 from ..resent import Resent
 from ..text_search import SearchResult, TextSearch, repeated, searches
-from .calls import AS_CALLS, NEEDS_CALLS, Json, mend_slot, once, says_something, true_reason, written_call
+from .calls import AS_CALLS, NEEDS_CALLS, Json, finish_of, mend_slot, once, says_something, true_reason, written_call
 from .live import LiveCall
 from .think import Thinking
 
@@ -54,6 +54,7 @@ class Choice:
         "_end",
         "_end_came",
         "_envelope",
+        "_finishes",
         "_flows",
         "_hold",
         "_late",
@@ -98,6 +99,8 @@ class Choice:
         self._late = False
         """Fragments came behind a finish reason: it did not say that the calls were finished."""
         self._reasons: list[str] = []
+        self._finishes: list[Finish] = []
+        """What each of them means."""
         self._end: Json | None = None
         """The event with the finish reason, which waits."""
         self._end_came: tuple[bytes, str] | None = None
@@ -193,18 +196,20 @@ class Choice:
         self._remember(chunk)
         flowing = self._gather(fragments, legacy)
         # Text may follow a finish reason too, and then the call that was written before it is text.
-        waits = self.prose is not None and self.prose.undecided and Finish.of(reason) is not Finish.CUT
-        last = SearchResult() if waits else self._close_text(Finish.of(reason))
+        finish = Finish.CUT if self._refused else finish_of(choice)
+        waits = self.prose is not None and self.prose.undecided and finish is not Finish.CUT
+        last = SearchResult() if waits else self._close_text(finish)
         rest = self._rest(delta, said)
         bare, unfinished = {**chunk, "usage": None}, {**choice, "finish_reason": None}
         spoken = [self._render_chunk(bare, unfinished, rest)] if says_something(rest) else []
         silent = not spoken and said is None and not fragments
         spoken += self._spoken(bare, unfinished, said) + self._spoken(bare, unfinished, last)
         whole = reason == "error" or (not waits and all(slot.found or slot.whole() for slot in self._slots.slots))
-        calls = self.emit(Finish.of(reason), before_error=reason == "error") if whole else []
+        calls = self.emit(finish, before_error=reason == "error") if whole else []
         waiting = [] if whole else self._hold_calls(bare, unfinished, delta, fragments)
         released = self.keys if whole else self.keys[2 if waits else 1 :]
         self._reasons.append(reason)
+        self._finishes.append(finish)
         if self._end is None or chunk.get("usage"):
             self._end = {**chunk, "choices": [{**choice, "index": self.index, "delta": {}}]}
             self._end_came = (event.raw, reason) if silent and choice.get("index") == self.index else None
@@ -242,9 +247,9 @@ class Choice:
 
     def _believed(self, finish: Finish) -> Finish:
         """How the answer ended: as the reason says that came, unless fragments came behind one."""
-        if self._late or not self._reasons:
+        if self._late or not self._finishes:
             return finish
-        said = [Finish.of(reason) for reason in self._reasons]
+        said = [*self._finishes, *([Finish.CUT] if self._refused else [])]
         return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in said), Finish.COMPLETE)
 
     @property
@@ -268,9 +273,9 @@ class Choice:
     def _say(self, event: Event, chunk: Json, choice: Json, delta: Json) -> SearchResult | None:
         """The text of the delta after the search; None when it goes on as it is."""
         content = delta.get("content")
+        self._refused = self._refused or bool(delta.get("refusal"))
         if self.prose is None:
             return None
-        self._refused = self._refused or bool(delta.get("refusal"))
         if not isinstance(content, str) or not content:
             return self.prose.pass_on() if self.prose.undecided and says_otherwise(delta) else None
         self.spoke = True

@@ -22,6 +22,8 @@ _NULL_CHOICES = (b'"choices":null', b'"choices": null')
 _ERROR_LINES = (b"\nerror", b"\rerror")
 """llama.cpp writes an error as a field of the event, without data. (No line end stands in a JSON string.)"""
 _REASON = b"finish_reason"
+_REFUSAL = b'"refusal"'
+_NO_REFUSAL = (b":null", b": null")
 _ENDS = (b'finish_reason":"', b'finish_reason": "')
 _ODD_ENDS = tuple(f'"{reason}"'.encode() for reason in ("tool_use", *FOREIGN_REASONS, *FAILURES))
 """Of the reasons that need a call `tool_calls` and `function_call` have the mark of a call; this one has not."""
@@ -89,6 +91,8 @@ def unmarked(block: bytes) -> bool:
             return False
         mention = block.rfind(_CALL, 0, mention)
     if _APOSTROPHE in block and block.rfind(_PYTHON) >= 0:
+        return False
+    if (mention := block.find(_REFUSAL)) >= 0 and not block.startswith(_NO_REFUSAL, mention + len(_REFUSAL)):
         return False
     if not _has_choices(block) or any(mark in block for mark in _NULL_CHOICES):
         return False

@@ -289,6 +289,8 @@ class BlockSequencer:
         self.calls.judge()
         # All of them at once: the first may only have begun what a later one tells.
         closed = list(itertools.takewhile(lambda call: call.closed, self.calls.waiting))
+        if not all(call.ready() for call in closed):
+            return  # Another reason may follow, which says that it was cut off.
         del self.calls.waiting[: len(closed)]
         self._send(closed, draft, finish)
 

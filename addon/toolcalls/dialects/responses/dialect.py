@@ -21,7 +21,7 @@ from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
 from .call_queue import CallQueue
 from .events import ADDED, ITEM_EVENTS, EventWriter, IncomingEvent, Json, number_in, read_incoming
-from .finalizer import TERMINAL, Finalizer, finish_of, status_of
+from .finalizer import TERMINAL, Finalizer, finish_in
 from .freeform import INPUT, Freeform
 from .item_search import ItemSearch
 from .items import CALL, FREEFORM, Item, Items, with_needed
@@ -187,7 +187,7 @@ class Responses(Dialect):
             return Replace(tuple(self._speech.read(incoming)))
         if kind in TERMINAL:
             self._over = True
-            texts = self._end_texts(finish_of(status_of(kind, incoming.message.get("response"))))
+            texts = self._end_texts(finish_in(kind, incoming.message.get("response")))
             out, keys = self._ending.read(incoming)
             return Replace((*texts, *out), tuple(keys))
         foreign = not kind.startswith("response.") or kind == "response.error"

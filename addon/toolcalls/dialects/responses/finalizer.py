@@ -39,6 +39,13 @@ def status_of(kind: str, response: Any) -> str:
     return status
 
 
+def finish_in(kind: str, response: Any) -> Finish:
+    """How a response ended: one that names what is missing, or an error, was cut off, whatever it calls itself."""
+    if isinstance(response, dict) and (response.get("incomplete_details") or response.get("error")):
+        return Finish.CUT
+    return finish_of(status_of(kind, response))
+
+
 def text_of_content(item: Json) -> list[str]:
     content = item.get("content")
     entries = content if isinstance(content, list) else []
@@ -120,11 +127,12 @@ class Finalizer:
         failed = status in _FAILED
         output = response.get("output")
         self._learn(output if isinstance(output, list) else [])
-        out, keys = self._held.flush(finish_of(status), before_error=failed)
+        finish = finish_in(kind, response)
+        out, keys = self._held.flush(finish, before_error=failed)
         if failed:
             out += self._held.flush_found(before_error=True)
             return out, keys, self._failed_output(output)
-        out += self._close_items("incomplete" if status == "incomplete" else "completed", finish_of(status))
+        out += self._close_items("incomplete" if status == "incomplete" else "completed", finish)
         out += self._held.flush_found()
         out += self._tell_notes()
         return out, keys, self._output(output)

@@ -145,6 +145,6 @@ def _is_label(text: str) -> bool:
 
 
 def _is_remark(text: str, front: str) -> bool:
-    if _OBSERVED.fullmatch(text):
+    if _OBSERVED.fullmatch(text) and _DOUBT.search(text) is None:
         return _REACT.fullmatch(front) is not None
     return _REMARK.fullmatch(text) is not None and _DOUBT.search(text) is None

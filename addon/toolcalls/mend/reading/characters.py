@@ -78,6 +78,15 @@ like_values = re.compile(
     rf"(?://|\#)[ \t]*+[{COMMAS}]?[ \t]*+(?:{_NAME}[ \t]*+[{COLONS}][ \t]*+)?"
     rf"(?:{_ATOM}[ \t]*+(?:[{COMMAS}{COLONS}]|{_CLOSE}|\Z)|[{OPEN_OBJECT}{OPEN_ARRAY}])"
 )
+values_inside = re.compile(
+    rf"[{COMMAS}][ \t]*+{_ATOM}[ \t]*+(?:[{COMMAS}]|{_CLOSE}|\Z)"
+    rf"|(?://|\#)[ \t]*+(?:{_NAME}|{_STRING})(?:[ \t]*+[={COLONS}][ \t]*+|[ \t]++)"
+    rf"(?:(?i:true|false|null|none)\b|{_STRING})"
+)
+"""Further inside it: an item behind a comma, or a flag and what it is set to."""
+says_no = re.compile(
+    r"(?i)\b(?:do\s?n[o'’]?t|never|must\s+not|not\s+to)\s+(?:be\s+)?(?:run|execute|exec|call|use|send|do)\b"
+)
 closing = re.compile(_CLOSE)
 
 quoted_key = re.compile(rf"{_QUOTED_KEY}{_GAP}[{COLONS}]")

@@ -49,6 +49,8 @@ def read(region: Region) -> Step[None]:
         _, mark = yield from region.until((*_END, *_START))
         if mark is None:
             raise CutOff
+        if mark == "<|channel|>":
+            raise NotACall  # A thought ends before anything else begins.
         if mark in _END:
             region.pos += len(mark)
 

@@ -1,0 +1,15 @@
+"""Role markers of chat templates: behind one of a user or a tool, what follows is not what the model says itself."""
+
+from __future__ import annotations
+
+_OTHERS = r"(?:user|human|system|developer|tool|ipython|observation|environment|function|functions\.[\w.-]{1,80})"
+_MODEL = r"(?:assistant|model|gpt)"
+_ROLE = r"(?:<\|(?:im_start|start_header_id|header_start|start_of_role|start)\|>|<\|turn>|<start_of_turn>)\s?"
+"""What stands before the name of a role."""
+
+TURN = (
+    rf"(?P<foreign>(?i:{_ROLE}{_OTHERS}\b|<\|(?:user|human|observation|system|tool|tool_response)\|?>"
+    r"|<｜user｜>|<｜tool▁outputs?▁begin｜>|<\|(?:user|system)_token\|>|\[\|(?:user|human)\|\])|\[INST\])"
+    rf"|(?P<ours>(?i:{_ROLE}{_MODEL}\b|<\|assistant\|>|<｜assistant｜>|<\|chatbot_token\|>)|\[/INST\])"
+)
+"""Matches where the turn of somebody else begins, or that of the model."""
