@@ -15,8 +15,6 @@ _READ = frozenset(("user", "human", "tool", "function", "ipython", "observation"
 _OWN_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "computer_call"))
 """What the model itself said: every other call is one that the host ran, with its result."""
 _NEVER_IN_A_CALL = frozenset(("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type"))
-_BRACKETS = ("<", "{", "[", "(", "&lt;", "&#", "\\u003c")
-"""A text without any of these has no call in it."""
 
 _COLOURS = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]{0,16}m")
 _ESCAPED = re.compile(r"\\++(?:[nrt]|u([0-9a-fA-F]{4}))?")
@@ -54,7 +52,7 @@ class Heard:
 
 def heard_in(request: dict[str, Any]) -> Heard:
     """The texts of users and tool results in a request of any protocol."""
-    return Heard(text for text in _texts_of(request) if any(bracket in text for bracket in _BRACKETS))
+    return Heard(_texts_of(request))
 
 
 def _texts_of(request: dict[str, Any]) -> Iterator[str]:
@@ -64,15 +62,19 @@ def _texts_of(request: dict[str, Any]) -> Iterator[str]:
     for entry in (*_listed(request.get("messages")), *_listed(asked)):
         if not isinstance(entry, dict):
             continue
+        role, content = entry.get("role"), entry.get("content")
+        if isinstance(role, str) and role in _READ and isinstance(content, str):
+            yield content
+            continue
         kind = str(entry.get("type"))
         if (
-            str(entry.get("role")).lower() in _READ
+            str(role).lower() in _READ
             or kind.endswith("_output")
             or (kind.endswith("_call") and kind not in _OWN_CALLS)
         ):
             yield from _strings(entry, 0)
         else:
-            for block in _listed(entry.get("content")):
+            for block in _listed(content):
                 if isinstance(block, dict) and str(block.get("type")).endswith("tool_result"):
                     yield from _strings(block, 0)
 

@@ -38,11 +38,24 @@ def _suspect(first: str) -> bytes:
     return f"{head}{place}(?:{rests})".encode("latin-1")
 
 
+def _beyond(first: str) -> set[bytes]:
+    """How the openers that begin with this letter go on, as far as they are looked at."""
+    return {
+        beginning[1:].encode("latin-1") for beginning in _ANYWHERE if beginning[0] == first and beginning.isalpha()
+    }
+
+
 _ANYWHERE = _beginnings((*CHAINED, *thoughts.ENDS), 5)
 HEADS = _pattern(_beginnings(tuple(AT_HEAD), LONGEST))
 _FIRST = "".join(sorted({beginning[0] for beginning in _ANYWHERE}))
 _ESCAPE = rb"\\(?:[^\"/bfnrt]|n%b)" % HEADS
-_SUSPECTS = tuple((ord(first), re.compile(_suspect(first)).search) for first in _FIRST)
+_SUSPECTS = tuple((ord(first), re.compile(_suspect(first)).search) for first in _FIRST if first not in FIRST_BEHIND)
+_GLUED = tuple(
+    (ord(first), re.compile(_suspect(first)).search, tuple(_beyond(first)))
+    for first in _FIRST
+    if first in FIRST_BEHIND
+)
+"""Letters that openers begin with which count only behind another character, and how those openers go on."""
 _HIDDEN = re.compile(_ESCAPE)
 _BYTES = re.escape(_FIRST.encode("latin-1"))
 _CALM = rb'[^"\\\n%b]*+' % _BYTES
@@ -65,8 +78,15 @@ _BACKSLASH = 0x5C
 
 def calm(text: bytes) -> bool:
     """Is there nothing suspicious in one long text, up to the quote that ends it?"""
-    if (text[0] in _FIRST_OF_HEADS and _head(text) is not None) or _has_opener(text):
+    if text[0] in _FIRST_OF_HEADS and _head(text) is not None:
         return False
+    for first, suspect in _SUSPECTS:
+        if first in text and suspect(text, text.find(first)) is not None:
+            return False
+    for letter, suspect, rests in _GLUED:
+        # A letter is everywhere; what follows it in an opener is not, and at the end the last bytes are enough.
+        if letter in text and (any(rest in text for rest in rests) or suspect(text[-LONGEST - 3 :])):
+            return False
     # Escapes are many in code, and each of them takes its time: so what they could hide is looked for without them.
     # From the end on, for CPython searches backwards in half the time.
     for rare, hidden in _HIDES:
@@ -83,7 +103,7 @@ def suspicious(texts: bytes) -> bool:
 
 def _has_opener(text: bytes) -> bool:
     # A search for one byte is a search through memory, several times as fast as the expression's own.
-    for first, suspect in _SUSPECTS:  # noqa: SIM110  # a generator for `any` costs twice as much
+    for first, suspect in _SUSPECTS:  # a generator for `any` costs twice as much
         if first in text and suspect(text, text.find(first)) is not None:
             return True
-    return False
+    return any(letter in text and suspect(text) is not None for letter, suspect, _ in _GLUED)

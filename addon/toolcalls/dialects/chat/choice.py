@@ -100,7 +100,6 @@ class Choice:
         """Fragments came behind a finish reason: it did not say that the calls were finished."""
         self._reasons: list[str] = []
         self._finishes: list[Finish] = []
-        """What each of them means."""
         self._end: Json | None = None
         """The event with the finish reason, which waits."""
         self._end_came: tuple[bytes, str] | None = None
