@@ -16,6 +16,7 @@ from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
 from ..mend.names import mend_name
+from ..mend.shape.shape import mend_shape
 from ..tools.declared import Tools
 from .fragments import says_nothing
 
@@ -28,6 +29,8 @@ class ToldCall:
     """What names the call: its id. Empty where it has nothing of the kind: then it is a call of its own."""
     name: str
     arguments: str
+    place: str = ""
+    """Where it was sent: a call without an id that is sent there again is the same one."""
     certain: bool = True
     """False where its fragments may be those of another call."""
     restated: bool = False
@@ -71,9 +74,12 @@ class Resent:
     def remember(self, told: ToldCall) -> None:
         """A call is on its way, and nothing takes it back."""
         told.out = True
+        self._keep(told)
+
+    def _keep(self, told: ToldCall) -> None:
         self._told.append(told)
-        if told.key:
-            self._by_key.setdefault(told.key, []).append(told)
+        for key in {told.key, told.place} - {""}:
+            self._by_key.setdefault(key, []).append(told)
 
     def once(self, calls: Iterable[ToldCall]) -> list[bool]:
         """Which of these calls go out now: each call once. They are remembered."""
@@ -81,9 +87,7 @@ class Resent:
         for told in batch:
             told.kept = not self._repeats(told)
             if told.kept:
-                self._told.append(told)
-                if told.key:
-                    self._by_key.setdefault(told.key, []).append(told)
+                self._keep(told)
         for told in batch:
             told.out = True
         self._told = [told for told in self._told if told.kept]
@@ -95,9 +99,18 @@ class Resent:
         earlier = [one for one in self._by_key.get(told.key, ()) if one.kept and self._same_name(one, told)]
         if not earlier:
             return False
-        if told.blank or any(_same(one, told) for one in earlier):
+        if told.blank or any(_same(one, told) or self._become_the_same(one, told) for one in earlier):
             return True
         return _settled(earlier[-1], told)
+
+    def _become_the_same(self, one: ToldCall, other: ToldCall) -> bool:
+        """Are both readable, and the same once their shape is mended? `"timeout": "1"` is `"timeout": 1`."""
+        tool = self._tools.get(self._full(one.name))
+        if tool is None or not (one.readable and other.readable):
+            return False
+        values = [mend_arguments(each.arguments, Finish.CUT).value for each in (one, other)]
+        mended = [_written(mend_shape(value, tool).value) for value in values if value is not None]
+        return len(mended) == 2 and mended[0] == mended[1]
 
     def _restates(self, told: ToldCall) -> bool:
         """A message tells every call of the answer: this one is among those that came before it, if there are any."""
@@ -156,10 +169,15 @@ def _meaning(arguments: str) -> tuple[bool, bytes]:
     if value is None:  # A bracket is missing: it may still mean what another one says.
         value = mend_arguments(arguments, Finish.COMPLETE).value
     try:
-        text = arguments if value is None else json.dumps(_plain(value), sort_keys=True)
+        text = arguments if value is None else _written(value)
     except (ValueError, RecursionError):
         readable, text = False, arguments
     return readable, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _written(value: Any) -> str:
+    """A value in the one way to write it."""
+    return json.dumps(_plain(value), sort_keys=True)
 
 
 def _plain(value: Any) -> Any:

@@ -76,7 +76,8 @@ def once(slots: list[Slot], resent: Resent, tools: Tools, flowing: Container[int
 def _told(slot: Slot, tools: Tools, *, out: bool) -> ToldCall:
     arguments, _ = slot.settle()
     name = full_name(slot.names, tools)
-    return ToldCall(slot.key, name, arguments, certain=not slot.doubt, restated=slot.restated, out=out)
+    place = f"\0{slot.place}"
+    return ToldCall(slot.key, name, arguments, place, certain=not slot.doubt, restated=slot.restated, out=out)
 
 
 def calls_in(delta: Json) -> bool:

@@ -41,9 +41,18 @@ def status_of(kind: str, response: Any) -> str:
 
 def finish_in(kind: str, response: Any) -> Finish:
     """How a response ended: one that names what is missing, or an error, was cut off, whatever it calls itself."""
-    if isinstance(response, dict) and (response.get("incomplete_details") or response.get("error")):
+    if isinstance(response, dict) and (
+        response.get("incomplete_details") or response.get("error") or _refuses(response.get("output"))
+    ):
         return Finish.CUT
     return finish_of(status_of(kind, response))
+
+
+def _refuses(output: Any) -> bool:
+    """Does a message of the response refuse?"""
+    items = [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
+    contents = [item["content"] for item in items if isinstance(item.get("content"), list)]
+    return any(isinstance(part, dict) and bool(part.get("refusal")) for content in contents for part in content)
 
 
 def text_of_content(item: Json) -> list[str]:
