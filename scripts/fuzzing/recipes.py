@@ -434,8 +434,8 @@ class _Reader:
         self.say("\n\n" + opener)
         if not self.closer:
             self.quotation, self.closer = f"never closed — {name}", closer.strip()
-        elif self.closer[:3] in opener:
-            self.quotation = ""  # It closes the first one.
+        elif self.closer.rpartition("\n")[2][:3] in opener:
+            self.quotation = ""  # It closes the first one, by the last line of its closer.
 
     def read_thought(self, piece: Json) -> None:
         self.settle()
