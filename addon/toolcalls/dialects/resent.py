@@ -46,7 +46,7 @@ class ToldCall:
 
     @property
     def meaning(self) -> tuple[bool, bytes]:
-        """Can these arguments be read as they stand, and a hash that is equal for arguments that mean the same."""
+        """Whether the arguments can be read as they stand; and a hash, equal for all that mean the same."""
         if self._meaning is None:
             self._meaning = _meaning(self.arguments)
         return self._meaning
@@ -59,13 +59,15 @@ class ToldCall:
 class Resent:
     """The calls of one answer so far."""
 
-    __slots__ = ("_by_key", "_full_names", "_told", "_tools")
+    __slots__ = ("_by_key", "_full_names", "_told", "_tools", "_values")
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
         self._told: list[ToldCall] = []
         self._by_key: dict[str, list[ToldCall]] = {}
         self._full_names: dict[str, str] = {}
+        self._values: dict[str, set[str]] = {}
+        """The mended values of calls, by a key that came more than once."""
 
     def knows(self, key: str) -> bool:
         """Was a call with this id told already?"""
@@ -99,18 +101,30 @@ class Resent:
         earlier = [one for one in self._by_key.get(told.key, ()) if one.kept and self._same_name(one, told)]
         if not earlier:
             return False
-        if told.blank or any(_same(one, told) or self._become_the_same(one, told) for one in earlier):
+        if told.blank or any(_same(one, told) for one in earlier):
             return True
-        return _settled(earlier[-1], told)
+        return self._mended_alike(told, earlier) or _settled(earlier[-1], told)
 
-    def _become_the_same(self, one: ToldCall, other: ToldCall) -> bool:
-        """Are both readable, and the same once their shape is mended? `"timeout": "1"` is `"timeout": 1`."""
-        tool = self._tools.get(self._full(one.name))
-        if tool is None or not (one.readable and other.readable):
-            return False
-        values = [mend_arguments(each.arguments, Finish.CUT).value for each in (one, other)]
-        mended = [_written(mend_shape(value, tool).value) for value in values if value is not None]
-        return len(mended) == 2 and mended[0] == mended[1]
+    def _mended_alike(self, told: ToldCall, earlier: list[ToldCall]) -> bool:
+        """Is it one of these once its shape is mended? `"timeout": "1"` is `"timeout": 1`.
+
+        Each call is looked at once, however often its id comes.
+        """
+        values = self._values.get(told.key)
+        if values is None:
+            values = self._values[told.key] = {self._mended(one) for one in earlier if one.certain}
+        mended = self._mended(told) if told.certain else ""
+        known = bool(mended) and mended in values
+        values.add(mended)
+        return known
+
+    def _mended(self, told: ToldCall) -> str:
+        """The tool and the arguments that it gets, as text; empty where that cannot be told."""
+        tool = self._tools.get(self._full(told.name))
+        value = mend_arguments(told.arguments, Finish.CUT).value if tool is not None else None
+        if tool is None or value is None:
+            return ""
+        return f"{tool.name} {_written(mend_shape(value, tool).value)}"
 
     def _restates(self, told: ToldCall) -> bool:
         """A message tells every call of the answer: this one is among those that came before it, if there are any."""

@@ -32,10 +32,12 @@ _AROUND = 400
 
 
 class Heard:
-    __slots__ = ("texts",)
+    __slots__ = ("_searched", "texts")
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self.texts = tuple(texts)
+        self._searched: tuple[str, ...] = ()
+        """The texts, and all of them as one where there are several. Made when the first call is looked for."""
 
     def holds(self, name: str, call: str) -> bool:
         """Does the text of this call of a tool stand in what the model read?"""
@@ -45,9 +47,9 @@ class Heard:
         # A word of the call shows at the speed of memory which texts, and which parts of them, are worth a look.
         word = max((word for word in _WORD.findall(call) if word.lower() in wanted), key=len, default="")
         reach = 4 * len(call) + _AROUND
-        # A page may have come in several parts.
-        texts = (*self.texts, "\n".join(self.texts)) if len(self.texts) > 1 else self.texts
-        return any(wanted in _plain(part) for text in texts for part in _parts(text, word, reach))
+        if not self._searched:  # A page may have come in several parts.
+            self._searched = (*self.texts, "\n".join(self.texts)) if len(self.texts) > 1 else self.texts
+        return any(wanted in _plain(part) for text in self._searched for part in _parts(text, word, reach))
 
 
 def heard_in(request: dict[str, Any]) -> Heard:

@@ -88,9 +88,11 @@ BEHIND_A_CALL = (*CLOSERS, *ENDS_OF_TURN)
 
 def without_tokens(call: str) -> str:
     """The text of a call without the closers and tokens that stand behind it."""
+    end = len(call)
     while True:
-        call = call.rstrip()
-        token = next((token for token in BEHIND_A_CALL if call.endswith(token)), "")
+        while end and call[end - 1].isspace():
+            end -= 1
+        token = next((token for token in BEHIND_A_CALL if call.endswith(token, 0, end)), "")
         if not token:
-            return call
-        call = call[: -len(token)]
+            return call[:end]
+        end -= len(token)
