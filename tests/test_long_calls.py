@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 
 from tests.splits import cut
-from toolcalls.dialects.chat import dialect as chat
-from toolcalls.dialects.messages import calls as messages
-from toolcalls.dialects.responses import calls as responses
 from toolcalls.dialects.responses import events, long
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
@@ -29,9 +26,7 @@ ARGUMENTS = json.dumps(VALUE, ensure_ascii=False)
 
 @pytest.fixture
 def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (chat, messages, quoted):
-        monkeypatch.setattr(module, "BATCH", 0)
-    monkeypatch.setattr(responses, "_MOST_UNREAD", 0)
+    monkeypatch.setattr(quoted, "BATCH", 0)
     for module in (events, long):
         monkeypatch.setattr(module, "LONG", 0)
 

@@ -33,14 +33,15 @@ MAY_KNOW = {
     # One answer, one request.
     "request": "calls ids mend policy tools",
     "unread": "textcalls wire",
-    "dialects": "calls ids mend policy request textcalls tools unread wire",
-    "stream": "calls dialects wire",
+    "turn": "calls mend policy request textcalls tools unread wire",
+    "dialects": "calls ids mend policy request textcalls tools turn unread wire",
+    "stream": "calls dialects unread wire",
     "engine": "calls dialects mend policy request stream wire",
     "websocket": "calls engine policy request wire",
     # The world outside.
     "recording": "__init__ calls engine outcome_labels policy request websocket wire",
     "proxy": "__init__ calls engine outcome_labels policy recording request websocket wire",
-    "cli": "__init__ calls dialects engine mend policy proxy recording request tools wire",
+    "cli": "__init__ calls engine mend policy proxy recording request tools turn wire",
 }
 """The rooms, and the modules that stand beside them, each with those that it may import. No way leads back."""
 

@@ -30,6 +30,12 @@ class PartialCall:
     def name(self) -> str:
         return self.names[-1] if self.names else ""
 
+    def add(self, fragment: str) -> None:
+        """The next fragment of its arguments."""
+        if fragment:
+            self.fragments.append(fragment)
+            self.quoted.grew(self.fragments, len(fragment))
+
     @property
     def arguments(self) -> str:
         if len(self.fragments) > 1:

@@ -1,10 +1,10 @@
 """One response body in flight: bytes of the upstream in, bytes for the client out.
 
 Strategy: undo the content encoding, look once at the first bytes (an event stream, one JSON document,
-or neither), cut the stream into events, ask the dialect about each of them. A block of events in which
-nothing can be a tool call passes as it is, unread. `feed` and `close` never raise: on any exception, and
-at the limit of held bytes, what is held goes out as it came and the rest passes untouched;
-a dialect that converts says instead how the answer ends.
+or neither), cut the stream into events, ask the dialect about each of them. An event like one that the
+dialect has read takes the fast path (`unread/`). `feed` and `close` never raise: on any exception, and
+at the limit of held bytes, what is held goes out as it came and the rest passes untouched; a dialect that
+converts says instead how the answer ends.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from enum import Enum
 
 from .calls import Outcome
 from .dialects.interface import Dialect
+from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.encoding import Decoder, Inflated
-from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Replace, Verdict
+from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Pass, Replace, Verdict
 from .wire.ledger import Ledger
 from .wire.sse import WHOLE
 
@@ -46,12 +47,12 @@ class Stream:
         "_changed",
         "_decoder",
         "_dialect",
-        "_fast",
+        "_fast_path",
         "_kind",
         "_ledger",
         "_limit",
         "_outcomes",
-        "_try_hold",
+        "_whole_chunks",
         "failure",
         "limited",
     )
@@ -63,13 +64,12 @@ class Stream:
         self._limit = limit
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
-        self._try_hold = dialect.try_hold
-        """A dialect may take blocks of nothing but fragments of one call, unread."""
+        self._fast_path = FastPath()
         self._kind = _BodyKind.UNKNOWN
         self._ledger = Ledger()
         self._after_cr = False
-        self._fast = False
-        """An event stream that comes as it is read, and no LF is awaited."""
+        self._whole_chunks = False
+        """An event stream without a content encoding, and no LF is awaited: most chunks are whole events."""
         self._changed = False
         """Something did not go out as it came."""
         self.failure: Exception | None = None
@@ -78,7 +78,6 @@ class Stream:
     def set_dialect(self, dialect: Dialect) -> None:
         """It turned out which dialect the answer is in: that one is asked from now on."""
         self._dialect = dialect
-        self._try_hold = dialect.try_hold
 
     @property
     def holding(self) -> bool:
@@ -94,10 +93,9 @@ class Stream:
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
         # Nearly every chunk of nearly every answer comes here, so this is `_feed` in one piece.
-        if not self._fast:
+        if not self._whole_chunks:
             return self._feed(chunk)
         ledger = self._ledger
-        dialect = self._dialect
         try:
             if not ledger.rest and chunk[_END] in WHOLE:
                 block = ledger.block = chunk
@@ -110,22 +108,21 @@ class Stream:
             if not block:
                 return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
             size = len(block)
-            if not dialect.reads_everything and ledger.held_bytes + size <= self._limit and dialect.try_pass(block):
+            verdict = self._fast_path.take(block) if ledger.held_bytes + size <= self._limit else None
+            if verdict is PASS and not ledger.rest:
                 ledger.done = size
                 ledger.passed_last = True
-                if not ledger.rest or ledger.held_bytes + len(ledger.rest) <= self._limit:
-                    return [block]
-                return [block, *self._stop_holding()]
+                return [block]
         except Exception as error:
             return self._fail(error, len(self._outcomes))
-        return self._read_block(block)
+        return self._take_block(block, verdict)
 
-    def _read_block(self, block: bytes) -> list[bytes]:
-        """The rest of `feed`, for events that do not pass unread."""
+    def _take_block(self, block: bytes, verdict: Pass | Hold | None) -> list[bytes]:
+        """The rest of `feed`: a block for which the fast path gave this verdict."""
         out: list[bytes] = []
         told = len(self._outcomes)
         try:
-            self._read_events(block, out)
+            self._take_events(block, verdict, out)
             if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
         except Exception as error:
@@ -212,56 +209,66 @@ class Stream:
                 if ledger.passed_last:
                     out.append(b"\n")
         block = ledger.push(data)
-        fits = ledger.held_bytes + len(block) <= self._limit
-        if block and fits and not self._dialect.reads_everything and self._dialect.try_pass(block):
-            out.append(block)
-            ledger.passed(len(block))
-        elif block:
-            self._read_events(block, out)
+        if block:
+            verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
+            self._take_events(block, verdict, out)
         if self._kind is _BodyKind.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
-            self._fast = not self._after_cr and self._decoder is None
+            self._whole_chunks = not self._after_cr and self._decoder is None
 
-    def _read_events(self, block: bytes, out: list[bytes]) -> None:
-        ledger = self._ledger
-        dialect = self._dialect
-        try_hold = self._try_hold
-        limit = self._limit
-        fits = ledger.held_bytes + len(block) <= limit
-        hold = try_hold(block) if fits else None
-        if hold is not None:
-            ledger.held(hold.key, len(block))
+    def _take_events(self, block: bytes, verdict: Pass | Hold | None, out: list[bytes]) -> None:
+        """Take the events of a block, or the one event for which the fast path gave a verdict."""
+        if verdict is not None:
+            self._obey(verdict, block, out)
             return
+        ledger, limit = self._ledger, self._limit
+        take = self._fast_path.take
         events = sse.split(block)
-        if len(events) == 1 and fits:
-            # What is asked for each event was asked for the block.
-            self._take(sse.read_event(block), out)
+        if len(events) == 1 and ledger.held_bytes + len(block) <= limit:
+            self._read_event(block, out)
             return
+        before = len(out)
         for raw in events:
             # All is asked for each event, so that the answer is the same however the stream was cut: whether the
-            # limit is reached, and whether the event passes or is held unread, as it would in a chunk of its own.
+            # limit is reached, and whether the event takes the fast path, as it would in a chunk of its own.
             size = len(raw)
             if ledger.held_bytes + size > limit:
                 out += self._stop_holding()
                 return
-            if not dialect.reads_everything and dialect.try_pass(raw):
+            verdict = take(raw)
+            if verdict is PASS:
                 out.append(raw)
-                ledger.done += size
                 ledger.passed_last = True
-            elif (hold := try_hold(raw)) is not None:
-                ledger.held(hold.key, size)
+                ledger.done += size
+            elif verdict is None:
+                self._read_event(raw, out)
             else:
-                self._take(sse.read_event(raw), out)
+                self._obey(verdict, raw, out)
+        if out[before:] == events:
+            out[before:] = [block]
 
-    def _take(self, event: Event, out: list[bytes]) -> None:
-        size = len(event.raw)
+    def _obey(self, verdict: Pass | Hold, raw: bytes, out: list[bytes]) -> None:
+        """An event that was not read passes or is held."""
+        if isinstance(verdict, Hold):
+            self._ledger.held(verdict.key, len(raw))
+        else:
+            out.append(raw)
+            self._ledger.passed(len(raw))
+
+    def _read_event(self, raw: bytes, out: list[bytes]) -> None:
+        event = sse.read_event(raw)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
-        self._answer(event, size, out)
+        self._answer(event, len(raw), out)
 
     def _answer(self, event: Event, size: int, out: list[bytes]) -> None:
         """Ask the dialect about an event that came as so many bytes."""
-        answer: Verdict = PASS if event.data is None and self._passes_silent() else self._dialect.read(event)
+        if event.data is None and self._passes_silent():
+            answer: Verdict = PASS
+        else:
+            answer = self._dialect.read(event)
+            whole = isinstance(answer, Pass | Hold)
+            self._fast_path.learn(event.raw, self._dialect.lesson if whole else None)
         if answer is LINES_ALONE:
             answer = self._read_lines_alone(event)
         self._changed = self._changed or answer is not PASS
@@ -347,7 +354,7 @@ class Stream:
         out = self.close()
         self.failure = error
         self._kind = _BodyKind.ENDED
-        self._fast = False
+        self._whole_chunks = False
         return out
 
     def _stop_holding(self) -> list[bytes]:
@@ -355,7 +362,7 @@ class Stream:
         return self._abort("the answer is larger than toolfix holds (toolfix_max_held_bytes, or too many calls)")
 
     def _abort(self, reason: str) -> list[bytes]:
-        self._fast = False
+        self._whole_chunks = False
         try:
             last_words = self._dialect.abort(reason)
         except Exception as error:

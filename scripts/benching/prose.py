@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-SEARCH_GOAL = 0.8
+TEXT_GOAL = 0.6
+"""Text without tools, against `json.loads` of the same events."""
+SEARCH_GOAL = 1.0
 """Text with 20 declared tools, against `json.loads` of the same events."""
+CUT_GOAL = 1.5
+"""Text of which every chunk cuts an event."""
 MARKDOWN_GOAL = 1.5
 """Text that is full of what quoting depends on, with 20 declared tools, against `json.loads` of the same events."""
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import base64
+import difflib
 import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -97,8 +99,23 @@ def _result(process: subprocess.Popen[str]) -> Any:
 
 
 def _show(job: jobs.Job, one: Any, other: Any) -> None:
-    short = {key: value for key, value in job.items() if key != "request"}
-    print(f"DIFFERENT: {json.dumps(short)[:1500]}\n  old {json.dumps(one)[:1500]}\n  new {json.dumps(other)[:1500]}")
+    """The lines in which the two results differ."""
+    print(f"DIFFERENT: {job['where']}, {job['protocol']}, {json.dumps(job['set'])}, chunks of {job.get('size', 0)}")
+    lines = difflib.unified_diff(_lines(one), _lines(other), "old", "new", n=1, lineterm="")
+    print("\n".join(line[:600] for line in islice(lines, 40)))
+
+
+def _lines(result: Any) -> list[str]:
+    """A result as text: the body's lines, then everything else of it, an entry a line."""
+    if not isinstance(result, list):
+        return [json.dumps(result)]
+    lines: list[str] = []
+    for part in result:
+        if isinstance(part, str):
+            lines += base64.b64decode(part).decode("utf-8", "replace").splitlines()
+        else:
+            lines += [json.dumps(entry) for entry in (part if isinstance(part, list) else [part])]
+    return lines
 
 
 sys.exit(main())

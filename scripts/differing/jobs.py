@@ -10,7 +10,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from scripts.fuzzing import answers, meant, recipes
+from scripts.fuzzing import answers, meant, plans, recipes
 from scripts.fuzzing.part import corpus
 from scripts.fuzzing.parts import PARTS
 
@@ -72,7 +72,7 @@ def of_chance(inputs: int, seed: int) -> Iterator[Job]:
             yield _request(chance.choice(STREAMS[:3]), body, chance.choice(REQUEST_OPTIONS), where)
         elif kind == "meant":
             recipe = recipes.make(chance)
-            plan = recipes.plan(recipe)
+            plan = plans.plan(recipe)
             asked = json.dumps(meant.request_of(recipe["request"], tuple(plan.requested)))
             yield _answer(recipe["protocol"], asked, meant.answer_of(recipe, plan), next(options), size, where)
         elif kind == "documents":

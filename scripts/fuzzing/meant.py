@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -22,28 +22,30 @@ from tests.must_not_run.wires import FINISHES
 from toolcalls.engine import Response
 from toolcalls.request.request import Request, read_request
 
-from . import clients, recipes, resent
+from . import clients, plans, recipes, resent
 from .answers import run
 from .part import Part, chance_of, cuts, need
-from .recipes import TOOLS, Json, Key, Plan, key_of
+from .plans import Plan
+from .recipes import TOOLS, Json, Key, key_of
 from .resent import Sent
 
 DECLARED = [{"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in TOOLS.items()]
 
 
-def make(chance: random.Random) -> bytes:
-    return json.dumps(recipes.make(chance), ensure_ascii=False).encode()
+def written(recipe: Json) -> bytes:
+    """A recipe as the input of a part."""
+    return json.dumps(recipe, ensure_ascii=False).encode()
 
 
 def smaller(data: bytes) -> Iterator[bytes]:
     for recipe in recipes.smaller(json.loads(data)):
-        yield json.dumps(recipe, ensure_ascii=False).encode()
+        yield written(recipe)
 
 
 def check(data: bytes) -> None:
     try:
         recipe = json.loads(data)
-        plan = recipes.plan(recipe)
+        plan = plans.plan(recipe)
         body = answer_of(recipe, plan)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         return  # No recipe: a driver that changes bytes makes such. A test builds many of those that `make` makes.
@@ -303,12 +305,25 @@ def _document_calls(protocol: str, out: bytes) -> list[clients.Call]:
     ]
 
 
-def _seeds() -> list[bytes]:
-    return [make(random.Random(number)) for number in range(20)]
+def _part(name: str, about: str, recipe: Callable[[random.Random], Json]) -> Part:
+    def make(chance: random.Random) -> bytes:
+        return written(recipe(chance))
+
+    def seeds() -> list[bytes]:
+        return [make(random.Random(number)) for number in range(20)]
+
+    return Part(name, about, make, check, seeds, smaller)
 
 
-_PROMISES = (
-    "known calls, quoted, rehearsed, read aloud, resent, woven, cut, nested: "
-    "what is meant comes out, or less; nothing else, and nothing twice"
-)
-PARTS = [Part("meant", _PROMISES, make, check, _seeds, smaller)]
+_ONLY_MEANT = "what is meant comes out, or less; nothing else, and nothing twice"
+PARTS = [
+    _part(
+        "meant",
+        f"known calls, quoted, rehearsed, read aloud, resent, woven, cut, nested: {_ONLY_MEANT}",
+        recipes.make,
+    ),
+    _part("meant-calls", "the same, two or more structured calls in every way to send them", recipes.make_calls),
+    _part(
+        "meant-text", "the same, quotations that are left open and thoughts before written calls", recipes.make_text
+    ),
+]

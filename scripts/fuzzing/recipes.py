@@ -1,8 +1,8 @@
 """Answers of which it is known what was meant: a recipe is JSON, made by chance, and says what the answer is made of.
 
-`make` throws the dice; `plan` reads a recipe and gives the parts of the answer, the calls that may come out of it,
-and where every other call in it comes from. What is left out of a recipe is left out of the answer, so a finding can
-be made smaller by dropping pieces.
+`make` throws the dice, for answers of all kinds; `make_calls` and `make_text` for those that are the hardest to tell:
+several structured calls, and quotations before written calls. `plans` says what a recipe means. What is left out of a
+recipe is left out of the answer, so a finding can be made smaller by dropping pieces.
 
 A recipe: protocol, form (stream or document), finish, request, seed, size of the deltas, cut, pieces. A piece:
     prose     words that have no call in them
@@ -20,19 +20,14 @@ from __future__ import annotations
 
 import json
 import random
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from tests.must_not_run import prose_behind, quoted_ends, rehearsals
 from tests.must_not_run.meant import TOKENS
-from tests.must_not_run.written import COMMON, FORMATS, Format, Made
-from toolcalls.textcalls.tokens import ENDS_OF_TURN
+from tests.must_not_run.written import COMMON, FORMATS, Format
 
 from . import resent
-from .resent import Sent
 
 Json = dict[str, Any]
 Key = tuple[str, str]
@@ -134,22 +129,20 @@ NOT_MEANT: dict[str, Write] = {
 SAID_BEHIND = ("do not run", "two objects", "words behind")
 """Arguments of NOT_MEANT that look like meant ones where the answer was cut off."""
 
-_SPANS = [
+SPANS = [
     (f"{kind}: {name}", opener, closer, name not in quoted_ends.FAINT.get(kind, ()))
     for kind, table in quoted_ends.SPANS.items()
     for name, (opener, closer) in table.items()
 ]
-_OPENERS = [
+OPENERS = [
     (name, opener, closer)
-    for name, opener, closer, plain in _SPANS
+    for name, opener, closer, plain in SPANS
     if plain and opener.endswith("\n")  # The call stands on a line of its own.
 ]
-_LINES = list(quoted_ends.LINES.items())
-_BEHIND = list(prose_behind.WAYS.items())
-_WRAPPERS = list({**rehearsals.WRAPPERS, **rehearsals.OTHER_SPELLINGS}.values())
-_STYLES = {**ARGUMENTS, **NOT_MEANT}
-_MARKS = frozenset("`|\"'<-")
-_INNER = re.compile(r"inner \d+")
+LINES = list(quoted_ends.LINES.items())
+BEHIND = list(prose_behind.WAYS.items())
+WRAPPERS = list({**rehearsals.WRAPPERS, **rehearsals.OTHER_SPELLINGS}.values())
+STYLES = {**ARGUMENTS, **NOT_MEANT}
 _FORMATS = (*COMMON, *COMMON, *FORMATS)
 
 
@@ -193,16 +186,8 @@ class Dice:
 
 def make(chance: random.Random) -> Json:
     dice = Dice(chance)
-    form = "document" if dice.often(0.15) else "stream"
-    recipe: Json = {
-        "protocol": chance.choice(DOCUMENTS if form == "document" else STREAMS),
-        "form": form,
-        "finish": "stop",
-        "request": dice.one_of(("plain", 0.9), ("read aloud", 0.06), ("none", 0.04)),
-        "seed": chance.randrange(1 << 30),
-        "size": chance.choice((0, 0, 7, 40, -1)),
-        "pieces": [],
-    }
+    recipe = _empty(dice, 0.15, ("plain", 0.9), ("read aloud", 0.06), ("none", 0.04))
+    form = recipe["form"]
     kind = dice.one_of(("text", 0.5), ("sent", 0.4), ("both", 0.1))
     if kind != "sent":
         recipe["pieces"] += list(_texts(dice))
@@ -212,12 +197,79 @@ def make(chance: random.Random) -> Json:
         how = resent.WAYS["document" if form == "document" else recipe["protocol"]][0]
         recipe["pieces"].append({"is": "sent", "copy": True, "how": how, "calls": []})
     if dice.often(0.25):
-        recipe["finish"] = chance.choice(CUT)
-        where = chance.choice(("said", "bytes")) if form == "stream" else "said"
-        recipe["cut"] = [where, chance.randrange(1001)]
+        _cut(dice, recipe)
     elif kind != "text" and dice.often(0.7):
         recipe["finish"] = "calls"
     return recipe
+
+
+def make_calls(chance: random.Random) -> Json:
+    """Structured calls alone: two or more of them, sent in any way, with arguments of any style."""
+    dice = Dice(chance)
+    recipe = _empty(dice, 0.1, ("plain", 1))
+    recipe["finish"] = chance.choice(("stop", "calls", "calls"))
+    piece = _sent(dice, recipe)
+    while len(piece["calls"]) < 2:
+        piece = _sent(dice, recipe)
+    calls = piece["calls"]
+    for entry in calls:
+        if entry["call"][1]:
+            kind = dice.one_of(("as it is", 0.55), ("meant", 0.3), ("not meant", 0.15))
+            if kind != "as it is":
+                entry["style"] = chance.choice(list(ARGUMENTS if kind == "meant" else NOT_MEANT))
+    if dice.often(0.1):
+        calls.append({"id": "call_tabs2", "call": ["list_tabs", {}], "style": "plain"})
+    styles: dict[str, str] = {}
+    for entry in calls:  # Equal calls are written alike: nobody could say which of them came out.
+        entry["style"] = styles.setdefault(_json(entry["call"]), entry["style"])
+    chance.shuffle(calls)
+    if dice.often(0.1):
+        for entry in calls:
+            entry["id"] = "call_0"
+    recipe["pieces"] = [piece]
+    if dice.often(0.25):
+        _cut(dice, recipe)
+    return recipe
+
+
+def make_text(chance: random.Random) -> Json:
+    """Text alone: quotations, most often one that is never closed, thoughts, and written calls at the end."""
+    dice = Dice(chance)
+    recipe = _empty(dice, 0.05, ("plain", 1))
+    pieces = recipe["pieces"]
+    pieces += [_said(dice) for _ in range(chance.choice((0, 0, 1, 1, 2)))]
+    if dice.often(0.8):
+        pieces.append({"is": "opened", "number": chance.randrange(10_000)})
+    if dice.often(0.25):
+        pieces.append(_said(dice))
+    for _ in range(chance.choice((1, 1, 2, 2, 3))):
+        pieces.append(_written(dice))
+        if dice.often(0.15):
+            pieces.append({"is": "token", "number": chance.randrange(len(TOKENS))})
+    if dice.often(0.08):
+        _cut(dice, recipe)
+    return recipe
+
+
+def _empty(dice: Dice, documents: float, *requests: tuple[str, float]) -> Json:
+    """A recipe without pieces; `documents`: how often it is no stream. `requests`: kinds of them, and how often."""
+    chance = dice.chance
+    form = "document" if dice.often(documents) else "stream"
+    return {
+        "protocol": chance.choice(DOCUMENTS if form == "document" else STREAMS),
+        "form": form,
+        "finish": "stop",
+        "request": dice.one_of(*requests),
+        "seed": chance.randrange(1 << 30),
+        "size": chance.choice((0, 0, 7, 40, -1)),
+        "pieces": [],
+    }
+
+
+def _cut(dice: Dice, recipe: Json) -> None:
+    recipe["finish"] = dice.chance.choice(CUT)
+    where = dice.chance.choice(("said", "bytes")) if recipe["form"] == "stream" else "said"
+    recipe["cut"] = [where, dice.chance.randrange(1001)]
 
 
 def _texts(dice: Dice) -> Iterator[Json]:
@@ -254,11 +306,8 @@ def _said(dice: Dice) -> Json:
 def _written(dice: Dice) -> Json:
     format = dice.chance.choice(_FORMATS)
     how = dice.one_of(("plain", 6), ("nested", 2.5), ("unclosed", 1), ("named otherwise", 0.7), ("lines before", 1))
-    # Markup in the values of two calls may be that of one call with both of them in its value.
-    calls = [
-        dice.call(format if how == "nested" and not number else "")
-        for number in range(dice.chance.choice((1, 1, 1, 2, 3)))
-    ]
+    number = dice.chance.choice((1, 1, 1, 2, 3))
+    calls = [dice.call(format if how == "nested" and dice.often(0.7) else "") for _ in range(number)]
     if how == "named otherwise":
         calls[0][0] = dice.chance.choice(PREFIXED) + calls[0][0]
     return {"is": "written", "format": format, "calls": calls, "how": how, "number": dice.chance.randrange(10_000)}
@@ -297,273 +346,3 @@ def smaller(recipe: Json) -> Iterator[Json]:
     for key, plain in (("size", 0), ("cut", None), ("form", "stream"), ("protocol", "chat"), ("request", "plain")):
         if recipe.get(key) != plain:
             yield {**recipe, key: plain}
-
-
-# Reading
-
-
-@dataclass
-class Part:
-    kind: str
-    """What kind of part it is: text, reasoning or sent."""
-    text: str = ""
-    sent: list[Sent] = field(default_factory=list)
-    keys: list[Key] = field(default_factory=list)
-    how: str = ""
-    """The way of `resent` in which the calls are sent."""
-
-
-@dataclass
-class Plan:
-    parts: list[Part] = field(default_factory=list)
-    allowed: Counter[Key] = field(default_factory=Counter)
-    """The calls that may come out, and how often."""
-    origins: dict[Key, str] = field(default_factory=dict)
-    """Why another call must not run."""
-    requested: list[str] = field(default_factory=list)
-    """Texts that stand in the request."""
-
-
-@dataclass(slots=True)
-class _Call:
-    """A call that is written as text, while nothing else was said behind it."""
-
-    key: Key
-    thought: str = ""
-    """Why the call must not run unless the answer ends with it, where it stands at the end of a thought."""
-    requested: bool = False
-    """Whether the text of the call stands in the request."""
-
-
-class _Reader:
-    """Walks through the pieces and keeps in mind what is quoted, what is thought and what may still count."""
-
-    def __init__(self, recipe: Json) -> None:
-        self.recipe = recipe
-        self.plan = Plan()
-        self.cut = bool(recipe.get("cut"))
-        self.pending: list[_Call] = []
-        self.quotation = ""
-        """The quotation that was opened and not closed yet."""
-        self.closer = ""
-        """The mark that would close the open quotation."""
-        self.talked = False
-        """Whether something was said behind the last thought."""
-
-    def read(self) -> Plan:
-        for piece in self.recipe["pieces"]:
-            getattr(self, f"read_{piece['is']}")(piece)
-        structured = {key for part in self.plan.parts for key in part.keys}
-        for call in self.pending:
-            if call.key not in structured:
-                self.perhaps(call)
-        return self.plan
-
-    def never(self, call: Key, origin: str) -> None:
-        self.plan.origins.setdefault(call, origin)
-
-    def perhaps(self, call: _Call) -> None:
-        """Allow a call to come out, unless the request forbids it."""
-        if self.recipe["request"] == "none":
-            self.never(call.key, "tool_choice none")
-        elif call.requested:
-            self.never(call.key, "read aloud")
-        else:
-            self.plan.allowed[call.key] += 1
-
-    def say(self, text: str, kind: str = "text") -> None:
-        parts = self.plan.parts
-        if parts and parts[-1].kind == kind:
-            parts[-1].text += text
-        else:
-            parts.append(Part(kind, text))
-
-    def settle(self, *, thoughts_only: bool = False) -> None:
-        """Decide on pending calls when something follows them: none is meant, unless the answer may be cut there."""
-        kept = []
-        for call in self.pending:
-            if thoughts_only and not call.thought:
-                kept.append(call)
-            elif self.cut:
-                self.perhaps(call)
-            else:
-                self.never(call.key, call.thought or "other text follows")
-        self.pending = kept
-
-    # The pieces
-
-    def read_prose(self, piece: Json) -> None:
-        self.settle()
-        self.talked = True
-        text = PROSE[piece["number"] % len(PROSE)]
-        if set(text) & _MARKS:
-            self.quotation = ""
-        self.say(text)
-
-    def read_quoted(self, piece: Json) -> None:
-        self.settle()
-        (call,), text = _calls(piece)
-        number, how = piece["number"], piece["how"]
-        if FORMATS[piece["format"]].whole and not self.talked:
-            self.say("It says:\n")  # A fence around a call that is the whole message is a way to write it.
-        plain = not self.closer
-        self.quotation = ""
-        if how == "span":
-            name, opener, closer, clear = _SPANS[number % len(_SPANS)]
-            said = opener + text + closer
-            plain = plain and clear and closer.strip() not in text
-        elif how == "lines":
-            name, (first, rest) = _LINES[number % len(_LINES)]
-            said = first + text.replace("\n", "\n" + rest) + "\n\nThat was it."
-        else:
-            name, (before, behind) = _BEHIND[number % len(_BEHIND)]
-            said, plain = before + text + behind, False
-        self.say(f"\n\n{said}\n\n")
-        self.talked = "</think>" not in said
-        if self.cut and not plain:
-            self.perhaps(_Call(call))
-        else:
-            self.never(call, f"quoted, {how} — {name}")
-
-    def read_opened(self, piece: Json) -> None:
-        if _OPENERS[piece["number"] % len(_OPENERS)][1].strip() in ENDS_OF_TURN:
-            return  # What asks for the result of a call opens no quotation behind one.
-        self.settle()
-        self.talked = True
-        name, opener, closer = _OPENERS[piece["number"] % len(_OPENERS)]
-        self.say("\n\n" + opener)
-        if not self.closer:
-            self.quotation, self.closer = f"never closed — {name}", closer.strip()
-        elif self.closer.rpartition("\n")[2][:3] in opener:
-            self.quotation = ""  # It closes the first one, by the last line of its closer.
-
-    def read_thought(self, piece: Json) -> None:
-        self.settle()
-        (call,), text = _calls(piece)
-        opener, closer = _WRAPPERS[piece["number"] % len(_WRAPPERS)]
-        words = "No, I had better ask.\n" if piece["how"] != "closed" else ""
-        self.say(f"{opener}\nPerhaps\n{text}\n{words}{closer if piece['how'] != 'open' else ''}\n\n")
-        self.quotation = ""
-        if words and not self.cut:
-            self.never(call, "rehearsed")
-        else:
-            self.pending.append(_Call(call, "rehearsed"))
-        self.talked = self.talked and piece["how"] == "open"  # Behind a thought the message begins once more.
-
-    def read_closer(self, piece: Json) -> None:
-        """A lone closer: what was said so far was a thought."""
-        for call in self.pending:
-            call.thought = call.thought or "rehearsed, a lone closer"
-        self.quotation = ""  # In a quotation the closer is quoted as well, or it is not: nobody knows.
-        self.talked = False
-        closers = [closer for _, closer in _WRAPPERS if "final" not in closer]
-        self.say(closers[piece["number"] % len(closers)] + "\n\n")
-
-    def read_reasoning(self, piece: Json) -> None:
-        if (self.recipe["protocol"], self.recipe["form"]) == ("chat", "document"):
-            return  # There it has no place before or behind the text.
-        self.settle()
-        self.quotation = ""
-        (call,), text = _calls(piece)
-        self.say(f"Perhaps\n{text}\n", "reasoning")
-        self.pending.append(_Call(call, "rehearsed in the reasoning"))
-
-    def read_written(self, piece: Json) -> None:
-        self.settle(thoughts_only=True)
-        calls, text = _calls(piece)
-        aloud = self.recipe["request"] == "read aloud"
-        behind = bool(self.pending)
-        """Right behind another call it is one of several, or it is not: either will do."""
-        if self.closer and self.closer in text:
-            self.quotation = ""  # The call itself closes it, by its form.
-        for call in calls:
-            if self.quotation:
-                self.never(call, self.quotation)
-            elif FORMATS[piece["format"]].whole and self.talked and not behind:
-                self.never(call, "not the whole message")
-            else:
-                self.pending.append(_Call(call, requested=aloud))
-        if piece["how"] == "unclosed":
-            # Does the line end before the next tag belong to a value that is not closed? Either will do.
-            others = [other for call in calls for other in _by_a_line_end(call)]
-            self.pending += [_Call(other, requested=aloud) for other in others if not self.quotation]
-        for name, arguments in piece["calls"]:
-            self.another_tool(name, arguments)
-            for inner in _inner(arguments):
-                self.never(inner, "inside a value")
-        self.say(("\n" if piece["how"] == "lines before" else "") + text + "\n")
-        if aloud:
-            self.plan.requested.append(text)
-
-    def read_token(self, piece: Json) -> None:
-        self.say(TOKENS[piece["number"] % len(TOKENS)])
-
-    def read_sent(self, piece: Json) -> None:
-        self.settle(thoughts_only=True)
-        entries = self.copies() if piece.get("copy") else piece["calls"]
-        sent, keys, seen = [], [], set()
-        for entry in entries:
-            name, arguments = entry["call"]
-            call = key_of(name, arguments)
-            sent.append(Sent(entry["id"], name, _STYLES[entry["style"]](arguments)))
-            keys.append(call)
-            self.another_tool(name, arguments)
-            if entry["style"] in NOT_MEANT and not (self.cut and entry["style"] in SAID_BEHIND):
-                self.never(call, f"arguments that say no — {entry['style']}")
-            elif (entry["id"], call) not in seen:
-                self.plan.allowed[call] += 1
-            seen.add((entry["id"], call))
-        if sent:
-            self.plan.parts.append(Part("sent", sent=sent, keys=keys, how=piece["how"]))
-
-    def another_tool(self, name: str, arguments: Json) -> None:
-        if name not in TOOLS:
-            declared = next(tool for tool in TOOLS if name.endswith(tool))
-            self.never(key_of(declared, arguments), "another tool's name")
-
-    def copies(self) -> list[Json]:
-        """The last call that was written, structured as well."""
-        written = [piece for piece in self.recipe["pieces"] if piece["is"] == "written"]
-        return [{"id": "call_copy", "call": written[-1]["calls"][-1], "style": "plain"}] if written else []
-
-
-def _calls(piece: Json) -> tuple[list[Key], str]:
-    """The calls of a piece, and how they are written."""
-    made: list[Made] = [(name, arguments) for name, arguments in piece["calls"]]
-    text = FORMATS[piece["format"]](*made)
-    if piece.get("how") == "unclosed":
-        text = _without_a_closer(text, piece["number"])
-    return [key_of(*call) for call in made], text
-
-
-def _without_a_closer(text: str, number: int) -> str:
-    """The text without one of its closing tags."""
-    places = [at for at in range(len(text)) if text.startswith("</", at)]
-    if not places:
-        return text
-    at = places[number % len(places)]
-    end = text.index(">", at) + 1
-    if text[at - 1] == "\n" and text[end : end + 1] == "\n":
-        end += 1  # The tag is missing with its line.
-    return text[:at] + text[end:]
-
-
-def _by_a_line_end(call: Key) -> Iterator[Key]:
-    """The call with one line end more, or less, at the end of a value."""
-    name, arguments = call[0], json.loads(call[1])
-    for key, value in arguments.items():
-        if isinstance(value, str):
-            yield key_of(name, {**arguments, key: value + "\n"})
-            if value.endswith("\n"):
-                yield key_of(name, {**arguments, key: value[:-1]})
-
-
-def _inner(arguments: Json) -> Iterator[Key]:
-    """The call that stands in a value."""
-    for value in arguments.values():
-        if isinstance(value, str) and (found := _INNER.search(value)):
-            yield key_of("Bash", {"command": found[0]})
-
-
-def plan(recipe: Json) -> Plan:
-    return _Reader(recipe).read()

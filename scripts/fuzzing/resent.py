@@ -89,6 +89,22 @@ def _wholes(calls: list[Sent], begin: int = 0) -> Entries:
     return [_entry(begin + number, sent, sent.text) for number, sent in enumerate(calls)]
 
 
+def _without(chance: random.Random, key: str, entry: Json) -> Json:
+    """The entry, or the entry without this key."""
+    return {name: value for name, value in entry.items() if name != key or chance.random() < 0.7}
+
+
+def _ids_exchanged(entries: Entries, calls: list[Sent]) -> Entries:
+    """In the second half each entry that is no beginning has the id of the next call."""
+    ids = [sent.id for sent in calls]
+    after = dict(zip(ids, [*ids[1:], ids[0]], strict=True))
+    half = len(entries) // 2
+    return [
+        entry if at < half or "name" in entry["function"] else {**entry, "id": after[entry["id"]]}
+        for at, entry in enumerate(entries)
+    ]
+
+
 CHAT: dict[str, Callable[[random.Random, list[Sent]], ChatCalls]] = {
     "one after the other": lambda chance, calls: ChatCalls(_flat(_rows(chance, calls))),
     "woven": lambda chance, calls: ChatCalls(woven(chance, _rows(chance, calls))),
@@ -101,6 +117,36 @@ CHAT: dict[str, Callable[[random.Random, list[Sent]], ChatCalls]] = {
     ),
     "woven without an index": lambda chance, calls: ChatCalls(
         woven(chance, [_row(chance, None, sent, identity=chance.random() < 0.5) for sent in calls])
+    ),
+    "woven, two of them under one index": lambda chance, calls: ChatCalls(
+        woven(chance, [_row(chance, number // 2, sent) for number, sent in enumerate(calls)])
+    ),
+    "woven, the index missing here and there": lambda chance, calls: ChatCalls(
+        [_without(chance, "index", entry) for entry in woven(chance, _rows(chance, calls))]
+    ),
+    "woven, indices of every kind": lambda chance, calls: ChatCalls(
+        [
+            {**entry, "index": chance.choice((entry["index"], str(entry["index"]), float(entry["index"]), True))}
+            for entry in woven(chance, _rows(chance, calls))
+        ]
+    ),
+    "woven under one index, ids that change case or are null": lambda chance, calls: ChatCalls(
+        [
+            {**entry, "id": chance.choice((entry["id"], entry["id"], entry["id"].upper(), None))}
+            for entry in woven(chance, [_row(chance, 0, sent, identity=True) for sent in calls])
+        ]
+    ),
+    "woven, ids exchanged midway": lambda chance, calls: ChatCalls(
+        _ids_exchanged(woven(chance, _rows(chance, calls, identity=True)), calls)
+    ),
+    "behind the finish chunk": lambda chance, calls: ChatCalls(
+        _flat(_rows(chance, calls)), {"delta": {"tool_calls": [_entry(0, calls[0], "", name=False)]}}
+    ),
+    "again, cut off": lambda chance, calls: ChatCalls(
+        [
+            *_flat(_rows(chance, calls)),
+            *(_entry(n, sent, sent.text[: chance.randint(0, len(sent.text))]) for n, sent in enumerate(calls)),
+        ]
     ),
     "woven under 1 and true": lambda chance, calls: ChatCalls(
         woven(chance, [_row(chance, index, sent) for index, sent in zip((1, True, "1", 1.0), calls, strict=False)])
@@ -168,6 +214,12 @@ def _block(chance: random.Random, index: int | None, sent: Sent) -> bytes:
     return wire.tool_start(index, sent.id, sent.name) + pieces + wire.stop(index)
 
 
+def _events(chance: random.Random, index: int, sent: Sent, *, placed: bool = True) -> list[bytes]:
+    """The events of a block, one by one; placed: the fragments have the index too."""
+    pieces = [wire.fragment(index if placed else None, text) for text in fragments(chance, sent.text)]
+    return [wire.tool_start(index, sent.id, sent.name), *pieces, wire.stop(index)]
+
+
 def _blocks(chance: random.Random, at: int, calls: list[Sent]) -> bytes:
     return b"".join(_block(chance, at + number, sent) for number, sent in enumerate(calls))
 
@@ -199,6 +251,15 @@ MESSAGES: dict[str, Callable[[random.Random, int, list[Sent]], MessagesCalls]] =
     "woven under one index": lambda chance, at, calls: MessagesCalls(
         _open_blocks(chance, [at] * len(calls), calls, starts_first=False)
     ),
+    "woven under one index, with their stops": lambda chance, at, calls: MessagesCalls(
+        b"".join(woven(chance, [_events(chance, at, sent) for sent in calls]))
+    ),
+    "woven, indices in the starts only": lambda chance, at, calls: MessagesCalls(
+        b"".join(woven(chance, [_events(chance, at + n, sent, placed=False) for n, sent in enumerate(calls)]))
+    ),
+    "under one index, never stopped": lambda chance, at, calls: MessagesCalls(
+        b"".join(event for sent in calls for event in _events(chance, at, sent)[:-1])
+    ),
     "under one index": lambda chance, at, calls: MessagesCalls(b"".join(_block(chance, at, sent) for sent in calls)),
     "again": lambda chance, at, calls: MessagesCalls(
         _blocks(chance, at, calls) + _blocks(chance, at + len(calls), calls)
@@ -210,6 +271,14 @@ MESSAGES: dict[str, Callable[[random.Random, int, list[Sent]], MessagesCalls]] =
         b"".join(
             wire.tool_start(at + n, sent.id, sent.name, sent.value)
             + wire.fragment(at + n, sent.text)
+            + wire.stop(at + n)
+            for n, sent in enumerate(calls)
+        )
+    ),
+    "input of another call in the start": lambda chance, at, calls: MessagesCalls(
+        b"".join(
+            wire.tool_start(at + n, sent.id, sent.name, calls[n - 1].value if sent.value else {})
+            + b"".join(wire.fragment(at + n, text) for text in fragments(chance, sent.text))
             + wire.stop(at + n)
             for n, sent in enumerate(calls)
         )
@@ -279,7 +348,7 @@ def _ended_twice(chance: random.Random, upstream: Upstream, calls: list[Sent]) -
     upstream.end("completed")
 
 
-def _woven_items(*, one_place: bool = False, named: bool = True) -> Callable[..., None]:
+def _woven_items(*, one_place: bool = False, named: bool = True, wrong: str = "") -> Callable[..., None]:
     def write(chance: random.Random, upstream: Upstream, calls: list[Sent]) -> None:
         begin = len(upstream.output)
         rows, items = [], []
@@ -289,7 +358,16 @@ def _woven_items(*, one_place: bool = False, named: bool = True) -> Callable[...
             item = {**kind, "status": "in_progress", "arguments": ""}
             upstream.say("response.output_item.added", output_index=place, item=item)
             where = {"output_index": place, **({"item_id": item["id"]} if named else {})}
-            rows.append([(where, text) for text in fragments(chance, sent.text)])
+            others = {
+                "item_id": f"fc_w{(number + 1) % len(calls)}",
+                "output_index": begin + (number + 1) % len(calls),
+            }
+            rows.append(
+                [
+                    ({**where, wrong: others[wrong]} if wrong and chance.random() < 0.5 else where, text)
+                    for text in fragments(chance, sent.text)
+                ]
+            )
             items.append((place, {**item, "status": "completed", "arguments": sent.text}))
         for where, text in woven(chance, rows):
             upstream.say("response.function_call_arguments.delta", **where, delta=text)
@@ -297,6 +375,19 @@ def _woven_items(*, one_place: bool = False, named: bool = True) -> Callable[...
             upstream.finish(place, item)
 
     return write
+
+
+def _stated_otherwise(chance: random.Random, upstream: Upstream, calls: list[Sent]) -> None:
+    """The deltas of a call, and the end of an item that has the arguments of another one."""
+    for sent, other in zip(calls, [*calls[1:], calls[0]], strict=True):
+        place = len(upstream.output)
+        item = {"id": f"fc_{place}", "type": "function_call", "call_id": sent.id, "name": sent.name}
+        upstream.say("response.output_item.added", output_index=place, item={**item, "arguments": ""})
+        where = {"item_id": item["id"], "output_index": place}
+        for text in fragments(chance, sent.text):
+            upstream.say("response.function_call_arguments.delta", **where, delta=text)
+        both = isinstance(sent.value, dict) and sent.value and isinstance(other.value, dict)
+        upstream.finish(place, {**item, "status": "completed", "arguments": other.text if both else sent.text})
 
 
 def _silent(chance: random.Random, upstream: Upstream, calls: list[Sent]) -> None:
@@ -313,6 +404,9 @@ RESPONSES: dict[str, Callable[[random.Random, Upstream, list[Sent]], None]] = {
     "woven": _woven_items(),
     "woven in one place": _woven_items(one_place=True),
     "woven, items not named": _woven_items(named=False),
+    "woven, the item of another call": _woven_items(wrong="item_id"),
+    "woven, the index of another call": _woven_items(wrong="output_index"),
+    "stated otherwise": _stated_otherwise,
     "done twice": _done_twice,
     "stated twice": _stated_twice,
     "again as another item": _again,

@@ -106,6 +106,9 @@ class Upstream(RuleBasedStateMachine):
             assert feed(Response("chat", ASKED, self.policy), cut_at_random(raw, seed)) == out
         held = read(out)
         assert held.text == self.text
+        if self.index_style == "missing" and len(self.calls) > 1 and finish in (None, "length"):
+            # Only the order tells whose the fragments are, and nobody knows whether more of them were to come.
+            return
         made = [(name, json.loads(text)) for name, text in held.call_list()]
         assert sorted(map(repr, made)) == sorted(map(repr, self.calls))
         if self.calls:

@@ -86,3 +86,13 @@ def test_before_its_name_nothing_of_a_call_flows() -> None:
     )
     out, _ = mend(body, question=BASH, policy=FLOW)
     assert read(out).call_list() == [("Bash", '{"command": "ls"}')]
+
+
+def test_a_call_that_begins_where_only_the_order_tells_whose_fragments_are_goes_out_whole_with_its_name() -> None:
+    text = '{"command": "ls"}'
+    body = ""
+    for number in range(3):
+        start = {"id": f"call_{number}", "type": "function", "function": {"name": "Bash", "arguments": ""}}
+        body += chunk({"tool_calls": [start]}) + chunk({"tool_calls": [{"function": {"arguments": text}}]})
+    held = read(mend(body + chunk({}, "stop") + DONE, question=BASH, policy=FLOW)[0])
+    assert held.call_list() == [("Bash", text)] * 3

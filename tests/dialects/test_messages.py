@@ -272,9 +272,19 @@ def test_two_calls_come_out_as_two(blocks):
     assert message.text == ""
 
 
-def test_two_starts_at_one_index_and_their_inputs_one_after_the_other():
+def test_two_starts_at_one_index_and_then_their_inputs_are_refused():
+    """Nothing but the order tells whose an input is, and here it is not that of the starts."""
     body = begin() + tool_start(0) + tool_start(0, "t2") + fragment(0, B) + stop(0) + fragment(0, A) + stop(0) + end()
-    assert sorted(client(body).calls, key=str) == [CALL_A, CALL_B]
+    assert client(body).calls == [("Read", {}), ("Read", {})]
+
+
+def test_a_start_and_fragments_that_tell_two_different_inputs_are_refused():
+    given = {"file_path": "/etc/passwd"}
+    assert client(begin() + tool_start(0, "t1", "Read", given) + fragment(0, A) + stop(0) + end()).calls == [
+        ("Read", {})
+    ]
+    same = tool_start(0, "t1", "Read", json.loads(A)) + fragment(0, A) + stop(0)
+    assert client(begin() + same + end()).calls == [CALL_A]
 
 
 def test_text_in_a_call_block_gets_a_block_of_its_own():

@@ -142,7 +142,8 @@ def test_text_inside_the_flowing_calls_own_block_waits_too_and_its_fragments_do_
 def test_a_second_call_at_the_index_of_the_flowing_one_is_another_call():
     body = begin() + tool_start(0) + fragment(0, A) + tool_start(0, "t2") + fragment(0, B[:5]) + tool_start(0, "t3")
     message, _ = client(body + fragment(0, A) + stop(0) + text(1, "So") + end())
-    assert [name and given for name, given in message.calls] == [json.loads(A), None, json.loads(A)]
+    # The second one is broken, and nobody knows whether its end is in the third: neither runs.
+    assert [name and given for name, given in message.calls] == [json.loads(A), None, {}]
     assert message.text == "So"
 
 

@@ -154,9 +154,17 @@ def test_done_wins_where_the_deltas_are_no_object_and_it_is_one() -> None:
     assert outcomes(upstream.bytes())[0]["steps"] == ["arguments taken from done"]
 
 
-def test_the_deltas_win_where_both_are_objects() -> None:
+def test_deltas_and_a_statement_that_are_two_different_objects_are_refused() -> None:
     upstream = Upstream().call("shell", SHELL).end()
     upstream.of("arguments.done")[0]["arguments"] = '{"command":"rm"}'
+    assert read(upstream.bytes()).calls() == [("function_call", "shell", "{}")]
+    assert outcomes(upstream.bytes())[0]["reason"] == "the events of the call tell different arguments"
+
+
+@pytest.mark.parametrize("stated", ["", "{}", '{ "command" : "ls" }', SHELL[:-3], json.dumps(SHELL)])
+def test_the_deltas_win_where_a_statement_says_nothing_else(stated: str) -> None:
+    upstream = Upstream().call("shell", SHELL).end()
+    upstream.of("arguments.done")[0]["arguments"] = stated
     assert read(upstream.bytes()).calls() == [("function_call", "shell", SHELL)]
     assert outcomes(upstream.bytes())[0]["steps"] == ["carriers made to agree"]
 

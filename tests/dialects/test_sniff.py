@@ -24,12 +24,6 @@ class Named:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.reads_everything = False
-        self.blocks = 0
-
-    def try_pass(self, block: bytes) -> bool:
-        self.blocks += 1
-        return False
 
     def read(self, event: Event) -> Said:
         return Replace((self.name.encode(),))
@@ -65,7 +59,6 @@ def said_by(dialect: AnyProtocol, payload: str) -> bytes:
 )
 def test_the_first_event_tells(event: dict[str, Any], name: bytes):
     dialect = any_protocol()
-    assert not dialect.try_pass(b"data: " + json.dumps(event).encode() + b"\n\n")
     assert said_by(dialect, json.dumps(event)) == name
     # It stays so, whatever comes.
     assert said_by(dialect, '{"type":"message_start"}') == name
@@ -81,8 +74,6 @@ def test_the_body_tells(body: dict[str, Any], name: bytes):
 
 def test_comments_and_text_decide_nothing():
     dialect = any_protocol()
-    dialect.try_pass(b": connected\n\n")
-    dialect.try_pass(b"data: ping\n\n")
     assert said_by(dialect, "ping") == b"chat"
     assert said_by(dialect, '{"type":"message_start"}') == b"messages"
 
@@ -105,7 +96,7 @@ def test_a_z_ai_stream_at_the_same_path_is_converted_from_its_first_event():
     answer.feed(b": connected\n\n")
     assert b"chat.completion.chunk" in b"".join(answer.feed(ZAI))
     assert isinstance(answer._stream._dialect, Zai)
-    assert answer._stream._dialect.reads_everything
+    assert answer._stream._dialect.converting
 
 
 def test_the_paths_of_chat_z_ai_are_known():

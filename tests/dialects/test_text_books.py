@@ -10,10 +10,10 @@ import pytest
 
 from tests.dialects.text_protocols import PROTOCOLS, Protocol, deltas
 from tests.splits import feed
-from toolcalls.dialects import text_search as prose
 from toolcalls.engine import Response
 from toolcalls.mend.call import Mender
 from toolcalls.request.request import read_request
+from toolcalls.turn import text_search as prose
 
 CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
 TEXT = f"One.\n{CALL}\n{CALL.replace('/a', '/b')}\nTwo <tool\nThree <tool_cal"

@@ -54,7 +54,7 @@ MUTATIONS = (
     ),
     Mutation(
         "resets at every byte", "test_resets.py ends_at_any_byte and chat", "half an event at the end is no event",
-        ((ENGINE + "dialects/chat/dialect.py", "return PASS if whole or not self.reads_everything or self._done else Replace()", "return PASS"),),
+        ((ENGINE + "dialects/chat/dialect.py", "return Replace() if odd.kind is OddKind.HALF and self._engaged and not self._done else PASS", "return PASS"),),
     ),
     Mutation(
         "resets at every byte", "test_resets.py promised_more and chat", "mitmproxy's: an early end of the connection is an error",
@@ -106,7 +106,7 @@ script.ReloadInterval = 0.05'''),),
         "deep nesting", "test_lies.py nested_too_deep", "a RecursionError is caught like any other",
         (
             (ENGINE + "stream.py", "except Exception as error:", "except ValueError as error:"),
-            (ENGINE + "dialects/payload.py", "(ValueError, RecursionError)", "ValueError"),
+            (ENGINE + "turn/payload.py", "(ValueError, RecursionError)", "ValueError"),
             (ENGINE + "request/request.py", "(ValueError, RecursionError)", "ValueError"),
         ),
     ),

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from scripts.fuzzing import meant, recipes
+from scripts.fuzzing import meant, plans, recipes
 from scripts.fuzzing.parts import PARTS
 from scripts.fuzzing.run import run
 from toolcalls.engine import Response, mend_whole
@@ -20,6 +20,8 @@ INPUTS = {
     "documents": 500,
     "truncated": 400,
     "meant": 1_000,
+    "meant-calls": 500,
+    "meant-text": 500,
     "arguments": 1_000,
     "text": 150,
     "document": 400,
@@ -50,7 +52,7 @@ def test_the_answers_with_known_calls_can_be_built_and_most_of_the_calls_come_ou
     allowed = found = 0
     for _ in range(800):
         recipe = recipes.make(chance)
-        plan = recipes.plan(recipe)
+        plan = plans.plan(recipe)
         body = meant.answer_of(recipe, plan)
         if recipe.get("cut") or recipe["protocol"] == "zai":
             continue

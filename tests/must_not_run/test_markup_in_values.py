@@ -36,7 +36,7 @@ def documents(family: Family) -> dict[str, str]:
         "a call in the middle": f"# How to call\n\n{call}\n\nThat is all.\n",
         "a call at the end": f"# How to call\n\n{call}",
         "a call at the beginning": f"{call}\n\nis a call.",
-        "two calls": f"{call}\n{family.call('Read', file_path='a')}\nand so on.",
+        "two calls": f"{call}\nand then\n{family.call('Read', file_path='a')}\nand so on.",
         "a call that writes a call": f"{family.call('Write', file_path='x', content=call)}\nis nested.",
         "the same call": f"Say\n{family.call('Write', file_path='x', content='y')}\nto write.",
         "parameters in pairs": f"They look like\n{family.written('command', 'ls')}\nand stand in a block.",
@@ -59,6 +59,15 @@ def test_a_file_that_shows_its_own_tags_is_written_whole(family: Family, name: s
     # The other way round, the file comes first and what is behind it must not become a part of it.
     back_to_front = found(family.call("Write", content=content, file_path="d.md"))
     assert back_to_front in ([("Write", {"content": content, "file_path": "d.md"})], [])
+
+
+@pytest.mark.parametrize("family", NESTING, ids=lambda family: family.name)
+@pytest.mark.parametrize("between", ["\n", "", "\n\n", " "])
+def test_two_calls_that_touch_in_a_value_have_two_readings(family: Family, between: str) -> None:
+    """A file with two calls in it; or a call whose value ends in half a call, and one whose value begins with the rest."""
+    call, other = family.call("Bash", command="ls"), family.call("Read", file_path="a")
+    for content in (f"{call}{between}{other}\nand so on.", f"So:\n{call}{between}{other}", f"{call}{between}{other}"):
+        assert found(family.call("Write", file_path="d.md", content=content)) == []
 
 
 @pytest.mark.parametrize("family", NESTING, ids=lambda family: family.name)

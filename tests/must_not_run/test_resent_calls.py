@@ -18,10 +18,10 @@ from tests.must_not_run.wires import TOOLS
 from tests.splits import mend
 from tests.validators import messages as strict_messages
 from tests.validators import responses as strict_responses
-from toolcalls.dialects.resent import Resent, ToldCall
 from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
 from toolcalls.request.request import read_request
+from toolcalls.turn.resent import Resent, ToldCall
 from toolcalls.websocket import ResponsesSocket
 
 Json = dict[str, Any]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.dialects.text_protocols import PROTOCOLS, Protocol
 from tests.splits import feed
 from tests.textcalls.declared import TWENTY, scan, text_of
-from toolcalls.dialects.text_search import TextPiece, TextSearch
 from toolcalls.engine import Response
 from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
@@ -20,9 +19,12 @@ from toolcalls.request.request import Request, read_request
 from toolcalls.textcalls import FoundCall, Scanner
 from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
 from toolcalls.textcalls.openers import BEGUN, BEHIND, CHAINED, OPENER
-from toolcalls.unread.passed_text import Field
+from toolcalls.turn.text_search import TextPiece, TextSearch
+from toolcalls.unread.opener_bytes import can_open
+from toolcalls.unread.passed_text import PassedText
+from toolcalls.unread.template import decoded
+from toolcalls.wire.events import PASS
 
-CONTENT = Field("content")
 OPENERS = sorted({opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers})
 CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
 QUOTING = ["`", "``", "```", "~", "~~~", '"', '"""', "'", "'''", "> ", "    ", "- ", "1. ", "| ", "\\", "“", "「"]
@@ -33,25 +35,18 @@ cut = st.tuples(pieces, st.integers(0, 9)).map(lambda one: one[0] if one[1] else
 texts = st.lists(st.lists(cut, max_size=5).map("".join), min_size=1, max_size=12)
 
 
-def event(text: str, *, ascii: bool, extra: int) -> bytes:
-    said = {"index": 0, "delta": {"content": text}, "pad": "x" * extra}
-    return b"data: " + json.dumps(said, ensure_ascii=ascii).encode() + b"\n\n"
+def literal_of(text: str, *, ascii: bool) -> bytes:
+    return json.dumps(text, ensure_ascii=ascii).encode("utf-8", "backslashreplace")[1:-1]
 
 
-def told(prose: TextSearch, groups: list[list[str]], ascii: bool, extra: int) -> list[Any]:
-    """As the dialects ask: the whole block, then each event, and then it is read."""
+def told(prose: TextSearch, said: list[str], ascii: bool) -> list[Any]:
+    """As the stream asks: each text may pass unread, and is taken where it does not."""
     out: list[Any] = []
-    for group in groups:
-        blocks = [event(text, ascii=ascii, extra=extra) for text in group]
-        whole = b"".join(blocks)
-        if prose.repeats(whole) or prose.all_repeat(whole) or prose.passes(whole, len(blocks)):
-            out += group
-            continue
-        for text, block in zip(group, blocks, strict=True):
-            if prose.repeats(block) or prose.passes(block, 1):
-                out.append(text)
-            elif text:
-                out += [part.text if isinstance(part, TextPiece) else part for part in prose.take(text).parts]
+    for text in said:
+        if prose.receive(literal_of(text, ascii=ascii), b"") is PASS:
+            out.append(text)
+        elif text:
+            out += [part.text if isinstance(part, TextPiece) else part for part in prose.take(text).parts]
     out += [part.text if isinstance(part, TextPiece) else part for part in prose.close(Finish.COMPLETE).parts]
     joined: list[Any] = []
     for item in filter(None, out):
@@ -63,32 +58,27 @@ def told(prose: TextSearch, groups: list[list[str]], ascii: bool, extra: int) ->
 
 
 @settings(max_examples=500, deadline=None)
-@given(texts, st.integers(1, 4), st.booleans(), st.sampled_from([0, 400, 1100]))
-def test_what_passes_unread_gives_what_single_characters_give(
-    said: list[str], size: int, ascii: bool, extra: int
-) -> None:
-    groups = [said[at : at + size] for at in range(0, len(said), size)]
-    got = told(TextSearch(Request(tools=TWENTY), Policy(), CONTENT), groups, ascii, extra)
+@given(texts, st.booleans(), st.sampled_from([0, 1100]))
+def test_what_passes_unread_gives_what_single_characters_give(said: list[str], ascii: bool, extra: int) -> None:
+    said = [text + "x" * extra for text in said]
+    got = told(TextSearch(Request(tools=TWENTY), Policy()), said, ascii)
     assert got == scan("".join(said), size=1)
 
 
-@settings(max_examples=300, deadline=None)
-@given(texts, st.sampled_from([0, 400, 1100]), st.booleans(), st.booleans())
-def test_several_events_are_harmless_if_each_of_them_is(
-    said: list[str], extra: int, numbered: bool, varied: bool
-) -> None:
-    def event_of(number: int, text: str) -> bytes:
-        head = {"sequence_number": 98 + number} if numbered else {}
-        pad = "x" * (extra + number * (varied and numbered))
-        data = json.dumps({"id": "i", **head, "content": text, "pad": pad}, ensure_ascii=number % 2 == 0)
-        return f"event: e\ndata: {data}\n\n".encode()
+@given(st.lists(st.text('ab"\\\n\té漢🎉')), st.booleans())
+def test_text_that_passed_is_told_when_somebody_asks_and_once(said: list[str], ascii: bool) -> None:
+    passed = PassedText()
+    for text in said:
+        passed.add(literal_of(text, ascii=ascii))
+    assert passed.take() == "".join(said)
+    assert passed.take() == "" and passed.size == 0
 
-    events = [event_of(number, text) for number, text in enumerate(said * 3)]
-    form = Field("content", numbered=True).form(event_of(0, "b"))
-    assert form is not None and form.harmless(event_of(1, "b")) and form.says(b'"id": "i"')
-    assert form.all_harmless(b"".join(events)) == all(map(form.harmless, events))
-    assert not form.all_harmless(b"".join([*events, event_of(5, "b").replace(b'"i"', b'"j"'), event_of(6, "b")]))
-    assert not form.all_harmless(b"".join([*events, event_of(5, "b").replace(b'"pad"', b'"content":"a"')]))
+
+def test_a_broken_text_does_not_spoil_those_around_it() -> None:
+    passed = PassedText()
+    for literal in (b"a\\n", b"C:\\dir\\n`", b"a\tb \\u00e9"):
+        passed.add(literal)
+    assert passed.take() == "a\nC:\\dir\n`a\tb é"
 
 
 @settings(max_examples=300, deadline=None)
@@ -110,15 +100,38 @@ def may_begin(opener: str, before: str, end: str) -> bool:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(cut, max_size=8).map("".join))
-def test_text_that_is_harmless_has_no_opener_and_no_beginning_of_one(text: str) -> None:
+def test_text_without_an_opener_or_the_beginning_of_one_is_told_by_its_bytes(text: str) -> None:
     begun = BEGUN.search(text) is not None
     ends = [(text[at - 1 : at], text[at:]) for at in range(len(text))]
     if OPENER.search(text) or any(may_begin(opener, *end) for opener in CHAINED for end in ends):
         assert begun, text
     for ascii in (True, False):
-        for extra in (0, 1100):
-            if CONTENT.harmless(event(text, ascii=ascii, extra=extra), 1):
-                assert not begun, text
+        assert can_open(literal_of(text, ascii=ascii)) == begun
+        # A long text is looked at by its bytes first: that may cost a second look, never an opener.
+        for long in (
+            text + "x" * 1100,
+            "x" * 1100 + text,
+            "x\n" * 600 + text + "é" * 600,
+            "." + text + " word" * 300,
+        ):
+            assert can_open(literal_of(long, ascii=ascii)) == (BEGUN.search(long) is not None)
+
+
+@pytest.mark.parametrize(
+    "hidden", ["\\u003ctool_call>", "\\u003Ctool_call>", "<\\u0074ool_call>", "\\u25c1/think", "\\n\\u0041ction:"]
+)
+@pytest.mark.parametrize("before", ["", "x" * 1100])
+@pytest.mark.parametrize("behind", ["", "y" * 1100])
+def test_no_escape_hides_an_opener(hidden: str, before: str, behind: str) -> None:
+    literal = f"{before}{hidden}{behind}".encode()
+    text = decoded(literal)
+    assert text is not None
+    assert can_open(literal) == (BEGUN.search(text) is not None)
+
+
+@pytest.mark.parametrize("broken", [b"C:\\dir", b"\\u12 x"])
+def test_a_short_text_that_is_no_json_is_read(broken: bytes) -> None:
+    assert can_open(broken)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
@@ -134,26 +147,6 @@ def test_on_every_protocol_the_cuts_of_the_network_change_nothing(
     assert (
         feed(Response(protocol.name, question), [body[at : at + size] for at in range(0, len(body), size)]) == whole
     )
-
-
-@pytest.mark.parametrize("size", [10, 2000])
-def test_a_text_with_a_raw_line_feed_is_not_of_the_form_however_long_it_is(size: int) -> None:
-    form = CONTENT.form(event("a", ascii=True, extra=0))
-    assert form is not None and form.harmless(event("x" * size, ascii=True, extra=0))
-    assert not form.harmless(event("x" * size + "|", ascii=True, extra=0).replace(b"|", b"\n\ndata: y"))
-
-
-@pytest.mark.parametrize("size", [10, 2000])
-def test_a_call_behind_the_text_is_not_of_the_form_however_long_it_is(size: int) -> None:
-    def said(**delta: Any) -> bytes:
-        return b"data: " + json.dumps({"choices": [{"delta": {**delta, "role": "assistant"}}]}).encode() + b"\n\n"
-
-    form = CONTENT.form(said(content="a"))
-    assert form is not None and form.harmless(said(content="x" * size))
-    call = {"index": 0, "function": {"name": "Read", "arguments": json.dumps({"file_path": "x" * size})}}
-    assert not form.harmless(said(content="", tool_calls=[call]))
-    assert not form.harmless(said(content="", function_call=call["function"]))
-    assert not form.harmless(said(content="a", reasoning="b" * size, finish_reason="tool_use"))
 
 
 @pytest.mark.parametrize("escape", [r"C:\dir", r"\u12 x", r"C:\\dir"])
@@ -193,44 +186,3 @@ def test_two_raw_carriage_returns_in_a_numbered_text_fail_nothing(cut: int) -> N
     answer = Response("responses", read_request({"tools": [{"name": "Read", "input_schema": {}}], "stream": True}))
     feed(answer, [body[at : at + (cut or len(body))] for at in range(0, len(body), cut or len(body))])
     assert answer.failure is None
-
-
-@pytest.mark.parametrize(("first", "found"), [("\n", 1), ("\n```\n", 0)])
-def test_two_events_that_end_their_lines_differently_are_no_form(first: str, found: int) -> None:
-    def said(text: str) -> bytes:
-        return event(text, ascii=True, extra=0)
-
-    two = said("a ").replace(b"\n", b"\r\n") + said("\n```\n")
-    chunks = [said("hi "), said("you "), said(first), two, two, said("\n" + CALL)]
-    question = read_request({"tools": [{"name": "Read", "input_schema": {}}], "stream": True})
-    for pieces in (chunks, [b"".join(chunks)]):
-        answer = Response("chat", question)
-        feed(
-            answer,
-            [
-                piece.replace(b'{"index"', b'{"choices": [{"index"')
-                .replace(b"}\n", b"}]}\n")
-                .replace(b"}\r", b"}]}\r")
-                for piece in pieces
-            ]
-            + [b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'],
-        )
-        assert len(answer.outcomes) == found
-
-
-@pytest.mark.parametrize("tail", [{"x": "abc", "delta": f"\n{CALL}"}, {"x": {"y": "z", "logprobs": 1}}])
-def test_a_long_event_is_read_where_what_follows_its_text_is_odd(tail: dict[str, Any]) -> None:
-    where = {"type": "response.output_text.delta", "sequence_number": 7, "item_id": "m"}
-
-    def numbered(text: str, **more: Any) -> bytes:
-        return b"data: " + json.dumps({**where, "delta": text, "logprobs": [], **more}).encode() + b"\n\n"
-
-    def twice(raw: bytes) -> bytes:
-        return raw.replace(b'"x": "abc", "delta2"', b'"x": "abc", "delta"')
-
-    form = Field("delta", numbered=True).form(numbered("a"))
-    assert form is not None and form.harmless(numbered("x" * 2000))
-    assert form.harmless(numbered("x" * 2000, x="abc"))
-    odd = {f"{key}2" if key == "delta" else key: value for key, value in tail.items()}
-    assert form.harmless(twice(numbered("x" * 2000, **odd))) == ("delta" not in tail)
-    assert not form.harmless(twice(numbered("x" * 2000 + "\nAct", **odd)))

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from ..dialects import payload
 from ..recording import store
 from ..recording.store import Recording
+from ..turn import payload
 from ..wire import sse
 from .certificate import write_certificate
 from .proxy_process import ProxyFailed, ProxyProcess

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from ..wire.events import Event, Hold, Replace, Verdict
+from ..unread.fast_path import Lesson
+from ..wire.events import Event, Replace, Verdict
 
 
 class Dialect(ABC):
     """One protocol. Sans-IO: events in, verdicts out; its state lives from the first event to `close`.
 
-    A protocol needs `read`, `close` and `body`. The other members have defaults: nothing passes unread, nothing is
-    held unread, and when we give up, what is held goes out as it came.
+    A protocol needs `read`, `close` and `body`. The other members have defaults: every event is read, and when we
+    give up, what is held goes out as it came.
     """
 
     __slots__ = ()
+
+    @property
+    def lesson(self) -> Lesson | None:
+        """What the last event that was read, and that passed or was held whole, says about those that follow it."""
+        return None
 
     @abstractmethod
     def read(self, event: Event) -> Verdict:
@@ -27,19 +33,6 @@ class Dialect(ABC):
     @abstractmethod
     def body(self, body: bytes) -> bytes:
         """Mend a response that came as one JSON document; the same bytes when nothing changes."""
-
-    @property
-    def reads_everything(self) -> bool:
-        """Has a call been seen, so that every event is read from here on? Before, blocks may pass unread."""
-        return True
-
-    def try_pass(self, block: bytes) -> bool:
-        """A cheap first look at whole events: True only if none of them can concern us."""
-        return False
-
-    def try_hold(self, block: bytes) -> Hold | None:
-        """Take a block of nothing but fragments of one call without reading its events; None to have them read."""
-        return None
 
     @property
     def waits(self) -> bool:

@@ -1,12 +1,11 @@
 """Which protocol is spoken, where the path does not tell: by the shape of the first event or of the body.
 
-The first data event that is a JSON object decides; from then on the stream asks the chosen dialect itself,
-so that looking at a block costs what it costs there. A new protocol is one more row in `_SIGNS`.
+The first data event that is a JSON object decides; from then on the stream asks the chosen dialect itself.
+A new protocol is one more row in `_SIGNS`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,8 +13,8 @@ from typing import Any, Final
 from ..mend.call import Mender
 from ..policy import Policy
 from ..request.request import Request
+from ..turn import payload
 from ..wire.events import Event, Replace, Verdict
-from . import payload
 from .chat.dialect import Chat
 from .interface import Dialect
 from .zai.dialect import Zai
@@ -24,30 +23,26 @@ from .zai.envelope import is_envelope
 Json = dict[str, Any]
 
 _CHAT: Final = "chat"
-_OBJECT = re.compile(rb"(?:\A|[\r\n])(?:\xef\xbb\xbf)?data: ?\{")
 
 
 @dataclass(slots=True, frozen=True)
 class _Sign:
-    """How a protocol shows itself. A block without any of the marks cannot hold its first event."""
+    """How a protocol shows itself, in its first event and in a whole body."""
 
     protocol: str
-    marks: tuple[bytes, ...]
     event: Callable[[Json], bool]
     body: Callable[[Json], bool] = lambda _: False
 
 
 _SIGNS: Final = (
-    _Sign("zai", (b'"data"', b"chat:completion"), is_envelope),
+    _Sign("zai", is_envelope),
     _Sign(
         "messages",
-        (b"message_start",),
         lambda event: event.get("type") == "message_start",
         lambda body: body.get("type") == "message",
     ),
     _Sign(
         "responses",
-        (b'"response.',),
         lambda event: str(event.get("type")).startswith("response."),
         lambda body: body.get("object") == "response",
     ),
@@ -68,10 +63,6 @@ class Sniffer(Dialect):
         """Told once which dialect it is, so that it can be asked itself from then on."""
 
     @property
-    def reads_everything(self) -> bool:
-        return self._chosen.reads_everything
-
-    @property
     def converting(self) -> bool:
         return self._chosen.converting
 
@@ -81,14 +72,6 @@ class Sniffer(Dialect):
 
     def abort(self, reason: str) -> tuple[bytes, ...] | None:
         return self._chosen.abort(reason)
-
-    def try_pass(self, block: bytes) -> bool:
-        if self._open:
-            if any(block.find(mark) >= 0 for sign in self._signs for mark in sign.marks):
-                return False
-            if _OBJECT.search(block):
-                self._decide(_CHAT)
-        return self._chosen.try_pass(block)
 
     def read(self, event: Event) -> Verdict:
         first = payload.read_strict(event.data or "") if self._open else None

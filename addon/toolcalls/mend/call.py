@@ -170,6 +170,8 @@ class Mender:
         came = replace(came, name=named.name, namespace=named.namespace, steps=(*steps, *named.steps))
         if named.tool is not None and named.tool.kind == "custom":
             return replace(came, status="repaired") if came.steps else came
+        if named.arguments is not None and _contradicts(named.arguments, arguments):
+            return self._refuse(came, named.tool, "the name and the arguments of the call tell different arguments")
         if named.arguments is not None:
             return self._mend_arguments(came, self._arguments_in_name(named, arguments), finish, named.tool)
         if named.status == "unknown" and name and len(self._tools) and self._invalid_tool() not in (None, name):
@@ -250,6 +252,13 @@ class Mender:
 
     def _invalid_tool(self) -> str | None:
         return preflight.invalid_tool(self._policy.invalid_tool, self._tools)
+
+
+def _contradicts(inside: object, arguments: str) -> bool:
+    """Are the arguments of a call others than those that stand in its name?"""
+    told = mend_arguments(inside, Finish.COMPLETE).value if isinstance(inside, str) else inside
+    own = mend_arguments(arguments, Finish.COMPLETE).value
+    return bool(told) and bool(own) and told != own
 
 
 def _object_in(text: str, finish: Finish) -> dict[str, Any] | None:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-_READ = frozenset(("user", "human", "tool", "function", "ipython", "observation", "environment"))
+_OWN = frozenset(("assistant", "model", "ai", "bot", "system", "developer", "none"))
+"""Whose words the model says itself, or follows. Everybody else's it reads."""
 _OWN_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "computer_call"))
 """What the model itself said: every other call is one that the host ran, with its result."""
 _NEVER_IN_A_CALL = frozenset(("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type"))
@@ -65,15 +66,12 @@ def _texts_of(request: dict[str, Any]) -> Iterator[str]:
         if not isinstance(entry, dict):
             continue
         role, content = entry.get("role"), entry.get("content")
-        if isinstance(role, str) and role in _READ and isinstance(content, str):
+        read = isinstance(role, str) and role.lower() not in _OWN
+        if read and isinstance(content, str):
             yield content
             continue
         kind = str(entry.get("type"))
-        if (
-            str(role).lower() in _READ
-            or kind.endswith("_output")
-            or (kind.endswith("_call") and kind not in _OWN_CALLS)
-        ):
+        if read or kind.endswith("_output") or (kind.endswith("_call") and kind not in _OWN_CALLS):
             yield from _strings(entry, 0)
         else:
             for block in _listed(content):

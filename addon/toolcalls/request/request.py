@@ -93,17 +93,27 @@ def read_request(request: dict[str, Any] | None) -> Request:
 
 
 def _allowed(choice: object) -> frozenset[str] | None:
-    """The tools that a `tool_choice` names."""
+    """The tools that a `tool_choice` names; None where it leaves that to the model."""
+    if isinstance(choice, str):
+        return None if choice.strip().lower() in _ANY_TOOL else frozenset({choice})
     if not isinstance(choice, dict):
         return None
     inner = choice.get("allowed_tools")
     listed = (inner if isinstance(inner, dict) else choice).get("tools")
-    entries = listed if isinstance(listed, list) else [choice]
-    names = {name for entry in entries if isinstance(entry, dict) and (name := _named(entry))}
-    return frozenset(names) or None
+    if isinstance(listed, list):
+        return frozenset(entry if isinstance(entry, str) else _named(entry) for entry in listed if entry)
+    if name := _named(choice):
+        return frozenset({name})
+    # A tool of the server, a search or the like, is no tool of the client.
+    return None if str(choice.get("type") or "auto").lower() in _ANY_TOOL else frozenset()
 
 
-def _named(entry: dict[str, Any]) -> str:
+_ANY_TOOL = frozenset({"", "auto", "any", "required", "none", "function", "tool", "validated", "allowed_tools"})
+
+
+def _named(entry: object) -> str:
+    if not isinstance(entry, dict):
+        return ""
     function = entry.get("function")
     name = (function if isinstance(function, dict) else entry).get("name")
     return name if isinstance(name, str) else ""
@@ -111,5 +121,6 @@ def _named(entry: dict[str, Any]) -> str:
 
 def _is_none(choice: object) -> bool:
     """Does the client want no call?"""
-    kind = choice.get("type") if isinstance(choice, dict) else choice
-    return isinstance(kind, str) and kind.strip().lower() == "none"
+    if isinstance(choice, dict):
+        return any(_is_none(choice.get(key)) for key in ("type", "mode", "allowed_tools"))
+    return choice is False or (isinstance(choice, str) and choice.strip().lower() in ("none", "disabled"))

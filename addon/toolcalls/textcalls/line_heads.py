@@ -15,7 +15,7 @@ INVISIBLE = "\u00ad\u180e\u200b-\u200f\u2060\ufeff"
 blanks = re.compile(rf"[\s{INVISIBLE}]*+")
 
 _MARKS = r"[-*+•‣◦▪●·–—]"
-_NUMBERS = r"\(?(?:\d{1,9}|[A-Za-z]|[ivxIVX]{1,6})[.)\]:]|[一二三四五六七八九十百]{1,4}[、.]"
+_NUMBERS = r"[(（]?(?:\d{1,9}(?:\.\d{1,3}){0,3}|[A-Za-z]|[ivxIVX]{1,6})[.)\]:）．]|[一二三四五六七八九十百]{1,4}[、.]"
 list_item = re.compile(rf"(?:{_MARKS}|{_NUMBERS})(?=[\s{INVISIBLE}]|\Z)")
 """The marker of a list: what stands on its line or is indented below it belongs to the item."""
 
@@ -59,35 +59,6 @@ _INTRODUCES = re.compile(
     r"|\W{0,6}(?i:user|human|用户|benutzer|utilisateur|usuario|пользователь)\s?[:：]\W{0,4}\Z"  # a transcript
     r"|.*[=({\[:,]\s?[@$RLurb]{0,2}#{0,8}[\"'`]\Z|.*@[\"']\Z"  # a string that begins at the end of its line
 )
-
-_BLOCK = re.compile(
-    r"\{(?P<macro>code|noformat|quote|panel|info|note|tip|warning|verbatim)(?:[:|][^{}]{0,60})?\}\Z"  # a wiki
-    r"|\{%-?\s{0,4}(?:raw|verbatim|highlight|comment)\b[^%]{0,60}%\}\Z"  # a template
-    r"|(?P<rule>[+./])(?P=rule){3,}\Z|(?P<colons>:{3,})\s{0,4}[\w{]"  # AsciiDoc, a fence of colons
-    r"|(?P<wide>[｀＇]{3,})[^｀＇]{0,40}\Z|.*[=(,]\s{0,4}@(?P<mark>[\"'])\Z"  # PowerShell
-    r"|.*[=(,]\s{0,4}\[(?P<level>={0,8})\[\Z"  # a long string of Lua or CMake
-)
-"""A line that opens a block which goes on until its own closer."""
-_ATTRIBUTES = re.compile(r"\[[\w%#.][\w%#., =\"'-]{0,80}\]\Z")
-"""What AsciiDoc says of the block below."""
-
-
-def block_closer(line: str, above: str = "") -> str:
-    """What closes the block that this line opens; nothing where it opens none. `above`: the line before it."""
-    if line[:4] in ("----", "====", "****", "____") and _ATTRIBUTES.match(above) is not None:
-        return line[:4]
-    block = _BLOCK.match(line)
-    if block is None:
-        return ""
-    if block["macro"]:
-        return "{" + block["macro"] + "}"
-    if block["rule"]:
-        return block["rule"] * 4
-    if block["mark"]:
-        return block["mark"] + "@"
-    if block["colons"] or block["wide"]:
-        return block["colons"] or block["wide"]
-    return "{% end" if block["level"] is None else f"]{block['level']}]"
 
 
 def is_quoted(head: str, ending: str) -> bool:

@@ -4,11 +4,13 @@ A value is raw text, and a file that is written may show the very tags that end 
 the text comes. In the first one the tags inside a value are pairs: what opens in it is closed in it, and the
 first closer that is left over is its own. In the second one a closer was forgotten: the value holds no tag at
 all and ends at the opener of a declared parameter that was not seen yet, or at the end of its block. Where the
-first one comes out, it counts; where it breaks, the second one; where neither or both do, it is no call.
+first one comes out, it counts; where it breaks, the second one; where neither or both do, it is no call. Nor is it
+one where two blocks touch inside a value: the value may have ended with the first, in another call than the second.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +25,8 @@ PARAMETER, BLOCK, WRAPPER = range(3)
 _QUOTES = frozenset("\"'`“”‘’«»")
 _AROUND = _QUOTES | frozenset(" \t([{>|*_=:,/")
 """Behind one of these, in the middle of a line, a closer is spoken of."""
+_TOKEN = re.compile(r"(?:\bfunction)?<[|｜][^<>\s]{1,40}[|｜]>")
+"""A special token, as templates have them between two calls."""
 _LINE = 200
 _DEPTH = 256
 
@@ -80,7 +84,7 @@ class _Part:
 class _Value:
     """What the tags inside a value have said so far."""
 
-    __slots__ = ("_adjoins", "_parameters", "_runs_on", "_stack", "parts", "shown")
+    __slots__ = ("_adjoins", "_parameters", "_runs_on", "_shown_whole", "_stack", "parts", "shown")
 
     def __init__(self, key: str, parameters: Parameters) -> None:
         self._parameters = parameters
@@ -93,6 +97,8 @@ class _Value:
         """Declared parameters, not seen yet, whose tags are in it."""
         self._runs_on = False
         """One of them stands right behind the closer of another parameter."""
+        self._shown_whole = False
+        """Nothing but tags of wrappers stands behind the end of a block that is shown as a whole."""
 
     @property
     def is_open(self) -> bool:
@@ -112,12 +118,21 @@ class _Value:
 
     def text(self, text: str) -> None:
         self._adjoins = self._adjoins and not text.strip()
+        self._shown_whole = self._shown_whole and not _TOKEN.sub("", text).strip()
+
+    def has_sibling(self, kind: int) -> bool:
+        """Does a block open right behind one that is shown as a whole?
+
+        They are two blocks in this value; or the value ended with the first of them, and the second is the next call.
+        """
+        return kind == BLOCK and self._shown_whole
 
     def open(self, kind: int, firm: bool) -> None:
         if len(self._stack) > _DEPTH:
             raise NotACall
         self._stack.append((kind, firm))
         self._adjoins = False
+        self._shown_whole = self._shown_whole and kind == WRAPPER
         self.parts = None
 
     def open_parameter(self, name: str, at: int, behind: int) -> None:
@@ -141,6 +156,9 @@ class _Value:
             return False
         del self._stack[place:]
         self._adjoins = kind == PARAMETER and (BLOCK, True) not in self._stack
+        self._shown_whole = (kind == BLOCK and (BLOCK, True) not in self._stack) or (
+            kind == WRAPPER and self._shown_whole
+        )
         if self.parts and goes_on and not self.parts[-1].closed:
             self.parts[-1].end, self.parts[-1].closed = at, True
         else:
@@ -180,6 +198,9 @@ def read_value(region: Region, markup: Markup, key: str, parameters: Parameters)
                 continue
             if kind == PARAMETER:
                 value.open_parameter(name, at, region.offset - start)
+            elif value.has_sibling(kind):
+                region.inside = True
+                raise NotACall
             else:
                 within = (*markup.parameter, *markup.block_end) if kind == BLOCK else markup.block
                 inside, _ = yield from region.ahead(within)

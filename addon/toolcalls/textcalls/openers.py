@@ -11,6 +11,8 @@ BY_OPENER = {opener: format for format in (*ANYWHERE, *LINE_HEAD) for opener in 
 AT_HEAD = frozenset(opener for format in LINE_HEAD for opener in format.openers)
 CHAINED = tuple(opener for opener in BY_OPENER if opener not in AT_HEAD)
 THOUGHT_ENDS = frozenset(thoughts.ENDS)
+LONGEST_THOUGHT_END = max(map(len, THOUGHT_ENDS))
+BEGUN_THOUGHT_ENDS = frozenset(end[:size] for end in THOUGHT_ENDS for size in range(1, len(end) + 1))
 
 
 BEHIND = {opener: format.behind for opener, format in BY_OPENER.items() if format.behind}

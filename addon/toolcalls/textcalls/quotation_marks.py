@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from . import thoughts, turns
-from .line_heads import INVISIBLE
+from .line_heads import INVISIBLE, visible
 
 QUOTES = frozenset("\"'“”„‟‘’‚«»‹›「」『』｢｣〈⟪❝❮【′″´‵`\\")
 """An opener right behind one of these is quoted, or stands in JSON data or source code."""
@@ -20,7 +20,12 @@ BLOCKS = {"#+begin_": "#+end_", "\\begin{": "\\end{", "[code": "[/code", "[quote
 REGION = re.compile(r"-{5,}\s?\w")
 BEFORE_A_COMMENT = frozenset(" \t;{}")
 BEFORE_A_STRING = frozenset("=(:,+[{?")
-"""Behind one of these a backtick opens a string of source code."""
+"""Behind one of these a mark opens a string of source code."""
+BEFORE_A_TEMPLATE = re.compile(r"(?:[=(:,+\[{?]|=>|\b(?:return|yield|await|throw|case))\s{0,4}\Z")
+"""Behind this a backtick opens a string of source code."""
+INCHES = re.compile(r"\d\"(?=[\s.,;)]|\Z)")
+LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+"""Characters that end a line for whoever reads the text."""
 
 MARKS = {
     "“": "”",
@@ -43,6 +48,10 @@ MARKS = {
     "〈": "〉",
     "⟪": "⟫",
     "【": "】",
+    "〔": "〕",
+    "⟦": "⟧",
+    "״": "״",
+    "（": "）",
 }
 """Quotation marks that open, and what closes them."""
 _MARK = re.escape("".join(sorted(set("".join((*MARKS, *MARKS.values()))))))
@@ -81,12 +90,36 @@ TOKEN = re.compile(
     rf"\\[\\`\"]|`{{1,200}}+|{thoughts.WRAPPER}|{turns.TURN}|(?P<literal>(?i:{_LITERALS}))"
     r"|</(?P<closed>[^\W\d][\w:.-]{0,60}+)\s{0,8}>"
     r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?:[\s=](?:\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
-    r"|<<<?[-~]?(?:\s?(?=[A-Z_]{2})|\\)?(?P<q>[\"']?)(?P<heredoc>\w[\w.-]{0,40}+)(?P=q)(?=[\s;|>&)]|\Z)"
+    r"|<(?P<begun>[^\W\d][\w:.-]{0,60}+)(?=\s{1,8}[\w:.@-]{1,60}\s{0,4}=|\s{0,8}\Z)"
+    r"|<<<?[-~]?\s{0,4}(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{0,40}+)(?P=q)"
+    r"|\\?(?P<heredoc>\$?[^\W\d][\w.-]{0,40}+)(?:(?<=[A-Z_]{2})(?=[\s;|>&)]|\Z)|(?=[;|>&)]|\s{0,8}\Z)))"
+    r"|\"(?<=R\")(?P<raw>[^\s()\\\"]{0,16}+)\("  # C++
+    r"|(?:(?<=r)|(?<=b))(?P<hashes>#{1,8}+)\""  # Rust
     rf"|[{_MARK}\"]"
 )
+TAG_END = re.compile(r"(?<![-=])>|<")
+"""The end of a tag; or other markup, which then stands in one of its attributes."""
+OPENS_STRING = re.compile(r"[=(,:]\s{0,2}[rRuUbBfFsS$@#]{0,3}\Z")
+"""What stands before a mark that opens a string, and before none that closes one."""
 IN_CODE = re.compile(r"`{1,200}+")
 LONGEST = 256
 """No token is longer."""
-ORDINARY = re.compile(rf"(?:[^\W\d_][^`<\"'{_MARK}◁\[{{\\\n.):\]]{{2}}[^`<\"'{_MARK}◁\[{{\\\n]*+\n|\n)++")
+ORDINARY = re.compile(rf"(?:[^\W\d_][^`<\"'{_MARK}$*◁\[{{\\\n.):\]]{{2}}[^`<\"'{_MARK}$*◁\[{{\\\n]*+\n|\n)++")
 """Whole lines of prose in which nothing begins or ends that outlasts its line."""
 IN_FENCE = re.compile(rf"(?:[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^\n]*+)?\n)++")
+QUOTED_LINES = frozenset((">", "|", "~"))
+"""How a line of a block quote, a table or a fence begins."""
+IN_INDENTED_CODE = frozenset(("literal", "opened", "begun", "closed", "heredoc", "quoted", "raw", "hashes"))
+"""What may begin or end in a line of indented code and outlasts it."""
+
+
+def literal_closer(found: str, head: str, place: int) -> str:
+    """What closes the comment, string or block that begins with these characters at this place of a line."""
+    at_head = not visible(head[:place])
+    if found in SPANS:
+        return SPANS[found]
+    if found == "-----":
+        return SPANS_AT_HEAD[found] if at_head and REGION.match(visible(head)) else ""
+    if at_head or (found == "/*" and head[place - 1 : place] in BEFORE_A_COMMENT):
+        return SPANS_AT_HEAD.get(found) or BLOCKS[found]
+    return ""

@@ -14,35 +14,37 @@ from __future__ import annotations
 
 import re
 from copy import copy
-from functools import cache
 
 from . import thoughts
-from .line_heads import block_closer, indentation, introduces, is_quoted, list_item, opens_below, visible
+from .elements import Elements
+from .fences import OpenFence, fence_mark
+from .left_open import TAG_ENDS, block_closer, closing_line, here_document_ends, span_closer
+from .line_heads import indentation, introduces, is_quoted, list_item, opens_below, visible
 from .quotation_marks import (
-    BEFORE_A_COMMENT,
-    BEFORE_A_STRING,
-    BLOCK_TAGS,
-    BLOCKS,
+    BEFORE_A_TEMPLATE,
     IN_CODE,
     IN_FENCE,
-    INLINE_TAGS,
+    IN_INDENTED_CODE,
+    LINE_ENDS,
     LONGEST,
     MARKS,
-    NEVER_CLOSED,
-    OF_CALLS,
+    OPENS_STRING,
     ORDINARY,
+    QUOTED_LINES,
     QUOTES,
-    REGION,
-    SPANS,
-    SPANS_AT_HEAD,
+    TAG_END,
     TOKEN,
+    literal_closer,
 )
+from .straight_quotes import StraightQuotes
 
-_NEVER_CLOSED_FENCE = 1 << 30
+_MOST_MARKS = 8
 _HEAD = 120
 """So much of a line shows how it begins."""
-_ENDING = 16
+_ENDING = 64
 """So much of a line shows how it ends."""
+_BEFORE = 16
+"""So many characters before a token show what it is."""
 
 
 class Quoting:
@@ -50,31 +52,29 @@ class Quoting:
         "_above",
         "_code",
         "_code_before",
-        "_depth",
-        "_element",
+        "_elements",
         "_ends_block",
         "_fence",
-        "_fence_in_quote",
-        "_fence_lead",
         "_foreign",
         "_head",
-        "_heredoc",
         "_in_block",
         "_in_block_span",
         "_in_diff",
         "_in_list",
-        "_inline",
         "_kept_code",
         "_last",
         "_lead",
         "_length",
         "_marks",
-        "_nested",
-        "_odd_quote",
+        "_quotes",
         "_ruled",
+        "_seen",
         "_span",
         "_starts_heredoc",
         "_tail",
+        "_until",
+        "_wrapper",
+        "behind_quoted",
         "introduced",
         "previous",
         "said",
@@ -91,9 +91,9 @@ class Quoting:
         self._lead = 0
         """Where in it the answer begins, behind reasoning."""
         self._tail = ""
-        """What of the line was not looked at yet."""
-        self._inline = ""
-        """An element of inline code that is open."""
+        """What of the line was not looked at yet, behind a few characters that were."""
+        self._seen = 0
+        """How many those are."""
         self._starts_heredoc = ""
         self._code_before = 0
         """How many backticks of code were open when it began."""
@@ -106,25 +106,20 @@ class Quoting:
         """How many backticks opened inline code."""
         self._kept_code = False
         """They open a string of source code, which goes on over blank lines."""
-        self._odd_quote = False
-        """An odd number of straight double quotes."""
+        self._quotes = StraightQuotes()
         self._marks: tuple[str, ...] = ()
         """What closes the quotation marks that are open."""
         # The text.
-        self._fence = ""
-        self._fence_in_quote = False
-        self._fence_lead = ""
-        """The white space before it."""
-        self._nested = 0
-        self._heredoc = ""
+        self._fence: OpenFence | None = None
+        self._until: re.Pattern[str] | None = None
+        """The line that closes the here-document or string of lines that is open."""
         self._foreign = False
         """In the turn of a user or a tool."""
         self._span = ""
         """What closes the comment, string or block that is open."""
         self._in_block_span = False
         """That is a block of lines."""
-        self._element = ""
-        self._depth = 0
+        self._elements = Elements()
         self._in_list = False
         self._in_diff = False
         self._in_block = False
@@ -133,12 +128,16 @@ class Quoting:
         """The last line that was not blank says that what follows is quoted."""
         self._ruled = False
         """That line is nothing but a ruler."""
+        self.behind_quoted = False
+        """The last that was said is a call that is quoted: another one right behind it is quoted as well."""
         self.said = False
         """Something visible was said."""
         self.previous = ""
         """The last character, unless a call took it away."""
         self.thinking = False
         """Inside reasoning."""
+        self._wrapper = ""
+        """What that reasoning is wrapped in."""
         self.thinks_first = False
         """That reasoning is a `<think>` that the message begins with."""
 
@@ -148,21 +147,28 @@ class Quoting:
     def quoted(self) -> bool:
         """Does the quotation go on behind an opener that stands here?"""
         self._look(self._length)
-        if self._fence or self._heredoc or self._span or self._element or self._code or self._marks:
+        if self._fence or self._until or self._span or self._elements.tag or self._elements.name:
             return True
-        return self._foreign or (self.thinking and not self.thinks_first)
+        return bool(self._code or self._marks) or self._foreign or (self.thinking and not self.thinks_first)
 
     @property
     def quoted_so_far(self) -> bool:
         """As `quoted`, at a place that depends on how the text was split; False where finding out takes long."""
-        if self._fence or self._heredoc:
+        if self._fence or self._until:
             return True
-        return len(self._tail) < LONGEST // 4 and copy(self).quoted
+        return len(self._tail) < LONGEST // 4 and self.copy().quoted
 
     @property
     def opens(self) -> bool:
         """May a call begin here?"""
-        if self.quoted or self._odd_quote or self._inline or self.previous in QUOTES or self._is_quoted_line():
+        if (
+            self.behind_quoted
+            or self.quoted
+            or self._quotes.odd
+            or self._elements.inline
+            or self.previous in QUOTES
+            or self._is_quoted_line()
+        ):
             return False
         if self._is_indented() and (self._in_list or self._in_block or self._in_diff):
             return False
@@ -183,6 +189,14 @@ class Quoting:
     def _is_indented(self) -> bool:
         return bool(self._head) and not visible(self._head[0])
 
+    def copy(self) -> Quoting:
+        """A state of its own that is equal to this one."""
+        other = copy(self)
+        other._elements = copy(self._elements)
+        other._fence = copy(self._fence)
+        other._quotes = copy(self._quotes)
+        return other
+
     # Text that passes
 
     def call(self, text: str) -> None:
@@ -200,7 +214,10 @@ class Quoting:
     def advance(self, text: str) -> None:
         if not text:
             return
+        if LINE_ENDS.search(text) is not None:
+            text = LINE_ENDS.sub("\n", text)
         self.previous = text[-1]
+        self.behind_quoted = self.behind_quoted and not visible(text)
         at, end = 0, len(text)
         while at < end:
             if not self._length and (skipped := self._skip_lines(text, at)) > at:
@@ -217,9 +234,10 @@ class Quoting:
     def _skip_lines(self, text: str, at: int) -> int:
         """Past whole lines that change nothing."""
         if self._fence:
-            lines = None if self._fence_in_quote or self.thinking else IN_FENCE.match(text, at)
+            lines = None if self._fence.in_quote or self.thinking else IN_FENCE.match(text, at)
             return lines.end() if lines else at
-        if self._span or self._code or self._element or self._heredoc or self._odd_quote or self._marks:
+        marked = self._span or self._elements.tag or self._elements.name or self._code or self._marks
+        if marked or self._until or self._quotes.odd:
             return at  # something is open
         lines = None if self._in_list or self._in_diff or self.thinking else ORDINARY.match(text, at)
         if lines is None:
@@ -246,20 +264,26 @@ class Quoting:
     def _newline(self) -> None:
         self._look(self._length)
         line = visible(self._head).rstrip()
-        if self._starts_heredoc:
-            self._heredoc = self._starts_heredoc
-        elif self._heredoc:
-            if line == self._heredoc:
-                self._heredoc = ""
+        if self._length > _HEAD:
+            line += self._last[_HEAD - self._length :].rstrip()
+        if self._until:
+            if self._until.match(line):
+                self._until, self.introduced = None, False
+        elif self._starts_heredoc:
+            self._until = here_document_ends(self._starts_heredoc)
         elif self._fence:
-            self._end_line_of_fence(line)
+            if self.thinking and thoughts.closes(line):
+                # The fence was a part of the thought.
+                self._fence, self.thinking, self.thinks_first = None, False, False
+            elif self._fence.is_closed_by(line, self._lead_of_line()):
+                self._fence = None
         elif not self._span:
             self._end_line_of_text(line)
         self._end_line()
 
     def _end_line(self) -> None:
-        self._head = self._last = self._tail = self._inline = self._starts_heredoc = ""
-        self._length = self._lead = 0
+        self._head = self._last = self._tail = self._elements.inline = self._starts_heredoc = ""
+        self._length = self._lead = self._seen = 0
         self._ends_block = False
         self._code_before = self._code
 
@@ -268,14 +292,17 @@ class Quoting:
             self._code = self._code if self._kept_code else 0
             # A blank line behind it shows that a ruler only divides the text.
             self.introduced = self.introduced and not self._ruled
-            self._odd_quote = self._odd_quote and self.introduced
+            self._quotes.end_paragraph(kept=self.introduced)
             return
         above, self._above = self._above, line
         if self._ends_block:
             self.introduced = False
             return
-        if self._length <= _HEAD and (closer := block_closer(line, above)):
+        if closer := block_closer(line):
             self._span, self._in_block_span = closer, True
+            return
+        if line[0] not in ">|" and (until := closing_line(line, above, self._unpaired())):
+            self._until, self._code, self._quotes = until, 0, StraightQuotes()
             return
         quoted = line[0] in ">|"
         body = line.lstrip("> ") if quoted else line
@@ -288,44 +315,22 @@ class Quoting:
         self._in_diff = line.startswith("@@ ") or (self._in_diff and self._head[0] in " +-")
         self._in_block = opens_below(self._head, self._last) or (self._in_block and self._is_indented())
         # A line right below a block quote belongs to it.
-        told = introduces(line if self._length <= _HEAD else self._last.rstrip())
-        self.introduced = bool(body) if quoted else told
+        self.introduced = bool(body) if quoted else introduces(line)
         self._ruled = quoted or not line.strip("-*_=")
         self._kept_code = self._kept_code or line.endswith("`")
-        if not self._code and line.endswith(("{`", "=`", "= `", "(`")) and self._is_quoted_line():
-            self._code = 1  # A string of source code that begins in an indented line.
-        if self._inline and line.endswith(">") and not self._element:
-            self._element, self._depth = self._inline, 1
-        fence = _run(body)
+        if self._elements.inline and line.endswith(">"):
+            self._elements.enter(self._elements.inline)
+        fence = fence_mark(body)
         if fence and self._code_before == len(fence):
-            return  # It closes the code that began in a line above.
+            self._code = 0  # It closes the code that began in a line above.
+            return
         if fence and (fence[0] == "~" or "`" not in body[len(fence) :]):
-            self._fence, self._fence_in_quote, self._nested, self._code = fence, quoted, 0, 0
-            self._fence_lead = self._lead_of_line()
+            self._fence, self._code = OpenFence(fence, self._lead_of_line(), in_quote=quoted), 0
             self.introduced = False
 
-    def _end_line_of_fence(self, line: str) -> None:
-        """Models nest fences of one length: one that names a language inside another has an end of its own."""
-        if self.thinking and thoughts.closes(line):
-            # The fence was a part of the thought.
-            self._fence, self.thinking, self.thinks_first = "", False, False
-            return
-        if self._fence_in_quote:
-            if line[:1] != ">":
-                self._fence = ""
-                return
-            line = line.lstrip("> ")
-        run = _run(line)
-        if run[:1] != self._fence[0] or len(run) < len(self._fence):
-            return
-        if line != run:
-            self._nested += 1
-        elif self._lead_of_line().strip(" \t") and self._lead_of_line() != self._fence_lead:
-            self._nested = _NEVER_CLOSED_FENCE  # Behind white space of another kind it is a fence, or it is none.
-        elif self._nested:
-            self._nested -= 1
-        else:
-            self._fence = ""
+    def _unpaired(self) -> str:
+        """The marks that are open at the end of the line."""
+        return '"' * self._quotes.odd + "`" * (self._code == 1)
 
     def _lead_of_line(self) -> str:
         """The white space that the line begins with."""
@@ -336,24 +341,34 @@ class Quoting:
         text, begin = self._tail, self._length - len(self._tail)
         if not text:
             return
-        if self._fence or self._heredoc or (not self._span and self._is_quoted_line()):
-            self.said, self._tail = True, ""
+        indented = not (self._span or self._elements.tag) and self._is_quoted_line()
+        if self._fence or self._until or (indented and (self._code or visible(self._head)[:1] in QUOTED_LINES)):
+            self.said, self._tail, self._seen = True, "", 0
             return
         last = until - begin
-        at = 0
+        at = self._seen
         while at < last:
             if self._span:
-                closer = _closer(self._span).search(text, at)
+                closer = span_closer(self._span).search(text, at)
                 if closer is None:
                     # It may have begun.
                     at = max(at, min(last, len(text) - len(self._span) + 1))
                     break
                 at = closer.end()
+                if closer[0][:1] in "\"'" and OPENS_STRING.search(text, max(0, at - 11), closer.start()):
+                    continue  # It looks like the beginning of another string.
                 self._span, self._ends_block = (
                     "",
                     self._in_block_span and not visible(self._head[: begin + closer.start()]),
                 )
                 self._in_block_span = False
+                continue
+            if self._elements.tag:
+                end = TAG_END.search(text, at, max(at, last))
+                at = end.end() if end is not None else last
+                if end is not None and not self._end_tag(text[max(0, at - 2) : at]):
+                    self._tail, self._seen = "", 0
+                    return
                 continue
             token = (IN_CODE if self._code else TOKEN).search(text, at)
             start = token.start() if token is not None else len(text)
@@ -362,87 +377,69 @@ class Quoting:
             if token is None or start >= last:
                 at = last
                 break
-            self._token(token, begin + start)
+            if not indented or token.lastgroup in IN_INDENTED_CODE:
+                self._token(token, begin + start)
+            self.said = True
             at = token.end()
-        self._tail = text[at:]
+        self._seen = min(at, _BEFORE)
+        self._tail = text[at - self._seen :]
 
     def _token(self, token: re.Match[str], place: int) -> None:
         found = token[0]
         if found[0] == "`":
             if not self._code:
-                self._kept_code = token.string[: token.start()].rstrip()[-1:] in BEFORE_A_STRING
+                self._kept_code = (
+                    len(found) >= 3 or BEFORE_A_TEMPLATE.search(token.string, 0, token.start()) is not None
+                )
             self._code = 0 if self._code == len(found) else self._code or len(found)
         elif token["foreign"] or token["ours"]:
             self._foreign = bool(token["foreign"])
         elif token["thought"]:
-            self.thinking, self.thinks_first = True, not self.said and found.lower() == "<think>"
+            if not self.thinking:
+                self._wrapper = thoughts.kind(found)
+                self.thinking, self.thinks_first = True, not self.said and found.lower() == "<think>"
         elif token["thought_end"]:
-            self.thinking = self.thinks_first = False
-            self._lead = place + len(found)
+            if not self.thinking or thoughts.kind(found) == self._wrapper:
+                self.thinking = self.thinks_first = False
+                self._lead = place + len(found)
         elif token["literal"]:
-            self._literal(found.lower(), place)
+            self._span = literal_closer(found.lower(), self._head, place) or self._span
         elif token["opened"]:
-            at_head = not visible(self._head[:place])
-            spaced = token.string[token.start() - 1 : token.start()].isspace()
-            self._opened(token["opened"].lower(), found, at_head=at_head, spaced=spaced)
+            before = token.string[max(0, token.start() - 1) : token.start()]
+            spaced = not (before.isalnum() or before == "_")
+            if self.said or token["opened"].lower() != "s":
+                at_head = not visible(self._head[:place])
+                self._elements.open(token["opened"].lower(), found, at_head=at_head, spaced=spaced)
+        elif token["begun"]:
+            self._elements.begin(token["begun"].lower(), at_head=not visible(self._head[:place]))
         elif token["closed"]:
-            self._closed(token["closed"].lower())
-        elif token["heredoc"]:
-            self._starts_heredoc = token["heredoc"]
+            self._elements.close(token["closed"].lower())
+        elif token["raw"] is not None:
+            self._span = f'){token["raw"]}"'
+        elif token["hashes"]:
+            self._span = '"' + token["hashes"]
+        elif token["q"] or token["heredoc"]:
+            self._starts_heredoc = token["heredoc"] or token["quoted"] or " "
         elif found == '"':
-            self._odd_quote = not self._odd_quote
+            self._quotes.take(token.string, token.start())
         elif self._marks and found in self._marks[-1]:
             self._marks = self._marks[:-1]
-        elif found in MARKS and len(self._marks) < 8:
-            self._marks = (*self._marks, MARKS[found])
-        self.said = True
+        elif found in MARKS:
+            # So many that nobody knows any more which is open: that is never closed.
+            self._marks = (*self._marks, MARKS[found]) if len(self._marks) < _MOST_MARKS else ("",)
 
-    def _literal(self, found: str, place: int) -> None:
-        at_head = not visible(self._head[:place])
-        if found in SPANS:
-            self._span = SPANS[found]
-        elif found == "-----":
-            if at_head and REGION.match(visible(self._head)):
-                self._span = SPANS_AT_HEAD[found]
-        elif at_head or (found == "/*" and self._head[place - 1 : place] in BEFORE_A_COMMENT):
-            self._span = SPANS_AT_HEAD.get(found) or BLOCKS[found]
-
-    def _opened(self, name: str, tag: str, *, at_head: bool, spaced: bool) -> None:
-        """`spaced`: white space stands before the tag, so it is none of a type or a path."""
-        if tag.endswith("/>") or (name == "s" and not self.said):
-            return
-        if name == self._element:
-            self._depth += 1
-        elif name in NEVER_CLOSED or (name in OF_CALLS and not (at_head and " " in tag)):
-            return
-        elif name in INLINE_TAGS:
-            self._inline = name
-        elif (at_head or name in BLOCK_TAGS) and not self._element:
-            self._element, self._depth = name, 1
-        elif spaced:
-            self._inline = name
+    def _end_tag(self, ending: str) -> bool:
+        """End the tag that goes on. False: it has other markup in an attribute, and a line of its own ends it."""
+        name, self._elements.tag = self._elements.tag, ""
+        if ending[-1] == "<":
+            self._until = TAG_ENDS
+            return False
+        if thoughts.opens(f"<{name}>"):
+            self.thinking, self.thinks_first, self._wrapper = True, False, thoughts.kind(f"<{name}>")
+        else:
+            self._elements.open(name, ending, at_head=True, spaced=False)
+        return True
 
     def open_element(self, name: str) -> None:
         """The tag of a call was no call: what follows may stand in it, until it is closed."""
-        if not self._element:
-            self._element, self._depth = name, 1
-
-    def _closed(self, name: str) -> None:
-        if name == self._element:
-            self._depth -= 1
-            if not self._depth:
-                self._element = ""
-        elif name == self._inline:
-            self._inline = ""
-
-
-@cache
-def _closer(literal: str) -> re.Pattern[str]:
-    return re.compile(re.escape(literal), re.IGNORECASE)
-
-
-def _run(line: str) -> str:
-    """The backticks or tildes that a line begins with, where they are enough for a fence."""
-    char = line[:1]
-    length = len(line) - len(line.lstrip(char)) if char in ("`", "~") and char else 0
-    return char * length if length >= 3 else ""
+        self._elements.enter(name)

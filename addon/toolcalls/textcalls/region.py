@@ -33,7 +33,7 @@ class Format:
     openers: tuple[str, ...]
     read: Callable[[Region], Step[None]]
     text_follows: bool = False
-    """Its template puts prose right behind the closer, where a message begins with the call."""
+    """Its template lets the model speak right behind the closer, where a message begins with the call."""
     behind: str = ""
     """The character that stands before its openers, where they are the middle of what is written: no letter of
     ordinary prose is held back for them."""

@@ -23,6 +23,7 @@ from .names import Names
 from .openers import (
     AT_HEAD,
     BEGUN,
+    BEGUN_THOUGHT_ENDS,
     BEHIND,
     BY_OPENER,
     EXTENDS,
@@ -30,6 +31,7 @@ from .openers import (
     FIRST_AT_HEAD,
     FIRST_BEHIND,
     LONGEST,
+    LONGEST_THOUGHT_END,
     OPENER,
     PARTIAL,
     THOUGHT_ENDS,
@@ -77,7 +79,8 @@ class Scanner:
         self._names = Names(tools, resolve)
         self._in_request = in_request
         self._max_held = max_held
-        self._off = len(tools) == 0
+        self.off = len(tools) == 0
+        """Nothing is searched any more."""
         self._quoting = quoting or Quoting()
         self._text = ""
         self._parts: list[str] = []
@@ -85,11 +88,16 @@ class Scanner:
         self._reading: Step[int] | None = None
         self._rescue = False
         self._read_over = False
-        self._resting = False
+        self._quoting_before = self._quoting
+        """What was open where the region began that is read over."""
+        self._line_over: list[str] = []
+        """The last line of that region so far, behind its line end."""
+        self.resting = False
+        """Nothing is held or expected: only an opener, or what may become one, can matter."""
         self._skipped: list[str] = []
         """Text that passed and that the quoting does not know of yet."""
         self._skipped_size = 0
-        self._armed = begins and not self._off
+        self._armed = begins and not self.off
         self._arms = 0
         self._thought_end = ""
 
@@ -97,16 +105,6 @@ class Scanner:
     def held(self) -> bool:
         """Is anything held back right now?"""
         return self._region is not None or bool(self._text)
-
-    @property
-    def off(self) -> bool:
-        """Is nothing searched any more?"""
-        return self._off
-
-    @property
-    def resting(self) -> bool:
-        """Nothing is held or expected: only an opener, or what may become one, can matter."""
-        return self._resting
 
     @property
     def undecided(self) -> bool:
@@ -121,7 +119,7 @@ class Scanner:
 
     def needs(self, text: str) -> bool:
         """False: this text passes, and `skip` is all that has to be done with it."""
-        return BEGUN.search(text) is not None if self._resting else not self._off
+        return BEGUN.search(text) is not None if self.resting else not self.off
 
     def skip(self, text: str) -> None:
         """Text that passed without being searched."""
@@ -138,7 +136,7 @@ class Scanner:
     def feed(self, text: str) -> list[str | FoundCall]:
         if not text:
             return []
-        if self._off:
+        if self.off:
             return [text]
         if not self.needs(text):
             self.skip(text)
@@ -162,9 +160,9 @@ class Scanner:
         out: list[str | FoundCall] = []
         if finished is False:
             out += self.pass_on()
-        elif not self._off:
+        elif not self.off:
             self._take("", out, eof=True, finished=finished is True)
-        self._off, self._resting = True, False
+        self.off, self.resting = True, False
         self._skipped.clear()
         return _joined(out)
 
@@ -188,7 +186,7 @@ class Scanner:
             self._catch_up()
         rest: str | None = text
         while rest is not None:
-            if self._off:
+            if self.off:
                 out.append(rest)
                 rest = None
             elif self._region is not None:
@@ -197,7 +195,7 @@ class Scanner:
                 self._text, rest = "", self._text + rest
                 self._search(rest, out, eof)
                 rest = None if self._region is None else ""
-        self._resting = self._region is None and not (self._off or self._text or self._armed or self._thought_end)
+        self.resting = self._region is None and not (self.off or self._text or self._armed or self._thought_end)
 
     def _search(self, text: str, out: list[str | FoundCall], eof: bool) -> None:
         """Pass text on up to a region, a suffix that may become one, or its end."""
@@ -306,6 +304,9 @@ class Scanner:
         self._reading = reader(self._region)
         self._rescue = rescue
         self._read_over = quoted
+        if quoted:
+            self._quoting_before = self._quoting.copy()
+            self._line_over = []
 
     def _read(self, text: str, out: list[str | FoundCall], eof: bool, finished: bool) -> str | None:
         """Let the format read on. The text behind the region once it is decided, None while it is not."""
@@ -329,7 +330,7 @@ class Scanner:
         if decided:
             self._region = self._reading = None
         if self._read_over:
-            return self._pass_over(region, out, decided)
+            return self._pass_over(region, out, decided, cut)
         if region.offset > self._max_held:
             self._give_up(out)
             return ""
@@ -340,22 +341,27 @@ class Scanner:
         rest = self._settle(region, whole, proven, out)
         if (cut or region.inside) and not self._rescue:
             # The answer ended inside a call, or it cannot be told where one ends: nothing behind is searched.
-            self._off = region.inside
+            self.off = region.inside
             out.append(rest)
             return ""
         return rest
 
-    def _pass_over(self, region: Region, out: list[str | FoundCall], decided: bool) -> str | None:
+    def _pass_over(self, region: Region, out: list[str | FoundCall], decided: bool, cut: bool) -> str | None:
         """A region that is quoted: its text goes on as it is read."""
         if decided and not region.offset:
             region.pos = 1
         text = region.drain()
         out.append(text)
-        introduced = self._quoting.introduced
         self._quoting.advance(text)
-        self._quoting.introduced = self._quoting.introduced or introduced
+        _, newline, line = text.rpartition("\n")
+        self._line_over = ["\n", line] if newline else [*self._line_over, line]
+        if decided and region.items:
+            # Nothing in the text of a call ends the quotation that it stands in.
+            self._quoting = self._quoting_before
+            self._quoting.call("".join(self._line_over))
+            self._quoting.behind_quoted = True
         # Where it cannot be told where a quoted call ends, what follows may be a part of it.
-        self._off = self._off or (decided and region.inside)
+        self.off = self.off or cut or (decided and region.inside)
         return region.rest if decided else None
 
     def _settle(self, region: Region, whole: str, proven: int, out: list[str | FoundCall]) -> str:
@@ -368,10 +374,12 @@ class Scanner:
                 return whole
             at = max(region.offset, 1)
             out.append(whole[:at])
-            read = region.items[-1][0] if region.items else 0
-            self._quoting.call(whole[:read])
-            self._quoting.advance(whole[read:at])
-            if not read and (tag := _TAG.match(whole)):
+            if region.items:
+                # Behind a call the format read nothing but its own closers.
+                self._quoting.call(whole[:at])
+                return whole[at:]
+            self._quoting.advance(whole[:at])
+            if tag := _TAG.match(whole):
                 self._quoting.open_element(tag[1].lower())
             return whole[at:]
         for part in parts:
@@ -388,14 +396,13 @@ class Scanner:
         out.append("".join(self._parts))
         self._parts = []
         self._region = self._reading = None
-        self._off = True
+        self.off = True
 
 
 def _begun_end(text: str, at: int) -> str:
     """What an end of reasoning may have begun with at the end of a text."""
-    longest = max(map(len, THOUGHT_ENDS)) - 1
-    for place in range(max(at, len(text) - longest), len(text)):
-        if any(end.startswith(text[place:]) for end in THOUGHT_ENDS):
+    for place in range(max(at, len(text) - LONGEST_THOUGHT_END + 1), len(text)):
+        if text[place:] in BEGUN_THOUGHT_ENDS:
             return text[place:]
     return ""
 

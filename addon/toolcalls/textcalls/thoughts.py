@@ -36,14 +36,14 @@ _NAMES = "|".join(sorted(map(re.escape, _TAGS), key=len, reverse=True))
 _OPEN = rf"<(?:{_NAMES})(?::[\w-]{{1,64}})?(?:\s[^<>]{{0,200}})?>|" + "|".join(map(re.escape, _TOKENS))
 _CLOSE = rf"</(?:{_NAMES})(?::[\w-]{{1,64}})?\s{{0,8}}>|" + "|".join(map(re.escape, _TOKENS.values()))
 
-_STEM = r"(?:think|thought|reason|rationale|brainstorm|monologue|ponder)"
+_STEM = r"(?:think|thought|reason|rationale|brainstorm|monologue|ponder|reflect|scratch)"
 _OPEN += (
     rf"|<[\w:.-]{{0,20}}{_STEM}[\w:.-]{{0,20}}(?:\s[^<>]{{0,200}})?>|<[|｜](?!/|end)\w{{0,20}}{_STEM}\w{{0,16}}(?<!_end)[|｜]>"
-    r"|\[(?:reason|thoughts?)\]|[{＜]\s?think\s?[}＞]|<\s?think\s?/?>|&lt;think&gt;|<\|channel\|>\s{0,4}analysis\b"
+    r"|\[(?:reason|thoughts?)\]|[{＜]\s?think(?:ing)?\s?[}＞]|<\s?think\s?/?>|&lt;think(?:ing)?&gt;|◁think(?:ing)?▷|<\|channel\|>\s{0,4}analysis\b"
 )
 _CLOSE += (
     rf"|</[\w:.-]{{0,20}}{_STEM}[\w:.-]{{0,20}}\s{{0,8}}>|<[|｜](?:/|end)\w{{0,24}}{_STEM}\w{{0,16}}[|｜]>"
-    rf"|<[|｜]\w{{0,20}}{_STEM}\w{{0,16}}_end[|｜]>|\[/(?:reason|thoughts?)\]|[{{＜]/\s?think\s?[}}＞]|&lt;/think&gt;"
+    rf"|<[|｜]\w{{0,20}}{_STEM}\w{{0,16}}_end[|｜]>|\[/(?:reason|thoughts?)\]|[{{＜]/\s?think(?:ing)?\s?[}}＞]|&lt;/think(?:ing)?&gt;|◁/think(?:ing)?▷"
     r"|<\|end\|>|<\|return\|>|<\|channel\|>\s{0,4}(?:final|commentary)\b"
 )
 
@@ -51,6 +51,30 @@ WRAPPER = rf"(?P<thought>(?i:{_OPEN}))|(?P<thought_end>(?i:{_CLOSE}))"
 """Matches where reasoning begins or ends."""
 
 _CLOSER = re.compile(rf"(?i:{_CLOSE})\Z")
+
+
+_OPENER = re.compile(rf"(?i:{_OPEN})\Z")
+
+
+_STEMS = re.compile(_STEM)
+_LETTERS = re.compile(r"[^\W\d]+")
+_KINDS = {closer.lower(): opener.lower() for opener, closer in _TOKENS.items()}
+_CHANNEL = ("<|channel|>", "<|end|>", "<|return|>")
+
+
+def kind(token: str) -> str:
+    """What the opener and the closer of one wrapper have in common."""
+    token = token.lower()
+    if token.startswith(_CHANNEL):
+        return "channel"
+    token = _KINDS.get(token, token)
+    stem = _STEMS.search(token)
+    return stem[0] if stem else "".join(_LETTERS.findall(token)[:1])
+
+
+def opens(tag: str) -> bool:
+    """Is this the tag that reasoning begins with?"""
+    return _OPENER.match(tag) is not None
 
 
 def closes(line: str) -> bool:

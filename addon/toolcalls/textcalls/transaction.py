@@ -14,6 +14,10 @@ from .openers import BY_OPENER, CHAINED
 from .region import Format, ProvenCall, Region
 from .tokens import BEHIND_A_CALL
 
+CONSENT = frozenset({"ok", "okay", "sure", "done", "yes", "right", "alright", "certainly", "checking", "running"})
+"""What a model may say behind its call without taking it back, where its template lets it speak there."""
+_LONGEST_CONSENT = 16
+
 
 def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
     """Calls of any format up to the end of the answer. `begins`: nothing was said before them."""
@@ -27,7 +31,8 @@ def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
             char = yield from region.peek()
             if not char:
                 return end
-            if begins and format.text_follows and current is format and char.isalpha() and end == region.offset:
+            glued = begins and format.text_follows and current is format and end == region.offset
+            if glued and (yield from _is_word_of_consent(region)):
                 return end
             opener, _ = yield from region.ahead(tuple(BY_OPENER) if at_head else CHAINED, space=False)
             if not opener:
@@ -35,6 +40,19 @@ def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
             current = BY_OPENER[opener]
 
     return read
+
+
+def _is_word_of_consent(region: Region) -> Step[bool]:
+    """Is all that follows one word that takes nothing back?"""
+    word = ""
+    for place in range(_LONGEST_CONSENT):
+        char = yield from region.character(place)
+        if not char:
+            return word in CONSENT
+        word = (word + char).rstrip(" .!\r\n").lower()
+        if not any(consent.startswith(word) for consent in CONSENT):
+            return False
+    return False
 
 
 def entire_message(format: Format) -> Callable[[Region], Step[int]]:

@@ -9,7 +9,9 @@ _ROLE = r"(?:<\|(?:im_start|start_header_id|header_start|start_of_role|start)\|>
 
 TURN = (
     rf"(?P<foreign>(?i:{_ROLE}{_OTHERS}\b|<\|(?:user|human|observation|system|tool|tool_response)\|?>"
-    r"|<｜user｜>|<｜tool▁outputs?▁begin｜>|<\|(?:user|system)_token\|>|\[\|(?:user|human)\|\])|\[INST\])"
-    rf"|(?P<ours>(?i:{_ROLE}{_MODEL}\b|<\|assistant\|>|<｜assistant｜>|<\|chatbot_token\|>)|\[/INST\])"
+    r"|<｜user｜>|<｜tool▁outputs?▁begin｜>|<\|(?:user|system)_token\|>|\[\|(?:user|human)\|\]|<\|im_(?:user|system|tool)\|>|\]~b\](?:user|system|tool)\b"
+    r"|<\|open\|>message\s{1,4}role=\"(?:user|tool|system)\"|[<‹]｜hy_user｜>)|\[INST\])"
+    rf"|(?P<ours>(?i:{_ROLE}{_MODEL}\b|<\|assistant\|>|<｜assistant｜>|<\|chatbot_token\|>|<\|im_assistant\|>|\]~b\](?:ai|assistant)\b"
+    r"|<\|open\|>message\s{1,4}role=\"assistant\"|[<‹]｜hy_assistant｜>)|\[/INST\])"
 )
 """Matches where the turn of somebody else begins, or that of the model."""

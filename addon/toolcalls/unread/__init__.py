@@ -1,1 +1,1 @@
-"""Events that pass without being read: those like one that was read, told by their bytes. It exists for speed."""
+"""The one room that exists for speed: an event like one that was read is recognised by its bytes and not read."""

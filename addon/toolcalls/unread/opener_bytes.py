@@ -1,7 +1,7 @@
-"""Whether the text of an event could be a tool call, or become one, told by the bytes of its JSON string.
+"""Whether a text can be a tool call or become one, told by the bytes of its JSON string.
 
-What is looked for are an opener's first bytes, the quote or the backslash that may stand in their place, and the
-escapes that could hide one. It may be wrong in one way only: to take harmless text for suspicious.
+A text is decoded and searched as the scanner would search it. That takes longer than reading its event, so bytes
+without which there is no opener are looked for first. That may err in one way only: to have a text decoded in vain.
 """
 
 from __future__ import annotations
@@ -9,105 +9,95 @@ from __future__ import annotations
 import re
 
 from ..textcalls import thoughts, trie
-from ..textcalls.openers import AT_HEAD, CHAINED, FIRST_BEHIND, LONGEST
+from ..textcalls.openers import AT_HEAD, BEGUN, BEHIND, CHAINED, LONGEST
+from .template import decoded
 
-LONG = 1024
-"""In a short event one expression finds the text and looks at it; in a long one single bytes are found faster."""
-
-
-def _beginnings(openers: tuple[str, ...], depth: int) -> set[str]:
-    """The first bytes of openers as characters, all of them or up to where the string ends or an escape begins."""
-    found: set[str] = set()
-    for opener in openers:
-        head = opener.encode().decode("latin-1")[:depth]
-        found.add(head)
-        found.update(head[:size] + end for size in range(1, len(head)) for end in '"\\')
-    return found
-
-
-def _pattern(beginnings: set[str]) -> bytes:
-    return b"(?:%b)" % trie.pattern(beginnings).encode("latin-1")
-
-
-def _suspect(first: str) -> bytes:
-    """What of the openers that begin with this character is suspicious."""
-    head = re.escape(first)
-    rests = trie.pattern(beginning[1:] for beginning in _ANYWHERE if beginning[0] == first)
-    # At the beginning of a text it is not known what stands before it.
-    place = f'(?<![^"{FIRST_BEHIND[first]}]{head})' if first in FIRST_BEHIND else ""
-    return f"{head}{place}(?:{rests})".encode("latin-1")
-
-
-def _beyond(first: str) -> set[bytes]:
-    """How the openers that begin with this letter go on, as far as they are looked at."""
-    return {
-        beginning[1:].encode("latin-1") for beginning in _ANYWHERE if beginning[0] == first and beginning.isalpha()
-    }
-
-
-_ANYWHERE = _beginnings((*CHAINED, *thoughts.ENDS), 5)
-HEADS = _pattern(_beginnings(tuple(AT_HEAD), LONGEST))
-_FIRST = "".join(sorted({beginning[0] for beginning in _ANYWHERE}))
-_ESCAPE = rb"\\(?:[^\"/bfnrt]|n%b)" % HEADS
-_SUSPECTS = tuple((ord(first), re.compile(_suspect(first)).search) for first in _FIRST if first not in FIRST_BEHIND)
-_GLUED = tuple(
-    (ord(first), re.compile(_suspect(first)).search, tuple(_beyond(first)))
-    for first in _FIRST
-    if first in FIRST_BEHIND
-)
-"""Letters that openers begin with which count only behind another character, and how those openers go on."""
-_HIDDEN = re.compile(_ESCAPE)
-_BYTES = re.escape(_FIRST.encode("latin-1"))
-_CALM = rb'[^"\\\n%b]*+' % _BYTES
-_SUSPICIOUS = b"|".join((_ESCAPE, *map(_suspect, _FIRST)))
-SAFE = rb"(?!%b)%b(?:(?!%b)(?:\\.|[%b])%b)*+" % (HEADS, _CALM, _SUSPICIOUS, _BYTES, _CALM)
-"""A whole string in which nothing is suspicious."""
-WHOLE_SAFE = re.compile(SAFE + b'"')
-whole_safe = WHOLE_SAFE.match
-_head = re.compile(HEADS).match
-_FIRST_OF_HEADS = frozenset(ord(head[0]) for head in AT_HEAD)
-_HIDES = ((ord("0"), b"\\u00"), *((ord(head[0]), head.encode()) for head in AT_HEAD if not set(head) & set(_FIRST)))
-"""An escape that could be any of the bytes that are looked for, and the heads that have none of them. Each with a
-byte of it that is rare: where that is missing, the rest is not looked for."""
-_head_at_end = re.compile(
-    rb"\\n%b" % _pattern({head[:size] + '"' for head in AT_HEAD for size in range(1, len(head))})
-).search
-_LAST = slice(-LONGEST - 3, None)
+_begun = re.compile(BEGUN.pattern.encode()).search
+"""The scanner's own expression on bytes: without escapes they need not be decoded."""
 _BACKSLASH = 0x5C
+_LONG = 1024
+_DEPTH = 5
+"""So many bytes of an opener are looked for, or fewer where an escape begins."""
+_TAIL = slice(-LONGEST - 3, None)
+"""An opener that has only begun stands at the end."""
+_RARE = b"=|<>_:"
+"""The bytes of openers that prose has least, the rarest first."""
 
 
-def calm(text: bytes) -> bool:
-    """Is there nothing suspicious in one long text, up to the quote that ends it?"""
-    if text[0] in _FIRST_OF_HEADS and _head(text) is not None:
+def can_open(literal: bytes) -> bool:
+    """Can an opener stand in this text, begin at its end, or be hidden by its escapes?"""
+    if not (_seems_to_open(literal) if len(literal) > _LONG else _has_hint(literal)):
         return False
-    if _has_marked_opener(text):
-        return False
-    for letter, suspect, rests in _GLUED:
-        # A letter is everywhere; what follows it in an opener is not, and at the end the last bytes are enough.
-        if letter in text and (any(rest in text for rest in rests) or suspect(text[-LONGEST - 3 :])):
-            return False
-    # Escapes are many in code, and each of them takes its time: so what they could hide is looked for without them.
-    # From the end on, for CPython searches backwards in half the time.
-    for rare, hidden in _HIDES:
-        if rare in text and text.rfind(hidden) >= 0:
-            return False
-    last = text[_LAST]
-    return _BACKSLASH not in last or _head_at_end(last) is None
+    if _BACKSLASH not in literal:
+        return _begun(literal) is not None
+    text = decoded(literal, strict=False)
+    return text is None or BEGUN.search(text) is not None
 
 
-def suspicious(texts: bytes) -> bool:
-    """Is there an opener in these events, or what may become one, or an escape that could hide it?"""
-    return _has_opener(texts) or _HIDDEN.search(texts) is not None
+_FREE = [opener for opener in (*CHAINED, *thoughts.ENDS) if opener not in BEHIND]
+_FIRST = sorted({opener[0] for opener in _FREE})
+_FIRST_AT_HEAD = "".join(sorted({opener[0] for opener in AT_HEAD}))
+_FIRST_BEHIND = sorted({before + opener[0] for opener, before in BEHIND.items()})
+
+_HINT = re.compile(
+    "|".join(map(re.escape, (*_FIRST, *_FIRST_BEHIND))).encode()
+    + rb'|\\(?:[^"\\/bfnrt]|n[%b]|\Z)' % re.escape(_FIRST_AT_HEAD).encode()
+).search
+"""What an opener begins with, behind what it has to follow; an escape that may hide one, or is none."""
+_HINT_BYTES = bytes({hint.encode()[0] for hint in (*_FIRST, *_FIRST_BEHIND)} | {_BACKSLASH})
+_WITHOUT_HINT_BYTES = bytes.maketrans(_HINT_BYTES, bytes(len(_HINT_BYTES)))
+_TWO = slice(2)
+_STARTS = frozenset(opener[:size].encode() for opener in (*AT_HEAD, *BEHIND) for size in (1, 2))
+"""What stood before the text is not known, so it may begin with an opener that has to follow something."""
 
 
-def _has_opener(text: bytes) -> bool:
-    return _has_marked_opener(text) or any(letter in text and suspect(text) for letter, suspect, _ in _GLUED)
+def _has_hint(literal: bytes) -> bool:
+    """May an opener stand in a short text? Most have not even a byte of a hint, which a single call tells."""
+    if literal[_TWO] in _STARTS:
+        return True
+    return literal.translate(_WITHOUT_HINT_BYTES) != literal and _HINT(literal) is not None
 
 
-def _has_marked_opener(text: bytes) -> bool:
-    """Does an opener stand in it that begins with a mark, not with a letter?"""
-    # A search for one byte is a search through memory, several times as fast as the expression's own.
-    for first, suspect in _SUSPECTS:  # noqa: SIM110  # a generator for `any` costs twice as much
-        if first in text and suspect(text, text.find(first)) is not None:
+# Long texts
+
+
+def _beginnings(first: str) -> set[str]:
+    """How the openers that begin with this byte go on, byte for byte."""
+    rests = (head[1:_DEPTH] for head in _FREE_BYTES if head[0] == first)
+    return {rest[:size] + end for rest in rests for size, end in _cuts(rest)}
+
+
+def _cuts(rest: str) -> list[tuple[int, str]]:
+    return [(len(rest), ""), *((size, "\\") for size in range(len(rest)))]
+
+
+_FREE_BYTES = [opener.encode().decode("latin-1") for opener in _FREE]
+_BY_FIRST_BYTE = tuple(
+    (ord(first), re.compile(f"{re.escape(first)}(?:{trie.pattern(_beginnings(first))})".encode("latin-1")).search)
+    for first in sorted({opener[0] for opener in _FREE_BYTES})
+)
+_PLACED = tuple(
+    (next(byte for byte in _RARE if byte in opener), opener)
+    for opener in sorted((*(f"\\n{opener}".encode() for opener in AT_HEAD), *map(str.encode, BEHIND)))
+)
+"""Openers that count only in some places, each with a byte without which it need not be looked for."""
+_HEADS = tuple(opener.encode() for opener in AT_HEAD)
+_HIDDEN = tuple(
+    (escape[-1], escape)
+    for escape in sorted({f"\\u{ord(opener[0]):04x}"[:4].encode() for opener in (*CHAINED, *AT_HEAD, *thoughts.ENDS)})
+)
+"""Escapes that an opener may be written with, each with its last byte."""
+
+
+_PLACED_OR_HIDDEN = (*_PLACED, *_HIDDEN)
+
+
+def _seems_to_open(literal: bytes) -> bool:
+    """May an opener stand in a long text? Looking for one byte takes next to no time; backwards is twice as fast."""
+    for first, search in _BY_FIRST_BYTE:
+        if first in literal and search(literal, literal.find(first)):
             return True
-    return False
+    for rare, sought in _PLACED_OR_HIDDEN:
+        if rare in literal and literal.rfind(sought) >= 0:
+            return True
+    return literal.startswith(_HEADS) or can_open(literal[_TAIL])

@@ -16,12 +16,10 @@ from toolcalls.request.request import Request, read_request
 
 from ..chat_events import big_events, delta_events, event, framed, text_events, varied_events
 from ..measure import Row, Work, best_ratio, growth, in_turns
-from ..prose import MARKDOWN_GOAL, SEARCH_GOAL
+from ..prose import CUT_GOAL, MARKDOWN_GOAL, SEARCH_GOAL, TEXT_GOAL
 from ..prose import deltas as prose_deltas
 from ..prose import request as prose_request
 
-TEXT_GOAL = 0.5
-NULL_GOAL = 1.0
 DELTA_GOAL = 1.5
 GROWTH_GOAL = 1.1
 
@@ -117,15 +115,15 @@ def run(quick: bool = False) -> list[Row]:
     rows = [
         compare("text, 20 tools, one event a chunk", SEARCH_GOAL, prose, one_a_chunk, rounds),
         compare("text, 20 tools, 20 events a chunk", SEARCH_GOAL, prose, many_a_chunk, rounds),
-        compare("text, 20 tools, cuts inside events", SEARCH_GOAL, prose, cut_inside, rounds),
+        compare("text, 20 tools, cuts inside events", CUT_GOAL, prose, cut_inside, rounds),
         compare("text, 20 tools, events of 3 KB", SEARCH_GOAL, big_events(count // 4), one_a_chunk, rounds),
         compare("Markdown, 20 tools, one event a chunk", MARKDOWN_GOAL, markdown, one_a_chunk, rounds),
         compare("Markdown, 20 tools, cuts inside events", MARKDOWN_GOAL, markdown, cut_inside, rounds),
         compare("text, one event a chunk", TEXT_GOAL, text, one_a_chunk, rounds),
         compare("text, 20 events a chunk", TEXT_GOAL, text, many_a_chunk, rounds),
-        compare("text, cuts inside events", TEXT_GOAL, text, cut_inside, rounds),
+        compare("text, cuts inside events", CUT_GOAL, text, cut_inside, rounds),
         compare("text, events of 3 KB", TEXT_GOAL, big_events(count // 4), one_a_chunk, rounds),
-        compare("text, events of 3 KB, cuts inside", TEXT_GOAL, big_events(count // 4), cut_inside, rounds),
+        compare("text, events of 3 KB, cuts inside", CUT_GOAL, big_events(count // 4), cut_inside, rounds),
     ]
     variants: tuple[tuple[str, Json, Json], ...] = (
         ('"usage":null', {}, {"usage": None}),
@@ -133,13 +131,18 @@ def run(quick: bool = False) -> list[Row]:
         ("both and function_call", {"tool_calls": None, "function_call": None}, {"usage": None}),
     )
     for name, more, rest in variants:
-        goal = NULL_GOAL if more else TEXT_GOAL
         rows += [
-            compare(f"text with {name}", goal, text_events(count, more, **rest), one_a_chunk, rounds),
+            compare(f"text with {name}", TEXT_GOAL, text_events(count, more, **rest), one_a_chunk, rounds),
             compare(
-                f"text with {name}, spaced", goal, text_events(count, more, spaced=True, **rest), one_a_chunk, rounds
+                f"text with {name}, spaced",
+                TEXT_GOAL,
+                text_events(count, more, spaced=True, **rest),
+                one_a_chunk,
+                rounds,
             ),
-            compare(f"text with {name}, 20 a chunk", goal, text_events(count, more, **rest), many_a_chunk, rounds),
+            compare(
+                f"text with {name}, 20 a chunk", TEXT_GOAL, text_events(count, more, **rest), many_a_chunk, rounds
+            ),
         ]
     rows += [
         compare("10-byte argument deltas, one event a chunk", DELTA_GOAL, deltas, one_a_chunk, rounds),

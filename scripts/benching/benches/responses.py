@@ -14,11 +14,10 @@ from toolcalls.engine import Response
 from toolcalls.request.request import Request, read_request
 
 from ..measure import Row, best_ratio, in_turns
-from ..prose import MARKDOWN_GOAL, SEARCH_GOAL
+from ..prose import CUT_GOAL, MARKDOWN_GOAL, SEARCH_GOAL, TEXT_GOAL
 from ..prose import deltas as prose_deltas
 from ..prose import request as prose_request
 
-TEXT_GOAL = 0.5
 WHOLE_GOAL = 0.6
 """The goal for a whole answer, of which the beginning and the end are read."""
 DELTA_GOAL = 1.5
@@ -146,16 +145,16 @@ def run(quick: bool = False) -> list[Row]:
     return [
         compare("text, 20 tools, one event a chunk", SEARCH_GOAL, prose, framed, rounds, TWENTY),
         compare("text, 20 tools, 20 events a chunk", SEARCH_GOAL, prose, many_a_chunk, rounds, TWENTY),
-        compare("text, 20 tools, cuts inside events", SEARCH_GOAL, prose, cut_inside, rounds, TWENTY),
+        compare("text, 20 tools, cuts inside events", CUT_GOAL, prose, cut_inside, rounds, TWENTY),
         compare("text, 20 tools, events of 3 KB", SEARCH_GOAL, large, framed, rounds, TWENTY),
         compare("Markdown, 20 tools, one event a chunk", MARKDOWN_GOAL, markdown, framed, rounds, TWENTY),
         compare("Markdown, 20 tools, cuts inside events", MARKDOWN_GOAL, markdown, cut_inside, rounds, TWENTY),
         compare("text, one event a chunk", TEXT_GOAL, text, framed, rounds),
         compare("text, 20 events a chunk", TEXT_GOAL, text, many_a_chunk, rounds),
         compare("text, all in one chunk", TEXT_GOAL, text, all_in_one, rounds),
-        compare("text, cuts inside events", TEXT_GOAL, text, cut_inside, rounds),
+        compare("text, cuts inside events", CUT_GOAL, text, cut_inside, rounds, NO_TOOLS),
         compare("text, events of 3 KB", TEXT_GOAL, large, framed, rounds),
-        compare("text, events of 3 KB, cuts inside", TEXT_GOAL, large, cut_inside, rounds),
+        compare("text, events of 3 KB, cuts inside", CUT_GOAL, large, cut_inside, rounds, NO_TOOLS),
         compare("a whole text answer, tools echoed", WHOLE_GOAL, answer, framed, rounds),
         compare("a whole text answer, tools echoed, 20 a chunk", WHOLE_GOAL, answer, many_a_chunk, rounds),
         compare("a whole text answer in 3 KB events", WHOLE_GOAL, paragraphs, framed, rounds),

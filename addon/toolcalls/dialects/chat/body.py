@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
-from .. import payload
-from ..assembled_call import Slot
-from ..resent import Resent
-from ..text_search import repeated, search, searches
+from ...turn import payload
+from ...turn.assembled_call import Slot
+from ...turn.finish import NEEDS_CALLS
+from ...turn.text_search import search, searches
+from ...turn.turn import Turn
 from .calls import (
     FOREIGN_REASONS,
-    NEEDS_CALLS,
     Json,
     finish_of,
     fragments_of,
-    mend_slot,
-    once,
+    gathered,
     says_something,
     true_reason,
     written_call,
@@ -65,12 +63,12 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
     fragments, legacy = fragments_of(message)
     if policy.think:
         split_message(message)
-    said = choice.get("finish_reason")
-    reason = said if isinstance(said, str) else None
+    reason = choice.get("finish_reason")
+    reason = reason if isinstance(reason, str) else None
     if reason in FOREIGN_REASONS:
         reason = choice["finish_reason"] = FOREIGN_REASONS[reason]
     finish = Finish.CUT if message.get("refusal") else finish_of(choice)
-    came = [
+    slots = [
         Slot(
             fragment.id,
             [fragment.name] if fragment.name else [],
@@ -81,20 +79,28 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
         for fragment in fragments
         if not fragment.empty
     ]
-    slots = once(came, Resent(request.tools), request.tools)
-    structured = len(slots)
+    turn = Turn(request.tools, mender, awaits_arguments=False)
     content = message.get("content")
     cited = message.get("refusal") or message.get("annotations")
     if isinstance(content, str) and not cited and searches(request, policy):
-        told = search(content, request, policy, finish)
-        slots += [Slot(names=[call.name], fragments=[call.arguments], found=True) for call in told.calls]
-        content = told.text
-    if not slots and not fragments and reason not in NEEDS_CALLS:
+        said = search(content, request, policy, finish)
+        turn.found(said.calls)
+        content = said.text
+    found = turn.has_found
+    if not found and not fragments and reason not in NEEDS_CALLS:
         return
-    calls, notes = _mend_slots(slots, request, mender, finish)
+    outcomes = turn.complete([gathered(slot, request.tools) for slot in slots], finish)
+    calls = [
+        written_call(outcome, outcome.arguments, slot.extra)
+        for slot, outcome in zip(slots, outcomes, strict=True)
+        if outcome is not None and not outcome.dropped
+    ]
+    calls += [
+        written_call(outcome, outcome.arguments, {}) for outcome in turn.complete_found() if not outcome.dropped
+    ]
     legacy = legacy and request.legacy_functions
     choice["finish_reason"] = true_reason(reason, calls=bool(calls), legacy=legacy)
-    if len(slots) > structured:
+    if found:
         message["content"] = content
     if legacy and calls:
         message["function_call"] = calls[0]["function"]
@@ -104,27 +110,9 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
     else:
         message.pop("tool_calls", None)
         message.pop("function_call", None)
-        message["content"] = message.get("content") or "\n".join(filter(None, notes)) or None
+        message["content"] = message.get("content") or "\n".join(turn.take_notes()) or None
     if calls and (policy.null_content or not message.get("content")):
         message["content"] = None
-
-
-def _mend_slots(slots: list[Slot], request: Request, mender: Mender, finish: Finish) -> tuple[list[Json], list[str]]:
-    """The calls that go out, and what is to be said of those that were dropped."""
-    calls: list[Json] = []
-    notes: list[str] = []
-    told: list[Outcome] = []
-    for slot in slots:
-        if slot.found and repeated(slot.name, slot.arguments, told):
-            continue
-        outcome = mend_slot(slot, request.tools, mender, finish)
-        if not slot.found:
-            told.append(outcome)
-        if outcome.dropped:
-            notes.append(outcome.note)
-        else:
-            calls.append(written_call(slot, outcome, outcome.arguments))
-    return calls, notes
 
 
 def _in_their_order(originals: Any, calls: list[Json]) -> list[Json]:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Container
 from typing import Any
 
 from ...calls import Outcome
 from ...mend.arguments import Finish
-from ...mend.call import Mender
 from ...tools.declared import Tools
-from .. import payload
-from ..assembled_call import Fragment, Slot, index_of
-from ..fragments import full_name
-from ..resent import Resent, ToldCall
-from ..text_search import WRITTEN_AS_TEXT
+from ...turn import payload
+from ...turn.assembled_call import Fragment, Slot, index_of
+from ...turn.finish import FinishWords
+from ...turn.fragments import full_name
+from ...turn.live import LiveArguments
+from ...turn.resent import ToldCall
+from ...turn.turn import GatheredCall
 
 Json = dict[str, Any]
 
-AS_CALLS = frozenset(
-    {None, "", "stop", "end_turn", "eos", "other", "unknown", "function_call", "tool_calls", "tool_use"}
-)
-"""Finish reasons that mean nothing but "the model stopped": with calls they become `tool_calls`."""
-NEEDS_CALLS = frozenset({"tool_calls", "function_call", "tool_use"})
+WORDS = FinishWords("tool_calls", "stop", frozenset({"other", "unknown"}))
+LEGACY_WORDS = FinishWords("function_call", "stop", frozenset({"other", "unknown"}))
 
 FOREIGN_REASONS = {"sensitive": "content_filter", "model_context_window_exceeded": "length"}
 """What api.z.ai and open.bigmodel.cn say where OpenAI has a word for it."""
@@ -37,47 +33,29 @@ def finish_of(choice: Json) -> Finish:
     return Finish.CUT if cut else Finish.of(choice.get("finish_reason"))
 
 
-def true_reason(reason: str | None, *, calls: bool, legacy: bool) -> str | None:
-    """The finish reason that fits the calls that really went out. `length` and the like are never rewritten."""
-    known = reason.lower() if reason else reason
-    if known not in AS_CALLS:
-        return reason
-    if calls:
-        return "function_call" if legacy else "tool_calls"
-    return "stop" if known in NEEDS_CALLS or not reason else reason
+def true_reason(reason: str | None, *, calls: bool, legacy: bool) -> str:
+    """The finish reason that fits the calls that really went out."""
+    return str((LEGACY_WORDS if legacy else WORDS).true_reason(reason, calls=calls) or "stop")
 
 
-def mend_slot(
-    slot: Slot, tools: Tools, mender: Mender, finish: Finish, *, before_error: bool = False, legacy: bool = False
-) -> Outcome:
-    """What becomes of a gathered call."""
+def gathered(slot: Slot, tools: Tools, *, legacy: bool = False, live: LiveArguments | None = None) -> GatheredCall:
+    """A call as its fragments tell it. `legacy`: in the old form, which has no ids."""
     name = full_name(slot.names, tools)
     arguments, steps = slot.settle()
-    if slot.found:
-        steps = (WRITTEN_AS_TEXT, *steps)
-        finish = Finish.COMPLETE
-    identity = None if legacy else slot.id
-    if slot.doubt:
-        # Without a name there is nobody to tell.
-        return mender.refuse(
-            name, arguments, slot.doubt, steps=steps, before_error=before_error or not name, id=identity
-        )
     value, slot.value = slot.value, None
-    return mender.mend(name, arguments, finish, steps=steps, before_error=before_error, id=identity, value=value)
-
-
-def once(slots: list[Slot], resent: Resent, tools: Tools, flowing: Container[int] = ()) -> list[Slot]:
-    """Each structured call once, then those that were written as text. `flowing`: the client has a part of them."""
-    calls = [slot for slot in slots if not slot.found]
-    kept = resent.once(_told(slot, tools, out=id(slot) in flowing) for slot in calls)
-    return [*itertools.compress(calls, kept), *(slot for slot in slots if slot.found)]
-
-
-def _told(slot: Slot, tools: Tools, *, out: bool) -> ToldCall:
-    arguments, _ = slot.settle()
-    name = full_name(slot.names, tools)
-    place = f"\0{slot.place}"
-    return ToldCall(slot.key, name, arguments, place, certain=not slot.doubt, restated=slot.restated, out=out)
+    told = ToldCall(
+        slot.key,
+        name,
+        arguments,
+        f"\0{slot.place}",
+        certain=not slot.doubt,
+        restated=slot.restated,
+        out=live is not None,
+    )
+    identity = None if legacy else slot.id
+    if live is not None:
+        name, steps = slot.name, ()
+    return GatheredCall(name, arguments, identity, steps, slot.doubt, value=value, live=live, told=told)
 
 
 def calls_in(delta: Json) -> bool:
@@ -135,11 +113,11 @@ def _fragment(entry: Json) -> Fragment:
 _KNOWN = frozenset({"index", "id", "type", "function"})
 
 
-def written_call(slot: Slot, outcome: Outcome, arguments: str) -> Json:
+def written_call(outcome: Outcome, arguments: str, extra: Json) -> Json:
     function: Json = {"arguments": arguments}
     if outcome.name:
         function = {"name": outcome.name, **function}
-    return {"id": outcome.id, "type": "function", "function": function, **slot.extra}
+    return {"id": outcome.id, "type": "function", "function": function, **extra}
 
 
 def says_something(delta: Json) -> bool:

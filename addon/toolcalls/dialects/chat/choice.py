@@ -14,19 +14,18 @@ from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
-from ...unread.passed_text import Field
+from ...turn.assembled_call import Fragment, Slot
+from ...turn.assembler import CallAssembler
+from ...turn.finish import NEEDS_CALLS
+from ...turn.text_search import SearchResult, TextSearch, searches
+from ...turn.turn import Turn
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from ...wire.events import PASS, Event, Hold, Replace, Verdict
-from ..assembled_call import Fragment, Slot
-from ..assembler import CallAssembler
-from ..resent import Resent
-from ..text_search import SearchResult, TextSearch, repeated, searches
-from .calls import AS_CALLS, NEEDS_CALLS, Json, finish_of, mend_slot, once, says_something, true_reason, written_call
+from .calls import WORDS, Json, finish_of, gathered, says_something, true_reason, written_call
 from .live import LiveCall
 from .think import Thinking
 
 Write = Callable[[Json], bytes]
-CONTENT = Field("content")
 
 
 def replied(answer: Verdict, event: Event) -> Replace:
@@ -55,21 +54,20 @@ class Choice:
         "_end_came",
         "_envelope",
         "_finishes",
-        "_flows",
-        "_hold",
         "_late",
         "_legacy",
+        "_lives",
         "_mender",
         "_policy",
         "_reasons",
         "_refused",
         "_request",
-        "_resent",
         "_role",
-        "_sent",
         "_slots",
         "_think",
+        "_turn",
         "_write",
+        "hold",
         "index",
         "last",
         "prose",
@@ -78,19 +76,18 @@ class Choice:
 
     def __init__(self, index: int, request: Request, policy: Policy, mender: Mender, write: Write) -> None:
         self.index = index
-        self.prose = TextSearch(request, policy, CONTENT) if searches(request, policy) else None
+        self.prose = TextSearch(request, policy) if searches(request, policy) else None
         self._think = Thinking() if policy.think else None
         self._request = request
         self._policy = policy
         self._mender = mender
         self._write = write
         self._slots = CallAssembler(request.tools)
-        self._resent = Resent(request.tools)
-        self._hold = Hold(f"calls {index}")
+        self._turn = Turn(request.tools, mender, awaits_arguments=False)
+        self.hold = Hold(f"calls {index}")
         self._envelope: Json = {}
         self._role = ""
         """A role that came with a held fragment: the first call that goes out carries it."""
-        self._sent = 0
         self._cut = False
         """A call was cut off with the stream: nothing is synthesised for such an answer."""
         self._legacy = False
@@ -104,11 +101,11 @@ class Choice:
         """The event with the finish reason, which waits."""
         self._end_came: tuple[bytes, str] | None = None
         """That event as it came, with its reason, where it says nothing else."""
-        self._flows: dict[int, LiveCall] = {}
+        self._lives: dict[int, LiveCall] = {}
         self.spoke = False
         """It has said some text."""
         self.last: Slot | None = None
-        """The call that a lone fragment without a name went to: an event of the same form goes there too."""
+        """The call that a lone fragment without a name went to: an event of the same template goes there too."""
 
     @property
     def thinking(self) -> bool:
@@ -116,14 +113,20 @@ class Choice:
         return self._think is not None and not self._think.over
 
     @property
-    def reads_everything(self) -> bool:
-        """Does this choice have to see every event?"""
-        return bool(self._sent or self._slots.slots or self._reasons or (self.prose and self.prose.holding))
+    def engaged(self) -> bool:
+        """Was a call or a finish reason seen, or is text held?"""
+        return bool(
+            self._turn.sent
+            or self._turn.has_found
+            or self._slots.slots
+            or self._reasons
+            or (self.prose and self.prose.holding)
+        )
 
     @property
     def keys(self) -> tuple[str, str, str, str]:
         """The keys under which its events are held: calls, text, end, text that may be reasoning."""
-        return self._hold.key, f"text {self.index}", f"end {self.index}", f"think {self.index}"
+        return self.hold.key, f"text {self.index}", f"end {self.index}", f"think {self.index}"
 
     # What an event says
 
@@ -162,7 +165,7 @@ class Choice:
         spoken = says_something(rest) or bool(chunk.get("usage")) or bool(choice.get("logprobs"))
         if fragments and not spoken and not flowing and said is None:
             self._role = self._role or str(rest.get("role") or "")
-            return self._hold
+            return self.hold
         out = [self._render_chunk(chunk, choice, rest)] if spoken else []
         out += self._spoken(chunk, choice, said)
         hold = [*self._hold_calls(chunk, choice, delta, fragments), *self._hold_text(chunk, choice, delta, said)]
@@ -190,7 +193,7 @@ class Choice:
     ) -> Verdict:
         reason = str(choice["finish_reason"])
         said = self._say(event, chunk, choice, delta)
-        if not fragments and not self.reads_everything and said is None and reason not in NEEDS_CALLS:
+        if not fragments and not self.engaged and said is None and reason not in NEEDS_CALLS:
             return PASS
         self._remember(chunk)
         flowing = self._gather(fragments, legacy)
@@ -203,7 +206,7 @@ class Choice:
         spoken = [self._render_chunk(bare, unfinished, rest)] if says_something(rest) else []
         silent = not spoken and said is None and not fragments
         spoken += self._spoken(bare, unfinished, said) + self._spoken(bare, unfinished, last)
-        whole = reason == "error" or (not waits and all(slot.found or slot.whole() for slot in self._slots.slots))
+        whole = reason == "error" or (not waits and all(slot.whole() for slot in self._slots.slots))
         calls = self.emit(finish, before_error=reason == "error") if whole else []
         waiting = [] if whole else self._hold_calls(bare, unfinished, delta, fragments)
         released = self.keys if whole else self.keys[2 if waits else 1 :]
@@ -224,11 +227,11 @@ class Choice:
         if self._end is not None:
             out.append(self._written_end())
             self._end = None
-        elif not self._reasons and not self._cut and self._sent + len(refused):
+        elif not self._reasons and not self._cut and self._turn.sent + len(refused):
             reason = self._finish_reason(None)
             out.append(self._render_chunk(self._envelope, {"index": self.index, "finish_reason": reason}, {}))
             self._reasons.append(reason or "")
-        return out, not self._cut and bool(self._sent or self._reasons) and "error" not in self._reasons
+        return out, not self._cut and bool(self._turn.sent or self._reasons) and "error" not in self._reasons
 
     def fail(self) -> list[bytes]:
         """Before an error: held text and complete calls come out, unfinished calls are dropped."""
@@ -252,13 +255,12 @@ class Choice:
         return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in said), Finish.COMPLETE)
 
     @property
-    def reason(self) -> str | None:
-        """The finish reason that is true: of several that a server sent, one that names a limit wins."""
-        limit = next((reason for reason in self._reasons if reason not in AS_CALLS), None)
-        return limit or self._finish_reason(self._reasons[-1] if self._reasons else None)
+    def reason(self) -> str:
+        """The finish reason that is true, given those that the server sent."""
+        return self._finish_reason(WORDS.believed(self._reasons))
 
-    def _finish_reason(self, reason: str | None) -> str | None:
-        return true_reason(reason, calls=self._sent > 0, legacy=self._speaks_legacy)
+    def _finish_reason(self, reason: str | None) -> str:
+        return true_reason(reason, calls=self._turn.sent > 0, legacy=self._speaks_legacy)
 
     def _written_end(self) -> bytes:
         if self._end_came is not None and self._end_came[1] == self.reason:
@@ -286,7 +288,7 @@ class Choice:
 
     def _spoken(self, chunk: Json, choice: Json, said: SearchResult | None) -> list[bytes]:
         """Text that was searched: the events that it came in, where they say nothing else."""
-        if said is None or (self._policy.null_content and self.reads_everything):
+        if said is None or (self._policy.null_content and self.engaged):
             return []
         bare = {**chunk, "usage": None} if chunk.get("usage") else chunk
         return [piece.source or self._render_chunk(bare, choice, {"content": piece.text}) for piece in said.pieces]
@@ -314,11 +316,10 @@ class Choice:
         return said
 
     def _found(self, said: SearchResult) -> None:
-        for call in said.calls:
-            self._slots.add_found(call.name, call.arguments)
+        self._turn.found(said.calls)
 
     def _silenced(self, delta: Json) -> bool:
-        return self._policy.null_content and bool(delta.get("content")) and self.reads_everything
+        return self._policy.null_content and bool(delta.get("content")) and self.engaged
 
     def _rest(self, delta: Json, said: SearchResult | None) -> Json:
         """What a delta says besides its calls."""
@@ -335,7 +336,7 @@ class Choice:
         """What would still have to go out if we failed: the text of calls that were found, and text that waits."""
         if said is None or self.prose is None:
             return []
-        kept = [(self._hold.key, call.raw) for call in said.calls]
+        kept = [(self.hold.key, call.raw) for call in said.calls]
         kept.append((self.keys[1], self.prose.held if said.parts else delta["content"]))
         bare = {**chunk, "usage": None}
         return [(key, self._render_chunk(bare, choice, {"content": text})) for key, text in kept if text]
@@ -351,11 +352,11 @@ class Choice:
         self.last = None
         self._late = self._late or bool(fragments and self._reasons)
         # `function_call` beside `tool_calls` is the same call in the old form.
-        if not fragments or (legacy and not self._legacy and (self._slots.slots or self._sent)):
+        if not fragments or (legacy and not self._legacy and (self._slots.slots or self._turn.sent)):
             return []
         if self._legacy and not legacy:
             self._slots.drop()
-            for fragment in fragments if self._sent else ():
+            for fragment in fragments if self._turn.sent else ():
                 fragment.whole = True
         self._legacy = legacy
         out: list[bytes] = []
@@ -365,19 +366,20 @@ class Choice:
             if slot is not None and (self._policy.aggregate or legacy):
                 slot.quoted.grew(slot.fragments, len(fragment.arguments))
             elif slot is not None:
-                out += self._flow(slot)
+                out += self._go_on_live(slot)
         if len(fragments) == 1 and not fragments[0].name and self._policy.aggregate:
             self.last = slot
         return out
 
-    def _flow(self, slot: Slot) -> list[bytes]:
-        flow = self._flows.get(id(slot))
-        if flow is None:
-            if not slot.names or slot.again or slot.restated or self._resent.knows(slot.key):
+    def _go_on_live(self, slot: Slot) -> list[bytes]:
+        live = self._lives.get(id(slot))
+        if live is None:
+            unclear = slot.doubt or slot.unsure
+            if unclear or not slot.names or slot.again or slot.restated or self._turn.resent.knows(slot.key):
                 return []
-            flow = self._flows[id(slot)] = LiveCall(self._sent, self._mender.ids.unique(slot.id))
-            self._sent += 1
-        delta = flow.take(slot)
+            live = self._lives[id(slot)] = LiveCall(self._turn.sent, self._mender.ids.unique(slot.id))
+            self._turn.count_sent()
+        delta = live.take(slot)
         return [self._delta({"tool_calls": [delta]})] if delta else []
 
     def _hold_calls(
@@ -386,52 +388,44 @@ class Choice:
         if not fragments:
             return []
         calls = {key: delta[key] for key in ("tool_calls", "function_call") if delta.get(key)}
-        return [(self._hold.key, self._render_chunk({**chunk, "usage": None}, {**choice, "logprobs": None}, calls))]
+        return [(self.hold.key, self._render_chunk({**chunk, "usage": None}, {**choice, "logprobs": None}, calls))]
 
     def emit(
         self, finish: Finish, *, before_error: bool = False, refused: list[Outcome] | None = None
     ) -> list[bytes]:
         """Write the gathered calls, one delta each."""
         out: list[bytes] = []
-        notes: list[str] = []
-        told: list[Outcome] = []
-        for slot in once(self._slots.take(finish), self._resent, self._request.tools, self._flows):
-            flow = self._flows.pop(id(slot), None)
-            if flow is not None:
-                delta = flow.end(slot, self._mender, finish, before_error=before_error)
-                out += [self._delta({"tool_calls": [delta]})] if delta else []
-                told.append(Outcome("valid", slot.name, slot.arguments, slot.name, slot.arguments))
+        slots = self._slots.take(finish)
+        lives = [self._lives.pop(id(slot), None) for slot in slots]
+        calls = [
+            gathered(slot, self._request.tools, legacy=self._speaks_legacy, live=live.arguments if live else None)
+            for slot, live in zip(slots, lives, strict=True)
+        ]
+        outcomes = self._turn.complete(calls, finish, before_error=before_error)
+        for slot, live, outcome in zip(slots, lives, outcomes, strict=True):
+            if outcome is None:
                 continue
-            if slot.found and repeated(slot.name, slot.arguments, told):
+            if live is not None:
+                rest = live.rest(outcome)
+                out += [self._delta({"tool_calls": [rest]})] if rest else []
                 continue
-            outcome = mend_slot(
-                slot,
-                self._request.tools,
-                self._mender,
-                finish,
-                before_error=before_error,
-                legacy=self._speaks_legacy,
-            )
-            if not slot.found:
-                told.append(outcome)
-            if outcome.status == "refused" and refused is not None:
+            if refused is not None and outcome.status == "refused":
                 refused.append(outcome)
-            if outcome.dropped:
-                notes.append(outcome.note)
-                continue
-            out.append(self._call(slot, outcome))
-            self._sent += 1
-        if not self._sent:
-            out += [self._delta({"content": note}) for note in filter(None, notes)]
-        return out
+            if not outcome.dropped:
+                out.append(self._call(outcome, slot.extra, slot.pieces(outcome.arguments)))
+        for outcome in self._turn.complete_found(before_error=before_error):
+            if refused is not None and outcome.status == "refused":
+                refused.append(outcome)
+            if not outcome.dropped:
+                out.append(self._call(outcome, {}, []))
+        return out + [self._delta({"content": note}) for note in self._turn.take_notes()]
 
-    def _call(self, slot: Slot, outcome: Outcome) -> bytes:
-        pieces = slot.pieces(outcome.arguments)
+    def _call(self, outcome: Outcome, extra: Json, pieces: list[str]) -> bytes:
         arguments = PLACEHOLDER if pieces else outcome.arguments
         if self._speaks_legacy:
             written = self._delta({"function_call": {"name": outcome.name, "arguments": arguments}})
         else:
-            call = {"index": self._sent, **written_call(slot, outcome, arguments)}
+            call = {"index": self._turn.sent - 1, **written_call(outcome, arguments, extra)}
             written = self._delta({"tool_calls": [call]})
         return fill_placeholder(written, pieces)
 

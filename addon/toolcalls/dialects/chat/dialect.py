@@ -1,37 +1,33 @@
 """OpenAI Chat Completions, streamed and not.
 
-Strategy: an event without a tool call passes as it came. From the first fragment of a call on, every
-event is read and handed to its choice (`choice.py`), which holds fragments and lets everything else
-go on. On a finish reason, `[DONE]`, an error or the end of the stream each complete call goes out as one
-delta, and the finish reason follows the calls that really went out.
+Strategy: every event is handed to its choice (`choice.py`), which holds the fragments of calls and lets
+everything else go on as it came. On a finish reason, `[DONE]`, an error or the end of the stream each
+complete call goes out as one delta, and the finish reason follows the calls that really went out.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from typing import Any
 
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
-from ...unread.echo import Echo
+from ...turn import payload
+from ...turn.assembled_call import index_of
+from ...unread.fast_path import Lesson
 from ...wire import sse
-from ...wire.escaper import BATCH
 from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Event, Hold, LimitReached, Replace, Verdict
-from .. import payload
-from ..assembled_call import Slot, index_of
 from ..interface import Dialect
-from ..text_search import TextSearch, searches
-from ..trouble import trouble_in, trouble_in_text
+from ..odd_data import OddKind, odd_data
+from ..trouble import trouble_in
 from .body import mend_body
 from .calls import FAILURES, FOREIGN_REASONS, Json, said_in, says_something
-from .choice import CONTENT, Choice
-from .plain import Plain
+from .choice import Choice
+from .lessons import lesson_of
 
 DONE = b"data: [DONE]\n\n"
-_DELTA = re.compile(rb'"delta": ?\{(?:"\w+": ?(?:null|"assistant"), ?)*"content": ?"')
+_CHOICES, _PYTHON_STYLE = '"choices"', "{'"
 
 
 class Chat(Dialect):
@@ -40,19 +36,14 @@ class Chat(Dialect):
     __slots__ = (
         "_choices",
         "_done",
-        "_echo",
+        "_engaged",
         "_errored",
-        "_last",
-        "_look",
         "_mender",
         "_policy",
-        "_prose",
         "_request",
-        "_searching",
-        "_unmarked",
-        "reads_everything",
+        "lesson",
     )
-    reads_everything: bool
+    lesson: Lesson | None
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         self._request = request
@@ -61,88 +52,56 @@ class Chat(Dialect):
         self._choices: dict[int, Choice] = {}
         self._errored = False
         self._done = False
-        self._echo = Echo("arguments")
-        self._last: tuple[Slot, Hold] | None = None
-        """Where the fragment of the last event went, if the next one may repeat its form."""
-        # With several choices each has its own text to search: then every event is read.
-        self._searching = searches(request, policy)
-        self._unmarked = Plain().passes
-        self._prose: TextSearch | None = None
-        """The text of the first choice, once that is all that is searched for."""
-        watching = self._searching or policy.think
-        self._look: Callable[[bytes], bool] = self._searched if watching else self._unmarked
-        self.reads_everything = watching and (request.choices or 1) > 1
+        self._engaged = False
+        """A call was seen, or something is held: the answer no longer passes as it came."""
+        self.lesson = None
 
     # The stream
 
-    def try_pass(self, block: bytes) -> bool:
-        return self._look(block)
-
-    def _searched(self, block: bytes) -> bool:
-        prose = self._prose
-        if prose is not None and (prose.repeats(block) or prose.all_repeat(block)):
-            return True
-        return self._unmarked(block) and self._quiet(block)
-
-    def _quiet(self, block: bytes) -> bool:
-        """Can the search for calls and for reasoning in the text skip these events?"""
-        state = self._choices.get(0)
-        if state is None:
-            state = self._choice({"index": 0}, has_calls=False)
-        if state.thinking or state.prose is None:
-            return not state.thinking
-        self._prose = state.prose
-        passes = state.prose.passes(block, state.prose.alike(block) or _one_text_each(block))
-        state.spoke = state.spoke or (passes and not CONTENT.says_nothing(block))
-        return passes
-
-    def try_hold(self, block: bytes) -> Hold | None:
-        """A block that is a fragment like the last one belongs where that went; None to have it read."""
-        if self._last is None:
-            return None
-        arguments = self._echo.match(block)
-        if arguments is None:
-            return None
-        slot, hold = self._last
-        if arguments:
-            slot.fragments.append(arguments)
-            slot.quoted.fresh += len(arguments)
-            if slot.quoted.fresh > BATCH:
-                slot.quoted.take(slot.fragments)
-        return hold
-
     def read(self, event: Event) -> Verdict:
+        self.lesson = None
         answer = self._read(event)
-        if not self.reads_everything:
-            self.reads_everything = any(choice.reads_everything for choice in self._choices.values())
+        self._engaged = self._engaged or any(choice.engaged for choice in self._choices.values())
         return answer
 
     def _read(self, event: Event) -> Verdict:
-        self._last = None
         data = event.data or ""
         chunk = payload.read_strict(data)
         if isinstance(chunk, dict):
             return self._read_chunk(event, chunk)
-        if data.strip() == "[DONE]":
-            self._done = True
-            return self._end(event.raw, Finish.UNKNOWN)
-        text = data.strip()
-        if text.startswith(":") and "\n" not in text and not event.type:
-            # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
-            return Replace((sse.comment(text),))
-        trouble = trouble_in(chunk) or (trouble_in_text(data, event.type) if chunk is None else None)
-        if trouble is not None:
-            return self._fail(Event(write({"error": trouble}), None), rewritten=True)
-        if "\n" in data:
-            return LINES_ALONE
-        mended = payload.read_broken(data) if chunk is None and data.lstrip().startswith("{") else None
-        if mended is None:
-            # Half an event at the end of a cut stream is no event: behind it comes our own end.
-            whole = event.raw.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
-            return PASS if whole or not self.reads_everything or self._done else Replace()
-        rewritten = Event(sse.write(payload.write(mended), event.type), "", event.type)
-        answer = self._read_chunk(rewritten, mended)
-        return Replace((rewritten.raw,)) if answer is PASS else answer
+        odd = odd_data(event, chunk)
+        match odd.kind:
+            case OddKind.DONE:
+                return self._read_done(event)
+            case OddKind.ERROR:
+                return self._fail(Event(write({"error": odd.value}), None), rewritten=True)
+            case OddKind.KEEP_ALIVE if data.strip() and "\n" not in data and not event.type:
+                return Replace((sse.comment(data.strip()),))
+            case OddKind.SEVERAL_LINES:
+                return LINES_ALONE
+            case OddKind.BROKEN:
+                return self._read_broken(event, odd.value)
+        # Half an event at the end of a cut stream is no event: behind it comes our own end.
+        return Replace() if odd.kind is OddKind.HALF and self._engaged and not self._done else PASS
+
+    def _read_done(self, event: Event) -> Verdict:
+        if not self._engaged and not any(choice.thinking for choice in self._choices.values()):
+            # There is nothing to end. Should a call follow all the same, it is not lost.
+            return PASS
+        self._done = True
+        return self._end(event.raw, Finish.UNKNOWN)
+
+    def _read_broken(self, event: Event, chunk: Json) -> Verdict:
+        """An event in broken JSON, and what it means."""
+        data = event.data or ""
+        rewritten = Event(sse.write(payload.write(chunk), event.type), "", event.type)
+        answer = self._read_chunk(rewritten, chunk)
+        self.lesson = None
+        if answer is not PASS:
+            return answer
+        # What is broken concerns no call, and an answer without a call goes on as it came.
+        usual = _CHOICES in data and _PYTHON_STYLE not in data and payload.read_glued(data) is None
+        return PASS if usual and not self._engaged else Replace((rewritten.raw,))
 
     def close(self) -> Replace | None:
         if self._done:
@@ -196,7 +155,7 @@ class Chat(Dialect):
                 continue
             untouched = False
         # What one of the choices taught no longer holds after the next one.
-        self._last = None
+        self.lesson = None
         return PASS if untouched else Replace(tuple(out), tuple(release), tuple(hold))
 
     def _read_choice(self, event: Event, chunk: Json, choice: Json) -> Verdict:
@@ -217,9 +176,7 @@ class Chat(Dialect):
         if reason:
             return state.finish(event, chunk, choice, delta, fragments, legacy)
         answer = state.take(event, chunk, choice, delta, fragments, legacy)
-        if isinstance(answer, Hold) and state.last is not None:
-            # A name may begin another call. Without one the index and the id decide, and they are part of the form.
-            self._last = (state.last, answer) if self._echo.learn(event.raw, fragments[0].arguments) else None
+        self.lesson = lesson_of(state, delta, fragments)
         return answer
 
     def _choice(self, choice: Json, has_calls: bool) -> Choice:
@@ -266,9 +223,10 @@ class Chat(Dialect):
         out: list[bytes] = []
         complete = True
         for choice in self._choices.values():
+            engaged = choice.engaged
             pieces, whole = choice.end(finish) if not self._errored else (choice.fail(), True)
             out += pieces
-            complete = complete and whole
+            complete = complete and (whole or not engaged)
         if not out:
             return PASS
         if not terminator and complete and not self._errored:
@@ -282,20 +240,12 @@ class Chat(Dialect):
         """
         self._errored = True
         out = [piece for choice in self._choices.values() for piece in choice.fail()]
-        if not out and not again and not rewritten and not self.reads_everything:
+        if not out and not again and not rewritten and not self._engaged:
             return PASS
         return Replace((*out, event.raw, *((again,) if again else ())), self._keys())
 
     def _keys(self) -> tuple[str, ...]:
         return tuple(key for choice in self._choices.values() for key in choice.keys)
-
-
-def _one_text_each(block: bytes) -> int:
-    """How many events these are, if each has the text of the first choice and nothing else that looks like it."""
-    count = block.count(b"data:")
-    if block.count(CONTENT.key) != count or len(_DELTA.findall(block)) != count:
-        return 0
-    return count if block.count(b'"index":0') + block.count(b'"index": 0') == count else 0
 
 
 def write(chunk: Json) -> bytes:

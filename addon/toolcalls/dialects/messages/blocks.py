@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...calls import Outcome
+from ...turn import payload
+from ...turn.assembled_call import index_of
 from ...wire import sse
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from ...wire.events import Event
-from .. import payload
-from ..assembled_call import index_of
 from .calls import Json, named_block
 
 Place = int | None

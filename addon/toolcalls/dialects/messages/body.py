@@ -9,10 +9,10 @@ from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
-from .. import payload
-from ..resent import Resent
-from ..text_search import SearchResult, TextPiece, mend_found, repeated, search, searches
-from .calls import NO_USAGE, TOOL_USE, Json, ToolUse, mend_call, named_block, true_reason
+from ...turn import payload
+from ...turn.text_search import SearchResult, search, searches
+from ...turn.turn import Turn
+from .calls import NO_USAGE, TOOL_USE, WORDS, Json, ToolUse, gathered, named_block
 
 
 def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
@@ -23,7 +23,7 @@ def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> 
     if answer.get("type") != "message" and "stop_reason" not in answer:
         # Other protocols have messages with content too.
         return body
-    changes = _mended(answer, _search(answer, request, policy), mender, Resent(request.tools))
+    changes = _mended(answer, _search(answer, request, policy), Turn(request.tools, mender, legal=True))
     if not changes:
         return body
     return payload.write({**answer, **changes}).encode("utf-8", "backslashreplace")
@@ -53,50 +53,35 @@ def _is_blank(block: Json) -> bool:
     return block.get("type") == "text" and (not isinstance(text, str) or not text.strip())
 
 
-def _mended(answer: Json, found: dict[int, SearchResult], mender: Mender, resent: Resent) -> Json:
+def _mended(answer: Json, found: dict[int, SearchResult], turn: Turn) -> Json:
     """What has to be said differently. Structured calls first: one that repeats a text wins."""
     reason = answer.get("stop_reason")
-    mended: dict[int, list[Any]] = {}
-    told: list[Outcome] = []
-    notes: list[str] = []
-    other_tools = False
     blocks = answer["content"]
-    calls: dict[int, ToolUse] = {}
-    for number, block in enumerate(blocks):
-        kind = block.get("type") if isinstance(block, dict) else None
-        other_tools = other_tools or (isinstance(kind, str) and kind != TOOL_USE and kind.endswith(TOOL_USE))
-        if kind == TOOL_USE:
-            calls[number] = _call(block, last=number == len(blocks) - 1)
-    kept = resent.once(call.told for call in calls.values())
-    for (number, call), once in zip(calls.items(), kept, strict=True):
-        written, outcome = _mend_block(call, mender, reason) if once else (None, None)
-        mended[number] = [] if written is None else [written]
-        if outcome is not None:
-            told.append(outcome)
-            notes += [outcome.note] if outcome.dropped else []
-    sent = sum(map(len, mended.values()))
+    content: dict[int, list[Any]] = {number: [block] for number, block in enumerate(blocks)}
+    kinds = [block.get("type") if isinstance(block, dict) else None for block in blocks]
+    calls = {
+        number: _call(blocks[number], last=number == len(blocks) - 1)
+        for number, kind in enumerate(kinds)
+        if kind == TOOL_USE
+    }
+    finish = Finish.of(reason)
+    told = [gathered(call, finish, steps=_steps(call)) for call in calls.values()]
+    for number, outcome in zip(calls, turn.complete(told, finish), strict=True):
+        content[number] = [] if outcome is None or outcome.dropped else [_written(calls[number], outcome)]
     for number, said in found.items():
-        mended[number] = []
-        for part in said.parts:
-            if isinstance(part, TextPiece):
-                mended[number] += [{**blocks[number], "text": part.text}] if part.text.strip() else []
-            elif not repeated(part.name, part.arguments, told):
-                outcome = mend_found(part, mender, legal=True)
-                if outcome.dropped:
-                    notes.append(outcome.note)
-                    continue
+        turn.found(said.calls)
+        content[number] = [{**blocks[number], "text": piece.text} for piece in said.pieces if piece.text.strip()]
+        for outcome in turn.complete_found():
+            if not outcome.dropped:
                 value = payload.read_strict(outcome.arguments)
-                mended[number].append(named_block({}, outcome.id, outcome.name, value))
-                sent += 1
-    content = [new for number, block in enumerate(blocks) for new in mended.get(number, [block])]
-    if not sent:
-        content += [{"type": "text", "text": note} for note in notes if note]
+                content[number].append(named_block({}, outcome.id, outcome.name, value))
+    written = [block for kept in content.values() for block in kept]
+    written += [{"type": "text", "text": note} for note in turn.take_notes()]
     changes: Json = {}
-    if len(content) != len(answer["content"]) or any(
-        new is not old for new, old in zip(content, answer["content"], strict=True)
-    ):
-        changes["content"] = content
-    truth = true_reason(reason, calls=sent > 0, other_tools=other_tools)
+    if len(written) != len(blocks) or any(new is not old for new, old in zip(written, blocks, strict=True)):
+        changes["content"] = written
+    other_tools = any(isinstance(kind, str) and kind != TOOL_USE and kind.endswith(TOOL_USE) for kind in kinds)
+    truth = WORDS.true_reason(reason, calls=turn.sent > 0, other_tools=other_tools)
     if truth != reason:
         changes["stop_reason"] = truth
     if not isinstance(answer.get("usage"), dict):
@@ -115,23 +100,21 @@ def _call(block: Json, *, last: bool) -> ToolUse:
     return call
 
 
-def _mend_block(call: ToolUse, mender: Mender, reason: Any) -> tuple[Json | None, Outcome | None]:
-    """The block as it goes out, the very same one when it needs no change; None when it is dropped."""
+def _steps(call: ToolUse) -> tuple[str, ...]:
+    return ("input as a string",) if isinstance(call.block.get("input"), str) else ()
+
+
+def _written(call: ToolUse, outcome: Outcome) -> Json:
+    """The block as it goes out: the very same one when it needs no change."""
     block = call.block
     given = block.get("input")
-    if call.empty and given is None:
-        return None, None
-    steps = ("input as a string",) if isinstance(given, str) else ()
-    outcome = mend_call(call, mender, Finish.of(reason if isinstance(reason, str) else None), steps=steps)
-    if outcome.dropped:
-        return None, outcome
     value = payload.read_strict(outcome.arguments)
     if not isinstance(value, dict):
         value = given
     same = outcome.id == block.get("id") and outcome.name == block.get("name")
     if same and "input" in block and value == given and payload.write(value) == payload.write(given):
-        return block, outcome
-    return named_block(block, outcome.id, outcome.name, value), outcome
+        return block
+    return named_block(block, outcome.id, outcome.name, value)
 
 
 def _text(value: object) -> str:

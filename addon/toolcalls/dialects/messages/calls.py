@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...calls import Outcome, PartialCall
+from ...calls import PartialCall
 from ...mend.arguments import Finish
-from ...mend.call import Mender
-from ...unread.echo import Echo
-from ...wire.escaper import BATCH, IncrementalEscaper
-from .. import payload
-from ..fragments import MIXED, full_arguments, mixed
-from ..resent import ToldCall
+from ...turn import payload
+from ...turn.finish import FinishWords
+from ...turn.fragments import MIXED, full_arguments, mixed
+from ...turn.resent import ToldCall
+from ...turn.turn import CUT_INSIDE, GatheredCall
+from ...wire.escaper import IncrementalEscaper
 
 Json = dict[str, Any]
 
 TOOL_USE = "tool_use"
-AS_CALLS = frozenset({None, "", "end_turn", "eos", "stop", "tool_use", "tool_calls", "function_call"})
-"""Stop reasons that mean nothing but "the model stopped": with calls they become `tool_use`."""
-NEEDS_CALLS = frozenset({"tool_use", "tool_calls", "function_call"})
-
+CONTRADICTION = "the start of the call and its fragments tell different arguments"
+WORDS = FinishWords("tool_use", "end_turn")
+INPUT_FROM_START = "input from the start event"
 NO_USAGE = {"input_tokens": 0, "output_tokens": 0}
 
 
@@ -35,20 +34,12 @@ class ToolUse(PartialCall):
     followed: bool = False
     """Another block began after it: whatever cut the answer off did not cut this call."""
     done: bool = False
-    rivals: list[ToolUse] = field(default_factory=list)
-    """The calls that were open at the same index when it was started."""
-    before: list[ToolUse] = field(default_factory=list)
-    """The calls at the same index that were whole, and not stopped, when it was started."""
-    after: ToolUse | None = None
-    """The last one that was started at the same index before this one was stopped."""
-    stopped: bool = False
-    owed: int = 0
-    """So many calls at the same index were never stopped: the next stop may be one of theirs."""
     doubt: str = ""
     """Why its fragments may be those of another call."""
+    unsure: bool = False
+    """Only the order of fragments tells whose they are: nothing of it goes out before the end."""
     steps: tuple[str, ...] = ()
     """What had to be done to make arguments of the fragments."""
-    echo: Echo = field(default_factory=lambda: Echo("partial_json"))
     whole: bool | None = None
     """Are the arguments so far strictly valid? None when nobody has looked since the last fragment."""
     value: Json | None = None
@@ -57,16 +48,16 @@ class ToolUse(PartialCall):
     def add(self, text: str) -> None:
         self.fragments.append(text)
         self.whole = None
-        quoted = self.quoted
-        quoted.fresh += len(text)
-        if quoted.fresh > BATCH:
-            quoted.take(self.fragments)
+        self.quoted.grew(self.fragments, len(text))
 
     def is_whole(self) -> bool:
         if self.whole is None:
             text, steps = full_arguments(self.fragments)
             value, self.value = payload.read_twice(text)
             self.whole = isinstance(value, dict)
+            given = self.block.get("input")
+            if value and given and isinstance(value, dict) and isinstance(given, dict) and value != given:
+                self.doubt = self.doubt or CONTRADICTION
             if steps:
                 self.fragments, self.quoted, self.steps = [text], IncrementalEscaper(), steps
             elif not self.whole and mixed(self.fragments):
@@ -74,6 +65,13 @@ class ToolUse(PartialCall):
             elif self.fragments:
                 self.join(text)
         return self.whole and not self.doubt
+
+    def is_strict(self) -> bool:
+        """Is its input, as it came, one JSON object?"""
+        given = self.block.get("input")
+        return isinstance(payload.read_strict(self.arguments), dict) or (
+            not self.fragments and isinstance(given, dict) and bool(given)
+        )
 
     def take_value(self, arguments: str) -> Json | None:
         """What these arguments are, if they are those that were looked at. It is given once: it may be large."""
@@ -88,7 +86,7 @@ class ToolUse(PartialCall):
 
     def ready(self) -> bool:
         """Complete beyond doubt: it needs no stop reason to be believed."""
-        if self.doubt:
+        if self.doubt or self.unsure:
             return False
         if self.is_whole():
             return True
@@ -98,43 +96,22 @@ class ToolUse(PartialCall):
         return bool(given) and not self.arguments.strip()
 
 
-def true_reason(reason: Any, *, calls: bool, other_tools: bool = False) -> Any:
-    """The stop reason that fits the calls that really went out. `max_tokens` and the like are never rewritten."""
-    if not isinstance(reason, str | None) or reason not in AS_CALLS:
-        return reason
-    if calls:
-        return TOOL_USE
-    return "end_turn" if reason in NEEDS_CALLS and not other_tools else reason
-
-
-def mend_call(
-    call: ToolUse, mender: Mender, finish: Finish, *, steps: tuple[str, ...] = (), before_error: bool = False
-) -> Outcome:
-    """What becomes of a gathered call."""
-    call.is_whole()
+def gathered(call: ToolUse, finish: Finish, *, steps: tuple[str, ...] = ()) -> GatheredCall:
+    """A call as its block tells it. `finish`: how the answer ended."""
+    told = call.told
+    if call.empty and not call.block.get("input"):
+        return GatheredCall("", "", told=told)
     if finish is Finish.COMPLETE and not call.closed and call.fragments:
         # A stop reason in the middle of a block: more of it may follow.
         finish = Finish.UNKNOWN
     arguments, more = full_input(call, finish)
     steps += (*call.steps, *more)
-    if not mender.ids.keeps(call.id):
-        steps = (*steps, "new id")
-    if call.doubt:
-        # Without a name there is nobody to tell.
-        unfinished = before_error or not call.name
-        return mender.refuse(
-            call.name, arguments, call.doubt, steps=steps, before_error=unfinished, id=call.id, legal=True
-        )
-    if finish is not Finish.COMPLETE and not arguments.strip():
-        # Not one character of its input arrived: that is no call without arguments, it is half a call.
-        reason = "the answer was cut off before the arguments"
-        return mender.refuse(
-            call.name, arguments, reason, steps=steps, before_error=before_error, id=call.id, legal=True
-        )
+    doubt = call.doubt
+    if not doubt and not call.closed and finish is not Finish.COMPLETE and INPUT_FROM_START in more:
+        # Deltas may have been cut off that say something else.
+        doubt = CUT_INSIDE
     value = call.take_value(arguments)
-    return mender.mend(
-        call.name, arguments, finish, steps=steps, before_error=before_error, id=call.id, legal=True, value=value
-    )
+    return GatheredCall(call.name, arguments, call.id, steps, doubt, finish=finish, value=value, told=told)
 
 
 def full_input(call: ToolUse, finish: Finish) -> tuple[str, tuple[str, ...]]:
@@ -145,7 +122,7 @@ def full_input(call: ToolUse, finish: Finish) -> tuple[str, tuple[str, ...]]:
         return as_object(text)
     if given:
         arguments, steps = as_object(payload.text_of(given))
-        return arguments, (*steps, "input from the start event")
+        return arguments, (*steps, INPUT_FROM_START)
     if not text and given == {} and (finish is Finish.COMPLETE or (call.closed and call.followed)):
         # `"input":{}` and no delta is how Anthropic itself sends a call without arguments. Where the model went on
         # behind the end of the block, that was all of it.

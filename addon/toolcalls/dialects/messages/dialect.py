@@ -1,10 +1,9 @@
 """Anthropic Messages, streamed and not.
 
-Strategy: what belongs to a block goes to the block machine, which answers with a legal sequence of blocks.
-Here are the events around the blocks: the start, the stop reason, the end, errors and pings. Runs of text
-deltas of one shape pass unread; everything else is read, for even an answer without a call may lack its
-end. The stop reason follows the calls that really went out. Some servers send one behind it: so a message_delta waits
-for what follows it where a call may, which is the end, most often in the same chunk.
+Strategy: what belongs to a block goes to the block machine, which answers with a legal sequence of blocks. Here are
+the events around the blocks: the start, the stop reason, the end, errors and pings, for even an answer without a call
+may lack its end. The stop reason follows the calls that really went out. Some servers send one behind it: so a
+message_delta waits for what follows it where a call may, which is the end, most often in the same chunk.
 """
 
 from __future__ import annotations
@@ -15,17 +14,19 @@ from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
+from ...turn import payload
+from ...turn.text_search import searches
+from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Event, Hold, Replace, Verdict
-from .. import payload
 from ..interface import Dialect
+from ..odd_data import OddKind, odd_data
 from ..reply_builder import ReplyBuilder
-from ..text_search import searches
-from ..trouble import trouble_in, trouble_in_text
+from ..trouble import trouble_in
 from .block_search import BlockSearch
 from .blocks import write
 from .body import mend_body
-from .calls import AS_CALLS, NO_USAGE, Json, true_reason
+from .calls import NO_USAGE, WORDS, Json
 from .sequencer import BlockSequencer
 
 _BLOCK_EVENTS = frozenset({"content_block_start", "content_block_delta", "content_block_stop"})
@@ -53,9 +54,7 @@ class Messages(Dialect):
         "_tokens",
         "_told",
         "_waiting",
-        "reads_everything",
     )
-    reads_everything: bool
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         self._request = request
@@ -75,15 +74,12 @@ class Messages(Dialect):
         """Can a call come behind a stop reason? Not where none was declared."""
         self._told: str | None = None
         """The stop reason that went out."""
-        self.reads_everything = False
 
     # The stream
 
-    def try_pass(self, block: bytes) -> bool:
-        return self._sequencer.talk.passes(block)
-
-    def try_hold(self, block: bytes) -> Hold | None:
-        return self._sequencer.try_hold(block)
+    @property
+    def lesson(self) -> Lesson | None:
+        return self._sequencer.lesson
 
     @property
     def waits(self) -> bool:
@@ -91,15 +87,14 @@ class Messages(Dialect):
         return bool(self._waiting) and not self._late and self._reason is not None
 
     def read(self, event: Event) -> Verdict:
+        self._sequencer.lesson = None
         if event.data is None:
             return self._in_its_place(event)
         data = event.data
-        if self.try_pass(event.raw):
-            return PASS
         said = payload.read_strict(data)
         if isinstance(said, dict):
             return self._take(event, said)
-        return self._take_odd(event, data, said)
+        return self._take_odd(event, said)
 
     def close(self) -> Replace | None:
         if self._ended or not self._started:
@@ -111,26 +106,22 @@ class Messages(Dialect):
     def body(self, body: bytes) -> bytes:
         return mend_body(body, self._request, self._policy, self._mender)
 
-    def _take_odd(self, event: Event, data: str, said: Any) -> Verdict:
+    def _take_odd(self, event: Event, said: Any) -> Verdict:
         """Data that is no JSON object."""
-        text = data.strip()
-        trouble = trouble_in(said) or (trouble_in_text(data, event.type) if said is None else None)
-        if trouble is not None:
-            return self._take(Event(b"", data, ""), {"type": "error", "error": trouble})
-        if not text or text.startswith(":"):
-            return self._take_blank(event, text)
-        if text == "[DONE]":
-            return self._done(event)
-        if "\n" in data:
-            return LINES_ALONE
-        if said is not None or not text.startswith("{"):
-            return PASS
-        mended = payload.read_broken(data)
-        if mended is not None:
-            return self._take(Event(b"", data, ""), mended)
+        odd = odd_data(event, said)
+        match odd.kind:
+            case OddKind.ERROR:
+                return self._take(Event(b"", event.data, ""), {"type": "error", "error": odd.value})
+            case OddKind.KEEP_ALIVE:
+                return self._take_blank(event, (event.data or "").strip())
+            case OddKind.DONE:
+                return self._done(event)
+            case OddKind.SEVERAL_LINES:
+                return LINES_ALONE
+            case OddKind.BROKEN:
+                return self._take(Event(b"", event.data, ""), odd.value)
         # Half an event at the end of a cut stream is no event: behind it comes our own end.
-        whole = event.raw.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
-        return PASS if whole or not self._started or self._ended else Replace()
+        return Replace() if odd.kind is OddKind.HALF and self._started and not self._ended else PASS
 
     def _take_blank(self, event: Event, text: str) -> Verdict:
         """A keep-alive written as data, which clients that parse every data line stumble over."""
@@ -173,7 +164,6 @@ class Messages(Dialect):
             else:
                 draft.out.append(event.raw)
         else:
-            self._sequencer.forget_templates()
             self._take_around(kind, event, said, draft)
         return draft.answer()
 
@@ -234,8 +224,7 @@ class Messages(Dialect):
     def _reason(self) -> str | None:
         """The stop reason that was said: of several, one that names a limit."""
         reasons = [reason for _, said in self._waiting if said and (reason := _reason_in(said))]
-        limit = next((reason for reason in reasons if reason not in AS_CALLS), None)
-        return limit or (reasons[-1] if reasons else self._told)
+        return WORDS.believed(reasons) or self._told
 
     def _message_delta(self, event: Event, said: Json, draft: ReplyBuilder) -> None:
         self._begin(draft)
@@ -319,15 +308,13 @@ class Messages(Dialect):
 
     def _stop_reason(self, reason: str | None) -> Any:
         machine = self._sequencer
-        return true_reason(reason, calls=machine.sent > 0, other_tools=machine.other_tools)
+        return WORDS.true_reason(reason, calls=machine.turn.sent > 0, other_tools=machine.other_tools)
 
     def _tell_end(self, reason: str | None, draft: ReplyBuilder) -> None:
         """Why the model stopped: the message_deltas that came, or the one that is missing."""
         machine = self._sequencer
-        if not machine.sent:
-            for note in filter(None, machine.notes):
-                draft.out += machine.blocks.text(note)
-        machine.notes = []
+        for note in machine.turn.take_notes():
+            draft.out += machine.blocks.text(note)
         truth = self._stop_reason(reason)
         if not self._waiting:
             truth = truth or "end_turn"
@@ -356,7 +343,7 @@ class Messages(Dialect):
         just stops may have been cut off.
         """
         whole = self._sequencer.finish(draft, Finish.CUT, before_error=True)
-        return whole and (stopped or (self._sequencer.sent > 0 and not self._sequencer.talk.ends_in_text))
+        return whole and (stopped or (self._sequencer.turn.sent > 0 and not self._sequencer.talk.ends_in_text))
 
 
 def _may_be_error(kind: Any, said: Json) -> bool:

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import itertools
 
-from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...tools.declared import Tools
-from ...unread.echo import Echo
+from ...turn import payload
+from ...turn.fragments import MIXED
+from ...turn.turn import GatheredCall, Turn
+from ...unread.fast_path import CallFragments, Lesson
 from ...wire.events import Event, Hold
-from .. import payload
 from ..reply_builder import ReplyBuilder
-from ..resent import Resent
-from ..text_search import mend_found
 from .assembler import Calls, LiveToolUse
 from .block_search import BlockSearch
 from .blocks import DELTA_NEEDS, SAYS, Blocks, Place, delta_of, place_of, write
-from .calls import TOOL_USE, Json, ToolUse, mend_call, named_block
+from .calls import TOOL_USE, Json, ToolUse, gathered, named_block
 from .text_blocks import TextBlocks
 
 _LATER = "later"
@@ -41,29 +40,26 @@ class BlockSequencer:
         "_later_places",
         "_mender",
         "_others",
-        "_resent",
-        "_run",
         "_search",
         "blocks",
         "calls",
-        "notes",
+        "lesson",
         "other_tools",
-        "sent",
         "talk",
+        "turn",
     )
 
     def __init__(self, mender: Mender, tools: Tools, *, flowing: bool, search: BlockSearch | None = None) -> None:
         self._mender = mender
-        self._resent = Resent(tools)
+        self.turn = Turn(tools, mender, legal=True, spoiler=_SPOILER)
         self._search = search
         self._flowing = flowing
         self.blocks = Blocks()
-        self.talk = TextBlocks(self.blocks, search, self._make_room)
+        self.talk = TextBlocks(self.blocks, search, self.turn, self._make_room)
         self.calls = Calls()
-        self.sent = 0
-        self.notes: list[str] = []
         self.other_tools = False
-        self._run: tuple[Echo, ToolUse, Hold] | None = None
+        self.lesson: Lesson | None = None
+        """What the last delta says about those like it, if it went on or was held as it came."""
         self._flow: LiveToolUse | None = None
         self._later: list[tuple[Event, Json]] = []
         self._later_places: set[Place] = set()
@@ -71,31 +67,13 @@ class BlockSequencer:
         """Where the server's own tools were started last."""
         self._last_place: Place = None
 
-    def try_hold(self, block: bytes) -> Hold | None:
-        """The quick way for a block that is the next fragment of the call that the last one belonged to."""
-        if self._run is None:
-            return None
-        echo, call, hold = self._run
-        text = echo.match(block)
-        if text is None:
-            return None
-        call.add(text)
-        return hold
-
-    def forget_templates(self) -> None:
-        """The next event is read, whatever it looks like."""
-        self.talk.shape = None
-        self._run = None
-
     # Events of blocks
 
     def take(self, event: Event, said: Json, draft: ReplyBuilder) -> None:
         kind = said["type"]
         if kind == "content_block_delta":
             self._delta(event, said, draft)
-            return
-        self.forget_templates()
-        if kind == "content_block_start":
+        elif kind == "content_block_start":
             self._start(event, said, draft)
         else:
             self._stop(event, said, draft)
@@ -118,7 +96,7 @@ class BlockSequencer:
             self.talk.pass_on(draft)
             self.calls.close(place)
             self._make_room(draft)
-            self.talk.begins()
+            self.talk.ends_in_text = True
             if kind.endswith(TOOL_USE):
                 self.other_tools = True
                 self._others.add(place)
@@ -126,7 +104,7 @@ class BlockSequencer:
 
     def _start_call(self, event: Event, said: Json, block: Json, place: Place, draft: ReplyBuilder) -> None:
         flow = self._flow
-        if flow is not None and flow.prefix.complete:
+        if flow is not None and flow.arguments.complete:
             self._settle(draft, Finish.COMPLETE)
         search = self._search
         # Where the text before it may be a call, this one waits for what becomes of that.
@@ -157,7 +135,6 @@ class BlockSequencer:
             self._say(event, said, delta, kind, place, draft)
 
     def _fragment(self, event: Event, said: Json, delta: Json, place: Place, draft: ReplyBuilder) -> None:
-        self.talk.shape = None
         there = self.blocks.open
         if there is not None and there.place == place and there.kind not in (TOOL_USE, "text", "thinking"):
             draft.out.append(self.blocks.renumbered(event, said))
@@ -168,7 +145,7 @@ class BlockSequencer:
         # The rest of a server's own tool whose block had to be closed has nowhere to go.
         call = None
         if place not in self._others:
-            call = self.calls.fragment_of(place, text, placed=place_of(said) is not None)
+            call = self.calls.fragment_of(place, placed=place_of(said) is not None)
         if call is None:
             return
         self.talk.ends_in_text = False
@@ -177,12 +154,11 @@ class BlockSequencer:
             return
         call.add(text)
         draft.hold(call.key, event.raw)
-        # Where another call may be meant, the next fragment is asked about too.
-        learnt = not call.rivals and call.echo.learn(draft.original, text)
-        self._run = (call.echo, call, Hold(call.key)) if learnt else None
+        if not call.unsure:
+            # Where another call may be meant, the next fragment is asked about too.
+            self.lesson = Lesson("partial_json", text, CallFragments(call.add, Hold(call.key)))
 
     def _say(self, event: Event, said: Json, delta: Json, kind: str, place: Place, draft: ReplyBuilder) -> None:
-        self._run = None
         need = DELTA_NEEDS.get(kind)
         spoken = kind == "text_delta" and bool(delta.get("text"))
         if kind == "citations_delta" and self._flow is None:
@@ -191,9 +167,9 @@ class BlockSequencer:
             return
         there = self.blocks.open
         if there is not None and there.place == place and there.kind != TOOL_USE and need in (None, there.kind):
-            self.talk.go_on(event, said, kind, draft)
+            self.talk.go_on(event, said, draft)
+            self.lesson = self.talk.lesson(kind, delta)
             return
-        self.talk.shape = None
         if need is None or self._postponed(event, said, draft):
             return
         text = delta.get(SAYS[kind]) if kind in SAYS else None
@@ -215,7 +191,7 @@ class BlockSequencer:
         if call is not None:
             draft.hold(call.key, event.raw)
             if self._flow is not None and call is self._flow.call:
-                if self._flow.prefix.complete:
+                if self._flow.arguments.complete:
                     self._settle(draft, Finish.COMPLETE, self.blocks.renumbered(event, said))
                 return
         elif self._flow is not None:
@@ -241,52 +217,38 @@ class BlockSequencer:
     def _send_found(self, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
         """The calls out of the text, but for those that structured calls told. False when one was refused."""
         whole = True
-        for call in self._search.take_found() if self._search is not None else ():
-            outcome = mend_found(call, self._mender, before_error=before_error, legal=True)
+        for outcome in self.turn.complete_found(before_error=before_error):
             whole = whole and outcome.status != "refused"
-            self._write_call({}, outcome, [], draft)
+            draft.out += [] if outcome.dropped else self.blocks.call({}, outcome, [])
         return whole
-
-    def _write_call(self, block: Json, outcome: Outcome, pieces: list[str], draft: ReplyBuilder) -> None:
-        if outcome.dropped:
-            self.notes.append(outcome.note)
-        else:
-            draft.out += self.blocks.call(block, outcome, pieces)
-            self.sent += 1
 
     def _send_ready(self, draft: ReplyBuilder) -> None:
         """The calls at the head of the line that need no stop reason."""
         waiting = self.calls.waiting
         while waiting and self.blocks.open is None and waiting[0].closed and waiting[0].ready():
-            after = waiting[0].after
-            if after is not None and not after.closed:
-                return
             self._send([waiting.pop(0)], draft, Finish.COMPLETE)
 
     def _send(self, calls: list[ToolUse], draft: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
         """Send each of them once. False when one was refused or is none."""
         whole = True
-        for call, kept in zip(calls, self._resent.once(call.told for call in calls), strict=True):
+        told = [gathered(call, finish) for call in calls]
+        outcomes = self.turn.complete(told, finish, before_error=before_error)
+        for call, known, outcome in zip(calls, told, outcomes, strict=True):
             call.done = True
             draft.release(call.key)
-            if kept:
-                whole = self._send_one(call, draft, finish, before_error=before_error) and whole
+            if outcome is None:
+                whole = whole and not known.told.kept
+                continue
+            whole = whole and outcome.status != "refused"
+            if not outcome.dropped:
+                draft.out += self.blocks.call(call.block, outcome, call.pieces(outcome.arguments))
         return whole
-
-    def _send_one(self, call: ToolUse, draft: ReplyBuilder, finish: Finish, *, before_error: bool) -> bool:
-        if call.empty and not call.block.get("input"):
-            return False
-        outcome = mend_call(call, self._mender, finish, before_error=before_error)
-        self._write_call(call.block, outcome, call.pieces(outcome.arguments), draft)
-        if self._search is not None:
-            self._search.tell(outcome)
-        return outcome.status != "refused"
 
     def stopped(self, draft: ReplyBuilder, finish: Finish) -> None:
         """A stop reason was said: the calls that are closed go out, unless something before them is still open."""
         if self._flow is not None or self.blocks.open is not None or self.talk.holding:
             return
-        self.calls.judge()
+        self.calls.judge(complete=finish is Finish.COMPLETE)
         # All of them at once: the first may only have begun what a later one tells.
         closed = list(itertools.takewhile(lambda call: call.closed, self.calls.waiting))
         if not all(call.ready() for call in closed):
@@ -296,15 +258,15 @@ class BlockSequencer:
 
     def finish(self, draft: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False when one was refused."""
-        self.forget_templates()
         whole = True
-        self.calls.judge(*((self._flow.call,) if self._flow is not None else ()))
+        complete = finish is Finish.COMPLETE
+        self.calls.judge(*((self._flow.call,) if self._flow is not None else ()), complete=complete)
         if self._flow is not None:
             whole = self._settle(draft, finish, before_error=before_error)
-            self.calls.judge()
+            self.calls.judge(complete=complete)
         self.talk.end(draft, finish)
         waiting, self.calls.waiting = self.calls.waiting, []
-        found = self._search is not None and bool(self._search.found)
+        found = self.turn.has_found
         if self.blocks.open is not None and (waiting or found or not before_error):
             draft.out.append(self.blocks.stop())
         whole = self._send(waiting, draft, finish, before_error=before_error) and whole
@@ -315,7 +277,7 @@ class BlockSequencer:
     # Aggregation off
 
     def _let_flow(self, call: ToolUse, event: Event, said: Json, place: Place, draft: ReplyBuilder) -> None:
-        if not call.name or call.block.get("input") or call.fragments or self._resent.knows(call.id):
+        if not call.name or call.block.get("input") or call.fragments or self.turn.resent.knows(call.id):
             return
         if self.blocks.open is not None:
             draft.out.append(self.blocks.stop())
@@ -326,7 +288,7 @@ class BlockSequencer:
         else:
             draft.out.append(self.blocks.call_start(call.block, identity, call.name, place))
         self.calls.waiting.clear()
-        self.sent += 1
+        self.turn.count_sent()
         self._flow = LiveToolUse(call, place, () if identity == call.id else ("new id",))
 
     def _flow_on(self, flow: LiveToolUse, event: Event, said: Json, text: str, draft: ReplyBuilder) -> None:
@@ -346,8 +308,8 @@ class BlockSequencer:
         flow = self._flow
         if flow is None:
             return False
-        if flow.call.closed or flow.prefix.complete:
-            self._settle(draft, Finish.COMPLETE if flow.prefix.complete else Finish.UNKNOWN)
+        if flow.call.closed or flow.arguments.complete:
+            self._settle(draft, Finish.COMPLETE if flow.arguments.complete else Finish.UNKNOWN)
             return False
         self._later.append((event, said))
         place = self._place(said)
@@ -360,23 +322,16 @@ class BlockSequencer:
         """The end of the flowing call: what is missing of it, if its mended text continues what was sent."""
         flow, self._flow = self._flow, None
         assert flow is not None
-        sent = "".join(flow.sent)
         call = flow.call
         call.done = call.closed = True
-        self._resent.remember(call.told)
-        outcome = self._mender.mend_rest(
-            call.name,
-            call.arguments,
-            sent,
-            finish,
-            steps=flow.steps,
-            before_error=before_error,
-            spoiler=_SPOILER,
-            doubt=call.doubt,
-        )
+        sent = flow.arguments.sent
+        told = call.told
+        told.out = True
+        doubt = call.doubt or (MIXED if call.unsure and finish is not Finish.COMPLETE else "")
+        known = GatheredCall(call.name, call.arguments, steps=flow.steps, doubt=doubt, live=flow.arguments, told=told)
+        outcome = next(self.turn.complete([known], finish, before_error=before_error))
+        assert outcome is not None
         draft.release(call.key)
-        if self._search is not None:
-            self._search.tell(outcome)
         if len(outcome.arguments) > len(sent):
             draft.out.append(self.blocks.call_delta(outcome.arguments[len(sent) :]))
         refused = outcome.status == "refused"
@@ -392,6 +347,6 @@ class BlockSequencer:
             for event, said in later:
                 self.take(event, said, draft)
             # Learnt on the way; whoever asked for room opens another block now.
-            self.forget_templates()
+            self.lesson = None
         self._send_ready(draft)
         return not refused

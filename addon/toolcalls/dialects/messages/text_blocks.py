@@ -10,71 +10,57 @@ from collections.abc import Callable
 
 from ...mend.finish import Finish
 from ...textcalls.scanner import FoundCall
-from ...unread.text_shape import TextShape
+from ...turn.text_search import SearchResult, TextPiece
+from ...turn.turn import Turn
+from ...unread.fast_path import PASSING_TEXT, Lesson
 from ...wire.events import Event
 from ..reply_builder import ReplyBuilder
-from ..text_search import SearchResult, TextPiece
 from .block_search import STOP_KEY, TEXT_KEY, BlockSearch
-from .blocks import Blocks, Place, text_event
+from .blocks import SAYS, Blocks, Place, text_event
 from .calls import Json
 
 _SPACE = "white space"
-_LESSONS = 4
-"""How often the shape of text deltas is learnt in one block: servers that vary it are read in full."""
 
 
 class TextBlocks:
-    __slots__ = ("_blocks", "_lessons", "_make_room", "_search", "_searching", "_space", "ends_in_text", "shape")
+    __slots__ = ("_blocks", "_make_room", "_search", "_space", "_turn", "ends_in_text")
 
-    def __init__(self, blocks: Blocks, search: BlockSearch | None, make_room: Callable[[ReplyBuilder], None]) -> None:
+    def __init__(
+        self, blocks: Blocks, search: BlockSearch | None, turn: Turn, make_room: Callable[[ReplyBuilder], None]
+    ) -> None:
         self._blocks = blocks
+        self._turn = turn
         self._search = search
         self._make_room = make_room
-        self._searching = False
-        """The deltas of `shape` are text that is searched."""
-        self._lessons = _LESSONS
         self._space: tuple[Place, list[str]] | None = None
-        self.shape: TextShape | None = None
-        """The text deltas that pass unread right now."""
         self.ends_in_text = False
         """The last thing said was not part of a call, and its block is still open."""
-
-    def passes(self, block: bytes) -> bool:
-        """Are these nothing but deltas like the last one, which concern us as little?"""
-        if self.shape is None:
-            return False
-        if self._searching and self._search is not None and self._search.repeats(block):
-            return True
-        if not self.shape.covers(block):
-            return False
-        return not self._searching or (self._search is not None and self._search.passes(block))
 
     @property
     def holding(self) -> bool:
         """Is text, or a call that was found in it, held back?"""
-        return self._search is not None and (self._search.holding or bool(self._search.found))
-
-    def begins(self) -> None:
-        """A block begins that is no call."""
-        self.ends_in_text = True
-        self.shape = None
-        self._lessons = _LESSONS
+        return self._turn.has_found or (self._search is not None and self._search.holding)
 
     def open(self, kind: str, place: Place, draft: ReplyBuilder) -> None:
         """A block of ours, behind everything that is complete."""
         self._make_room(draft)
-        self.begins()
+        self.ends_in_text = True
         draft.out.append(self._blocks.begin(kind, place))
 
-    def go_on(self, event: Event, said: Json, kind: str, draft: ReplyBuilder) -> None:
+    def go_on(self, event: Event, said: Json, draft: ReplyBuilder) -> None:
         """A delta of the open block, as it came."""
         self.ends_in_text = True
-        raw = self._blocks.renumbered(event, said)
-        draft.out.append(raw)
-        if raw is event.raw and self._lessons and not (self.shape and self.shape.covers(raw)):
-            self._lessons -= 1
-            self.shape = TextShape.learn(raw, kind)
-            self._searching = kind == "text_delta" and self._search is not None
+        draft.out.append(self._blocks.renumbered(event, said))
+
+    def lesson(self, kind: str, delta: Json) -> Lesson | None:
+        """What a delta that has just gone on as it came says about those like it."""
+        key = SAYS.get(kind, "")
+        text = delta.get(key)
+        if not isinstance(text, str) or not text:
+            return None
+        if kind != "text_delta" or self._search is None:
+            return Lesson(key, text, PASSING_TEXT)
+        return Lesson(key, text, self._search.prose) if self._search.prose is not None else None
 
     def search(self, event: Event, said: Json, delta: Json, place: Place, draft: ReplyBuilder) -> bool:
         """Look for calls in a delta. False when it goes on as it is."""
@@ -94,6 +80,7 @@ class TextBlocks:
         return True
 
     def _tell_parts(self, told: SearchResult, place: Place, said: Json, draft: ReplyBuilder) -> None:
+        self._turn.found(told.calls)
         for number, part in enumerate(told.parts):
             if not isinstance(part, TextPiece):
                 self.ends_in_text = False

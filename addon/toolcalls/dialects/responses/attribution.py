@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .. import payload
-from ..fragments import MIXED
-from ..resent import ToldCall
+from ...turn import payload
+from ...turn.fragments import MIXED
+from ...turn.resent import ToldCall
 from .calls import FunctionCall
 from .events import IncomingEvent, Json
 from .items import CALL, Items
@@ -57,7 +57,7 @@ class Attribution:
             return call
         else:
             rivals = [item for item in self._open_at(wire_index) if item is not call]
-        if not any(rival.doubt or not rival.is_whole() for rival in rivals):
+        if not rivals:
             return None
         for one in (call, *rivals):
             one.doubt = MIXED

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
-from .. import payload
+from ...turn import payload
+from ...turn.turn import Turn
 from .call_queue import CallQueue
 from .events import EventWriter
 from .finalizer import Finalizer
@@ -31,8 +32,9 @@ def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> 
     kind = "response.failed" if response.get("error") else _TERMINAL.get(status, "response.done")
     writer = EventWriter()
     items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
-    search = ItemSearch(request, policy)
-    held = CallQueue(items, writer, mender, request.tools, search, streamed=False)
+    turn = Turn(request.tools, mender)
+    search = ItemSearch(request, policy, turn)
+    held = CallQueue(items, writer, mender, request.tools, search, turn, streamed=False)
     speech = TextItems(items, writer, policy.max_held_bytes, search)
     ending = Finalizer(items, held, speech, writer, search, request.model)
     output = ending.mended_output(kind, response)

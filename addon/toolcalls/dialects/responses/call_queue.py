@@ -12,20 +12,20 @@ from ...calls import Outcome
 from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...tools.declared import Tools
+from ...turn import payload
+from ...turn.fragments import MIXED, may_begin
+from ...turn.live import LiveArguments
+from ...turn.turn import GatheredCall, Turn
+from ...unread.fast_path import CallFragments, Lesson
 from ...wire import sse
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from ...wire.events import Hold, Replace, Verdict
-from .. import payload
-from ..fragments import MIXED, may_begin
-from ..resent import Resent
-from ..text_search import mend_found
 from .attribution import Attribution, is_another, says_the_same
 from .calls import (
     CUSTOM,
     FUNCTION,
     FunctionCall,
     ItemKind,
-    LiveFunctionCall,
     announced_item,
     finished_item,
     freeform_input,
@@ -34,28 +34,28 @@ from .calls import (
 from .events import EventWriter, IncomingEvent, Json
 from .item_search import ItemSearch
 from .items import CALL, Items
-from .steady import Steady
 
+CONTRADICTION = "the events of the call tell different arguments"
 RETYPED = "retyped as a freeform call"
 
 
 class CallQueue:
     __slots__ = (
         "_count",
-        "_flows",
         "_items",
         "_last",
+        "_live",
         "_mender",
+        "_noted",
         "_queue",
-        "_resent",
         "_search",
         "_streamed",
         "_tools",
         "_whose",
         "_writer",
         "dropped",
-        "notes",
-        "sent",
+        "lesson",
+        "turn",
     )
 
     def __init__(
@@ -65,8 +65,9 @@ class CallQueue:
         mender: Mender,
         tools: Tools,
         search: ItemSearch,
+        turn: Turn,
         *,
-        flows: bool = False,
+        live: bool = False,
         streamed: bool = True,
     ) -> None:
         self._items = items
@@ -75,16 +76,18 @@ class CallQueue:
         self._mender = mender
         self._tools = tools
         self._search = search
-        self._flows = flows
+        self._live = live
         self._streamed = streamed
         self._queue: list[FunctionCall] = []
-        self._resent = Resent(tools)
+        self.turn = turn
         self._count = 0
-        self._last: tuple[FunctionCall, Steady] | None = None
-        self.sent = 0
+        self._last: FunctionCall | None = None
+        """The call that the last delta belongs to."""
+        self.lesson: Lesson | None = None
+        """What the last delta says about those like it, if it was held."""
         self.dropped = 0
-        self.notes: list[tuple[int, str]] = []
-        """What to tell the client about dropped calls where no call is left, and at which index."""
+        self._noted: list[int] = []
+        """Where the dropped calls stood about which something is to be said."""
 
     @property
     def waiting(self) -> bool:
@@ -112,10 +115,10 @@ class CallQueue:
             call = self.open(wire_id, wire_index)
         if call.added is None:
             call.added = incoming
-            told_before = self._resent.knows(call.wanted_id())
-            flows = self._flows and not self._search.undecided
-            if flows and not (call.delta or told_before or self._freeform(call)) and call.wanted_name():
-                return Replace((self._begin_flow(call),))
+            told_before = self.turn.resent.knows(call.wanted_id())
+            live = self._live and not self._search.undecided
+            if live and not (call.delta or told_before or self._freeform(call)) and call.wanted_name():
+                return Replace((self._begin_live(call),))
         return call.hold
 
     def read_delta(self, incoming: IncomingEvent) -> Verdict:
@@ -140,9 +143,11 @@ class CallQueue:
             call.heard(wire_id)
         call.delta = call.delta or incoming
         call.add(text)
-        if call.flow:
-            return self._flow_on(call, call.flow, incoming, text)
-        self._last = (call, Steady(incoming)) if incoming.line == incoming.type and incoming.text("item_id") else None
+        if call.live:
+            return self._go_on_live(call, call.live, incoming, text)
+        self._last = call
+        if incoming.line == incoming.type and wire_id:
+            self.lesson = Lesson("delta", text, CallFragments(call.add, call.hold))
         return call.hold
 
     def _begins_another(self, call: FunctionCall, wire_id: str, wire_index: int | None, text: str) -> bool:
@@ -150,21 +155,17 @@ class CallQueue:
         if not wire_id and wire_index is not None and wire_index == call.wire_index:
             return False
         another = self._items.known(wire_id) is not call and call.delta is not None and may_begin(text)
-        return another and whole("".join(call.fragments()))
+        return another and whole("".join(call.fragments))
 
-    def try_hold(self, block: bytes) -> Hold | None:
-        """Fragments like the last one are held unread; what they say is read when the call is complete."""
-        if self._last is None:
-            return None
-        call, steady = self._last
-        if call.item_done is not None or not steady.covers_lines(block):
-            return None
-        call.add_unread(block)
-        return call.hold
+    @property
+    def hold_of_last(self) -> Hold | None:
+        """Under which key the call of the last delta is held; None where none is open."""
+        last = self._last
+        return last.hold if last is not None and last.open and last.live is None else None
 
     def expected(self) -> tuple[str, str] | None:
         """The arguments that are about to be stated, if they are long: as JSON writes them and as they are."""
-        return self._last[0].expected() if self._last is not None and self._last[0].quoted.pieces else None
+        return self._last.expected() if self._last is not None and self._last.quoted.pieces else None
 
     def read_stated(self, incoming: IncomingEvent) -> Verdict:
         wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
@@ -224,19 +225,20 @@ class CallQueue:
 
     # Aggregation off
 
-    def _begin_flow(self, call: FunctionCall) -> bytes:
+    def _begin_live(self, call: FunctionCall) -> bytes:
         """The announcement goes out now: its name and its id are final."""
         assert call.added is not None
-        call.flow = LiveFunctionCall()
+        call.live = LiveArguments()
+        self.turn.count_sent()
         call.announced = True
         call.call_id = self._mender.ids.unique(call.wanted_id())
         call.name = call.wanted_name()
         item = {**call.added.item, "id": call.id, "type": CALL, "call_id": call.call_id, "arguments": ""}
         return self._writer.forward(call.added, output_index=call.index, item=item)
 
-    def _flow_on(self, call: FunctionCall, flow: LiveFunctionCall, incoming: IncomingEvent, text: str) -> Verdict:
+    def _go_on_live(self, call: FunctionCall, live: LiveArguments, incoming: IncomingEvent, text: str) -> Verdict:
         where = {"item_id": call.id, "output_index": call.index}
-        taken = "" if call.doubt else flow.take(text)
+        taken = "" if call.doubt else live.take(text)
         if taken == text:
             return Replace((self._writer.forward(incoming, **where, delta=text),))
         if not taken:
@@ -244,26 +246,12 @@ class CallQueue:
         rest = sse.write(payload.write({**incoming.message, "delta": text[len(taken) :]}), incoming.type)
         return Replace((self._writer.forward(incoming, **where, delta=taken),), hold=((call.hold.key, rest),))
 
-    def _write_rest(
-        self, call: FunctionCall, flow: LiveFunctionCall, finish: Finish, *, before_error: bool
-    ) -> list[bytes]:
-        """The end of a call that flowed: what is missing of it, if what is mended continues what was sent."""
-        doubt = call.doubt if call.uncertain else ""
-        self._resent.remember(call.told_once)
-        text, steps = call.settle()
-        sent = flow.sent
-        outcome = self._mender.mend_rest(
-            call.name, text, sent, finish, steps=steps, before_error=before_error, doubt=doubt
-        )
-        self._search.tell(outcome)
-        if outcome.dropped:
-            call.dropped = True
-            self.dropped += 1
-            return []
+    def _write_rest(self, call: FunctionCall, live: LiveArguments, outcome: Outcome) -> list[bytes]:
+        """The end of a live call: what is missing of it, if what is mended continues what was sent."""
+        sent = live.sent
         whole_text = outcome.arguments if outcome.arguments.startswith(sent) else sent
         item = finished_item(call, FUNCTION, call.name, whole_text, cut=outcome.status == "refused")
         call.done = item
-        self.sent += 1
         where = {"item_id": call.id, "output_index": call.index}
         out: list[bytes] = []
         if len(whole_text) > len(sent) or not call.delta:
@@ -287,37 +275,35 @@ class CallQueue:
 
     def _write_each(self, calls: list[FunctionCall], finish: Finish, *, before_error: bool = False) -> list[bytes]:
         """Each of them once."""
-        kept = iter(self._resent.once(call.told_once for call in calls if call.flow is None))
         out: list[bytes] = []
-        for call in calls:
-            if call.flow is not None or next(kept):
-                out += self._write(call, finish, before_error=before_error)
-            else:
+        told = [self._gathered(call, finish) for call in calls]
+        for call, known, outcome in zip(
+            calls, told, self.turn.complete(told, finish, before_error=before_error), strict=True
+        ):
+            if outcome is None or outcome.dropped:
                 call.dropped = True
+                self.dropped += known.told.kept
+                if outcome is not None and outcome.note:
+                    self._noted.append(call.index)
+            elif call.live is not None:
+                out += self._write_rest(call, call.live, outcome)
+            else:
+                call.namespace = outcome.namespace or call.namespace
+                out += self._write_whole(call, call.form, outcome, cut=finish is Finish.CUT)
         return out
 
-    def _write(self, call: FunctionCall, finish: Finish, *, before_error: bool = False) -> list[bytes]:
-        if call.flow:
-            return self._write_rest(call, call.flow, finish, before_error=before_error)
-        outcome, form = self._mend(call, finish, before_error=before_error)
-        if outcome is None or outcome.dropped:
-            call.dropped = True
-            self.dropped += 1
-            if outcome is not None and outcome.note:
-                self.notes.append((call.index, outcome.note))
-            return []
-        self._search.tell(outcome)
-        return self._write_whole(call, form, outcome, cut=finish is Finish.CUT)
+    def notes(self) -> list[tuple[int, str]]:
+        """What to tell the client about dropped calls where no call is left, and at which index."""
+        return list(zip(self._noted, self.turn.take_notes(), strict=False))
 
     def flush_found(self, *, before_error: bool = False) -> list[bytes]:
         """The calls that were written as text and that no structured call repeats, behind all others."""
         out: list[bytes] = []
-        for found in self._search.take_found():
-            outcome = mend_found(found, self._mender, before_error=before_error)
+        for outcome in self.turn.complete_found(before_error=before_error):
             call = self.open("", None)
             if outcome.dropped:
                 call.dropped = True
-                self.notes += [(call.index, outcome.note)] if outcome.note else []
+                self._noted += [call.index] if outcome.note else []
                 continue
             call.namespace = outcome.namespace or ""
             out += self._write_whole(call, FUNCTION, outcome, cut=False)
@@ -329,7 +315,6 @@ class CallQueue:
         item = finished_item(call, form, outcome.name, text, cut=cut)
         call.type = form.type
         call.done = item
-        self.sent += 1
         where = {"item_id": call.id, "output_index": call.index}
         return [
             *self._write_beginning(call, form, where, announced_item(call, form, item), text),
@@ -341,44 +326,35 @@ class CallQueue:
         tool = self._tools.get(call.wanted_name(), call.wanted_namespace())
         return tool is not None and tool.kind == "custom"
 
-    def _mend(self, call: FunctionCall, finish: Finish, *, before_error: bool) -> tuple[Outcome | None, ItemKind]:
+    def _gathered(self, call: FunctionCall, finish: Finish) -> GatheredCall:
+        """A call as its carriers tell it. `finish`: how the response ended."""
+        told = call.told_once
         uncertain = call.uncertain
         text, steps = call.settle()
-        if not self._streamed:
-            steps = ()
+        if call.live is not None:
+            told.out = True
+            doubt = (call.doubt or CONTRADICTION) if uncertain else ""
+            return GatheredCall(call.name, text, steps=steps, doubt=doubt, live=call.live, told=told)
         name, namespace, identity = call.wanted_name(), call.wanted_namespace(), call.wanted_id()
         if not name and not text:
-            return None, FUNCTION
+            return GatheredCall("", "", told=told)
         if uncertain:
-            said, unfinished = call.said()[0], before_error or not name
-            return self._mender.refuse(name, said, call.doubt, before_error=unfinished, id=identity), FUNCTION
-        if call.cut:
-            finish = Finish.CUT
-        if finish is not Finish.COMPLETE and not text.strip():
-            reason = "the answer was cut off before the arguments"
-            outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error, id=identity)
-            return outcome, FUNCTION
-        if self._freeform(call):
-            raw = freeform_input(text, finish)
-            if raw is None and not whole(text):
-                reason = "the input of the freeform tool was cut off or has no one reading"
-                outcome = self._mender.refuse(name, text, reason, steps=steps, before_error=before_error, id=identity)
-                return outcome, FUNCTION
-            if raw is not None:
-                steps += (RETYPED,)
-                return self._mender.mend(name, raw, finish, namespace=namespace, steps=steps, id=identity), CUSTOM
-        outcome = self._mender.mend(
-            name,
-            text,
-            finish,
-            namespace=namespace,
-            steps=steps,
-            before_error=before_error,
-            id=identity,
-            value=call.take_value(text),
+            doubt = call.doubt or CONTRADICTION
+            return GatheredCall(name, call.said()[0], identity, doubt=doubt, told=told)
+        finish = Finish.CUT if call.cut else finish
+        known = GatheredCall(
+            name, text, identity, steps if self._streamed else (), finish=finish, namespace=namespace, told=told
         )
-        call.namespace = outcome.namespace or ""
-        return outcome, FUNCTION
+        if self._freeform(call) and (text.strip() or finish is Finish.COMPLETE):
+            raw = freeform_input(text, finish)
+            if raw is not None:
+                known.arguments, known.steps, call.form = raw, (*known.steps, RETYPED), CUSTOM
+                return known
+            if not whole(text):
+                known.doubt = "the input of the freeform tool was cut off or has no one reading"
+                return known
+        known.value = call.take_value(text)
+        return known
 
     def _write_beginning(self, call: FunctionCall, form: ItemKind, where: Json, item: Json, text: str) -> list[bytes]:
         writer = self._writer

@@ -6,47 +6,37 @@ arguments, and servers forget or contradict some of them. One text is settled on
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...mend.arguments import Finish, mend_arguments
-from ...mend.prefix import StrictPrefix
-from ...wire import sse
+from ...turn import payload
+from ...turn.fragments import MIXED, full_arguments, may_begin, mixed
+from ...turn.live import LiveArguments
+from ...turn.resent import ToldCall
 from ...wire.escaper import IncrementalEscaper
 from ...wire.events import Hold
-from .. import payload
-from ..fragments import MIXED, full_arguments, may_begin, mixed
-from ..resent import ToldCall
 from .events import IncomingEvent, Json
 from .items import CALL, FREEFORM, Item
 
 _WRAPPERS = ("input", "patch", "content")
 _NO_HOLD = Hold("")
 _PATCH = "*** Begin Patch"
-_MOST_UNREAD = 64 * 1024
 _MOST_IDS = 64
 """A server whose ids change with every delta says no id twice: a few of them are enough to see that."""
 
 
-class LiveFunctionCall:
-    """The arguments that the client has already: fragments flow while they are a strict prefix of an object."""
+@dataclass(slots=True, frozen=True)
+class ItemKind:
+    """How a call is written: as a function call, or as the call of a freeform tool."""
 
-    __slots__ = ("_prefix", "_sent")
+    type: str
+    field: str
+    events: str
 
-    def __init__(self) -> None:
-        self._prefix = StrictPrefix()
-        self._sent: list[str] = []
 
-    def take(self, text: str) -> str:
-        """What of this fragment may flow on."""
-        taken = text[: self._prefix.feed(text)]
-        self._sent.append(taken)
-        return taken
-
-    @property
-    def sent(self) -> str:
-        return "".join(self._sent)
+FUNCTION = ItemKind(CALL, "arguments", "response.function_call_arguments")
+CUSTOM = ItemKind(FREEFORM, "input", "response.custom_tool_call_input")
 
 
 @dataclass(slots=True)
@@ -59,11 +49,8 @@ class FunctionCall(Item):
     added: IncomingEvent | None = None
     delta: IncomingEvent | None = None
     """The first delta."""
-    texts: list[str] = field(default_factory=list)
-    blocks: list[bytes] = field(default_factory=list)
-    """Deltas after those in `texts` that are not read yet."""
-    unread: int = 0
-    """Their bytes."""
+    fragments: list[str] = field(default_factory=list)
+    """What the deltas said so far."""
     arguments_done: IncomingEvent | None = None
     """`function_call_arguments.done`"""
     item_done: IncomingEvent | None = None
@@ -72,8 +59,10 @@ class FunctionCall(Item):
     """The item in the terminal event."""
     name: str = ""
     namespace: str = ""
-    flow: LiveFunctionCall | None = None
-    """Where aggregation is off: what flows on as it comes."""
+    form: ItemKind = FUNCTION
+    """How it is written."""
+    live: LiveArguments | None = None
+    """Where aggregation is off: the arguments that go on as they come."""
     quoted: IncrementalEscaper = field(default_factory=IncrementalEscaper)
     """Long arguments on their way into an event."""
     joined: tuple[int, str, tuple[str, ...]] = (0, "", ())
@@ -87,41 +76,22 @@ class FunctionCall(Item):
     """The ids under which its deltas came, each when it took the place of another."""
     doubt: str = ""
     """Why its deltas may be those of another call."""
+    contradiction: bool = False
+    """Its events tell two different objects."""
 
     @property
     def open(self) -> bool:
         return self.done is None and not self.dropped and self.item_done is None
 
     def add(self, fragment: str) -> None:
-        self.fragments().append(fragment)
-        self._grew(len(fragment))
-
-    def _grew(self, size: int) -> None:
-        if self.flow is None:
-            self.quoted.grew(self.texts, size)
-
-    def add_unread(self, block: bytes) -> None:
-        """Deltas that are read later, many at once. Not all at the end: that would hold up every other stream."""
-        self.blocks.append(block)
-        self.unread += len(block)
-        if self.unread > _MOST_UNREAD:
-            self.fragments()
-
-    def fragments(self) -> list[str]:
-        """What the deltas said so far."""
-        if self.blocks:
-            deltas = deltas_in(b"".join(self.blocks))
-            self.texts += deltas
-            self.blocks = []
-            self.unread = 0
-            self._grew(sum(map(len, deltas)))
-        return self.texts
+        self.fragments.append(fragment)
+        if self.live is None:
+            self.quoted.grew(self.fragments, len(fragment))
 
     def said(self) -> tuple[str, tuple[str, ...]]:
         """The arguments that the deltas say, joined once: several events ask for them."""
-        texts = self.fragments()
-        if self.joined[0] != len(texts):
-            self.joined = (len(texts), *full_arguments(texts))
+        if self.joined[0] != len(self.fragments):
+            self.joined = (len(self.fragments), *full_arguments(self.fragments))
         return self.joined[1:]
 
     def expected(self) -> tuple[str, str] | None:
@@ -134,7 +104,7 @@ class FunctionCall(Item):
         """What is to be written, where the text is long and that of the deltas; else nothing."""
         if not self.quoted.pieces or text is not self.said()[0] or self.joined[2]:
             return []
-        self.quoted.take(self.texts)
+        self.quoted.take(self.fragments)
         return self.quoted.pieces
 
     def is_whole(self) -> bool:
@@ -146,6 +116,8 @@ class FunctionCall(Item):
     def uncertain(self) -> bool:
         """May the arguments be those of another call? Not where another carrier than the deltas tells all of them."""
         value = self._look()
+        if self.contradiction:
+            return True
         return bool(self.doubt) and not (isinstance(value, dict) and value)
 
     def _look(self) -> Any:
@@ -155,7 +127,7 @@ class FunctionCall(Item):
             self.looked = (text, value, known)
             from_deltas = not self.doubt and text is self.said()[0] and not isinstance(value, dict)
             # The raw input of a freeform tool begins otherwise, and may say anything.
-            if from_deltas and may_begin(text) and mixed(self.texts):
+            if from_deltas and may_begin(text) and mixed(self.fragments):
                 self.doubt = MIXED
                 return self._look()
         return self.looked[1]
@@ -229,21 +201,13 @@ class FunctionCall(Item):
         if self.final_item:
             said.append(("the response", payload.text_of(self.final_item.get("arguments"))))
         text, more = settle(deltas, said)
+        self.contradiction = bool(more) and _contradict([_with_pairs(deltas), *(told for _, told in said)])
         return text, steps + more
 
 
-_DELTA = re.compile(rb'"delta"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")')
-
-
-def deltas_in(block: bytes) -> list[str]:
-    """The deltas of a block of nothing but delta events."""
-    # A quote inside a JSON string is escaped, so the key can be found without reading the events.
-    found = _DELTA.findall(block)
-    told = payload.read_strict(b"[" + b",".join(found) + b"]")
-    if isinstance(told, list) and len(told) == block.count(b"data:") == block.count(b'"delta"'):
-        return told
-    events = (payload.read_strict(sse.read_event(raw).data or "") for raw in sse.split(block))
-    return [payload.text_of(event.get("delta")) for event in events if isinstance(event, dict)]
+def _with_pairs(text: str) -> str:
+    """The text with the halves of characters joined that came in two fragments."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def settle(deltas: str, said: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
@@ -265,6 +229,12 @@ def settle(deltas: str, said: list[tuple[str, str]]) -> tuple[str, tuple[str, ..
     if not label:
         return text, ("carriers made to agree",)
     return text, (f"arguments taken from {label}" if deltas else f"arguments only in {label}",)
+
+
+def _contradict(texts: list[str]) -> bool:
+    """Are there two different objects among these? An empty one is what some servers say before the real one."""
+    values = [value for text in dict.fromkeys(texts) if (value := _object(text))]
+    return any(value != values[0] for value in values[1:])
 
 
 def _object(text: str) -> Json | None:
@@ -309,19 +279,6 @@ def freeform_input(arguments: str, finish: Finish) -> str | None:
     return arguments if arguments.strip() and finish is Finish.COMPLETE else None
 
 
-@dataclass(slots=True, frozen=True)
-class ItemKind:
-    """How a call is written: as a function call, or as the call of a freeform tool."""
-
-    type: str
-    field: str
-    events: str
-
-
-FUNCTION = ItemKind(CALL, "arguments", "response.function_call_arguments")
-CUSTOM = ItemKind(FREEFORM, "input", "response.custom_tool_call_input")
-
-
 def finished_item(call: FunctionCall, form: ItemKind, name: str, text: str, *, cut: bool) -> Json:
     """The item of `output_item.done` and of the terminal event, in the order of keys in which it came."""
     body = dict(call.bodies[0]) if call.bodies else {}
@@ -330,10 +287,10 @@ def finished_item(call: FunctionCall, form: ItemKind, name: str, text: str, *, c
     fields: Json = {"id": call.id, "type": form.type, "call_id": call.call_id, "name": name, form.field: text}
     if call.namespace:
         fields["namespace"] = call.namespace
-    elif form is FUNCTION and not call.flow:
+    elif form is FUNCTION and not call.live:
         # A call that was sent to the client's tool for invalid ones.
         body.pop("namespace", None)
-    if not call.item_done or body.get("status") == "in_progress" or (cut and call.flow):
+    if not call.item_done or body.get("status") == "in_progress" or (cut and call.live):
         fields["status"] = "incomplete" if cut else "completed"
     return {**body, **fields}
 

@@ -3,8 +3,7 @@
 Strategy: text, reasoning, server-side tools and freeform calls pass as they come; the events of a function
 call are held, and go out as one announcement, one delta, one end of arguments and one end of item that all
 say the same (`call_queue.py` says when). The terminal event follows what really went out.
-Deltas that look like the last healthy one pass unread, and so do the events that only echo the request and
-a terminal event whose output is, word for word, what was sent.
+Events that only echo the request are not read, nor is a terminal event whose output is, word for word, what was sent.
 """
 
 from __future__ import annotations
@@ -13,10 +12,13 @@ from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
+from ...turn import payload
+from ...turn.turn import Turn
+from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Event, Hold, Replace, Verdict
-from .. import payload
 from ..interface import Dialect
+from ..odd_data import OddKind, odd_data
 from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
 from .call_queue import CallQueue
@@ -30,8 +32,8 @@ from .text_items import TextItems, is_text
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
-_BLANK_LINES = (b"\n\n", b"\r\n", b"\r")
 _FRAGMENT = f"{_ARGUMENTS}.delta"
+_BLANK_LINES = (b"\n\n", b"\r\n", b"\r")
 
 
 class Responses(Dialect):
@@ -59,9 +61,12 @@ class Responses(Dialect):
         self._mender = mender
         self._items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
         self._writer = EventWriter()
-        self._search = search = ItemSearch(request, policy)
+        turn = Turn(request.tools, mender)
+        self._search = search = ItemSearch(request, policy, turn)
         self._speech = TextItems(self._items, self._writer, policy.max_held_bytes, search)
-        self._held = CallQueue(self._items, self._writer, mender, request.tools, search, flows=not policy.aggregate)
+        self._held = CallQueue(
+            self._items, self._writer, mender, request.tools, search, turn, live=not policy.aggregate
+        )
         self._ending = Finalizer(self._items, self._held, self._speech, self._writer, search, request.model)
         self._freeform = Freeform(self._items, self._writer, mender.ids)
         self._long = LongText()
@@ -69,18 +74,11 @@ class Responses(Dialect):
         self._over = False
 
     @property
-    def reads_everything(self) -> bool:
-        """Never: `try_pass` knows when a block has to be read, held calls or not."""
-        return False
-
-    def try_pass(self, block: bytes) -> bool:
-        return self._speech.passes_unread(block)
-
-    def try_hold(self, block: bytes) -> Hold | None:
-        """Under which key the stream holds a block of nothing but fragments of one call; None to have it read."""
-        return None if self._over else self._held.try_hold(block)
+    def lesson(self) -> Lesson | None:
+        return self._speech.lesson or self._held.lesson
 
     def read(self, event: Event) -> Verdict:
+        self._speech.lesson = self._held.lesson = None
         if self._over:
             # An end that comes again tells calls that went out once more.
             again = event.type in TERMINAL and '"function_call"' in (event.data or "")
@@ -88,8 +86,6 @@ class Responses(Dialect):
         data = event.data or ""
         if not event.raw.endswith(_BLANK_LINES):
             return self._read_tail(event, data)
-        if event.type == _FRAGMENT and (hold := self._held.try_hold(event.raw)) is not None:
-            return hold
         if event.type in _ECHOES and self._passes_unread(event, data):
             self._started = True
             self._ending.created = data
@@ -102,7 +98,7 @@ class Responses(Dialect):
         incoming = read_incoming(event.raw, event.type, data, self._long)
         if incoming is not None:
             return self._answer(incoming)
-        return self._read_odd(event, data)
+        return self._read_odd(event)
 
     def close(self) -> Replace | None:
         if self._over or not self._started:
@@ -129,36 +125,30 @@ class Responses(Dialect):
             answer = self._answer(incoming)
             return Replace((raw,)) if answer is PASS and self._started else answer
         if data.strip() == "[DONE]" or trouble_in_text(data, event.type) is not None:
-            return self._read_odd(Event(raw, data, event.type), data)
+            return self._read_odd(Event(raw, data, event.type))
         # Half an event is no event: behind it comes our own end.
         return Replace() if self._started else PASS
 
-    def _read_odd(self, event: Event, data: str) -> Verdict:
-        """What is no JSON object."""
-        text = data.strip()
-        said = payload.read_strict(data)
-        trouble = trouble_in(said) or (trouble_in_text(data, event.type) if said is None else None)
-        if trouble is not None:
-            return self._read_trouble(event.raw, trouble)
-        if not text or text.startswith(":"):
-            # A keep-alive that a gateway wrapped as data: clients stumble over it, as a comment it keeps its purpose.
-            return Replace((sse.comment(text),))
-        if text == "[DONE]":
-            if not self._started:
-                return PASS
-            self._over = True
-            return self._stop(Finish.UNKNOWN, event.raw)
-        if "\n" in data:
-            return LINES_ALONE
-        if not data.lstrip().startswith("{"):
-            return PASS
-        mended = payload.read_broken(data)
-        if mended is None:
-            return PASS
-        written = payload.write(mended)
-        rewritten = sse.write(written, event.type)
-        answer = self._answer(IncomingEvent(rewritten, event.type, written, mended))
-        return Replace((rewritten,)) if answer is PASS else answer
+    def _read_odd(self, event: Event) -> Verdict:
+        """Data that is no JSON object."""
+        odd = odd_data(event, payload.read_strict(event.data or ""))
+        match odd.kind:
+            case OddKind.ERROR:
+                return self._read_trouble(event.raw, odd.value)
+            case OddKind.KEEP_ALIVE:
+                return Replace((sse.comment((event.data or "").strip()),))
+            case OddKind.DONE if self._started:
+                self._over = True
+                return self._stop(Finish.UNKNOWN, event.raw)
+            case OddKind.SEVERAL_LINES:
+                return LINES_ALONE
+            case OddKind.BROKEN:
+                written = payload.write(odd.value)
+                rewritten = sse.write(written, event.type)
+                answer = self._answer(IncomingEvent(rewritten, event.type, written, odd.value))
+                return Replace((rewritten,)) if answer is PASS else answer
+        # Of a call that is held nothing goes out, not even a delta that nobody can read.
+        return (self._held.hold_of_last if event.type == _FRAGMENT else None) or PASS
 
     def _answer(self, incoming: IncomingEvent) -> Verdict:
         """Only what goes out otherwise than it came is a reply."""
@@ -166,11 +156,8 @@ class Responses(Dialect):
         if self._search.undecided and self._follows(incoming):
             texts = self._end_texts(None)
         answer = self._told(texts, self._dispatch(incoming), incoming)
-        if isinstance(answer, Replace) and answer.out:
-            if answer.out == (incoming.raw,) and not answer.release and not answer.hold:
-                return PASS
-            if answer.out[-1] is not incoming.raw or len(answer.out) > 1:
-                self._speech.steady = None
+        if isinstance(answer, Replace) and answer == Replace((incoming.raw,)):
+            return PASS
         return answer
 
     def _dispatch(self, incoming: IncomingEvent) -> Verdict:
@@ -288,7 +275,6 @@ class Responses(Dialect):
         if known is not None and known.type == kind and known.open and known.announced:
             return []
         item = self._add(incoming, kind)
-        self._speech.steady = None
         body = with_needed(incoming.item, kind, item.id)
         return [self._writer.forward(incoming, output_index=item.index, item=body)]
 
@@ -317,9 +303,8 @@ class Responses(Dialect):
                 item = self._add(incoming, kind)
         body, events = self._speech.finish(item, incoming.item, finish)
         item.done = body
-        self._speech.steady = None
         if kind == FREEFORM:
-            self._held.sent += 1
+            self._held.turn.count_sent()
             self._freeform.ended(body)
         if body == incoming.item:
             item.done_text = incoming.item_text

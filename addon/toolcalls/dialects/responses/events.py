@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from ...turn import payload
 from ...wire import sse
-from .. import payload
 from .long import LONG, TELLING, LongText
 
 Json = dict[str, Any]
@@ -103,28 +103,21 @@ def number_in(data: bytes) -> int | None:
 class EventWriter:
     """Writes events and keeps their numbers in order."""
 
-    __slots__ = ("_last", "unread")
+    __slots__ = ("_last", "passed")
 
     def __init__(self) -> None:
         self._last = -1
-        self.unread: list[bytes] = []
-        """The last blocks that passed without being read."""
+        self.passed = b""
+        """The last event that passed without being read, whose number nobody has looked at yet."""
 
     @property
     def last(self) -> int:
         """The number of the last event sent, those that passed unread included."""
-        if self.unread:
-            block = self.unread[-1]
-            match = _NUMBER.match(block, max(block.rfind(_NUMBER_MARK), 0))
-            if match:
-                self._last = max(self._last, int(match[1]))
+        if self.passed:
+            match = _NUMBER.search(self.passed)
+            self._last = max(self._last, int(match[1]) if match else -1)
+            self.passed = b""
         return self._last
-
-    def take_unread(self) -> list[bytes]:
-        self._last = self.last
-        blocks = self.unread.copy()
-        self.unread.clear()
-        return blocks
 
     def passes(self, number: int | None) -> bool:
         """May an event with this number pass as it is? If so it counts as sent."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...mend.arguments import Finish
-from .. import payload
+from ...turn import payload
 from .call_queue import CallQueue
 from .calls import FunctionCall
 from .events import EventWriter, IncomingEvent, Json
@@ -102,7 +102,7 @@ class Finalizer:
 
     def agrees(self, data: str) -> bool:
         """Is the output in an unread terminal event, word for word, what the client got?"""
-        if self._held.waiting or self._held.notes or self._held.dropped or self._search.found or self._search.ends:
+        if self._held.waiting or self._held.dropped or self._held.turn.has_found or self._search.ends:
             return False
         at = _output_in(data)
         if at < 0:
@@ -245,7 +245,8 @@ class Finalizer:
                 self._items.add(item, wire_id, place)
                 fields = {"output_index": index, "item": entry}
                 out.append(self._writer.write("response.output_item.added", fields))
-                self._held.sent += kind == FREEFORM
+                if kind == FREEFORM:
+                    self._held.turn.count_sent()
             self._matched[item.index] = entry
             out += self._end_item(item, entry, finish if said and entry is said[-1] else None)
         return out
@@ -257,9 +258,7 @@ class Finalizer:
         return [*out, self._writer.write("response.output_item.done", fields)]
 
     def _tell_notes(self) -> list[bytes]:
-        if self._held.sent:
-            return []
-        return [piece for index, note in self._held.notes for piece in self._speech.say(note, index)]
+        return [piece for index, note in self._held.notes() for piece in self._speech.say(note, index)]
 
     def _output(self, output: Any) -> list[Any]:
         """The output of the terminal event: the items as the client got them."""

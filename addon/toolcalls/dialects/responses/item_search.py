@@ -8,27 +8,25 @@ structured calls.
 
 from __future__ import annotations
 
-from ...calls import Outcome
 from ...mend.finish import Finish
 from ...policy import Policy
 from ...request.request import Request
-from ...textcalls.scanner import FoundCall
-from ...unread.passed_text import Field
+from ...turn import payload
+from ...turn.text_search import SearchResult, TextSearch, searches
+from ...turn.turn import Turn
 from ...wire import sse
-from .. import payload
-from ..text_search import SearchResult, TextSearch, repeated, searches
 from .events import IncomingEvent, Json
 from .items import Item, Part
 
 DELTA = "response.output_text.delta"
 _ENDS = "ends of text"
-_TEXT = Field("delta", numbered=True)
 
 
 class ItemSearch:
-    __slots__ = ("_last", "_policy", "_request", "_spoken", "_told", "ends", "found", "hold", "on", "release")
+    __slots__ = ("_held", "_last", "_policy", "_request", "_spoken", "_turn", "ends", "hold", "on", "release")
 
-    def __init__(self, request: Request, policy: Policy) -> None:
+    def __init__(self, request: Request, policy: Policy, turn: Turn) -> None:
+        self._turn = turn
         self.on = searches(request, policy)
         self._request = request
         self._policy = policy
@@ -36,10 +34,10 @@ class ItemSearch:
         """Something was said in an earlier part."""
         self._last: Part | None = None
         """The part that was searched last."""
-        self._told: list[Outcome] = []
-        self.found: list[FoundCall] = []
         self.ends: list[IncomingEvent] = []
         """Events that end a part or an item whose last words are not decided yet."""
+        self._held: set[str] = set()
+        """The keys under which something is held."""
         self.hold: list[tuple[str, bytes]] = []
         self.release: list[str] = []
         """What the answer to this event has to tell the books."""
@@ -64,7 +62,7 @@ class ItemSearch:
     ) -> SearchResult:
         if part.prose is None:
             before = self._last.prose if self._last is not None else None
-            part.prose = TextSearch(self._request, self._policy, _TEXT, begins=not self._spoken, after=before)
+            part.prose = TextSearch(self._request, self._policy, begins=not self._spoken, after=before)
         self._last = part
         self._spoken = self._spoken or not text.isspace()
         return self._account(item, place, part, part.prose.take(text, source))
@@ -87,21 +85,21 @@ class ItemSearch:
         if said.parts:
             self.let_go(key)
         where = {"item_id": item.id, "output_index": item.index, "content_index": place}
-        self.found += said.calls
+        self._turn.found(said.calls)
         part.calls += [call.raw for call in said.calls]
         if said.parts and part.prose is not None and part.prose.holding:
-            self.hold.append((key, _written({**where, "delta": part.prose.held})))
+            self._hold(key, _written({**where, "delta": part.prose.held}))
         return said
 
     def keep(self, item: Item, place: int, raw: bytes) -> None:
         """All of an event is held."""
-        self.hold.append((f"text {item.index} {place}", raw))
+        self._hold(f"text {item.index} {place}", raw)
 
     # The events that end a text
 
     def wait(self, incoming: IncomingEvent) -> None:
         self.ends.append(incoming)
-        self.hold.append((_ENDS, incoming.raw))
+        self._hold(_ENDS, incoming.raw)
 
     def take_ends(self) -> list[IncomingEvent]:
         ends, self.ends = self.ends, []
@@ -111,7 +109,14 @@ class ItemSearch:
 
     # The books
 
+    def _hold(self, key: str, raw: bytes) -> None:
+        self.hold.append((key, raw))
+        self._held.add(key)
+
     def let_go(self, key: str) -> None:
+        if key not in self._held:
+            return
+        self._held.remove(key)
         self.release.append(key)
         self.hold = [entry for entry in self.hold if entry[0] != key]
 
@@ -121,34 +126,10 @@ class ItemSearch:
         self.release, self.hold = [], []
         return release, hold
 
-    # Calls
-
-    def tell(self, outcome: Outcome) -> None:
-        """A structured call went out."""
-        if self.on:
-            self._told.append(outcome)
-
-    def take_found(self) -> list[FoundCall]:
-        """The calls out of the text, but for those that structured calls told."""
-        found, self.found = self.found, []
-        return [call for call in found if not repeated(call.name, call.arguments, self._told)]
-
 
 def undecided(part: Part) -> bool:
     """May the last words of this part be a call?"""
     return part.prose is not None and not part.searched and part.prose.undecided
-
-
-def all_repeat(part: Part, block: bytes, mark: bytes) -> bool:
-    """Are these deltas like one that passed, each with this mark, and do they go on too?"""
-    return part.prose is not None and not part.searched and part.prose.all_repeat(block, mark)
-
-
-def quiet(part: Part, block: bytes, count: int) -> bool:
-    """Do so many deltas of a part go on as they are?"""
-    if part.prose is None or part.searched:
-        return part.searched
-    return part.prose.passes(block, count if block.count(_TEXT.key) == count else 0)
 
 
 def without_calls(text: str, part: Part) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from ...turn.text_search import TextSearch
 from ...wire.events import MOST_CALLS, LimitReached
-from ..text_search import TextSearch
 from .events import Json
 
 CALL = "function_call"

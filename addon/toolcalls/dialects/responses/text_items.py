@@ -1,24 +1,24 @@
 """What the model says in messages and reasoning items. It passes as it comes, in the moment it comes.
 
 Only what a client cannot do without is added: an item or a part that was never announced, an end that
-never came. Deltas like the last healthy one pass unread; they are remembered as they came, in case that
-their text has to be told again in an end that the upstream forgot.
+never came. Deltas are remembered as they came, in case that their text has to be told again in an end that the
+upstream forgot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from ...mend.finish import Finish
+from ...turn import payload
+from ...turn.text_search import SearchResult, TextSearch
+from ...unread.fast_path import Lesson
 from ...wire import sse
-from .. import payload
-from ..text_search import SearchResult
+from ...wire.events import PASS, Pass
 from .events import EventWriter, IncomingEvent, Json
-from .item_search import DELTA, ItemSearch, all_repeat, quiet, undecided, without_calls
+from .item_search import DELTA, ItemSearch, undecided, without_calls
 from .items import Item, Items, Part, with_needed
-from .steady import END, LF, Steady
 
 _TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
 
@@ -57,9 +57,6 @@ _TEXT_EVENTS = {
 _MOST_PARTS = 1_000
 """Parts of one item. The upstream counts them, and a list that long is made: so it may not say any number."""
 
-_MANY = 256
-"""So many blocks that passed unread are put into the transcript together."""
-
 
 def is_text(kind: str) -> bool:
     return kind.rpartition(".")[0] in _FAMILIES
@@ -68,20 +65,20 @@ def is_text(kind: str) -> bool:
 class SentDeltas:
     """The deltas that the client got, as bytes, until the item that they belong to is done."""
 
-    __slots__ = ("_blocks", "_limit", "_size")
+    __slots__ = ("_events", "_limit", "_size")
 
     def __init__(self, limit: int) -> None:
-        self._blocks: list[bytes] = []
+        self._events: list[bytes] = []
         self._size = 0
         self._limit = limit
 
-    def add(self, *blocks: bytes) -> None:
-        self._size += sum(map(len, blocks))
+    def add(self, event: bytes) -> None:
+        self._size += len(event)
         if self._size <= self._limit:
-            self._blocks += blocks
+            self._events.append(event)
 
     def clear(self) -> None:
-        self._blocks = []
+        self._events = []
         self._size = 0
 
     def text(self, item: Item, part: str, number: int) -> str | None:
@@ -89,65 +86,49 @@ class SentDeltas:
         if self._size > self._limit:
             return None
         said: list[str] = []
-        for block in self._blocks:
-            for raw in sse.split(block):
-                message = payload.read_strict(sse.read_event(raw).data or "")
-                if isinstance(message, dict) and message.get("item_id") == item.id:
-                    family = _FAMILIES.get(str(message.get("type")).removesuffix(".delta"))
-                    if family and family.part == part and message.get(family.place) == number:
-                        said.append(payload.text_of(message.get("delta")))
+        for raw in self._events:
+            message = payload.read_strict(sse.read_event(raw).data or "")
+            if isinstance(message, dict) and message.get("item_id") == item.id:
+                family = _FAMILIES.get(str(message.get("type")).removesuffix(".delta"))
+                if family and family.part == part and message.get(family.place) == number:
+                    said.append(payload.text_of(message.get("delta")))
         return "".join(said)
 
 
+class SentText:
+    """Receives deltas that pass unread and remembers that they were sent."""
+
+    __slots__ = ("_prose", "_transcript", "_writer")
+
+    def __init__(self, prose: TextSearch | None, transcript: SentDeltas, writer: EventWriter) -> None:
+        """`prose`: the search of their text, where it is searched."""
+        self._prose = prose
+        self._transcript = transcript
+        self._writer = writer
+
+    def receive(self, literal: bytes, raw: bytes) -> Pass | None:
+        if self._prose is not None and self._prose.receive(literal, raw) is None:
+            return None
+        self._transcript.add(raw)
+        self._writer.passed = raw
+        return PASS
+
+
 class TextItems:
-    __slots__ = ("_items", "_repeats", "_search", "_searching", "_transcript", "_unread", "_writer", "steady")
+    __slots__ = ("_items", "_search", "_transcript", "_writer", "lesson")
 
     def __init__(self, items: Items, writer: EventWriter, limit: int, search: ItemSearch) -> None:
         self._search = search
-        self._searching: Part | None = None
-        """The part whose deltas pass unread, where its text is searched."""
-        self._repeats: Callable[[bytes], bool] | None = None
-        """The first look that its search takes at them."""
         self._items = items
         self._writer = writer
         self._transcript = SentDeltas(limit)
-        self._unread = writer.unread
-        self.steady: Steady | None = None
+        self.lesson: Lesson | None = None
+        """What the last delta says about those like it, if it went on as it came."""
 
-    def passes_unread(self, block: bytes) -> bool:
-        """Is this nothing but deltas like the last one? If so they count as sent."""
-        steady = self.steady
-        if steady is None:
-            return False
-        # What `covers` does, in one piece: nearly every event of an answer comes here. The item may stand behind the
-        # text, where events that repeat may vary.
-        if block[steady.place] != steady.item and not steady.found_in(block):
-            return False
-        repeats = self._repeats
-        if repeats is None or not repeats(block):
-            if block[steady.top] != steady.head:
-                return False
-            searching = self._searching
-            several = LF in block[steady.body] or block[END] != b"\n\n"
-            if not (several and searching is not None and all_repeat(searching, block, steady.item)):
-                if several and not steady.covers_all(block):
-                    return False
-                if searching is not None and not quiet(searching, block, block.count(b"\n") // steady.lines):
-                    return False
-        unread = self._unread
-        unread.append(block)
-        if len(unread) == _MANY:
-            self._remember()
-        return True
-
-    def learn(self, incoming: IncomingEvent | None, searching: Part | None = None) -> None:
-        """Deltas like this one may pass unread from now on."""
-        self.steady = Steady(incoming) if incoming is not None else None
-        self._searching = searching
-        self._repeats = searching.prose.repeats if searching is not None and searching.prose is not None else None
-
-    def _remember(self) -> None:
-        self._transcript.add(*self._writer.take_unread())
+    def learn(self, incoming: IncomingEvent, prose: TextSearch | None = None) -> None:
+        """Deltas like this one may pass unread from now on; `prose` is the search of their text."""
+        receiver = SentText(prose, self._transcript, self._writer)
+        self.lesson = Lesson("delta", incoming.text("delta"), receiver)
 
     def read(self, incoming: IncomingEvent) -> list[bytes]:
         """One event of a text family: what the client gets for it."""
@@ -181,11 +162,9 @@ class TextItems:
         sent = self._writer.forward(incoming, **fields)
         out.append(sent)
         if verb == "delta":
-            self._remember()
             self._transcript.add(sent)
-            self.learn(incoming if sent is incoming.raw else None, part if searched else None)
-        elif searched:
-            self.steady = None
+            if sent is incoming.raw and (not searched or part.searched or part.prose is not None):
+                self.learn(incoming, None if part.searched else part.prose)
         return out
 
     # The search for calls
@@ -211,8 +190,8 @@ class TextItems:
             else self._writer.forward(piece.source, **where)
             for piece in said.pieces
         ]
-        self._remember()
-        self._transcript.add(*out)
+        for sent in out:
+            self._transcript.add(sent)
         return out
 
     def _ends_undecided(self, incoming: IncomingEvent, family: Family) -> bool:
@@ -264,7 +243,6 @@ class TextItems:
 
     def _told(self, item: Item, place: int, part: Part) -> str:
         """The text that the client got of a part with calls in it."""
-        self._remember()
         said = self._transcript.text(item, _TEXT, place)
         return without_calls(part.text or "", part) if said is None else said
 
@@ -327,7 +305,6 @@ class TextItems:
 
         `finish`: the response ends with this item; None where something may follow it.
         """
-        self._remember()
         body = with_needed(body, item.type, item.id)
         key = "content" if item.type == "message" else "summary"
         if item.type not in ("message", "reasoning") or not isinstance(body.get(key), list):

@@ -13,12 +13,11 @@ from ...calls import PartialCall
 from ...mend.names import mend_name
 from ...request.request import Request
 from ...tools.declared import Tools
-from .. import payload
-from ..assembled_call import Fragment, Slot
-from ..assembler import CallAssembler
+from ...turn import payload
+from ...turn.assembled_call import Fragment, Slot
+from ...turn.assembler import CallAssembler
+from ...turn.fragments import full_name
 from ..chat.calls import fragments_of
-from ..fragments import full_name
-from ..resent import ToldCall
 from .blocks import CallResult
 from .envelope import Json, call_id_of
 from .reader import Reader
@@ -36,10 +35,6 @@ class Candidate:
     final: bool
     doubt: str = ""
     """Why its fragments may be those of another call."""
-
-    @property
-    def told(self) -> ToldCall:
-        return ToldCall(self.id, self.name, self.arguments, certain=not self.doubt)
 
     @property
     def stands_alone(self) -> bool:
@@ -96,8 +91,10 @@ class DeltaCalls:
                 self._ran.append(slot)
                 return
 
-    def candidates(self) -> Iterator[Candidate]:
-        for slots, settled in ((self._slots.judged(), self._settled), (self._openai.judged(), 0)):
+    def candidates(self, *, complete: bool) -> Iterator[Candidate]:
+        """The calls so far; complete: the answer was not cut off."""
+        for calls, settled in ((self._slots, self._settled), (self._openai, 0)):
+            slots = calls.judged(complete=complete)
             for number, slot in enumerate(slots):
                 if slot.empty or (slot.again and not slot.begun):
                     continue

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...turn import payload
 from ...wire import sse
-from .. import payload
 
 Json = dict[str, Any]
 

@@ -9,7 +9,6 @@ ends with an error event. Without declared tools nothing is converted, and every
 
 from __future__ import annotations
 
-import itertools
 import logging
 from collections.abc import Iterable
 
@@ -18,11 +17,12 @@ from ...mend.arguments import Finish
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
+from ...turn import payload
+from ...turn.resent import ToldCall
+from ...turn.turn import CUT_INSIDE, GatheredCall, Turn
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Event, LimitReached, Replace, Verdict
-from .. import payload
 from ..interface import Dialect
-from ..resent import Resent
 from ..trouble import ERROR, trouble_in, trouble_in_text
 from .blocks import CallResult, GlmBlock
 from .calls import Candidate, DeltaCalls, Owners, block_candidates
@@ -52,17 +52,14 @@ class Zai(Dialect):
         "_reader",
         "_reason",
         "_request",
-        "_resent",
-        "_sent",
         "_spoke",
         "_thinking",
+        "_turn",
         "_undecided",
         "_usage",
         "converting",
-        "reads_everything",
     )
     converting: bool
-    reads_everything: bool
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, by_path: bool = False) -> None:
         """`by_path`: nobody named this protocol, so an unreadable request is taken for one without tools."""
@@ -71,11 +68,10 @@ class Zai(Dialect):
         self._mender = mender
         unknown = request.choices is None and not by_path
         self.converting = policy.zai == "on" or (policy.zai == "auto" and (len(request.tools) > 0 or unknown))
-        self.reads_everything = self.converting
         self._reader = Reader()
         self._calls = DeltaCalls(request.tools)
         self._owners = Owners(request)
-        self._resent = Resent(request.tools)
+        self._turn = Turn(request.tools, mender, awaits_arguments=False)
         self._chunks = Chunks(f"chatcmpl-{mender.ids.unique('').removeprefix('call_')}", request.model)
         self._thinking = ""
         """Where thinking goes: `document` or `apart`; empty before the first of it."""
@@ -83,16 +79,12 @@ class Zai(Dialect):
         self._phase = ""
         self._usage: Json | None = None
         self._reason: str | None = None
-        self._sent = 0
         self._spoke = False
         self._events = False
         self._done = False
         self._over = False
 
     # The interface of a dialect
-
-    def try_pass(self, block: bytes) -> bool:
-        return not self.converting
 
     def read(self, event: Event) -> Verdict:
         if not self.converting:
@@ -254,15 +246,15 @@ class Zai(Dialect):
 
     def _freeze(self, count: int) -> list[bytes]:
         """The first null patch. Blocks that stood in the document before it belong to the turn, later ones do not."""
-        out = self._emit(self._candidates(count), Finish.COMPLETE)
+        out = self._emit(Finish.COMPLETE, count)
         return out + self._finish("stop")
 
     # The calls
 
-    def _candidates(self, count: int | None = None) -> list[Candidate]:
+    def _candidates(self, count: int | None = None, *, complete: bool) -> list[Candidate]:
         left = self._done or self._phase not in ("tool_call", "")
         blocks = self._reader.block_count if count is None else count
-        return [*block_candidates(self._reader, blocks, left=left), *self._calls.candidates()]
+        return [*block_candidates(self._reader, blocks, left=left), *self._calls.candidates(complete=complete)]
 
     def _has_calls(self) -> bool:
         """Is there a call that may be the client's?"""
@@ -276,32 +268,36 @@ class Zai(Dialect):
         if self._spoke and (self._usage or self._reason):
             return True
         return any(
-            call.stands_alone and self._owners.is_clients(call.name, call.result) for call in self._candidates()
+            call.stands_alone and self._owners.is_clients(call.name, call.result)
+            for call in self._candidates(complete=True)
         )
 
-    def _emit(self, candidates: list[Candidate], finish: Finish) -> list[bytes]:
+    def _emit(self, finish: Finish, count: int | None = None) -> list[bytes]:
         """Write the client's calls, each as one delta. Cut off: only what is complete by itself goes out."""
-        out: list[bytes] = []
-        notes: list[str] = []
+        candidates = self._candidates(count, complete=finish is Finish.COMPLETE)
         ours = [call for call in candidates if self._owners.is_clients(call.name, call.result)]
-        for call in itertools.compress(ours, self._resent.once(call.told for call in ours)):
-            if call.doubt:
-                outcome = self._mender.refuse(
-                    call.name, call.arguments, call.doubt, before_error=finish is Finish.CUT, id=call.id
-                )
-            elif finish is Finish.CUT and not call.stands_alone:
-                reason = "the answer was cut off before the call was complete"
-                outcome = self._mender.refuse(call.name, call.arguments, reason, before_error=True)
-            else:
-                outcome = self._mender.mend(call.name, call.arguments, self._finish_of(call, finish), id=call.id)
-            if outcome.dropped:
-                notes.append(outcome.note)
-            else:
-                out += self._chunks.say({"tool_calls": [self._written(call, outcome)]})
-                self._sent += 1
-        for note in filter(None, notes if not self._sent else ()):
+        out: list[bytes] = []
+        for outcome in self._turn.complete([self._gathered(call, finish) for call in ours], finish):
+            if outcome is not None and not outcome.dropped:
+                out += self._chunks.say({"tool_calls": [self._written(outcome)]})
+        for note in self._turn.take_notes():
             out += self._chunks.say({"content": note})
         return out
+
+    def _gathered(self, call: Candidate, finish: Finish) -> GatheredCall:
+        doubt = call.doubt
+        if finish is Finish.CUT and not doubt and not call.stands_alone:
+            doubt = CUT_INSIDE
+        told = ToldCall(call.id, call.name, call.arguments, certain=not call.doubt)
+        return GatheredCall(
+            call.name,
+            call.arguments,
+            call.id,
+            doubt=doubt,
+            unfinished=bool(doubt) and finish is Finish.CUT,
+            finish=self._finish_of(call, finish),
+            told=told,
+        )
 
     def _finish_of(self, call: Candidate, finish: Finish) -> Finish:
         """How the answer ended for a call: a finish reason that came is the model's word, if it is no cut."""
@@ -311,9 +307,9 @@ class Zai(Dialect):
             return Finish.CUT
         return Finish.of(self._reason) if self._reason else finish
 
-    def _written(self, call: Candidate, outcome: Outcome) -> Json:
+    def _written(self, outcome: Outcome) -> Json:
         return {
-            "index": self._sent,
+            "index": self._turn.sent - 1,
             "id": outcome.id,
             "type": "function",
             "function": {"name": outcome.name, "arguments": outcome.arguments},
@@ -326,7 +322,7 @@ class Zai(Dialect):
         count = self._reader.block_count
         out += self._tell(self._reader.finish(), count)
         # The last text may have been the block that never closed: it is judged as it stood.
-        return out + self._emit(self._candidates(), finish)
+        return out + self._emit(finish)
 
     def _end(self) -> list[bytes]:
         """`[DONE]`, or the stream is over after `done`."""
@@ -337,18 +333,18 @@ class Zai(Dialect):
     def _cut_off(self) -> list[bytes]:
         """The stream ended without `done`: nothing that may be half goes out."""
         out = self._decide_thinking()
-        out += self._emit(self._candidates(), Finish.CUT)
+        out += self._emit(Finish.CUT)
         return out + self._finish("length")
 
     def _finish(self, reason: str) -> list[bytes]:
         self._over = True
         if self._reader.rewritten:
             _log.warning("chat.z.ai changed text that the client had received already")
-        truth = "tool_calls" if self._sent else reason
+        truth = "tool_calls" if self._turn.sent else reason
         return self._chunks.finish(truth, self._usage, apart=self._request.include_usage)
 
     def _fail(self, trouble: Trouble) -> list[bytes]:
         """Complete calls come out, unfinished ones are dropped, the error goes on."""
         self._over = True
-        out = self._decide_thinking() + self._emit(self._candidates(), Finish.CUT)
+        out = self._decide_thinking() + self._emit(Finish.CUT)
         return out + Chunks.fail(trouble.message, "upstream_error", trouble.code)

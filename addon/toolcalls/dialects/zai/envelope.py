@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .. import payload
+from ...turn import payload
 from ..trouble import trouble_in
 
 Json = dict[str, Any]

@@ -73,21 +73,16 @@ class Resent:
         """Was a call with this id told already?"""
         return bool(key) and key in self._by_key
 
-    def remember(self, told: ToldCall) -> None:
-        """A call is on its way, and nothing takes it back."""
-        told.out = True
-        self._keep(told)
-
     def _keep(self, told: ToldCall) -> None:
         self._told.append(told)
         for key in {told.key, told.place} - {""}:
             self._by_key.setdefault(key, []).append(told)
 
     def once(self, calls: Iterable[ToldCall]) -> list[bool]:
-        """Which of these calls go out now: each call once. They are remembered."""
+        """Which of these calls go out now: each call once, and what is partly out goes on. They are remembered."""
         batch = list(calls)
         for told in batch:
-            told.kept = not self._repeats(told)
+            told.kept = told.out or not self._repeats(told)
             if told.kept:
                 self._keep(told)
         for told in batch:

@@ -52,6 +52,11 @@ class Fragment:
     """It tells a whole call, in a message that repeats the answer: to be compared, never appended."""
 
     @property
+    def key(self) -> str:
+        """The id as it is compared: one that differs in case only is no other one."""
+        return self.id.casefold()
+
+    @property
     def empty(self) -> bool:
         return not (self.id or self.name or self.arguments or self.extra)
 
@@ -60,25 +65,25 @@ class Fragment:
 class Slot(PartialCall):
     """A call with its own look at whether its arguments are whole, advanced only over new fragments."""
 
-    found: bool = False
-    """The call was written as text and is whole, however the answer ended."""
     place: Place = None
     key: str = ""
     """What a call that was sent again has in common with the first: the id, else the place."""
     again: bool = False
     """It may be an earlier one, sent again."""
-    indexed: int = 0
-    """How many of its fragments had an index."""
-    unindexed: bool = False
-    """One had none, although it began with one."""
+    earlier: Slot | None = None
+    """The call with the same id at the same place, behind whose arguments it began."""
+    parts: int = 0
+    """In how many fragments its arguments came."""
     unnamed: bool = False
     """It went on without a name: where one comes again, it is that of another call."""
-    amid: bool = False
-    """Nothing but its id tells it from a call that was open at this place when it began."""
+    renamed: bool = False
+    """Its name came again with what may be the beginning of arguments."""
     restated: bool = False
     """A message that repeats the whole answer told it."""
     doubt: str = ""
     """Why its fragments may be those of another call."""
+    unsure: bool = False
+    """Only the order of fragments tells whose they are: nothing of it goes out before the end."""
     said: tuple[int, str, tuple[str, ...]] = (-1, "", ())
     """How many fragments were joined last, to what, and what had to be done for that."""
     ids: set[str] = field(default_factory=set)
@@ -116,6 +121,10 @@ class Slot(PartialCall):
                 self.join(text)
             self.said = (len(self.fragments), text, steps)
         return self.said[1:]
+
+    def is_strict(self) -> bool:
+        """Are the arguments, as they came, one JSON object?"""
+        return isinstance(payload.read_strict("".join(self.fragments)), dict)
 
     def whole(self) -> bool:
         """Do the arguments so far look like a closed value?"""

@@ -1,0 +1,108 @@
+"""What a line leaves open at its end, and what closes it: blocks of wikis and templates, strings of source code.
+
+A string that begins at the end of a line holds whole lines, and these may be calls, with quotes and blank lines in
+them. So only a line that plainly closes it does: one that begins with its mark, and goes on as source code does.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_BLOCK = re.compile(
+    r"\{(?P<macro>code|noformat|quote|panel|info|note|tip|warning|verbatim)(?:[:|][^{}]{0,60})?\}\Z"  # a wiki
+    r"|\{%-?\s{0,4}(?P<template>raw|verbatim|highlight|comment)\b[^%]{0,60}%\}\Z"
+    r"|.*(?:[=(,]\s{0,4}|\s(?=\[=)|--)\[(?P<level>={0,8})\[\Z"  # a long string of Lua or CMake
+    r"|.*[=(]\s{0,4}\[\w{1,20}(?P<quasi>\|)\Z"  # a quasi-quotation of Haskell
+    r"|(?:.*\s)?(?i:as|do|select|return|execute)\s(?P<dollars>\$(?:\w{3,20})?\$)\Z"  # SQL
+)
+"""A line that opens a block which goes on until its closer, wherever that stands."""
+
+_LINES = re.compile(
+    r"(?P<rule>[+./])(?P=rule){3,}\Z|(?P<colons>:{3,})\s{0,4}[\w{]"  # AsciiDoc, a fence of colons
+    r"|(?P<wide>[｀＇]{3,})[^｀＇]{0,40}\Z"
+    r"|.*[=(,]\s{0,4}@(?P<mark>[\"'])\Z"  # PowerShell
+    r"|.*[=(,\s]q\"(?P<word>\w{1,40})\Z"  # D
+    r"|(?P<comment>#=|%\{|#\*|@\*|###|\.nf|=pod|=head\d\s.{0,80})\Z"
+)
+"""A line that opens a block which goes on until a line that begins with its closer."""
+_COMMENT_ENDS = {"#=": "=#", "%{": "%}", "#*": "*#", "@*": "*@", "###": "###", ".nf": ".fi"}
+
+_ATTRIBUTES = re.compile(r"\[[\w%#.][\w%#., =\"'-]{0,80}\]\Z")
+"""What AsciiDoc says of the block below."""
+
+_STRING = re.compile(
+    r"(?:\A|[\s=({\[:,+?>@$]|(?<=[\w)])(?=`))"  # What stands before an opening mark and before no closing one.
+    r"(?:[rRuULbBfF]{1,3}|[@$]{1,2})?(?P<hashes>#{0,8})(?P<mark>[\"'`])\Z"
+)
+"""A mark at the end of a line that opens a string, where it is not the second of a pair."""
+_TEMPLATE = re.compile(r"[=(,:]\s?(?:await\s|String\.)?\w{1,40}`\Z")
+"""A template literal with a tag, which no closing mark looks like."""
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|\\[\"'`\\]")
+TAG_ENDS = re.compile(r"[\"'`})]{0,3}\s{0,8}/>|[\"'`})]{1,3}>")
+"""The line that closes a tag with markup in its attributes."""
+_CODE_BEHIND = r"(?=[;,)>/}\]+#@:.]|\s*\Z|\s+[;,)>/}\]+.:])"
+
+
+def block_closer(line: str) -> str:
+    """What closes the block that this line opens; nothing where it opens none."""
+    block = _BLOCK.match(line)
+    if block is None:
+        return ""
+    if block["macro"]:
+        return "{" + block["macro"] + "}"
+    if block["template"]:
+        return "{% end"
+    if block["quasi"]:
+        return "|]"
+    return block["dollars"] or f"]{block['level']}]"
+
+
+def closing_line(line: str, above: str = "", unpaired: str = "") -> re.Pattern[str] | None:
+    """How the line begins that closes what this line leaves open; None where it leaves nothing open.
+
+    `above`: the line before it. `unpaired`: marks that are open at its end.
+    """
+    if line[:4] in ("----", "====", "****", "____") and _ATTRIBUTES.match(above) is not None:
+        return _begins_with(line[:4])
+    block = _LINES.match(line)
+    if block is not None:
+        if block["rule"]:
+            return _begins_with(block["rule"] * 4)
+        if block["word"]:
+            return _begins_with(block["word"] + '"')
+        if block["comment"]:
+            return _begins_with(_COMMENT_ENDS.get(block["comment"], "=cut"))
+        return _begins_with(block["mark"] + "@" if block["mark"] else block["colons"] or block["wide"])
+    string = _STRING.search(line)
+    if string is None or not _is_odd(line, string["mark"]):
+        return None
+    if string[0] == string["mark"] and string["mark"] not in unpaired and not _TEMPLATE.search(line):
+        return None  # It closes what was opened in a line above.
+    return _string_ends(string["mark"] + string["hashes"])
+
+
+def _is_odd(line: str, mark: str) -> bool:
+    """Is the last mark of the line without another one that it belongs to?"""
+    return _APOSTROPHE.sub("", line).count(mark) % 2 == 1
+
+
+@cache
+def _begins_with(closer: str) -> re.Pattern[str]:
+    return re.compile(re.escape(closer))
+
+
+def here_document_ends(word: str) -> re.Pattern[str]:
+    """The line that closes a here-document: its word, and what ends a statement."""
+    return re.compile(re.escape(word) + r"[;,)]{0,3}\Z")
+
+
+@cache
+def _string_ends(closer: str) -> re.Pattern[str]:
+    return re.compile(re.escape(closer) + _CODE_BEHIND)
+
+
+@cache
+def span_closer(literal: str) -> re.Pattern[str]:
+    """What closes a comment, string or block, in capitals or not."""
+    return re.compile(re.escape(literal), re.IGNORECASE)

@@ -1,0 +1,1 @@
+"""One answer, whatever its protocol: gathering, text search, repeats, release, finish."""

@@ -1,0 +1,330 @@
+"""Which call does a fragment belong to? Servers disagree about index, id and name, so none is trusted alone.
+
+| the fragment has          | it begins a call                               | it goes on with                    |
+| ------------------------- | ---------------------------------------------- | ---------------------------------- |
+| an id that is known here  | if it has a name and that call is closed, or   | the call of that id                |
+|                           | has another name                               |                                    |
+| an id known elsewhere     | at an index that has none, if it has a name    | the call of that id; an index with |
+|                           | and arguments may begin                        | another call contradicts it        |
+| a new id                  | behind a closed call; with a name, if          | the last one begun at its index:   |
+|                           | arguments may begin                            | an id that changes                 |
+| no id                     | at an index that has none; with a name, behind | the last one begun at its index    |
+|                           | a closed call or if it is another name         |                                    |
+
+Whether what was gathered so may run is decided in `shared_place.py`: a place is an index, or all calls together where
+fragments have none. A bool is no index. Besides:
+- An id at two indices is two calls (`resent.py` tells whether the second is the first one sent again).
+- Two different objects under one id, name and index, in fragments, are one call with two readings: refused.
+- Arguments of which a fragment begins another object inside a string: refused (`fragments.mixed`).
+- Fragments of no call at all (no name, never) may be missing in each: none runs. But one stretch of them that makes a
+  strict object of the one unfinished call right before it, and nothing else, is joined to it.
+- A call without any arguments, at the place of another one of its name, is that one: a name that was said again. Only
+  indices of their own make two of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from ..mend.arguments import Finish
+from ..tools.declared import Tools
+from ..wire.events import MOST_CALLS, LimitReached
+from . import payload
+from .assembled_call import Fragment, Place, Slot
+from .fragments import MIXED, may_begin
+from .resent import ToldCall
+from .shared_place import SharedPlace
+
+
+class CallAssembler:
+    """The calls of one choice, in order of first appearance."""
+
+    __slots__ = (
+        "_anywhere",
+        "_by_id",
+        "_placed",
+        "_places",
+        "_renamed",
+        "_several",
+        "_tools",
+        "_unstable",
+        "slots",
+    )
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._unstable = False
+        """Ids change with every delta."""
+        self.slots: list[Slot] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        self._by_id: dict[str, Slot] = {}
+        self._several: set[str] = set()
+        """Ids of more than one call."""
+        self._placed: dict[tuple[Place, str], Slot] = {}
+        self._places: dict[Place, SharedPlace[Slot]] = {}
+        self._anywhere: SharedPlace[Slot] = SharedPlace()
+        self._renamed: set[Place] = set()
+        """Where a name was said again as if a call began: where not each fragment has one, those are two calls."""
+
+    def add(self, fragment: Fragment) -> Slot | None:
+        """Take a fragment; the call that it is added to, or None when it says nothing."""
+        if fragment.empty:
+            return None
+        if fragment.whole:
+            slot = self._restate(fragment)
+        elif not fragment.id:
+            slot = self._by_place(fragment)
+        elif fragment.key in self._by_id:
+            slot = self._by_known_id(fragment)
+        else:
+            slot = self._by_new_id(fragment)
+        if fragment.id and not fragment.whole:
+            self._by_id[fragment.key] = self._placed[fragment.place, fragment.key] = slot
+            slot.ids.add(fragment.key)
+            slot.last_id = fragment.key
+        slot.id = slot.id or fragment.id
+        if fragment.name:
+            slot.renamed = slot.renamed or (slot.begun and may_begin(fragment.arguments))
+            slot.names.append(fragment.name)
+        elif slot.names:
+            slot.unnamed = True
+        if fragment.arguments:
+            slot.fragments.append(fragment.arguments)
+            slot.parts += 1
+        if fragment.extra:
+            slot.extra.update(fragment.extra)
+        return slot
+
+    def drop(self) -> None:
+        """The calls so far were told otherwise too."""
+        self.slots = []
+        self._forget()
+
+    def take(self, finish: Finish) -> list[Slot]:
+        """Hand out the calls, phantom slots left out and strays joined to the call they belong to."""
+        calls = self.judged(complete=finish is Finish.COMPLETE)
+        self.slots = []
+        self._forget()
+        return [slot for slot in calls if not slot.empty]
+
+    def judged(self, *, complete: bool) -> list[Slot]:
+        """The calls so far, those refused whose fragments may be those of another one."""
+        calls = self._counted()
+        counted = {id(slot) for slot in calls}
+        left_out = {id(slot) for slot in self.slots} - counted
+        for place in (*self._places.values(), self._anywhere):
+            place.judge(complete=complete, left_out=left_out)
+        for slot in calls:
+            if slot.renamed and slot.unnamed:
+                # Its name came again where arguments may begin, and not with each fragment: that may be another call.
+                slot.doubt = slot.doubt or MIXED
+            if slot.earlier is not None and slot.begun and _contradict(slot.earlier, slot):
+                slot.doubt = slot.earlier.doubt = MIXED
+        strays = [slot for slot in calls if not slot.names and slot.begun]
+        if strays and len(strays) < len(calls) and not _joined(calls, strays):
+            for slot in calls:
+                slot.doubt = slot.doubt or MIXED
+        return calls
+
+    def _counted(self) -> list[Slot]:
+        """The calls without those that are nothing but a name that was said again."""
+        named: set[tuple[Place, str]] = {(slot.place, slot.name) for slot in self.slots if slot.begun}
+        calls: list[Slot] = []
+        for slot in self.slots:
+            if not (slot.begun or slot.again or slot.restated):
+                # Servers whose ids change say a name once more, and a call that begins says it first.
+                if (slot.place, slot.name) in named:
+                    continue
+                named.add((slot.place, slot.name))
+            if not slot.empty:
+                calls.append(slot)
+        return calls
+
+    # Which call
+
+    def _by_place(self, fragment: Fragment) -> Slot:
+        """No id: the last call that began at this place, or a new one."""
+        place = self._place(fragment.place)
+        here = place.last
+        if here is None:
+            return self._open(fragment)
+        if not fragment.name:
+            if fragment.place in self._renamed and fragment.arguments:
+                place.doubt()
+            return self._go_on(here, fragment)
+        begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
+        if fragment.name == here.name and not begins:
+            return self._go_on(here, fragment)
+        if here.is_closed(another=begins) or self._named_otherwise(here, fragment) or (here.unnamed and begins):
+            return self._open(fragment, here, sure=begins)
+        # Said again where arguments may begin: by a server that names each fragment, or because another call begins.
+        if fragment.name == here.name:
+            self._renamed.add(fragment.place)
+        return self._go_on(here, fragment)
+
+    def _go_on(self, slot: Slot, fragment: Fragment, *, sure: bool = False) -> Slot:
+        """Something is added to a call; sure if the fragment has an id that only this call has."""
+        if fragment.arguments:
+            if fragment.place is not None:
+                self._place(fragment.place).go_on(slot, sure=sure)
+            self._anywhere.go_on(slot, sure=sure or fragment.place is not None)
+        return slot
+
+    def _by_known_id(self, fragment: Fragment) -> Slot:
+        place = self._place(fragment.place)
+        mine = self._by_id[fragment.key]
+        if fragment.place is not None:
+            there = self._placed.get((fragment.place, fragment.key))
+            if there is None and place.calls and mine is not place.last:
+                # The index says one call, the id another.
+                place.calls.append(mine)
+                place.refuse()
+                return mine
+            if there is None:
+                return self._elsewhere(fragment, mine)
+            mine = there
+        if fragment.key != mine.last_id:
+            # It was taken for an id that changes with every delta, and comes back: those were two calls.
+            place.refuse()
+            return mine
+        if fragment.name and mine.names:
+            begins = may_begin(fragment.arguments)
+            if mine.is_closed() and (begins or not fragment.arguments.strip()):
+                slot = self._open(fragment, mine)
+                slot.earlier = mine
+                return slot
+            if self._named_otherwise(mine, fragment) or (mine.unnamed and begins):
+                # Two calls at once, and nothing that tells them apart.
+                return self._open(fragment, sure=False)
+            if begins and mine.begun and len(place.calls) > 1 and not _awaits_a_value(mine):
+                # It goes on, or another call of this id begins in the middle of it.
+                place.refuse()
+        return self._go_on(mine, fragment, sure=fragment.key not in self._several)
+
+    def _elsewhere(self, fragment: Fragment, mine: Slot) -> Slot:
+        """The id of a call at an index where none is yet: it goes on there, or begins there (once more)."""
+        blank = not fragment.arguments.strip()
+        closed = mine.is_closed()
+        named = bool(fragment.name and mine.names)
+        goes_on = not closed and (not named or not (blank or may_begin(fragment.arguments)))
+        if goes_on or (closed and not named and blank):
+            self._place(fragment.place).begin(mine)
+            return self._go_on(mine, fragment, sure=fragment.key not in self._several)
+        return self._open(fragment, mine)
+
+    def _by_new_id(self, fragment: Fragment) -> Slot:
+        place = self._place(fragment.place)
+        here = place.last
+        if here is None:
+            return self._open(fragment)
+        if not fragment.name and not fragment.arguments:
+            return here
+        begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
+        same_name = not fragment.name or fragment.name == here.name
+        unstable = same_name and self._unstable and not (fragment.name and begins and here.unnamed)
+        if here.is_closed(another=bool(fragment.name) and begins):
+            if fragment.name == here.name and not begins:
+                return self._go_on(here, fragment)
+            return self._open(fragment, here, sure=bool(fragment.name) and begins)
+        if not here.id:
+            if not self._named_otherwise(here, fragment):
+                return self._go_on(here, fragment)
+            return self._open(fragment, sure=begins)
+        if not fragment.name:
+            # An id that changes with every delta, unless another object begins where none can.
+            anew = begins and here.begun and not _awaits_a_value(here)
+            if anew and not unstable:
+                return self._open(fragment, sure=False)
+        elif not unstable and not (same_name and not begins and here.begun):
+            return self._open(fragment, sure=begins)
+        self._unstable = True
+        place.doubt()
+        return self._go_on(here, fragment)
+
+    def _restate(self, fragment: Fragment) -> Slot:
+        slot = self._new()
+        slot.restated = True
+        slot.key = fragment.id
+        return slot
+
+    # Places
+
+    def _place(self, index: Place) -> SharedPlace[Slot]:
+        if index is None:
+            return self._anywhere
+        place = self._places.get(index)
+        if place is None:
+            place = self._places[index] = SharedPlace()
+        return place
+
+    def _new(self) -> Slot:
+        if len(self.slots) >= MOST_CALLS:
+            raise LimitReached
+        slot = Slot()
+        self.slots.append(slot)
+        return slot
+
+    def _open(self, fragment: Fragment, earlier: Slot | None = None, *, sure: bool = True) -> Slot:
+        """A new call; `earlier` is the one that it may repeat. Not sure: it may be a part of another one."""
+        slot = self._new()
+        slot.key = fragment.id or f"\0{fragment.place}"
+        if fragment.key in self._by_id:
+            self._several.add(fragment.key)
+        if earlier is not None and (not fragment.id or not earlier.id or fragment.key in earlier.ids):
+            slot.key = earlier.key
+            slot.again = not fragment.name or fragment.name == earlier.name
+        slot.place = fragment.place
+        if fragment.place is not None:
+            self._place(fragment.place).begin(slot, sure=sure)
+        self._anywhere.begin(slot, sure=sure or fragment.place is not None)
+        return slot
+
+    def _named_otherwise(self, slot: Slot, fragment: Fragment) -> bool:
+        """Is it the name of another call? It may also be the next piece of a name, or the name once more."""
+        name = fragment.name
+        if not name or not slot.names:
+            return False
+        if name == slot.name:
+            return False
+        if self._tools.get("".join([*slot.names, name])) is not None or name.startswith(slot.name):
+            return False
+        if slot.begun:
+            return True
+        if len(self._tools):
+            return self._tools.get(name) is not None and self._tools.get(slot.name) is not None
+        return fragment.place is None
+
+
+def _awaits_a_value(slot: Slot) -> bool:
+    """Can another value begin behind the arguments so far?"""
+    slot.whole()
+    before = next((text for fragment in reversed(slot.fragments) if (text := fragment.rstrip())), "")
+    return not slot.in_string and before.endswith((":", ",", "["))
+
+
+def _contradict(earlier: Slot, later: Slot) -> bool:
+    """Are these two different objects in the arguments of one call? In one fragment each they are two calls."""
+    if earlier.parts < 2 and later.parts < 2:
+        return False
+    one, other = ToldCall("", "", earlier.settle()[0]), ToldCall("", "", later.settle()[0])
+    return one.meaning != other.meaning
+
+
+def _joined(calls: list[Slot], strays: list[Slot]) -> bool:
+    """Join the one stretch of arguments without a name to the one open call right before it. False if not so."""
+    stray = strays[0]
+    left = [slot for slot in calls if slot is not stray and not _strict(slot.fragments)]
+    if len(strays) > 1 or len(left) != 1 or stray.id or stray.doubt or left[0].doubt:
+        return False
+    behind = any(one is left[0] and other is stray for one, other in itertools.pairwise(calls))
+    if not behind or not _strict([*left[0].fragments, *stray.fragments]):
+        return False
+    left[0].fragments += stray.fragments
+    stray.fragments = []
+    return True
+
+
+def _strict(fragments: list[str]) -> bool:
+    return isinstance(payload.read_strict("".join(fragments)), dict)

@@ -1,0 +1,91 @@
+"""May the calls that came at one place be believed? The one rule for all protocols.
+
+A place is what a client gathers fragments by: an index. All fragments without a usable index share one place.
+
+| calls begun there | fragments since the second one began      | what runs                                       |
+| ----------------- | ----------------------------------------- | ----------------------------------------------- |
+| one               | any                                       | the call, mended where it is broken             |
+| several           | each carries an id that only its call has | each by itself, mended where it is broken       |
+| several           | one or more do not                        | all of them or none: all if each is one strict  |
+|                   |                                           | JSON object, nothing was added to any but the   |
+|                   |                                           | last one begun, and the answer was not cut off  |
+| any               | an id changes while a call is going on    | the same: all or none                           |
+| any               | an id and an index contradict each other, | none                                            |
+|                   | or an id comes back after another one     |                                                 |
+
+A fragment that does not say whose it is may be the end of an earlier call, even of one that looks whole: a second
+object, or words that take it back. Where all are valid as they came, one after the other, there is one reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Generic, Protocol, TypeVar
+
+from .fragments import MIXED
+
+
+class CallAtPlace(Protocol):
+    """What the rule has to know of a call."""
+
+    doubt: str
+    unsure: bool
+
+    def is_strict(self) -> bool:
+        """Are its arguments, as they came, one JSON object?"""
+        ...
+
+
+C = TypeVar("C", bound=CallAtPlace)
+
+
+class SharedPlace(Generic[C]):
+    """The calls that began at one place, in that order."""
+
+    __slots__ = ("_contradictory", "_unsure", "calls")
+
+    def __init__(self) -> None:
+        self.calls: list[C] = []
+        self._unsure = False
+        """A fragment came of which only the order tells whose it is."""
+        self._contradictory = False
+
+    @property
+    def last(self) -> C | None:
+        return self.calls[-1] if self.calls else None
+
+    def begin(self, call: C, *, sure: bool = True) -> None:
+        """A call begins here. Not sure: its beginning may be a part of the call before it."""
+        unsure = bool(self.calls) and not sure
+        self.calls.append(call)
+        if unsure:
+            self.doubt()
+        call.unsure = call.unsure or self._unsure
+
+    def go_on(self, call: C, *, sure: bool) -> None:
+        """Something is added to a call; sure if the fragment says by itself to which one."""
+        if not sure and len(self.calls) > 1:
+            self.doubt()
+        elif self._unsure and call is not self.calls[-1]:
+            self._contradictory = True
+
+    def doubt(self) -> None:
+        """From now on the calls count all or none."""
+        if not self._unsure:
+            self._unsure = True
+            for call in self.calls:
+                call.unsure = True
+
+    def refuse(self) -> None:
+        """Nothing that came here can be believed."""
+        self.doubt()
+        self._contradictory = True
+
+    def judge(self, *, complete: bool, left_out: Container[int] = ()) -> None:
+        """Refuse the calls that cannot be believed. `left_out`: by `id()`, those that turned out to be none."""
+        if not self._unsure:
+            return
+        calls = [call for call in self.calls if id(call) not in left_out]
+        if self._contradictory or not complete or not all(call.is_strict() for call in calls):
+            for call in calls:
+                call.doubt = call.doubt or MIXED

@@ -1,0 +1,194 @@
+"""The text of an answer on its way through the search for tool calls written as text.
+
+Shared by the dialects: text in, text and calls out, and an account of what is held back, so that the
+books can give it back. With no declared tools there is nothing to search for and no `TextSearch` at all.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..mend.arguments import Finish
+from ..mend.names import mend_name
+from ..policy import Policy
+from ..request.request import Request
+from ..textcalls.quoting import Quoting
+from ..textcalls.scanner import FoundCall, Scanner
+from ..tools.declared import Tools
+from ..unread.opener_bytes import can_open
+from ..unread.passed_text import PassedText
+from ..wire.events import PASS, Pass
+
+_MOST_UNREAD = 1024 * 1024
+"""Nearly every answer is shorter, and without an opener in it nobody asks how its text is quoted."""
+
+
+class TextPiece(NamedTuple):
+    """Text of one event. `source` is the event, if this is all that it says: then it can go out as it came."""
+
+    text: str
+    source: Any = None
+
+
+@dataclass(slots=True, frozen=True)
+class SearchResult:
+    """What may go out now, in the order in which it was said."""
+
+    parts: tuple[TextPiece | FoundCall, ...] = ()
+
+    @property
+    def pieces(self) -> list[TextPiece]:
+        return [part for part in self.parts if isinstance(part, TextPiece)]
+
+    @property
+    def text(self) -> str:
+        return "".join(piece.text for piece in self.pieces)
+
+    @property
+    def calls(self) -> tuple[FoundCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, FoundCall))
+
+
+class TextSearch:
+    """One stream of text: the content of a choice, a text block, a text part."""
+
+    __slots__ = ("_held", "_scanner", "_unread")
+
+    def __init__(
+        self,
+        request: Request,
+        policy: Policy,
+        *,
+        begins: bool = True,
+        after: TextSearch | None = None,
+    ) -> None:
+        """`begins`: nothing was said before, so that this may be a message that is nothing but a call.
+
+        `after`: the text of the answer that stands before this one.
+        """
+        tools = request.tools
+        ours = _searched(request, policy)
+        quoting = after._take_quoting() if after is not None else None
+        self._scanner = Scanner(
+            ours,
+            max_held=policy.max_held_bytes,
+            resolve=lambda name: _declared(name, tools, ours),
+            in_request=request.heard.holds,
+            begins=begins and (quoting is None or not quoting.said),
+            quoting=quoting,
+        )
+        self._held: deque[TextPiece] = deque()
+        self._unread = PassedText()
+        """Texts that passed, and that the scanner does not know of yet."""
+
+    @property
+    def holding(self) -> bool:
+        return bool(self._held)
+
+    @property
+    def undecided(self) -> bool:
+        """Does it depend on how the text ends whether what is held is a call?"""
+        return self._scanner.undecided and bool(self._held)
+
+    @property
+    def held(self) -> str:
+        """The text that is held back right now."""
+        return "".join(piece.text for piece in self._held)
+
+    def take(self, text: str, source: Any = None) -> SearchResult:
+        """Search a text; `source` is the event that says it and nothing else."""
+        self._catch_up()
+        found = self._scanner.feed(text)
+        if not self._held and found == [text]:
+            return SearchResult((TextPiece(text, source),))
+        if text:
+            self._held.append(TextPiece(text, source))
+        return self._released(found)
+
+    def close(self, finish: Finish) -> SearchResult:
+        """The answer is over: what is held is a call or text."""
+        self._unread = PassedText()
+        return self._released(self._scanner.close({Finish.COMPLETE: True, Finish.CUT: False}.get(finish)))
+
+    def pass_on(self) -> SearchResult:
+        """Something else follows what is held: so that is text, as it came."""
+        self._catch_up()
+        return self._released(self._scanner.pass_on())
+
+    def receive(self, literal: bytes, raw: bytes) -> Pass | None:
+        """Let the text of an event pass that is not read: None where the scanner has to see it."""
+        if not self._scanner.resting:
+            return PASS if self._scanner.off and not self._held else None
+        if can_open(literal):
+            return None
+        unread = self._unread
+        unread.add(literal)
+        if unread.size > _MOST_UNREAD:
+            self._catch_up()
+        return PASS
+
+    def _catch_up(self) -> None:
+        """Tell the scanner what passed unread."""
+        if self._unread.size:
+            self._scanner.skip(self._unread.take())
+
+    def _take_quoting(self) -> Quoting:
+        """What is open where this text ends."""
+        self._catch_up()
+        return self._scanner.take_quoting()
+
+    def _released(self, found: list[str | FoundCall]) -> SearchResult:
+        parts: list[TextPiece | FoundCall] = []
+        for part in found:
+            pieces = self._taken(len(part) if isinstance(part, str) else len(part.raw))
+            parts += pieces if isinstance(part, str) else [part]
+        return SearchResult(tuple(parts))
+
+    def _taken(self, size: int) -> list[TextPiece]:
+        """So many characters of what is held: whole events as they came, parts of events as text."""
+        out: list[TextPiece] = []
+        while size:
+            piece = self._held.popleft()
+            if len(piece.text) > size:
+                self._held.appendleft(TextPiece(piece.text[size:]))
+                piece = TextPiece(piece.text[:size])
+            out.append(piece)
+            size -= len(piece.text)
+        return out
+
+
+def searches(request: Request, policy: Policy) -> bool:
+    """Is text searched for calls at all?"""
+    if not policy.text_calls or not request.calls_wanted:
+        return False
+    return any(tool.kind == "function" and policy.touches(tool.name) for tool in request.tools)
+
+
+def search(text: str, request: Request, policy: Policy, finish: Finish, before: Iterable[str] = ()) -> SearchResult:
+    """Search a text that is here as a whole; `before`: what the answer says before it."""
+    prose: TextSearch | None = None
+    for earlier in before:
+        prose = TextSearch(request, policy, begins=False, after=prose)
+        prose.take(earlier)
+        prose.pass_on()
+    prose = TextSearch(request, policy, begins=prose is None, after=prose)
+    first, last = prose.take(text), prose.close(finish)
+    return SearchResult(first.parts + last.parts)
+
+
+def _searched(request: Request, policy: Policy) -> Tools:
+    """The tools whose calls are looked for: functions that the client allows and the user wants touched."""
+    tools, allowed = request.tools, request.allowed
+    ours = [tool for tool in tools if tool.kind == "function" and (allowed is None or tool.name in allowed)]
+    if policy.tools:
+        ours = [tool for tool in ours if policy.touches(tool.name)]
+    return tools if len(ours) == len(tools) else Tools(ours)
+
+
+def _declared(name: str, tools: Tools, ours: Tools) -> str | None:
+    """The declared tool that a written name can only mean."""
+    named = mend_name(name, tools)
+    return named.name if named.tool is not None and ours.get(named.name) is not None else None

@@ -1,0 +1,159 @@
+"""An event that was read, as the template of those that follow it and differ in one string.
+
+Servers send an answer as hundreds of events that differ in nothing but a few characters. What surrounds the string
+is the same bytes, so it means the same, and JSON lets a string stand wherever another one stood. Two more things
+may vary: a `sequence_number`, and a last member that pads the event so that its size does not tell what is in it.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from functools import cache
+from json import decoder
+
+_scan = decoder.scanstring  # type: ignore[attr-defined]  # what `json.loads` itself reads a string with
+
+_EVENT = re.compile(rb"(?:event:[^\r\n]*+\r?\n)?data: ?\{[^\r\n]*\}(?:\n\n|\r\n\r\n)")
+"""One line of data, perhaps behind the line that names the event, and a blank line."""
+_STRING = re.compile(rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+')
+"""The inside of a JSON string: no quote in it that is not escaped."""
+_NUMBER = re.compile(rb'"sequence_number"\s*:\s*(\d{1,9})(?=\s*[,}])')
+_MOST_DIGITS = 9
+_PADDING = re.compile(rb',\s*"(?:obfuscation|p)"\s*:\s*"([^"\\\r\n]*)"\s*\}\s*\Z')
+"""The last member of the event itself, under the names that OpenAI and Cloudflare give it."""
+_UNQUOTED = re.compile(rb'[^"\\\r\n]*')
+_DOUBTFUL_QUOTE = re.compile(rb'"(?<![^\\]\\")')
+"""A quote that is not behind exactly one backslash: several times faster to look for than to follow all escapes."""
+_LF, _CR, _QUOTE, _BACKSLASH, _ZERO = b'\n\r"\\0'
+
+
+class Template:
+    """What surrounds one string of an event: `head`, the string, `tail`.
+
+    The head has a second half where a number divides it; the tail has one where a number or padding divides it.
+    """
+
+    __slots__ = (
+        "_bottom",
+        "_divider",
+        "_end",
+        "_head",
+        "_inside",
+        "_least",
+        "_may_vary",
+        "_middle",
+        "_middle_at",
+        "_number_at",
+        "_padded",
+        "_top",
+    )
+
+    def __init__(self, before: bytes, after: bytes) -> None:
+        """`before` ends with the quote before the string, `after` begins with the one behind it."""
+        number = _NUMBER.search(before)
+        self._head = before[: number.start(1)] if number else before
+        self._middle = before[number.end(1) :] if number else b""
+        behind = _NUMBER.search(after) if number is None else None
+        varies = behind or _PADDING.search(after)
+        self._divider = after[: varies.start(1)] if varies else b""
+        """The first half of the tail."""
+        self._padded = behind is None
+        self._may_vary = _is_number if behind else _is_padding
+        self._end = after[varies.end(1) :] if varies else after
+        self._top = slice(len(self._head))
+        self._bottom = slice(-len(self._end), None)
+        self._lay_out(len(number[1]) if number else 0)
+
+    def _lay_out(self, digits: int) -> None:
+        """Note where everything stands behind a number of so many digits."""
+        number = len(self._head)
+        middle = number + digits
+        string = middle + len(self._middle)
+        self._number_at = slice(number, middle)
+        self._middle_at = slice(middle, string)
+        self._inside = slice(string, -len(self._end))
+        self._least = string + len(self._end)
+
+    @classmethod
+    def learn(cls, raw: bytes, key: str, value: str) -> Template | None:
+        """The template of an event in which the string under `key` is `value`; None where that cannot be told."""
+        if _EVENT.fullmatch(raw) is None:
+            return None
+        # A quote inside a JSON string is escaped, so what is found is the key itself.
+        places = [match.end() for match in _key(key).finditer(raw)]
+        if len(places) != 1 or raw[places[0]] != _QUOTE:
+            return None
+        start = places[0] + 1
+        string = _STRING.match(raw, start)
+        if string is None or decoded(string[0]) != value:
+            return None
+        return cls(raw[:start], raw[string.end() :])
+
+    def match(self, raw: bytes) -> bytes | None:
+        """The inside of the string, if these bytes are one event of this template. Asks nobody and changes nothing.
+
+        The string ends where JSON ends it. Whether it is valid is seen by those who decode it.
+        """
+        # Nearly every event of nearly every answer comes here. Cut out and compared, bytes take half the time of
+        # `startswith`, and a slice that is made once half the time of one that is made for each event.
+        if raw[self._top] != self._head or raw[self._bottom] != self._end:
+            return None
+        if self._middle:
+            if raw[self._middle_at] != self._middle and not self._finds_middle(raw):
+                return None
+            number = raw[self._number_at]
+            if not number.isdigit() or (number < b"1" and number != b"0"):
+                return None
+        if len(raw) < self._least:
+            return None
+        literal = raw[self._inside]
+        if self._divider:
+            literal, divider, varied = literal.rpartition(self._divider)
+            if not divider or not ((self._padded and varied.isalnum()) or self._may_vary(varied)):
+                return None
+        # A single byte is found at the speed of memory.
+        if _LF in literal or _CR in literal:
+            return None
+        if _BACKSLASH not in literal:
+            return literal if _QUOTE not in literal else None
+        return literal if _is_string(literal) else None
+
+    def _finds_middle(self, raw: bytes) -> bool:
+        """Is there a number of another length before the second half of the head? Then its like is expected."""
+        start = len(self._head)
+        at = raw.find(self._middle, start + 1, start + _MOST_DIGITS + len(self._middle))
+        if at >= 0:
+            self._lay_out(at - start)
+        return at >= 0
+
+
+def decoded(literal: bytes, *, strict: bool = True) -> str | None:
+    """The text of a JSON string without its quotes; None where it is none. Not `strict`: with control characters."""
+    text = literal.decode("utf-8", "replace")
+    if _BACKSLASH not in literal and _QUOTE not in literal and (not strict or text.isprintable()):
+        return text
+    with suppress(ValueError):
+        value, end = _scan(text + '"', 0, strict)
+        return value if end > len(text) else None
+    return None
+
+
+@cache
+def _key(name: str) -> re.Pattern[bytes]:
+    return re.compile(rb'"%b"\s*:\s*' % re.escape(name.encode()))
+
+
+def _is_string(literal: bytes) -> bool:
+    """Is every quote in this escaped, and none that follows it?"""
+    if not literal.endswith(b"\\") and _DOUBTFUL_QUOTE.search(literal) is None:
+        return True
+    return _STRING.fullmatch(literal) is not None
+
+
+def _is_number(text: bytes) -> bool:
+    return text.isdigit() and len(text) <= _MOST_DIGITS and (text[0] != _ZERO or len(text) == 1)
+
+
+def _is_padding(text: bytes) -> bool:
+    return _UNQUOTED.fullmatch(text) is not None
