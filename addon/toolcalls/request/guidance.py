@@ -1,4 +1,4 @@
-"""The sentences that a tool result gets: why its call was refused, and, if the user wants it, what to do now.
+"""The sentences that a tool result gets: why its call was refused or failed, and what to do now.
 
 They depend on nothing but the request and what was refused, so that the same history reads the same every turn.
 """
@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
-from ..mend.shape.preflight import invalid_tool, missing_required, missing_sentence
+from ..mend.shape.preflight import invalid_name, missing_required, missing_sentence
 from ..policy import Policy
 from ..tools.declared import Tools
 
@@ -28,16 +28,58 @@ _FAILED = re.compile(
 """How results begin in which an agent reports that a call could not be run."""
 
 
+_BLAMED = r"""
+    (?:invalid|missing)\s+(?:required\s+)?(?:tool\s+)?(?:arguments?|parameters?|params|input|fields?|propert(?:y|ies))\b
+  | failed\s+to\s+parse\s+(?:\w+\s+)?(?:arguments|input)\b
+  | the\s+\S+\s+tool\s+was\s+called\s+with\s+invalid\s+arguments\b
+  | the\s+arguments\s+provided\s+to\s+the\s+tool\s+are\s+invalid\b
+  | the\s+required\s+parameter\b
+  | \S+\s+failed\s+due\s+to\s+the\s+following\s+issues?:
+  | validation\s+failed\s+for\s+tool\b
+  | (?:params|input|arguments)\s+must\s+(?:have|be|match|not)\b
+"""
+_BLAMES = re.compile(
+    rf"\s*(?:<tool_use_error>\s*|(?:tool\s+)?error:\s*|[A-Za-z_]*(?:Error|Exception):\s*){{0,4}}(?:{_BLAMED})",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""How results begin in which Claude Code, Codex, opencode, qwen-code, pi and the invalid tools of others blame the
+arguments."""
+_BLAMES_WITHIN = re.compile(_BLAMED, re.VERBOSE | re.IGNORECASE)
+_NEAR = 400
+"""So far into a result that is marked as an error the arguments may be blamed."""
+
+_ASKED = "satisfies the expected schema"
 _OURS = "[toolfix] This call "
+_AGAIN = "send the call again; do not repeat it unchanged and do not give up."
 
 
 def refused(reason: str) -> str:
     return f"{_OURS}was refused: {reason}; send the call again."
 
 
-def correct(reason: str | None) -> str:
+def rewrite(reason: str | None) -> str:
+    """For a call whose arguments are missing or invalid."""
     why = f"{_OURS}failed: {reason.rstrip('.')}." if reason else f"{_OURS}failed."
-    return f"{why} Correct the arguments and send the call again; do not repeat it unchanged and do not give up."
+    return f"{why} Rewrite the input so that it {_ASKED} and {_AGAIN}"
+
+
+def correct() -> str:
+    """For a call that failed otherwise."""
+    return f"{_OURS}failed. Correct the arguments and {_AGAIN}"
+
+
+def concerns_arguments(reason: str) -> bool:
+    """Is this refusal of ours about the arguments, and not about a name or an answer that was cut off?"""
+    return "cut off" not in reason and not reason.startswith(("Unknown tool", "Not a tool name"))
+
+
+def blames_arguments(content: object, *, failed: bool = False) -> bool:
+    """Does a result say that arguments are missing or invalid, and not yet what to do? `failed`: it is marked so."""
+    first = _first_text(content)
+    if first is None:
+        return False
+    blames = _BLAMES.match(first) or (failed and _BLAMES_WITHIN.search(first, 0, _NEAR))
+    return bool(blames) and not says(content, _ASKED)
 
 
 def says(content: object, line: str) -> bool:
@@ -55,20 +97,22 @@ def told(content: object) -> bool:
 
 def plainly_failed(content: object, part: str) -> bool:
     """Does a result that carries no mark of failure begin as one?"""
-    first = content if isinstance(content, str) else None
-    if isinstance(content, list):
-        first = next(iter(_texts(content)), None)
+    first = _first_text(content)
     return first is not None and _FAILED.match(first) is not None
 
 
-def lacking(name: str, given: object, tools: Tools | None, policy: Policy) -> str | None:
+def _first_text(content: object) -> str | None:
+    if isinstance(content, list):
+        return next(iter(_texts(content)), None)
+    return content if isinstance(content, str) else None
+
+
+def lacking(name: str, given: object, tools: Tools, policy: Policy) -> str | None:
     """What a call in the history lacks, as its declared schema has it; None when nothing."""
-    if tools is None:
-        return None
     value: Any = mend_arguments(given, Finish.UNKNOWN).value if isinstance(given, str) else given
     if not isinstance(value, dict):
         value = {}
-    if name == invalid_tool(policy.invalid_tool, tools):
+    if name == invalid_name(policy.invalid_tool, tools):
         # The payload of the client's tool for invalid calls says itself why the call went there.
         error = value.get("error")
         return error if isinstance(error, str) and error else None
