@@ -324,6 +324,23 @@ def test_a_stream_is_mended_and_its_body_kept(
     assert not addon.http.open
 
 
+def test_at_v_a_valid_call_leaves_three_lines(
+    addon: Toolfix, context: taddons.context, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    flow = asked()
+    addon.request(flow)
+    answered(flow)
+    play(addon, flow, events('{"command": "ls"}'))
+    where = f"api.openai.com{CHAT}: "
+    lines = [line.partition(where)[2] for line in caplog.text.splitlines() if where in line]
+    assert lines == [
+        "found a tool call; it is held until it is complete.",
+        "sent Bash (c): valid, 17 characters.",
+        "the answer is done; calls: 1 valid.",
+    ]
+
+
 def test_observing_a_stream_passes_its_bytes_and_says_what_would_be_done(
     addon: Toolfix, context: taddons.context, caplog: pytest.LogCaptureFixture
 ) -> None:
