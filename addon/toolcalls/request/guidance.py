@@ -28,23 +28,26 @@ _FAILED = re.compile(
 """How results begin in which an agent reports that a call could not be run."""
 
 
-_BLAMED = r"""
-    (?:invalid|missing)\s+(?:required\s+)?(?:tool\s+)?(?:arguments?|parameters?|params|input|fields?|propert(?:y|ies))\b
-  | failed\s+to\s+parse\s+(?:\w+\s+)?(?:arguments|input)\b
-  | the\s+\S+\s+tool\s+was\s+called\s+with\s+invalid\s+arguments\b
-  | the\s+arguments\s+provided\s+to\s+the\s+tool\s+are\s+invalid\b
-  | the\s+required\s+parameter\b
-  | \S+\s+failed\s+due\s+to\s+the\s+following\s+issues?:
-  | validation\s+failed\s+for\s+tool\b
-  | (?:params|input|arguments)\s+must\s+(?:have|be|match|not)\b
-"""
+_BLAMED = "|".join(
+    (
+        r"(?:invalid|missing) (?:required )?(?:tool )?(?:argument|param|parameter|field)s?\b",
+        r"(?:invalid|missing) (?:required )?(?:tool )?(?:input|property|properties)\b",
+        r"failed to parse (?:\w{1,20}+ )?(?:arguments|input)\b",
+        r"the \S{1,80}+ tool was called with invalid arguments\b",
+        r"the arguments provided to the tool are invalid\b",
+        r"the required parameter\b",
+        r"\b\w{1,80}+ failed due to the following issues?:",
+        r"validation failed for tool\b",
+        r"(?:params|input|arguments) must (?:have|be|match|not)\b",
+    )
+)
 _BLAMES = re.compile(
-    rf"\s*(?:<tool_use_error>\s*|(?:tool\s+)?error:\s*|[A-Za-z_]*(?:Error|Exception):\s*){{0,4}}(?:{_BLAMED})",
-    re.VERBOSE | re.IGNORECASE,
+    rf"\s{{0,8}}+(?:<tool_use_error>|(?:tool )?error: |[a-z_]{{1,50}}(?:error|exception): ){{0,4}}(?:{_BLAMED})",
+    re.IGNORECASE,
 )
 """How results begin in which Claude Code, Codex, opencode, qwen-code, pi and the invalid tools of others blame the
 arguments."""
-_BLAMES_WITHIN = re.compile(_BLAMED, re.VERBOSE | re.IGNORECASE)
+_BLAMES_WITHIN = re.compile(_BLAMED, re.IGNORECASE)
 _NEAR = 400
 """So far into a result that is marked as an error the arguments may be blamed."""
 
