@@ -62,6 +62,9 @@ def messages_finish(event: Event) -> str:
 
 
 def responses_text(event: Event) -> str:
+    if "type" not in event and "output" in event:
+        parts = [part for item in event["output"] for part in item.get("content") or []]
+        return "".join(part.get("text", "") for part in parts)
     return str(event["delta"]) if event.get("type") == "response.output_text.delta" else ""
 
 
@@ -123,11 +126,15 @@ FINISH = {
     "messages-no-terminal-cut-call": ERROR,
     "messages-no-terminal-text": ERROR,
     "responses-breaks-off-in-text": "failed",
+    "001-network-break": "length",
     "zai-cut-off": "length",
     "zai-error-event": ERROR,
 }
 # Scenarios whose text is not that of the upstream's readable events: calls that were text, payloads that are no JSON.
 TEXT = {
+    "001-edit-index-append": "Hello World",
+    "001-end-of-the-call": "",
+    "004-text-call-apart": "",
     "chat-data-inside-data": "Let me do that.",
     "chat-python-payload": "It's a Python dict",
     "chat-text-harmony-glued": "We need the files.",
