@@ -218,7 +218,7 @@ class Choice:
         answer = self.answer
         answer.refused = answer.refused or bool(delta.get("refusal"))
         if not isinstance(content, str) or not content:
-            return answer.say_otherwise() if says_otherwise(delta) else None
+            return answer.say_otherwise() if answer.text_undecided and says_otherwise(delta) else None
         if answer.search is None:
             return None
         self.spoke = True
