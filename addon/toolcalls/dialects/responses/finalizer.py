@@ -188,9 +188,9 @@ class Finalizer:
         later: list[tuple[int, Json]] = []
         seen: dict[tuple[str, ...], Json] = {}
         for place, entry in entries:
-            alike = [item for item in left if _same_item(item, entry)]
-            # Where calls share an id, the other one tells them apart.
-            item = next((item for item in alike if _has_id(item, entry)), alike[0] if alike else None)
+            alike = [item for item in self._items.in_order() if _same_item(item, entry)]
+            item = _best(alike, entry)
+            item = item if item in left else None
             names = _names(entry)
             twin = next((seen[name] for name in names if name in seen), None) if item is None else None
             seen.update(dict.fromkeys(names, entry))
@@ -306,6 +306,14 @@ def _same_item(item: Item, entry: Json) -> bool:
     elif entry.get("type") != item.type:
         return False
     return _has_id(item, entry)
+
+
+def _best(items: list[Item], entry: Json) -> Item | None:
+    """The item that an entry speaks about: where calls share one id, the other id tells them apart, else the name."""
+    for fits in (_has_id, _is_named):
+        if len(items) > 1:
+            items = [item for item in items if fits(item, entry)]
+    return items[0] if items else None
 
 
 def _has_id(item: Item, entry: Json) -> bool:
