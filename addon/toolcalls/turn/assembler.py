@@ -14,11 +14,12 @@
 
 Whether what was gathered so may run is decided in `shared_place.py`: a place is an index, or all calls together where
 fragments have none. A bool is no index. Besides:
-- Where some fragments have an index and others have none, those may be any call's: as soon as one call is in doubt, or
-  one begins in the middle of its arguments, all count or none.
+- Where some fragments have an index and others have none, those may be any call's: as soon as one call is in doubt,
+  or one begins in the middle of its arguments, all count or none.
 - An id at two indices is two calls (`resent.py` tells whether the second is the first one sent again).
 - Two different objects under one id, name and index, in fragments, are one call with two readings: refused.
-- Arguments of which a fragment begins another object inside a string: refused (`fragments.mixed`).
+- Arguments of which a fragment begins another object inside a string: refused (`fragments.mixed`); also where they
+  are valid, if a call without arguments waits there: `{}` may be all of them.
 - Fragments of no call at all (no name, never) may be missing in each: none runs. But one stretch of them that makes a
   strict object of the one unfinished call right before it, and nothing else, is joined to it.
 - A call without any arguments, at the place of another one of its name, is that one: a name that was said again. Only
@@ -54,6 +55,7 @@ class CallAssembler:
         "_tools",
         "_unplaced",
         "_unstable",
+        "_waiting",
         "slots",
     )
 
@@ -75,6 +77,8 @@ class CallAssembler:
         """Where a name was said again as if a call began: where not each fragment has one, those are two calls."""
         self._named: dict[tuple[Place, str], Slot] = {}
         """The last call of a name that began at a place."""
+        self._waiting: dict[Place, list[Slot]] = {}
+        """The calls that began at a place, but for some that have arguments since."""
         self._unplaced = False
         """Fragments came without an index."""
         self._doubtful = False
@@ -185,6 +189,10 @@ class CallAssembler:
         if not fragment.name:
             if fragment.place in self._renamed and fragment.arguments:
                 place.doubt()
+            anew = here.begun and may_begin(fragment.arguments)
+            if anew and self._waits(fragment.place) and not _awaits_a_value(here):
+                # The arguments of the one that waits, or the middle of a text.
+                place.refuse()
             return self._go_on(here, fragment)
         if fragment.name == here.name and not begins:
             return self._go_on(here, fragment)
@@ -194,6 +202,13 @@ class CallAssembler:
         if fragment.name == here.name:
             self._renamed.add(fragment.place)
         return self._go_on(here, fragment)
+
+    def _waits(self, place: Place) -> bool:
+        """Is there a call at this place that has no arguments yet?"""
+        waiting = self._waiting.get(place, [])
+        while waiting and waiting[-1].begun:
+            waiting.pop()
+        return bool(waiting)
 
     def _left_open(self, fragment: Fragment, here: Slot) -> bool:
         """Was a call of this name begun before the last one, and not closed? The fragment may go on with that."""
@@ -324,6 +339,8 @@ class CallAssembler:
             slot.again = not fragment.name or fragment.name == earlier.name
         slot.place = fragment.place
         self._named[fragment.place, fragment.name] = slot
+        for place in {fragment.place, None}:
+            self._waiting.setdefault(place, []).append(slot)
         if fragment.place is not None:
             self._place(fragment.place).begin(slot, sure=sure)
             self._doubtful = self._doubtful or not sure

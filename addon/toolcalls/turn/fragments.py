@@ -19,8 +19,8 @@ SENT_AGAIN: Final = "sent again"
 
 _NOTHING: Final = frozenset({"", "{}", "null"})
 _OPENS = re.compile(r"""\s*+(")?\s*+(?:\[\s*+)?\{\s*+(?:(\\*+)(["'“‘]))?""")
-"""How arguments begin: with an object, which may be encoded once more or be alone in a list, and with the quote of its
-first key."""
+"""How arguments begin: with an object, which may be encoded once more or be alone in a list, and with the quote of
+its first key."""
 _BEGINS = re.compile(r"""\s*+(?:"?\s*+(?:\[\s*+)?\{|```|[A-Za-z_][A-Za-z_ ]{0,24}+[:=]\s*+["{]|<\|)""")
 """How they begin besides: in a fence, behind a label or a token."""
 _KEY = re.compile(r"""\s*+(?:\[\s*+)?\{\s*+(["'“‘])([^"'“”‘’\\]*+)["'”’]\s*+:""")

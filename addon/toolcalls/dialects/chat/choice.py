@@ -375,7 +375,13 @@ class Choice:
         live = self._lives.get(id(slot))
         if live is None:
             unclear = slot.doubt or slot.unsure
-            if unclear or not (slot.names and slot.begun) or slot.again or slot.restated or self._turn.resent.knows(slot.key):
+            if (
+                unclear
+                or not (slot.names and slot.begun)
+                or slot.again
+                or slot.restated
+                or self._turn.resent.knows(slot.key)
+            ):
                 return []
             live = self._lives[id(slot)] = LiveCall(self._turn.sent, self._mender.ids.unique(slot.id))
             self._turn.count_sent()

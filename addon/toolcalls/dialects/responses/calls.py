@@ -133,7 +133,7 @@ class FunctionCall(Item):
         return self.looked[1]
 
     def began_as(self, wire_id: str) -> bool:
-        """Is this the id that it was announced or first heard of with, and not one that was taken for its own later?"""
+        """Is this the id that it was announced or first heard of with? Others were taken for its own later."""
         announced = self.added.item.get("id") if self.added else None
         return bool(wire_id) and wire_id in (self.wire_id, announced)
 
