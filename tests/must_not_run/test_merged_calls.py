@@ -177,6 +177,10 @@ MIXTURES = {
         piece(0, "x", "list_tabs", ""), piece(0, "y", "list_tabs", ""), piece(0, None, None, "{}"),
         piece(0, "a", "Bash", RM), piece(0, None, None, "{}"), piece(0, "a", None, BUILD),
     ],
+    "one id for both, in quotes of two kinds": [
+        piece(None, "a", "Bash", "{'command': 'rm -rf "), piece(None, "a", "Bash", "{“command”: “ls”}"),
+        piece(None, "a", "Bash", "build'}"),
+    ],
     "a name that comes back": [
         piece(None, "a", "Bash", ""), piece(0, "b", "list_tabs", "{"), piece(None, None, "Bash", "{'command': 'ls'}"),
         piece(None, "a", "Bash", "{'command': 'ls'}"),

@@ -134,7 +134,8 @@ def _interrupted(text: str, openings: deque[_Opening]) -> bool:
             end = _end_of_string(text, at, _CLOSERS[piece])
             is_key = brackets[-1:] == ["{"] and before in ("{", ",")
             while openings and openings[0].at <= end:
-                if is_key or _begins_inside(text, openings[0], _CLOSERS[piece]):
+                inside = _begins_inside(text, openings[0], _CLOSERS[piece])
+                if is_key or inside or _same_key(text, openings[0].at):
                     return True
                 swallowed |= not openings.popleft().mark
             if is_key and nested and ("}" in text[at:end] or "]" in text[at:end]):
