@@ -300,9 +300,6 @@ BEGUN_IN_A_LINE = Idea(
         "apostrophes": f"x = 'first{_ON}{CALL}",
         "apostrophes behind echo": f"echo 'first{_ON}{CALL}",
         "apostrophes in SQL": f"INSERT INTO t VALUES ('first{_ON}{CALL}",
-        "Perl": f"my $x = q(first{_ON}{CALL}",
-        "Ruby": f"x = %Q[first{_ON}{CALL}",
-        "Elixir": f"x = ~s(first{_ON}{CALL}",
         "Lua": f"x = [[first{_ON}{CALL}",
         "Haskell": f"x = [here|first{_ON}{CALL}",
         "Rust": f'let x = r"first{_ON}{CALL}',
@@ -316,7 +313,6 @@ BEGUN_IN_A_LINE = Idea(
     calls={
         "apostrophes, closed": f"x = 'first\nlast'{_OVER}{CALL}",
         "apostrophes, closed by a statement": f"x = 'first\nlast';{_OVER}{CALL}",
-        "Perl, closed": f"my $x = q(first\nlast);{_OVER}{CALL}",
         "Lua, closed": f"x = [[first\nlast]]{_OVER}{CALL}",
         "lists in a list": f"x = [[1, 2], [3, 4]]{_OVER}{CALL}",
         "D, closed": f"/+ first\n+/{_OVER}{CALL}",

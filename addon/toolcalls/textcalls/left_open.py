@@ -14,11 +14,9 @@ _BLOCK = re.compile(
     r"|\{%-?\s{0,4}(?P<template>raw|verbatim|highlight|comment)\b[^%]{0,60}%\}\Z"
     r"|.*(?:[=(,]\s{0,4}|\s(?=\[=)|--)\[(?P<level>={0,8})\[[^\]]{0,200}\Z"  # a long string of Lua or CMake
     r"|.*[=(]\s{0,4}\[\w{1,20}(?P<quasi>\|)[^|]{0,200}\Z"  # a quasi-quotation of Haskell
-    r"|.*=\s{0,4}(?:q[qwxr]?|%[qQwWiI]|~[sScC])(?P<perl>[({\[|/!])[^)}\]|/!]{0,200}\Z"  # Perl, Ruby, Elixir
     r"|(?:.*\s)?(?i:as|do|select|return|execute)\s(?P<dollars>\$(?:\w{3,20})?\$)\Z"  # SQL
 )
 """A line that opens a block which goes on until its closer, wherever that stands."""
-_PAIRS = {"(": ")", "{": "}", "[": "]"}
 
 _LINES = re.compile(
     r"(?P<rule>[+./])(?P=rule){3,}\Z|(?P<colons>:{3,})\s{0,4}[\w{]"  # AsciiDoc, a fence of colons
@@ -63,8 +61,6 @@ def block_closer(line: str) -> str:
         return "{% end"
     if block["quasi"]:
         return "|]"
-    if block["perl"]:
-        return _PAIRS.get(block["perl"], block["perl"])
     return block["dollars"] or f"]{block['level']}]"
 
 
