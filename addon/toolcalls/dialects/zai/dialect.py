@@ -300,7 +300,7 @@ class Zai(Dialect):
         )
 
     def _finish_of(self, call: Candidate, finish: Finish) -> Finish:
-        """How the answer ended for a call: as its finish reason says, if one came, unless the call itself was cut off."""
+        """How the answer ended for a call: as the finish reason says, if one came and the call was not cut off."""
         if call.stands_alone:
             return Finish.COMPLETE
         if not call.whole:
