@@ -72,6 +72,15 @@ def test_arguments_that_fit_two_tools_are_those_of_none() -> None:
         assert client.calls == [], where
 
 
+@pytest.mark.parametrize("choice", ["none", {"type": "function", "function": {"name": "Read"}}])
+def test_a_tool_that_the_client_does_not_let_this_answer_call_is_not_meant(choice: Any) -> None:
+    said = nameless('{"command":"ls"}')
+    for where, client in outcomes(
+        Said(calls=said.calls, finish="calls", request={**said.request, "tool_choice": choice})
+    ):
+        assert client.calls == [], where
+
+
 def test_arguments_that_were_cut_off_are_those_of_no_tool() -> None:
     for where, client in outcomes(nameless('{"command":"rm -rf /tmp/x"', finish="length")):
         assert client.calls == [], where

@@ -32,12 +32,19 @@ _GUESSED = frozenset({"quotes inside a string", "closed a cut-off call", "text a
 class Mender:
     """Mends the calls of one response against the tools and the policy of that response."""
 
-    __slots__ = ("_policy", "_report", "_tools", "ids", "seconds")
+    __slots__ = ("_callable", "_policy", "_report", "_tools", "ids", "seconds")
 
     def __init__(
-        self, tools: Tools, policy: Policy, ids: Ids, report: Callable[[Outcome], None] = lambda _: None
+        self,
+        tools: Tools,
+        policy: Policy,
+        ids: Ids,
+        report: Callable[[Outcome], None] = lambda _: None,
+        callable_tools: Tools | None = None,
     ) -> None:
+        """`callable_tools`: those that a call without a name may be of; all of them where nothing is said."""
         self._tools = tools
+        self._callable = tools if callable_tools is None else callable_tools
         self._policy = policy
         self._report = report
         self.ids = ids
@@ -188,7 +195,7 @@ class Mender:
             return mend_name(name, self._tools, namespace)
         if not len(self._tools):
             return NameMended(name, "unknown", namespace=namespace)
-        tool = tool_that_fits(value, self._tools)
+        tool = tool_that_fits(value, self._callable)
         if tool is None:
             return NameMended(name, "not_a_name", namespace=namespace)
         return NameMended(tool.name, "mended", (NAMED_BY_ARGUMENTS,), namespace=tool.namespace, tool=tool)
