@@ -21,6 +21,7 @@ from .wire.encoding import Decoder, Inflated
 from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Pass, Replace, Verdict
 from .wire.ledger import Ledger
 from .wire.sse import WHOLE
+from .work import EVENT, LINE, SILENT, Work
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
@@ -29,6 +30,8 @@ _BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 _WRAPPED = ("data:", "event:")
+_LONG_EVENT = 1024
+_MOST_VALUES = 250_000
 
 
 class _BodyKind(Enum):
@@ -48,22 +51,32 @@ class Stream:
         "_decoder",
         "_dialect",
         "_fast_path",
+        "_gathered",
         "_kind",
         "_ledger",
         "_limit",
         "_outcomes",
         "_whole_chunks",
+        "_work",
         "failure",
         "limited",
     )
 
     def __init__(
-        self, dialect: Dialect, limit: int, decoder: Decoder | None = None, outcomes: list[Outcome] | None = None
+        self,
+        dialect: Dialect,
+        limit: int,
+        decoder: Decoder | None = None,
+        outcomes: list[Outcome] | None = None,
+        work: Work | None = None,
     ) -> None:
         self._dialect = dialect
         self._limit = limit
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
+        self._work = work or Work()
+        self._gathered = Work(_MOST_VALUES)
+        """The values that may still be gathered: when a call is complete they are read all at once."""
         self._fast_path = FastPath()
         self._kind = _BodyKind.UNKNOWN
         self._ledger = Ledger()
@@ -250,13 +263,20 @@ class Stream:
     def _obey(self, verdict: Pass | Hold, raw: bytes, out: list[bytes]) -> None:
         """An event that was not read passes or is held."""
         if isinstance(verdict, Hold):
+            self._gathered.spend(_values(raw))
             self._ledger.held(verdict.key, len(raw))
         else:
             out.append(raw)
             self._ledger.passed(len(raw))
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
+        work = self._work
+        work.came(len(raw))
+        if len(raw) > _LONG_EVENT:
+            work.read_json(raw)
+            work.spend(LINE * (raw.count(b"\n") + raw.count(b"\r")))
         event = sse.read_event(raw)
+        work.spend(SILENT if event.data is None else EVENT)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
         self._answer(event, len(raw), out)
@@ -273,6 +293,7 @@ class Stream:
             answer = self._read_lines_alone(event)
         self._changed = self._changed or answer is not PASS
         if isinstance(answer, Hold):
+            self._gathered.spend(_values(event.raw))
             self._ledger.held(answer.key, size)
         elif isinstance(answer, Replace):
             out += answer.out
@@ -295,6 +316,7 @@ class Stream:
         hold: list[tuple[str, bytes]] = []
         untouched = True
         for line in sse.lines_alone(event):
+            self._work.spend(EVENT)
             answer = self._dialect.read(line)
             if isinstance(answer, Hold):
                 hold.append((answer.key, line.raw))
@@ -312,6 +334,9 @@ class Stream:
     def _close_events(self, out: list[bytes]) -> None:
         last = self._ledger.ended()
         if last:
+            self._work.came(len(last))
+            self._work.read_json(last)
+            self._work.spend(LINE * (last.count(b"\n") + last.count(b"\r")))
             event = sse.unwrapped(sse.read_event(last))
             if _is_whole(event.data, say_done=self._changed):
                 # Clients drop an event without its blank line. Half an event is dropped by right.
@@ -329,6 +354,7 @@ class Stream:
     def _close_document(self, out: list[bytes]) -> None:
         body = self._ledger.take(_DOCUMENT)
         if body:
+            self._work.read_json(body)
             out.append(self._dialect.body(body))
             self._ledger.passed(len(body))
 
@@ -359,7 +385,9 @@ class Stream:
 
     def _stop_holding(self) -> list[bytes]:
         self.limited = True
-        return self._abort("the answer is larger than toolfix holds (toolfix_max_held_bytes, or too many calls)")
+        return self._abort(
+            "the answer is more than toolfix holds (toolfix_max_held_bytes, its calls) or reads in time"
+        )
 
     def _abort(self, reason: str) -> list[bytes]:
         self._whole_chunks = False
@@ -374,6 +402,11 @@ class Stream:
             return list(last_words)
         self._kind = _BodyKind.OPEN
         return self._ledger.drain()
+
+
+def _values(raw: bytes) -> int:
+    """How many values these bytes have at most."""
+    return raw.count(b",") + raw.count(b"[")
 
 
 def _is_whole(data: str | None, *, say_done: bool) -> bool:

@@ -65,7 +65,9 @@ def _warn(answer: Response) -> None:
     if answer.failure is not None:
         click.echo(f"toolfix failed ({answer.failure!r}) and let the body pass as it came.", err=True)
     if answer.limited:
-        click.echo("more than toolfix_max_held_bytes or 1,000 calls were held; the rest passed untouched.", err=True)
+        click.echo(
+            "more than toolfix_max_held_bytes, 1,000 calls or too much work; the rest passed untouched.", err=True
+        )
 
 
 def _filter_line(number: int, entry: dict[str, Any], settings: tuple[str, ...]) -> dict[str, Any]:

@@ -64,8 +64,10 @@ class Reporter:
         if answer.failure is not None:
             self._failure(flow, state, answer.failure)
         if answer.limited:
-            most = f"more than toolfix_max_held_bytes or {MOST_CALLS:,} calls"
-            logger.warning(f"{place(flow)}: {most} were held; the rest passed untouched.")
+            most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or work that others would wait for"
+            logger.warning(
+                f"{place(flow)}: the answer is more than toolfix takes on ({most}); the rest passed untouched."
+            )
         long_held = stream.longest_hold > LONG_HOLD_SECONDS
         if long_held:
             logger.info(f"{place(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete.")

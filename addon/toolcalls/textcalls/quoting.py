@@ -45,6 +45,7 @@ _ENDING = 64
 """So much of a line shows how it ends."""
 _BEFORE = 16
 """So many characters before a token show what it is."""
+_LINE, _TOKEN = 16, 6  # The steps that they take.
 
 
 class Quoting:
@@ -80,9 +81,11 @@ class Quoting:
         "said",
         "thinking",
         "thinks_first",
+        "work",
     )
 
     def __init__(self) -> None:
+        self.work = 0  # The steps that are not accounted for yet.
         # The line.
         self._head = ""
         self._length = 0
@@ -262,6 +265,7 @@ class Quoting:
             self._look(self._length - LONGEST)
 
     def _newline(self) -> None:
+        self.work += _LINE
         self._look(self._length)
         line = visible(self._head).rstrip()
         if self._length > _HEAD:
@@ -385,12 +389,12 @@ class Quoting:
         self._tail = text[at - self._seen :]
 
     def _token(self, token: re.Match[str], place: int) -> None:
+        self.work += _TOKEN
         found = token[0]
         if found[0] == "`":
             if not self._code:
-                self._kept_code = (
-                    len(found) >= 3 or BEFORE_A_TEMPLATE.search(token.string, 0, token.start()) is not None
-                )
+                before = token.string[max(0, token.start() - _BEFORE) : token.start()]
+                self._kept_code = len(found) >= 3 or BEFORE_A_TEMPLATE.search(before) is not None
             self._code = 0 if self._code == len(found) else self._code or len(found)
         elif token["foreign"] or token["ours"]:
             self._foreign = bool(token["foreign"])
