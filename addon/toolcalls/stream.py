@@ -19,6 +19,7 @@ from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.encoding import Decoder, Inflated
 from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Pass, Replace, Verdict
+from .wire.framing import SSE
 from .wire.ledger import Ledger
 from .wire.sse import WHOLE
 from .work import EVENT, LINE, SILENT, Work
@@ -26,7 +27,6 @@ from .work import EVENT, LINE, SILENT, Work
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
 _END = slice(-3, None)
-_BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 _WRAPPED = ("data:", "event:")
@@ -51,6 +51,7 @@ class Stream:
         "_decoder",
         "_dialect",
         "_fast_path",
+        "_framing",
         "_gathered",
         "_kind",
         "_ledger",
@@ -79,7 +80,8 @@ class Stream:
         """The values that may still be gathered: when a call is complete they are read all at once."""
         self._fast_path = FastPath()
         self._kind = _BodyKind.UNKNOWN
-        self._ledger = Ledger()
+        self._framing = dialect.framing
+        self._ledger = Ledger(dialect.framing)
         self._after_cr = False
         self._whole_chunks = False
         """An event stream without a content encoding, and no LF is awaited: most chunks are whole events."""
@@ -194,7 +196,7 @@ class Stream:
         """Decide by the first byte that is not white space what the body is."""
         self._ledger.open(data)
         first = _FIRST_BYTE.search(data) if self._kind is _BodyKind.UNKNOWN else None
-        if first is None or first[0] in (b"{", b"["):
+        if first is None or (first[0] in (b"{", b"[") and self._framing is SSE):
             if first:
                 self._kind = _BodyKind.DOCUMENT
             self._ledger.held(_DOCUMENT, len(data))
@@ -227,7 +229,7 @@ class Stream:
             self._take_events(block, verdict, out)
         if self._kind is _BodyKind.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
-            self._whole_chunks = not self._after_cr and self._decoder is None
+            self._whole_chunks = not self._after_cr and self._decoder is None and self._framing is SSE
 
     def _take_events(self, block: bytes, verdict: Pass | Hold | None, out: list[bytes]) -> None:
         """Take the events of a block, or the one event for which the fast path gave a verdict."""
@@ -236,7 +238,7 @@ class Stream:
             return
         ledger, limit = self._ledger, self._limit
         take = self._fast_path.take
-        events = sse.split(block)
+        events = self._framing.split(block)
         if len(events) == 1 and ledger.held_bytes + len(block) <= limit:
             self._read_event(block, out)
             return
@@ -275,7 +277,7 @@ class Stream:
         if len(raw) > _LONG_EVENT:
             work.read_json(raw)
             work.spend(LINE * (raw.count(b"\n") + raw.count(b"\r")))
-        event = sse.read_event(raw)
+        event = self._framing.read_event(raw)
         work.spend(SILENT if event.data is None else EVENT)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
@@ -337,16 +339,16 @@ class Stream:
             self._work.came(len(last))
             self._work.read_json(last)
             self._work.spend(LINE * (last.count(b"\n") + last.count(b"\r")))
-            event = sse.unwrapped(sse.read_event(last))
-            if _is_whole(event.data, say_done=self._changed):
+            event = sse.unwrapped(self._framing.read_event(last))
+            if self._framing is SSE and _is_whole(event.data, say_done=self._changed):
                 # Clients drop an event without its blank line. Half an event is dropped by right.
-                event = event._replace(raw=sse.ended(event.raw))
+                event = event._replace(raw=self._framing.ended(event.raw))
             self._answer(event, len(last), out)
         reply = self._dialect.close()
         if reply is not None:
             out += reply.out
             # The event that the upstream did not end, wherever it stands, is ended before another one follows.
-            out[:-1] = [piece if piece.endswith(_BLANK_LINES) else piece + b"\n\n" for piece in out[:-1]]
+            out[:-1] = [self._framing.ended(piece) for piece in out[:-1]]
             self._ledger.replied(0, reply)
         # What the dialect still has not asked for is no call: nobody may think that one is held.
         self._ledger.drain()

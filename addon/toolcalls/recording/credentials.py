@@ -21,7 +21,7 @@ class KeyShape(NamedTuple):
     least: int
     alphabet: str = WORD
     mixed: bool = False
-    """The beginning is that of words, too: what follows must have a digit, a capital or sixteen letters without a break."""
+    """The beginning is that of words, too: a digit, a capital or sixteen letters in a row must follow."""
 
 
 KEYS: Final = (
