@@ -24,6 +24,7 @@ MAY_KNOW = {
     "ids": "",
     "outcome_labels": "",
     "policy": "",
+    "shown": "",
     "tools": "",
     "wire": "work",
     "work": "",
@@ -41,8 +42,8 @@ MAY_KNOW = {
     "websocket": "calls engine policy request wire",
     # The world outside.
     "recording": "__init__ calls engine outcome_labels policy request websocket wire",
-    "proxy": "__init__ calls engine outcome_labels policy recording request websocket wire",
-    "cli": "__init__ calls engine mend policy proxy recording request tools turn wire",
+    "proxy": "__init__ calls engine outcome_labels policy recording request shown websocket wire",
+    "cli": "__init__ calls engine mend policy proxy recording request shown tools turn wire",
 }
 """The rooms, and the modules that stand beside them, each with those that it may import. No way leads back."""
 

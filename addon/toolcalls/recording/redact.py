@@ -194,4 +194,4 @@ def _masked(secret: bytes, pattern: re.Pattern[bytes]) -> bytes:
 
 def redact(text: str) -> str:
     """The text with everything masked that looks like a secret."""
-    return redact_bytes(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    return redact_bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
