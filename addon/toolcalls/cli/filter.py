@@ -51,7 +51,7 @@ def filter(
     _warn(answer)
     if report:
         try:
-            Path(report).write_bytes(store.pretty(store.calls_json(answer.outcomes)))
+            store.private_report(Path(report), store.pretty(store.calls_json(answer.outcomes)))
         except OSError as error:
             raise click.UsageError(f"the report {report!r} cannot be written ({error.strerror}).") from None
 

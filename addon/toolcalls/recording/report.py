@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -33,13 +32,7 @@ MOST_OF_ALL_BODIES = 40 * 1024 * 1024
 
 def write_report(directory: Path, target: Path, told: Callable[[str], None] = lambda _: None) -> None:
     """Write the page. `told` hears a sentence about each recording that cannot be shown."""
-    text = page(directory, told)
-    # As private as the recordings that it shows, whatever was there before.
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        if target.is_file():
-            os.fchmod(descriptor, 0o600)
-        file.write(text)
+    store.private_report(target, page(directory, told).encode())
 
 
 def page(directory: Path, told: Callable[[str], None] = lambda _: None) -> str:
