@@ -111,10 +111,11 @@ class Stream:
         if not self._whole_chunks:
             return self._feed(chunk)
         ledger = self._ledger
+        ledger.coming = chunk
         try:
             if not ledger.rest and chunk[_END] in WHOLE:
-                block = ledger.block = chunk
-                ledger.done = 0
+                block = chunk
+                ledger.block, ledger.done, ledger.coming = chunk, 0, b""
             else:
                 usual = ledger.push_simple(chunk)
                 if usual is None and chunk.endswith(b"\r"):
@@ -166,6 +167,7 @@ class Stream:
         if self._kind is _BodyKind.OPEN:
             # The client was told of no encoding, so it gets none, whatever it was that made us let go.
             return [data] if data else []
+        self._ledger.coming = data
         try:
             if self._kind is _BodyKind.EVENTS:
                 self._read(data, out)
@@ -205,12 +207,10 @@ class Stream:
         data = self._ledger.take(_DOCUMENT)
         if first[0] == b"<":
             self._kind = _BodyKind.OPEN
-            out.append(data)
-            self._ledger.passed(len(data))
+            self._ledger.passed(len(data), data, out)
         else:
             self._kind = _BodyKind.EVENTS
-            self._ledger.open(b"")
-            self._read(data, out)
+            self._read(self._ledger.coming_again(), out)
 
     # An event stream
 
@@ -220,9 +220,9 @@ class Stream:
             self._after_cr = False
             if data.startswith(b"\n"):
                 # The LF of a CRLF whose CR ended the last event: it goes where that event went.
-                data = data[1:]
                 if ledger.passed_last:
                     out.append(b"\n")
+                data = ledger.coming = data[1:]
         block = ledger.push(data)
         if block:
             verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
@@ -252,9 +252,7 @@ class Stream:
                 return
             verdict = take(raw)
             if verdict is PASS:
-                out.append(raw)
-                ledger.passed_last = True
-                ledger.done += size
+                ledger.passed(size, raw, out)
             elif verdict is None:
                 self._read_event(raw, out)
             else:
@@ -268,8 +266,7 @@ class Stream:
             self._gathered.spend(_values(raw))
             self._ledger.held(verdict.key, len(raw))
         else:
-            out.append(raw)
-            self._ledger.passed(len(raw))
+            self._ledger.passed(len(raw), raw, out)
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
         work = self._work
@@ -298,13 +295,11 @@ class Stream:
             self._gathered.spend(_values(event.raw))
             self._ledger.held(answer.key, size)
         elif isinstance(answer, Replace):
-            out += answer.out
-            self._ledger.replied(size, answer)
+            self._ledger.replied(size, answer, out)
             # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.
             self._ledger.passed_last = bool(answer.out) and answer.out[-1] is event.raw
         else:
-            out.append(event.raw)
-            self._ledger.passed(size)
+            self._ledger.passed(size, event.raw, out)
 
     def _passes_silent(self) -> bool:
         """Do events without data pass?"""
@@ -346,10 +341,9 @@ class Stream:
             self._answer(event, len(last), out)
         reply = self._dialect.close()
         if reply is not None:
-            out += reply.out
+            self._ledger.replied(0, reply, out)
             # The event that the upstream did not end, wherever it stands, is ended before another one follows.
             out[:-1] = [self._framing.ended(piece) for piece in out[:-1]]
-            self._ledger.replied(0, reply)
         # What the dialect still has not asked for is no call: nobody may think that one is held.
         self._ledger.drain()
 
@@ -357,8 +351,7 @@ class Stream:
         body = self._ledger.take(_DOCUMENT)
         if body:
             self._work.read_json(body)
-            out.append(self._dialect.body(body))
-            self._ledger.passed(len(body))
+            self._ledger.passed(len(body), self._dialect.body(body), out)
 
     # Failing open
 
