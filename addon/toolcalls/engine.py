@@ -73,7 +73,7 @@ class Response:
             tell(outcome)
 
         work = Work()
-        mender = Mender(request.tools, policy, Ids(seed, request.used_ids), report, work)
+        mender = Mender(request.tools, policy, Ids(seed, request.used_ids), report, request.callable_tools, work)
         self.seconds = mender.seconds
         if protocol in _DIALECTS:
             dialect = _DIALECTS[protocol](request, policy, mender)
