@@ -25,6 +25,7 @@ from tests.splits import cut
 from toolcalls.engine import Response
 from toolcalls.recording import store
 from toolcalls.request.request import decode, read_request
+from toolcalls.wire.ledger import Ledger
 
 ENGINE = str(Path(toolcalls.__file__).parent)
 BOOKS = ("body_stream.py", "engine.py", "events.py")
@@ -225,3 +226,17 @@ def test_the_entries_of_the_ledger_do_nothing_but_store_what_is_known() -> None:
                 assert marked or harmless or not ours, f"line {node.lineno} changes the books and is no entry"
             elif marked and isinstance(node, ast.Call):
                 assert ast.unparse(node.func).endswith((".append", ".extend")), f"line {node.lineno} may fail"
+
+
+@pytest.mark.parametrize("method", ["push", "push_simple"])
+def test_a_chunk_that_cannot_be_cut_into_events_is_not_lost(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> bytes:
+        raise Injected("injected")
+
+    body = b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
+    answer = Response("chat")
+    out = answer.feed(body) if method == "push_simple" else []
+    monkeypatch.setattr(Ledger, method, fails)
+    out += [*answer.feed(body[:20]), *answer.feed(body[20:]), *answer.close()]
+    assert b"".join(out) == body * (2 if method == "push_simple" else 1)
+    assert isinstance(answer.failure, Injected)
