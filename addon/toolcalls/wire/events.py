@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from ..work import LimitReached as LimitReached
+
 
 class Event(NamedTuple):
     """One event of the upstream. `raw` are its bytes with its blank line; `data` is None when it carries none."""
@@ -56,7 +58,3 @@ Verdict = Pass | SplitLines | Hold | Replace
 
 MOST_CALLS: Final = 1000
 """Most tool calls, choices or output items of one answer: each has state, and is told apart from all the others."""
-
-
-class LimitReached(Exception):
-    """The answer has more of something than we keep: what is held goes out as it came, and the rest passes."""
