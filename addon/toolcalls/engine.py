@@ -89,6 +89,10 @@ class Response:
         """Is a tool call held back right now?"""
         return self._stream.holding
 
+    def keep_alive(self) -> bytes:
+        """An event of the protocol that says nothing new, for the client of a call that is held."""
+        return self._stream.keep_alive()
+
     @property
     def held_bytes(self) -> int:
         """How many bytes of events are held back right now."""

@@ -14,7 +14,7 @@ import re
 from enum import Enum
 
 from .calls import Outcome
-from .dialects.interface import Dialect
+from .dialects.interface import KEEP_ALIVE_COMMENT, Dialect
 from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.encoding import Decoder, Inflated
@@ -89,6 +89,13 @@ class Stream:
     @property
     def held_bytes(self) -> int:
         return self._ledger.held_bytes
+
+    def keep_alive(self) -> bytes:
+        """An event for the client while a call is held. It is not in the books, and changes nothing."""
+        try:
+            return self._dialect.keep_alive()
+        except Exception:
+            return KEEP_ALIVE_COMMENT
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""

@@ -103,6 +103,16 @@ class ResponsesSocket:
             return [text]
         return [data for raw in sse.split(b"".join(out)) if (data := sse.read_event(raw).data) is not None]
 
+    @property
+    def holding(self) -> bool:
+        """Is a tool call held back right now?"""
+        return self._answer is not None and self._answer.holding
+
+    def keep_alive(self) -> str:
+        """A message of the protocol that says nothing new, for the client of a call that is held."""
+        assert self._answer is not None
+        return sse.read_event(self._answer.keep_alive()).data or ""
+
     def _begin(self) -> None:
         question = replace(read_request(self._request), used_ids=frozenset(self._used), heard=self._heard)
         self._answer = Response("responses", question, self._policy, seed=self._seed, tell=self._hear)

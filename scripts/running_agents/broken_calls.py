@@ -44,6 +44,8 @@ class Scenario:
     """The finish reason `length`, where the answer is cut off and says so."""
     cut: bool = False
     lists: bool = False
+    seconds: float = 0.0
+    """How long the call takes to arrive; no more than a tenth of it passes between two events."""
 
 
 def _arguments(tools: Tools, **more: Any) -> Json:
@@ -65,6 +67,14 @@ def _listed(tools: Tools) -> tuple[str, str]:
 
 def _cut(tools: Tools) -> str:
     return f'{{"{tools.command}": "echo cut >> {CUT}'
+
+
+def long_call(seconds: float) -> Scenario:
+    """A call that is right and takes so long to arrive: a long file of a slow model."""
+    slow = f"{RUN} # {'x' * 900}"
+    return Scenario(
+        f"a call of {seconds:g} s", _shell(lambda tools: json.dumps({tools.command: slow})), seconds=seconds
+    )
 
 
 SCENARIOS = (

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Final
 
 from ..unread.fast_path import Lesson
+from ..wire import sse
 from ..wire.events import Event, Replace, Verdict
+
+KEEP_ALIVE_COMMENT: Final = sse.comment(" toolfix holds a tool call until it is complete")
+"""For want of an event of the protocol: it keeps a connection alive, but some clients count events only."""
 
 
 class Dialect(ABC):
@@ -48,6 +53,13 @@ class Dialect(ABC):
     def holding(self) -> bool:
         """Is a call kept back of which the ledger knows nothing, because its events were answered?"""
         return False
+
+    def keep_alive(self) -> bytes:
+        """An event that says nothing new, for a client whose idle timer counts events while a call is held.
+
+        Changes nothing here: what the answer becomes must not depend on the time that it took.
+        """
+        return KEEP_ALIVE_COMMENT
 
     def abort(self, reason: str) -> tuple[bytes, ...] | None:
         """We fail, or the limit is reached: the end of the response, behind which whatever still comes is swallowed.

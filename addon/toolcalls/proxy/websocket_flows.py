@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 
@@ -11,6 +14,7 @@ from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
 from .exchanges import socket_exchange_of
 from .flows import place, socket_exchanges, sockets
+from .hold_timer import HoldTimer
 from .message_batch import deliver
 from .reporting import Reporter
 from .settings import Settings
@@ -19,12 +23,20 @@ logger = logging.getLogger("toolfix")
 
 
 class WebSocketFlows:
-    def __init__(self, settings: Settings, reporter: Reporter, refusals: Refusals) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        reporter: Reporter,
+        refusals: Refusals,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._settings = settings
         self._reporter = reporter
         self._refusals = refusals
         self._sockets = sockets
         self._exchanges = socket_exchanges
+        self._clock = clock
+        self._timers: WeakKeyDictionary[http.HTTPFlow, HoldTimer] = WeakKeyDictionary()
 
     def start(self, flow: http.HTTPFlow) -> None:
         socket = self._sockets[flow] = ResponsesSocket(self._settings.policy, self._refusals)
@@ -56,8 +68,18 @@ class WebSocketFlows:
             for frame in frames:
                 transcript.after.add(False, frame)
             self._report(flow, socket, known)
-            if not self._settings.observes and frames != [message.text]:
-                deliver(flow, message, frames)
+            if not self._settings.observes:
+                spoken = self._keep_alive(flow, socket, frames)
+                if spoken != [message.text]:
+                    deliver(flow, message, spoken)
+
+    def _keep_alive(self, flow: http.HTTPFlow, socket: ResponsesSocket, frames: list[str]) -> list[str]:
+        """While a call is held, the client's idle timer hears of us now and then. In no recording."""
+        now = self._clock()
+        timer = self._timers.setdefault(flow, HoldTimer(now))
+        held = socket.holding or timer.running
+        due = held and timer.keep_alive_due(now, holding=socket.holding, spoke=bool(frames))
+        return [socket.keep_alive()] if due else frames
 
     def _report(self, flow: http.HTTPFlow, socket: ResponsesSocket, known: int) -> None:
         """Say what became of the calls of the last message, behind those that were known before it."""

@@ -439,6 +439,10 @@ class Choice:
             self._role = ""
         return self._render_chunk(self._envelope, {"index": self.index, "finish_reason": None}, delta)
 
+    def keep_alive(self) -> bytes:
+        """A chunk with an empty delta. No role: clients that put deltas together would have it twice."""
+        return self._render_chunk(self._envelope, {"index": self.index, "finish_reason": None}, {})
+
     def _render_chunk(self, chunk: Json, choice: Json, delta: Json) -> bytes:
         written = {key: value for key, value in choice.items() if key != "message"}
         return self._write({**chunk, "choices": [{**written, "delta": delta}]})

@@ -1,0 +1,53 @@
+"""The hooks of a WebSocket: while a call is held the client hears an event of the protocol now and then."""
+
+from __future__ import annotations
+
+import json
+
+from mitmproxy.test import tflow
+from mitmproxy.websocket import WebSocketMessage
+from wsproto.frame_protocol import Opcode
+
+from tests.faults.streams import BROKEN, PROTOCOLS, RIGHT
+from toolcalls.proxy.hold_timer import KEEP_ALIVE_SECONDS
+from toolcalls.proxy.message_batch import MessageBatch
+from toolcalls.proxy.reporting import Reporter
+from toolcalls.proxy.settings import Settings
+from toolcalls.proxy.websocket_flows import WebSocketFlows
+from toolcalls.request.refusals import Refusals
+from toolcalls.wire import sse
+
+
+def delivered(message: WebSocketMessage) -> list[str]:
+    if message.dropped:
+        return []
+    content = message.content
+    return [one.decode() for one in (content.messages if isinstance(content, MessageBatch) else (content,))]
+
+
+def test_while_a_call_is_held_the_client_of_a_websocket_hears_of_us() -> None:
+    """Codex counts the messages of a socket as it counts events: silence ends its session."""
+    now = 0.0
+    settings = Settings()
+    settings.mode = "repair"
+    flows = WebSocketFlows(settings, Reporter(settings), Refusals(), clock=lambda: now)
+    flow = tflow.twebsocketflow()
+    assert flow.websocket
+    flow.websocket.messages.clear()
+    flows.start(flow)
+
+    def send(text: str, *, from_client: bool = False) -> list[str]:
+        flow.websocket.messages.append(WebSocketMessage(Opcode.TEXT, from_client, text.encode()))
+        flows.message(flow)
+        return delivered(flow.websocket.messages[-1])
+
+    send(json.dumps({"type": "response.create", **json.loads(PROTOCOLS["responses"].request())}), from_client=True)
+    got: list[str] = []
+    for raw in PROTOCOLS["responses"].write("", BROKEN):
+        now += KEEP_ALIVE_SECONDS
+        got += send(sse.read_event(raw).data or "")
+    kinds = [json.loads(text)["type"] for text in got]
+    assert kinds[:3] == ["response.created", "response.in_progress", "response.in_progress"]
+    assert kinds.count("response.in_progress") == kinds.index("response.output_item.added") - 1
+    body = b"".join(sse.write(text, json.loads(text)["type"]) for text in got)
+    assert [json.loads(arguments) for _, arguments in PROTOCOLS["responses"].calls(body)] == [RIGHT]
