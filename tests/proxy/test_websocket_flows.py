@@ -10,6 +10,7 @@ from wsproto.frame_protocol import Opcode
 
 from tests.faults.streams import BROKEN, PROTOCOLS, RIGHT
 from toolcalls.proxy.hold_timer import KEEP_ALIVE_SECONDS
+from toolcalls.proxy.kept_messages import KeptMessages
 from toolcalls.proxy.message_batch import MessageBatch
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.settings import Settings
@@ -51,3 +52,20 @@ def test_while_a_call_is_held_the_client_of_a_websocket_hears_of_us() -> None:
     assert kinds.count("response.in_progress") == kinds.index("response.output_item.added") - 1
     body = b"".join(sse.write(text, json.loads(text)["type"]) for text in got)
     assert [json.loads(arguments) for _, arguments in PROTOCOLS["responses"].calls(body)] == [RIGHT]
+
+
+def test_mitmproxy_keeps_no_more_of_the_messages_than_it_may_and_always_the_last_one() -> None:
+    kept = KeptMessages()
+    flow = tflow.twebsocketflow()
+    assert flow.websocket
+    messages = flow.websocket.messages
+    messages.clear()
+    for number in range(10_000):
+        messages.append(WebSocketMessage(Opcode.TEXT, False, b"%d" % number * 100))
+        kept.came(flow, 100_000)
+        messages[-1].content = b"changed since"
+        assert sum(len(message.content) for message in messages) <= 100_000
+    assert len(messages) < 200
+    messages.append(WebSocketMessage(Opcode.TEXT, False, b"x" * 200_000))
+    kept.came(flow, 100_000)
+    assert [len(message.content) for message in messages] == [200_000]

@@ -15,6 +15,7 @@ from ..websocket import ResponsesSocket
 from .exchanges import socket_exchange_of
 from .flows import place, socket_exchanges, sockets
 from .hold_timer import HoldTimer
+from .kept_messages import KeptMessages
 from .message_batch import deliver
 from .reporting import Reporter
 from .settings import Settings
@@ -35,6 +36,7 @@ class WebSocketFlows:
         self._refusals = refusals
         self._sockets = sockets
         self._exchanges = socket_exchanges
+        self._kept = KeptMessages()
         self._clock = clock
         self._timers: WeakKeyDictionary[http.HTTPFlow, HoldTimer] = WeakKeyDictionary()
 
@@ -47,6 +49,7 @@ class WebSocketFlows:
         self._reporter.summary.answer([])
 
     def message(self, flow: http.HTTPFlow) -> None:
+        self._kept.came(flow, self._settings.most_kept)
         socket = self._sockets.get(flow)
         message = flow.websocket.messages[-1] if flow.websocket else None
         if socket is None or message is None or message.injected:
@@ -68,6 +71,9 @@ class WebSocketFlows:
             for frame in frames:
                 transcript.after.add(False, frame)
             self._report(flow, socket, known)
+            if not transcript.before.complete:
+                # Nor are the calls of what a recording no longer keeps.
+                del socket.outcomes[known:]
             if not self._settings.observes:
                 spoken = self._keep_alive(flow, socket, frames)
                 if spoken != [message.text]:
