@@ -11,8 +11,8 @@ from typing import Any
 
 import brotli
 import pytest
-import zstandard
 
+from scripts.shared import zstd_writer
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Upstream
 from toolcalls.recording import store
@@ -194,10 +194,7 @@ def test_guidance_names_the_missing_field_and_without_it_the_request_is_untouche
 ENCODINGS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
     "gzip": (gzip.compress, gzip.decompress),
     "br": (brotli.compress, brotli.decompress),
-    "zstd": (
-        zstandard.ZstdCompressor().compress,
-        lambda data: zstandard.ZstdDecompressor().decompress(data, 1 << 20),
-    ),
+    "zstd": (zstd_writer.compress, zstd_writer.decompress),
 }
 POISONED = json.dumps(
     {
