@@ -34,6 +34,7 @@ class Stage:
     ) -> None:
         own = ("-s", str(script)) if script else ()
         level = ("--set", "flow_detail=0") if quiet else ()
+        own += ("--set", "toolfix_metrics=loopback") if script else ()
         # The probe stands first, so that its clocks are there when the addon takes them.
         self.proxy = ProxyProcess(confdir, ("-s", str(PROBE), *own, *level, *arguments), script=None)
         self.upstream = Upstream()

@@ -33,6 +33,8 @@ class Settings:
         self.recorder: Recorder | None = None
         self.somebody_looks = False
         """Are the bodies of finished flows wanted?"""
+        self.metrics_readers = "off"
+        """Who may read /metrics."""
         self.texts: dict[str, str] = {}
         """As a recording notes them. Asking mitmproxy for each of them costs too much to do it for every flow."""
 
@@ -70,7 +72,8 @@ class Settings:
     def _read(self, texts: dict[str, str]) -> None:
         values = policy.read_options(texts)
         self._record_into(values["toolfix_record"])
-        self.texts = texts
+        self.texts = {name: text for name, text in texts.items() if not policy.BY_NAME[name].secret}
+        self.metrics_readers = values["toolfix_metrics"]
         self.mode = values["toolfix_mode"]
         self.policy = policy.make_policy(values)
         self._allow([*self._wanted(values), *_reverse_targets(ctx.options.mode)])

@@ -14,7 +14,7 @@ LIBRARIES: Final = ("compression.zstd", "backports.zstd", "zstandard")
 """In the order in which they are tried."""
 
 
-class Frame(Protocol):
+class ZstdFrame(Protocol):
     """Decodes one frame. Both kinds of library have objects like this one."""
 
     @property
@@ -26,7 +26,7 @@ class Frame(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def frames(window: int, names: tuple[str, ...] = LIBRARIES) -> Callable[[], Frame] | None:
+def frames(window: int, names: tuple[str, ...] = LIBRARIES) -> Callable[[], ZstdFrame] | None:
     """What makes the decoder of a frame that may ask for a window of so many bytes; None without a library."""
     library = _library(names)
     if library is None:
@@ -34,7 +34,7 @@ def frames(window: int, names: tuple[str, ...] = LIBRARIES) -> Callable[[], Fram
     if hasattr(library, "DecompressionParameter"):
         options = {library.DecompressionParameter.window_log_max: window.bit_length() - 1}
         return lambda: library.ZstdDecompressor(options=options)
-    make: Callable[[], Frame] = library.ZstdDecompressor(max_window_size=window).decompressobj
+    make: Callable[[], ZstdFrame] = library.ZstdDecompressor(max_window_size=window).decompressobj
     return make
 
 
