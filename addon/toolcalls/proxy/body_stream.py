@@ -78,7 +78,7 @@ class BodyStream:
         out = self._feed(chunk)
         before = self.before
         if len(out) == 1 and out[0] is chunk and not self._hold.running and self.after is before:
-            # Nearly every chunk: it passes, so nothing of it is held. This is `Kept.add` in one piece.
+            # Nearly every chunk: it passes, so nothing of it is held. This is `CapturedBytes.add` in one piece.
             before.size += len(chunk)
             if before.size <= before.limit:
                 before.chunks.append(chunk)
@@ -116,5 +116,6 @@ class BodyStream:
     def _keep_alive(self, out: list[bytes], now: float) -> list[bytes]:
         """While a call is held, the client's idle timer hears of us now and then."""
         if self._hold.keep_alive_due(now, holding=self.response.holding, spoke=speaks(out)):
-            return [*out, self.response.keep_alive()]
+            said = self.response.keep_alive()
+            return [*out, said] if said else out
         return out

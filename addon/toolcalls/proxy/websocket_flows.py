@@ -85,7 +85,8 @@ class WebSocketFlows:
         timer = self._timers.setdefault(flow, HoldTimer(now))
         held = socket.holding or timer.running
         due = held and timer.keep_alive_due(now, holding=socket.holding, spoke=bool(frames))
-        return [socket.keep_alive()] if due else frames
+        said = socket.keep_alive() if due else ""
+        return [said] if said else frames
 
     def _report(self, flow: http.HTTPFlow, socket: ResponsesSocket, known: int) -> None:
         """Say what became of the calls of the last message, behind those that were known before it."""
