@@ -32,6 +32,7 @@ class BodyStream:
         "_doubtful_end",
         "_ends",
         "_feed",
+        "_found",
         "_hold",
         "_observe",
         "after",
@@ -49,11 +50,16 @@ class BodyStream:
         ends: Callable[[FrameType], bool | None] | None = None,
         most: int | None = None,
         clock: Callable[[], float] = time.monotonic,
+        found: Callable[[], None] = lambda: None,
     ) -> None:
-        """`ends` tells by the frame that feeds an empty chunk whether that is the end, for `end`."""
+        """`ends` tells by the frame that feeds an empty chunk whether that is the end, for `end`.
+
+        `found` is called when a call begins to be held.
+        """
         self.response = response
         self._feed = response.feed
         self._ends = ends
+        self._found = found
         self.before = CapturedBytes() if most is None else CapturedBytes(limit=most)
         self.after = self.before
         """What went out: the object `before` itself, as long as every chunk goes out as it came in."""
@@ -115,6 +121,8 @@ class BodyStream:
 
     def _keep_alive(self, out: list[bytes], now: float) -> list[bytes]:
         """While a call is held, the client's idle timer hears of us now and then."""
+        if not self._hold.running:
+            self._found()
         if self._hold.keep_alive_due(now, holding=self.response.holding, spoke=speaks(out)):
             said = self.response.keep_alive()
             return [*out, said] if said else out

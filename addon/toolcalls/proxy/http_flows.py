@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
 
+from ..calls import Outcome
 from ..engine import Response
 from ..recording.captured import MAX_KEPT
 from ..recording.record import decoded
@@ -47,7 +48,7 @@ class HttpFlows:
             return
         body = content(flow.request)
         asked = decode(body)
-        state = self.open[flow] = FlowState(protocol, read_request(asked), body)
+        state = self.open[flow] = FlowState(protocol, read_request(asked), body, place(flow))
         state.changed = self._mend_request(flow, state, asked)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
@@ -96,6 +97,7 @@ class HttpFlows:
             doubtful_end=response.is_http2,
             ends=_is_the_end,
             most=MAX_KEPT if recorder else self._settings.most_kept,
+            found=state.log.found,
         )
         if not observe:
             headers.pop("content-encoding", None)
@@ -145,13 +147,19 @@ class HttpFlows:
         self._close(flow, state, broken=True)
 
     def _answer(self, state: FlowState) -> Response:
+        remember, note = self._refusals.remember, state.log.decided
+
+        def tell(outcome: Outcome) -> None:
+            remember(outcome)
+            note(outcome)
+
         return Response(
             state.protocol,
             state.request,
             self._settings.policy,
             encoding=state.encoding,
             seed=state.seed,
-            tell=self._refusals.remember,
+            tell=tell,
         )
 
     def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState) -> None:
