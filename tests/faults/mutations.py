@@ -174,8 +174,8 @@ script.ReloadInterval = 0.05'''),),
         ),),
     ),
     Mutation(
-        "clock jumps", "test_clocks.py told_of_once", "the comment counts as something said",
-        ((ENGINE + "proxy/body_stream.py", "            self._silent_since = now\n            return [self.response", "            return [self.response"),),
+        "clock jumps", "test_clocks.py told_of_once", "the keep-alive counts as something said",
+        ((ENGINE + "proxy/hold_timer.py", "if spoke or due:", "if spoke:"),),
     ),
 )  # fmt: skip
 
