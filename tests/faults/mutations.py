@@ -106,7 +106,7 @@ script.ReloadInterval = 0.05'''),),
         "deep nesting", "test_lies.py nested_too_deep", "a RecursionError is caught like any other",
         (
             (ENGINE + "stream.py", "except Exception as error:", "except ValueError as error:"),
-            (ENGINE + "turn/payload.py", "(ValueError, RecursionError, TooMuchWork)", "(ValueError, TooMuchWork)"),
+            (ENGINE + "turn/payload.py", "(ValueError, RecursionError)", "ValueError"),
             (ENGINE + "request/request.py", "(ValueError, RecursionError, TooMuchWork)", "(ValueError, TooMuchWork)"),
         ),
     ),
