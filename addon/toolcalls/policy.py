@@ -163,8 +163,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("null_content", "false", "Drop text beside tool calls, so that content is null.", _switch),
     Option("preflight", "true", "Send calls with missing required fields to the client's invalid tool.", _switch),
     Option("text_calls", "true", "Make real calls of tool calls written as text.", _switch),
-    Option("request", "true", "Mend requests: poisoned history, repeated blocks, why a call was refused. Ids of ours "
-           "are restored always.", _switch),
+    Option("request", "true", "Mend requests: poisoned history, calls and results in pairs, why a call was refused. "
+           "Ids of ours are restored always.", _switch),
     Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),
     Option("retry_guidance", "false", "Add a retry instruction to every failed tool result.", _switch),
     Option("zai", "auto", "Convert the chat.z.ai stream: auto (when the request declares tools), on, off.",

@@ -23,6 +23,7 @@ def exchange_of(flow: http.HTTPFlow, stream: BodyStream, state: FlowState, optio
     exchange.request = body
     if state.changed is not None:
         exchange.request_after = state.changed.body
+        exchange.request_steps = state.changed.steps
         exchange.refusals = state.changed.reasons
     return exchange
 

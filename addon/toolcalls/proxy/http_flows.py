@@ -56,8 +56,7 @@ class HttpFlows:
             )
             return None
         if changed is not None:
-            would = "would have mended" if self._settings.observes else "mended"
-            logger.info(f"{place(flow)}: {would} the request: {changed}")
+            self._reporter.request(flow, state.protocol, changed.steps)
         return changed
 
     def response_headers(self, flow: http.HTTPFlow) -> None:

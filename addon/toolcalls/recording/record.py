@@ -77,6 +77,8 @@ class Exchange:
     """Nothing more comes."""
     request_after: bytes | None = None
     """What went up instead of the request, where that was changed."""
+    request_steps: dict[str, int] = field(default_factory=dict)
+    """What was changed in it, and how often."""
     refusals: dict[str, str] = field(default_factory=dict)
     """Earlier refusals that the change told of, by id."""
 
@@ -307,6 +309,8 @@ def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
         "complete": over and exchange.whole,
         "broken": exchange.broken,
     }
+    if exchange.request_steps:
+        flow["request_steps"] = exchange.request_steps
     if exchange.refusals:
         flow["refusals"] = exchange.refusals
     return flow

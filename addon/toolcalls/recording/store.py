@@ -72,6 +72,12 @@ class Recording:
         return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
 
     @property
+    def request_steps(self) -> dict[str, int]:
+        """What a recorder saw mended in the request."""
+        steps = self.flow.get("request_steps")
+        return steps if isinstance(steps, dict) else {}
+
+    @property
     def options(self) -> tuple[str, ...]:
         """The mitmproxy options that it was recorded with, as `name=text`."""
         policy = self.flow.get("policy")

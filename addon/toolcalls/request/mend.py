@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..policy import Policy
-from ..request import chat, messages, responses
+from ..request import chat, chat_pairs, messages, messages_pairs, responses, responses_pairs
 from ..request.arguments import KnownGoodArguments
 from ..request.edits import Path
 from ..request.hints import add_hints
@@ -23,6 +23,12 @@ from ..tools.declared import Tools
 from .needs_no_change import needs_no_change
 from .request_edit import RequestEdit
 
+_PAIRS: dict[str, Callable[[dict[str, Any], RequestEdit, Path, bytes], None]] = {
+    "chat": chat_pairs.mend_pairs,
+    "messages": messages_pairs.mend_pairs,
+    "responses": responses_pairs.mend_pairs,
+    "zai": chat_pairs.mend_pairs,
+}
 _PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
     "chat": chat.mend,
     "messages": messages.mend,
@@ -45,9 +51,6 @@ class Changed:
     reasons: dict[str, str] = field(default_factory=dict)
     """The refusals that the request concerns, by the ids that the client knows."""
 
-    def __str__(self) -> str:
-        return ", ".join(f"{number} × {step}" for step, number in self.steps.items())
-
 
 def mend_request(
     protocol: str, body: bytes, request: dict[str, Any] | None, policy: Policy, refusals: Refusals
@@ -59,10 +62,12 @@ def mend_request(
     return _mend(protocol, body, request, policy, refusals, ())
 
 
-def mend_frame(text: str, policy: Policy, refusals: Refusals) -> str | None:
+def mend_frame(
+    text: str, policy: Policy, refusals: Refusals, tell: Callable[[dict[str, int]], None] = lambda _: None
+) -> str | None:
     """The frame of a Responses WebSocket that goes up instead of this one; None where nothing is to be changed.
 
-    Only `response.create` carries a request.
+    Only `response.create` carries a request. `tell` hears what was changed.
     """
     try:
         message = json.loads(text)
@@ -74,7 +79,10 @@ def mend_frame(text: str, policy: Policy, refusals: Refusals) -> str | None:
     request, at = (inner, ("response",)) if isinstance(inner, dict) else (message, ())
     body = text.encode("utf-8", "surrogatepass")
     changed = _mend("responses", body, request, policy, refusals, at)
-    return changed.body.decode("utf-8", "surrogatepass") if changed else None
+    if changed is None:
+        return None
+    tell(changed.steps)
+    return changed.body.decode("utf-8", "surrogatepass")
 
 
 def _mend(
@@ -92,6 +100,10 @@ def _mend(
     if policy.request and policy.hints:
         add_hints(request, revision, at)
     mend(request, revision, at)
-    if not revision.edits:
+    if policy.request:
+        body, request = revision.settle(body, request, at)
+        _PAIRS[protocol](request, revision, at, body)
+    after, _ = revision.settle(body, request, at)
+    if not revision.steps:
         return None
-    return Changed(revision.edits.applied_to(body), revision.steps, revision.reasons)
+    return Changed(after, revision.steps, revision.reasons)

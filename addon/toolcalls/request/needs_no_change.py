@@ -28,32 +28,43 @@ def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
     ids: list[str] = []
     texts: list[str] = []
     answered: list[str] = []
+    # The calls that are not answered yet: behind a message with calls come their results, one each.
+    waiting: set[str] = set()
     for message in request["messages"]:
         if message.get("tool_calls"):
+            if waiting:
+                return False
             calls = message["tool_calls"]
             for call in calls:
                 ids.append(call["id"])
                 texts.append(call["function"]["arguments"])
-            if len(calls) > 1 and len(set(ids[-len(calls) :])) < len(calls):
+                waiting.add(call["id"])
+            if len(waiting) < len(calls):
                 return False
             if message.get("function_call"):
                 return False
         elif "tool_call_id" in message:
+            waiting.remove(message["tool_call_id"])
             answered.append(message["tool_call_id"])
-        elif "function_call" in message:
+        elif waiting or "function_call" in message or message.get("tool_calls") == [] or message["role"] == "tool":
             return False
-    return MARK not in "\n".join(ids) and _are_foreign(answered, refusals) and known.are_objects(texts)
+    return (
+        not waiting and MARK not in "\n".join(ids) and _are_foreign(answered, refusals) and known.are_objects(texts)
+    )
 
 
 def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
     ids: list[str] = []
     answered: list[str] = []
+    # The calls that are not answered yet: the message behind theirs begins with their results.
+    waiting: set[str] = set()
     for message in request["messages"]:
         blocks = message["content"]
         if type(blocks) is str:
+            if waiting:
+                return False
             continue
         before = len(ids)
-        empty = False
         for block in blocks:
             kind = block["type"]
             if kind == "tool_use":
@@ -61,14 +72,17 @@ def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals) -> b
                     return False
                 ids.append(block["id"])
             elif kind == "tool_result":
+                waiting.remove(block["tool_use_id"])
                 answered.append(block["tool_use_id"])
-            elif kind == "text" and not block["text"]:
-                empty = True
-        if empty and len(ids) > before:
+            elif waiting or (kind == "text" and not block["text"]):
+                return False
+        if waiting:
             return False
-        if len(ids) > before + 1 and len(set(ids[before:])) < len(ids) - before:
-            return False
-    return MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
+        if len(ids) > before:
+            waiting.update(ids[before:])
+            if len(waiting) < len(ids) - before:
+                return False
+    return not waiting and MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
 
 
 def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
@@ -78,17 +92,35 @@ def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals) -> 
     ids: list[str] = []
     texts: list[str] = []
     answered: list[str] = []
+    stateless = not (request.get("previous_response_id") or request.get("conversation"))
+    waiting: set[str] = set()
+    reasoned = False
+    before = None
     for item in items:
         if "call_id" not in item:
-            if item.get("type") == "function_call":
+            kind = item.get("type")
+            if "id" in item:
+                if item["id"] == before:
+                    return False
+                before = item["id"]
+            if kind == "function_call" or (reasoned and item.get("role", "assistant") != "assistant"):
                 return False
+            reasoned = kind == "reasoning"
             continue
         if item["type"].endswith("_output"):
+            if reasoned and stateless:
+                return False
+            if stateless:
+                waiting.remove(item["call_id"])
             answered.append(item["call_id"])
             continue
+        waiting.add(item["call_id"])
+        reasoned = False
         ids.append(item["call_id"])
         if item["type"] == "function_call":
             texts.append(item["arguments"])
+    if stateless and (waiting or reasoned):
+        return False
     if len(set(ids)) < len(ids) or MARK in "\n".join(ids):
         return False
     return _are_foreign(answered, refusals) and known.are_objects(texts)
