@@ -31,7 +31,7 @@ MAY_KNOW = {
     "mend": "calls policy tools",
     "textcalls": "tools",
     # One answer, one request.
-    "request": "calls ids mend policy tools",
+    "request": "calls ids mend policy tools wire",
     "unread": "textcalls wire",
     "turn": "calls mend policy request textcalls tools unread wire",
     "dialects": "calls ids mend policy request textcalls tools turn unread wire",

@@ -39,6 +39,7 @@ class Policy:
     request: bool = True
     hints: bool = False
     retry_guidance: bool = False
+    reasoning: Literal["auto", "off"] = "auto"
     zai: Literal["auto", "on", "off"] = "auto"
     zai_after_null: Literal["cut", "forward_all"] = "cut"
     think: bool = False
@@ -167,6 +168,8 @@ OPTIONS: tuple[Option, ...] = (
            "Ids of ours are restored always.", _switch),
     Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),
     Option("retry_guidance", "false", "Add a retry instruction to every failed tool result.", _switch),
+    Option("reasoning", "auto", "Give reasoning and signatures back to the host that sent them, where the client "
+           "dropped them: auto or off.", _choice("auto", "off")),
     Option("zai", "auto", "Convert the chat.z.ai stream: auto (when the request declares tools), on, off.",
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",

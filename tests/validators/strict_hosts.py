@@ -165,3 +165,93 @@ def openai_responses(request: Json) -> None:
     ids = [item["id"] for item in items if "id" in item]
     if len(set(ids)) < len(ids):
         raise Rejected("Duplicate item found. Remove duplicate items from your input and try again.")
+
+
+# Reasoning
+
+
+def wants_reasoning(request: Json) -> None:
+    """DeepSeek V4: behind the last message of the user every assistant message has the key."""
+    openai_chat(request)
+    for message in _open_turn(request["messages"]):
+        if message["role"] == "assistant" and not isinstance(message.get("reasoning_content"), str):
+            raise Rejected("The `reasoning_content` in the thinking mode must be passed back to the API.")
+
+
+def wants_reasoning_everywhere(request: Json) -> None:
+    """Kimi: every message with calls has it."""
+    openai_chat(request)
+    for number, message in enumerate(request["messages"]):
+        if message.get("tool_calls") and not isinstance(message.get("reasoning_content"), str):
+            raise Rejected(
+                "thinking is enabled but reasoning_content is missing in assistant tool call message "
+                f"at index {number}"
+            )
+
+
+def refuses_reasoning_content(request: Json) -> None:
+    """Cerebras: sends `reasoning` and takes nothing else."""
+    for number, message in enumerate(request["messages"]):
+        if "reasoning_content" in message:
+            where = f"messages.{number}.assistant.reasoning_content"
+            said = f"{where}: property '{where}' is unsupported"
+            body = {
+                "message": said,
+                "type": "invalid_request_error",
+                "param": "validation_error",
+                "code": "wrong_api_format",
+            }
+            raise Rejected(said, body=body)
+
+
+def refuses_reasoning(request: Json) -> None:
+    """A model of Groq that does not reason."""
+    for number, message in enumerate(request["messages"]):
+        if "reasoning" in message:
+            raise Rejected(f"`messages[{number}].reasoning`: reasoning is not supported with this model")
+
+
+def forbids_extra_fields(request: Json) -> None:
+    """Mistral."""
+    for number, message in enumerate(request["messages"]):
+        if message["role"] == "assistant" and "reasoning_content" in message:
+            where = ["body", "messages", number, "assistant", "reasoning_content"]
+            detail = {"type": "extra_forbidden", "loc": where, "msg": "Extra inputs are not permitted"}
+            raise Rejected("Extra inputs are not permitted", status=422, body={"detail": [detail]})
+
+
+def wants_signatures(request: Json) -> None:
+    """Gemini 3 over Chat: of the calls of a message in the open turn the first is signed. The body is a list."""
+    openai_chat(request)
+    for message in _open_turn(request["messages"]):
+        for call in (message.get("tool_calls") or [])[:1]:
+            google = (call.get("extra_content") or {}).get("google") or {}
+            if not google.get("thought_signature"):
+                said = (
+                    "Function call is missing a thought_signature in functionCall parts. This is required for tools "
+                    "to work correctly, and missing thought_signature may lead to degraded model performance. "
+                    f"Additional data, function call `default_api:{call['function']['name']}` , position 2."
+                )
+                raise Rejected(said, body=[{"error": {"code": 400, "message": said, "status": "INVALID_ARGUMENT"}}])
+
+
+def wants_thinking(request: Json) -> None:
+    """Anthropic with thinking on: in the open turn an assistant message begins with a thinking block."""
+    anthropic(request)
+    for number, message in enumerate(_open_turn(request["messages"])):
+        if message["role"] == "assistant" and _blocks(message)[0]["type"] not in ("thinking", "redacted_thinking"):
+            found = _blocks(message)[0]["type"]
+            raise _messages_error(
+                f"messages.{number}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`. "
+                "When `thinking` is enabled, a final `assistant` message must start with a thinking block"
+            )
+
+
+def _open_turn(messages: list[Json]) -> list[Json]:
+    """The messages behind the last one in which a user said something."""
+    said = [
+        number
+        for number, message in enumerate(messages)
+        if message["role"] == "user" and not any(block["type"] == "tool_result" for block in _blocks(message))
+    ]
+    return messages[said[-1] + 1 :]

@@ -25,6 +25,7 @@ def exchange_of(flow: http.HTTPFlow, stream: BodyStream, state: FlowState, optio
         exchange.request_after = state.changed.body
         exchange.request_steps = state.changed.steps
         exchange.refusals = state.changed.reasons
+        exchange.given_back = {str(number): back.as_json() for number, back in state.changed.given_back.items()}
     return exchange
 
 

@@ -11,6 +11,7 @@ from mitmproxy import http
 
 from ..recording.record import Exchange
 from ..request.mend import Changed
+from ..request.reasoning import ReasoningSession
 from ..request.request import Request, Seed
 from ..websocket import ResponsesSocket
 from ..wire.encoding import decode_if_possible
@@ -20,10 +21,23 @@ from .body_stream import BodyStream
 class FlowState:
     """One flow, from its request to the end of its response."""
 
-    __slots__ = ("changed", "encoding", "exchange", "protocol", "request", "request_body", "seed", "stream")
+    __slots__ = (
+        "changed",
+        "encoding",
+        "exchange",
+        "protocol",
+        "reasoning",
+        "request",
+        "request_body",
+        "seed",
+        "stream",
+    )
 
-    def __init__(self, protocol: str, request: Request, request_body: bytes | None) -> None:
+    def __init__(
+        self, protocol: str, request: Request, request_body: bytes | None, reasoning: ReasoningSession
+    ) -> None:
         self.protocol = protocol
+        self.reasoning = reasoning
         self.request = request
         self.request_body = request_body
         self.stream: BodyStream | None = None

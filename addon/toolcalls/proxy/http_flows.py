@@ -13,6 +13,7 @@ from ..engine import Response
 from ..recording.captured import MAX_KEPT
 from ..recording.record import decoded
 from ..request.mend import Changed, mend_request
+from ..request.reasoning import ReasoningMemory
 from ..request.refusals import Refusals
 from ..request.request import decode, read_request
 from ..wire.encoding import Corrupt, decode_whole, readable
@@ -27,10 +28,13 @@ logger = logging.getLogger("toolfix")
 
 
 class HttpFlows:
-    def __init__(self, settings: Settings, reporter: Reporter, refusals: Refusals) -> None:
+    def __init__(
+        self, settings: Settings, reporter: Reporter, refusals: Refusals, reasoning: ReasoningMemory
+    ) -> None:
         self._settings = settings
         self._reporter = reporter
         self._refusals = refusals
+        self._reasoning = reasoning
         self.open = flows
         self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
         """Those that are over, for the content view, as long as mitmproxy keeps them."""
@@ -38,7 +42,8 @@ class HttpFlows:
     def request(self, flow: http.HTTPFlow, protocol: str) -> None:
         body = content(flow.request)
         asked = decode(body)
-        state = self.open[flow] = FlowState(protocol, read_request(asked), body)
+        session = self._reasoning.session(protocol, flow.request.pretty_host, _account(flow.request), asked)
+        state = self.open[flow] = FlowState(protocol, read_request(asked), body, session)
         state.changed = self._mend_request(flow, state, asked)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
@@ -49,7 +54,7 @@ class HttpFlows:
     def _mend_request(self, flow: http.HTTPFlow, state: FlowState, asked: dict[str, Any] | None) -> Changed | None:
         policy, body = self._settings.policy, state.request_body or b""
         try:
-            changed = mend_request(state.protocol, body, asked, policy, self._refusals)
+            changed = mend_request(state.protocol, body, asked, policy, self._refusals, state.reasoning.recall)
         except Exception:
             logger.exception(
                 f"{place(flow)}: toolfix failed and let the request pass as it came; please report this."
@@ -92,6 +97,8 @@ class HttpFlows:
         state = self.open.get(flow)
         if state is None or flow.response is None:
             return
+        if not _may_hold_calls(flow.response):
+            state.reasoning.rejected(flow.response.status_code, content(flow.response))
         if state.stream is None:
             self._mend_at_once(flow, state)
         elif flow.response.raw_content is None and state.stream.after.complete:
@@ -142,10 +149,26 @@ class HttpFlows:
         """Say what was done, once a flow."""
         self.open.pop(flow, None)
         if state.stream is None:
+            state.reasoning.over()
             return
         self.closed[flow] = state
+        if not broken:
+            self._remember(flow, state, state.stream)
+        state.reasoning.over()
         state.seed.forget()
         self._reporter.response(flow, state, broken=broken)
+
+    def _remember(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream) -> None:
+        """Keep what the host may want back with the next request."""
+        if self._settings.policy.reasoning != "auto" or not stream.before.complete:
+            return
+        try:
+            ids = [outcome.id for outcome in stream.response.outcomes if outcome.id]
+            state.reasoning.answered(b"".join(decoded(stream.before, state.encoding)), ids)
+        except Exception:
+            logger.exception(
+                f"{place(flow)}: toolfix cannot remember the reasoning of this answer; please report this."
+            )
 
     def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
         """What the content view shows of a flow, live or over."""
@@ -156,6 +179,11 @@ class HttpFlows:
         note = "Observed only: the client got what came." if self._settings.observes else ""
         outcomes = state.stream.response.outcomes
         return content_view.ViewedResponse(state.protocol, before, state.stream.after.joined(), outcomes, note)
+
+
+def _account(request: http.Request) -> str:
+    """Whose request this is: what one user's model thought is for nobody else."""
+    return "\0".join(request.headers.get(name, "") for name in ("authorization", "x-api-key", "api-key", "cookie"))
 
 
 def _may_hold_calls(response: http.Response) -> bool:

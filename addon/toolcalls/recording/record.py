@@ -81,6 +81,8 @@ class Exchange:
     """What was changed in it, and how often."""
     refusals: dict[str, str] = field(default_factory=dict)
     """Earlier refusals that the change told of, by id."""
+    given_back: dict[str, Any] = field(default_factory=dict)
+    """What the host got back of what it said before, by the number of the message."""
 
     @property
     def size(self) -> int:
@@ -311,6 +313,8 @@ def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
     }
     if exchange.request_steps:
         flow["request_steps"] = exchange.request_steps
+    if exchange.given_back:
+        flow["given_back"] = exchange.given_back
     if exchange.refusals:
         flow["refusals"] = exchange.refusals
     return flow

@@ -98,7 +98,8 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
         return _replay_socket(recording, policy, refusals)
     request = decode(recording.request)
     question = read_request(request)
-    changed = mend_request(recording.protocol, recording.request, request, policy, refusals)
+    given = recording.given_back
+    changed = mend_request(recording.protocol, recording.request, request, policy, refusals, lambda _: given)
     answer = Response(recording.protocol, question, policy, seed=recording.seed)
     out = [sent for piece in (recording.pieces() if pieces is None else pieces) for sent in answer.feed(piece)]
     if recording.complete and not recording.flow.get("broken"):

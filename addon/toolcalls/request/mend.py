@@ -21,6 +21,7 @@ from ..request.hints import add_hints
 from ..request.refusals import Refusals
 from ..tools.declared import Tools
 from .needs_no_change import needs_no_change
+from .reasoning import GivenBack, put_back
 from .request_edit import RequestEdit
 
 _PAIRS: dict[str, Callable[[dict[str, Any], RequestEdit, Path, bytes], None]] = {
@@ -37,6 +38,9 @@ _PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
 }
 _CREATE = "response.create"
 
+Recall = Callable[[dict[str, Any]], dict[int, GivenBack]]
+"""From a request to what its messages get back, by their numbers."""
+
 known_arguments = KnownGoodArguments()
 """Shared by all requests: a history comes again with every turn."""
 
@@ -50,16 +54,23 @@ class Changed:
     """What was changed, and how often."""
     reasons: dict[str, str] = field(default_factory=dict)
     """The refusals that the request concerns, by the ids that the client knows."""
+    given_back: dict[int, GivenBack] = field(default_factory=dict)
+    """What the host gets back of what it said, by the number of the message."""
 
 
 def mend_request(
-    protocol: str, body: bytes, request: dict[str, Any] | None, policy: Policy, refusals: Refusals
+    protocol: str,
+    body: bytes,
+    request: dict[str, Any] | None,
+    policy: Policy,
+    refusals: Refusals,
+    recall: Recall = lambda _: {},
 ) -> Changed | None:
     """The body that goes up instead of this one; None when nothing is to be changed.
 
-    `request` is the decoded body.
+    `request` is the decoded body; `recall` tells what its messages get back of what the host said.
     """
-    return _mend(protocol, body, request, policy, refusals, ())
+    return _mend(protocol, body, request, policy, refusals, (), recall)
 
 
 def mend_frame(
@@ -86,15 +97,25 @@ def mend_frame(
 
 
 def _mend(
-    protocol: str, body: bytes, request: dict[str, Any] | None, policy: Policy, refusals: Refusals, at: Path
+    protocol: str,
+    body: bytes,
+    request: dict[str, Any] | None,
+    policy: Policy,
+    refusals: Refusals,
+    at: Path,
+    recall: Recall = lambda _: {},
 ) -> Changed | None:
     mend = _PROTOCOLS.get(protocol)
     if mend is None or request is None:
         return None
     wishes = policy.request and (policy.hints or policy.retry_guidance)
-    if not wishes and needs_no_change(protocol, request, known_arguments, refusals):
+    given = recall(request) if policy.request and policy.reasoning == "auto" else {}
+    if not wishes and not given and needs_no_change(protocol, request, known_arguments, refusals):
         return None
     revision = RequestEdit(policy, refusals, known_arguments)
+    if given:
+        revision.steps |= put_back(given, request, revision.edits, at)
+        body, request = revision.settle(body, request, at)
     if revision.guides:
         revision.tools = Tools.read(request)
     if policy.request and policy.hints:
@@ -106,4 +127,4 @@ def _mend(
     after, _ = revision.settle(body, request, at)
     if not revision.steps:
         return None
-    return Changed(after, revision.steps, revision.reasons)
+    return Changed(after, revision.steps, revision.reasons, given)
