@@ -19,13 +19,13 @@ from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.encoding import Decoder, Inflated
 from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Pass, Replace, Verdict
+from .wire.framing import SSE
 from .wire.ledger import Ledger
 from .wire.sse import WHOLE
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
 _END = slice(-3, None)
-_BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 _WRAPPED = ("data:", "event:")
@@ -48,6 +48,7 @@ class Stream:
         "_decoder",
         "_dialect",
         "_fast_path",
+        "_framing",
         "_kind",
         "_ledger",
         "_limit",
@@ -66,7 +67,8 @@ class Stream:
         self._outcomes = [] if outcomes is None else outcomes
         self._fast_path = FastPath()
         self._kind = _BodyKind.UNKNOWN
-        self._ledger = Ledger()
+        self._framing = dialect.framing
+        self._ledger = Ledger(dialect.framing)
         self._after_cr = False
         self._whole_chunks = False
         """An event stream without a content encoding, and no LF is awaited: most chunks are whole events."""
@@ -181,7 +183,7 @@ class Stream:
         """Decide by the first byte that is not white space what the body is."""
         self._ledger.open(data)
         first = _FIRST_BYTE.search(data) if self._kind is _BodyKind.UNKNOWN else None
-        if first is None or first[0] in (b"{", b"["):
+        if first is None or (first[0] in (b"{", b"[") and self._framing is SSE):
             if first:
                 self._kind = _BodyKind.DOCUMENT
             self._ledger.held(_DOCUMENT, len(data))
@@ -214,7 +216,7 @@ class Stream:
             self._take_events(block, verdict, out)
         if self._kind is _BodyKind.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
-            self._whole_chunks = not self._after_cr and self._decoder is None
+            self._whole_chunks = not self._after_cr and self._decoder is None and self._framing is SSE
 
     def _take_events(self, block: bytes, verdict: Pass | Hold | None, out: list[bytes]) -> None:
         """Take the events of a block, or the one event for which the fast path gave a verdict."""
@@ -223,7 +225,7 @@ class Stream:
             return
         ledger, limit = self._ledger, self._limit
         take = self._fast_path.take
-        events = sse.split(block)
+        events = self._framing.split(block)
         if len(events) == 1 and ledger.held_bytes + len(block) <= limit:
             self._read_event(block, out)
             return
@@ -256,7 +258,7 @@ class Stream:
             self._ledger.passed(len(raw))
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
-        event = sse.read_event(raw)
+        event = self._framing.read_event(raw)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
         self._answer(event, len(raw), out)
@@ -312,16 +314,16 @@ class Stream:
     def _close_events(self, out: list[bytes]) -> None:
         last = self._ledger.ended()
         if last:
-            event = sse.unwrapped(sse.read_event(last))
-            if _is_whole(event.data, say_done=self._changed):
+            event = sse.unwrapped(self._framing.read_event(last))
+            if self._framing is SSE and _is_whole(event.data, say_done=self._changed):
                 # Clients drop an event without its blank line. Half an event is dropped by right.
-                event = event._replace(raw=sse.ended(event.raw))
+                event = event._replace(raw=self._framing.ended(event.raw))
             self._answer(event, len(last), out)
         reply = self._dialect.close()
         if reply is not None:
             out += reply.out
             # The event that the upstream did not end, wherever it stands, is ended before another one follows.
-            out[:-1] = [piece if piece.endswith(_BLANK_LINES) else piece + b"\n\n" for piece in out[:-1]]
+            out[:-1] = [self._framing.ended(piece) for piece in out[:-1]]
             self._ledger.replied(0, reply)
         # What the dialect still has not asked for is no call: nobody may think that one is held.
         self._ledger.drain()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from ..unread.fast_path import Lesson
 from ..wire.events import Event, Replace, Verdict
+from ..wire.framing import SSE, Framing
 
 
 class Dialect(ABC):
@@ -16,6 +18,9 @@ class Dialect(ABC):
     """
 
     __slots__ = ()
+
+    framing: ClassVar[Framing] = SSE
+    """How its streams are cut into events."""
 
     @property
     def lesson(self) -> Lesson | None:

@@ -42,5 +42,8 @@ class FinishWords:
             return reason
         if calls:
             return self.calls
-        needless = isinstance(reason, str) and reason.lower() in NEEDS_CALLS and not other_tools
-        return self.stop if needless else reason
+        return self.stop if self.needs_calls(reason) and not other_tools else reason
+
+    def needs_calls(self, reason: object) -> bool:
+        """Is it a reason that loops an agent where no call is there?"""
+        return isinstance(reason, str) and (reason == self.calls != self.stop or reason.lower() in NEEDS_CALLS)

@@ -8,8 +8,11 @@ that could make a whole call of it.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
+from ..calls import Outcome
 from ..mend.prefix import StrictPrefix
+from .assembled_call import Slot
 
 _COMMA = re.compile(r",\s*\Z")
 
@@ -45,3 +48,41 @@ class LiveArguments:
         if part:
             self._sent.append(part)
         return part
+
+
+@dataclass(slots=True, frozen=True)
+class LivePart:
+    """What of a call goes out now. `begins`: it is the first part, so the name and the id go with it."""
+
+    call: LiveCall
+    slot: Slot
+    arguments: str
+    begins: bool
+
+
+class LiveCall:
+    """A call that the client gets while it comes. `number` counts the calls that the client gets."""
+
+    __slots__ = ("_begun", "_taken", "arguments", "id", "number")
+
+    def __init__(self, number: int, identity: str) -> None:
+        self.number = number
+        self.id = identity
+        self._taken = 0
+        self._begun = False
+        self.arguments = LiveArguments(holds_commas=True)
+
+    def take(self, slot: Slot) -> LivePart | None:
+        """The fragments that are new; None when nothing of them may go out."""
+        if slot.doubt or slot.unsure:
+            return None
+        new = "".join(slot.fragments[self._taken :])
+        self._taken = len(slot.fragments)
+        part = self.arguments.take(new)
+        begins = not self._begun
+        self._begun = True
+        return LivePart(self, slot, part, begins) if part or begins else None
+
+    def rest(self, outcome: Outcome) -> str:
+        """What the client still lacks."""
+        return outcome.arguments[len(self.arguments.sent) :]

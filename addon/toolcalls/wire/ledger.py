@@ -7,7 +7,7 @@ what the client has not received yet, as it came. So this file does nothing but 
 from __future__ import annotations
 
 from .events import Replace
-from .sse import end_of_last_event
+from .framing import SSE, Framing
 
 _SHORT = 8192
 """Below this many bytes of rest, joining makes new bytes: cheaper than an array that grows in place."""
@@ -19,9 +19,20 @@ _LF, _CR = b"\n\r"
 
 
 class Ledger:
-    __slots__ = ("_held", "_order", "block", "done", "held_bytes", "passed_last", "rest", "searched")
+    __slots__ = (
+        "_end_of_last_event",
+        "_held",
+        "_order",
+        "block",
+        "done",
+        "held_bytes",
+        "passed_last",
+        "rest",
+        "searched",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, framing: Framing = SSE) -> None:
+        self._end_of_last_event = framing.end_of_last_event
         self._held: dict[str, list[tuple[int, bytes]]] = {}
         self._order = 0
         self.block = b""
@@ -77,7 +88,7 @@ class Ledger:
                 rest = bytearray(rest)
             rest += data
         self.rest = rest
-        end = end_of_last_event(rest, self.searched) if ends else -1
+        end = self._end_of_last_event(rest, self.searched) if ends else -1
         if end < 0:
             # A blank line has at most four bytes, of which three may be here already.
             self.searched = max(0, len(rest) - 3)

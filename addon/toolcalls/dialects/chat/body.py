@@ -9,16 +9,14 @@ from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
+from ...turn.answer import Answer
 from ...turn.assembled_call import Slot
 from ...turn.finish import NEEDS_CALLS
-from ...turn.text_search import search, searches
-from ...turn.turn import Turn
 from .calls import (
     FOREIGN_REASONS,
     Json,
     finish_of,
     fragments_of,
-    gathered,
     says_something,
     true_reason,
     written_call,
@@ -79,29 +77,22 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
         for fragment in fragments
         if not fragment.empty
     ]
-    turn = Turn(request.tools, mender, awaits_arguments=False)
+    answer = Answer(request, policy, mender)
     content = message.get("content")
     cited = message.get("refusal") or message.get("annotations")
-    if isinstance(content, str) and not cited and searches(request, policy):
-        said = search(content, request, policy, finish)
-        turn.found(said.calls)
-        content = said.text
-    found = turn.has_found
+    said = answer.search_whole(content, finish) if isinstance(content, str) and not cited else None
+    found = answer.turn.has_found
     if not found and not fragments and reason not in NEEDS_CALLS:
         return
-    outcomes = turn.complete([gathered(slot, request.tools) for slot in slots], finish)
     calls = [
-        written_call(outcome, outcome.arguments, slot.extra)
-        for slot, outcome in zip(slots, outcomes, strict=True)
-        if outcome is not None and not outcome.dropped
-    ]
-    calls += [
-        written_call(outcome, outcome.arguments, {}) for outcome in turn.complete_found() if not outcome.dropped
+        written_call(call.outcome, call.outcome.arguments, call.extra)
+        for call in answer.complete_whole(slots, finish)
+        if not call.outcome.dropped
     ]
     legacy = legacy and request.legacy_functions
     choice["finish_reason"] = true_reason(reason, calls=bool(calls), legacy=legacy)
-    if found:
-        message["content"] = content
+    if found and said is not None:
+        message["content"] = said.text
     if legacy and calls:
         message["function_call"] = calls[0]["function"]
     elif calls:
@@ -110,7 +101,7 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
     else:
         message.pop("tool_calls", None)
         message.pop("function_call", None)
-        message["content"] = message.get("content") or "\n".join(turn.take_notes()) or None
+        message["content"] = message.get("content") or "\n".join(answer.turn.take_notes()) or None
     if calls and (policy.null_content or not message.get("content")):
         message["content"] = None
 

@@ -6,14 +6,9 @@ from typing import Any
 
 from ...calls import Outcome
 from ...mend.arguments import Finish
-from ...tools.declared import Tools
 from ...turn import payload
-from ...turn.assembled_call import Fragment, Slot, index_of
+from ...turn.assembled_call import Fragment, index_of
 from ...turn.finish import FinishWords
-from ...turn.fragments import full_name
-from ...turn.live import LiveArguments
-from ...turn.resent import ToldCall
-from ...turn.turn import GatheredCall
 
 Json = dict[str, Any]
 
@@ -36,26 +31,6 @@ def finish_of(choice: Json) -> Finish:
 def true_reason(reason: str | None, *, calls: bool, legacy: bool) -> str:
     """The finish reason that fits the calls that really went out."""
     return str((LEGACY_WORDS if legacy else WORDS).true_reason(reason, calls=calls) or "stop")
-
-
-def gathered(slot: Slot, tools: Tools, *, legacy: bool = False, live: LiveArguments | None = None) -> GatheredCall:
-    """A call as its fragments tell it. `legacy`: in the old form, which has no ids."""
-    name = full_name(slot.names, tools)
-    arguments, steps = slot.settle()
-    value, slot.value = slot.value, None
-    told = ToldCall(
-        slot.key,
-        name,
-        arguments,
-        f"\0{slot.place}",
-        certain=not slot.doubt,
-        restated=slot.restated,
-        out=live is not None,
-    )
-    identity = None if legacy else slot.id
-    if live is not None:
-        name, steps = slot.name, ()
-    return GatheredCall(name, arguments, identity, steps, slot.doubt, value=value, live=live, told=told)
 
 
 def calls_in(delta: Json) -> bool:
@@ -122,3 +97,15 @@ def written_call(outcome: Outcome, arguments: str, extra: Json) -> Json:
 
 def says_something(delta: Json) -> bool:
     return any(value for key, value in delta.items() if key not in ("role", "index", "type"))
+
+
+_OTHER_WORDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "refusal", "audio", "annotations")
+"""Where a delta or a message says something that is not its text."""
+
+
+def says_otherwise(said: Json) -> bool:
+    """Is something said besides the text, or in another form: reasoning, a refusal, citations?"""
+    words = (said.get(key) for key in _OTHER_WORDS)
+    if any(word.strip() if isinstance(word, str) else word for word in words):
+        return True
+    return bool(said.get("content")) and not isinstance(said["content"], str)

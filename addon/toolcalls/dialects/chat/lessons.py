@@ -24,5 +24,5 @@ def lesson_of(choice: Choice, delta: Json, fragments: list[Fragment]) -> Lesson 
     text = delta.get(key)
     if not isinstance(text, str):
         return None
-    searched = choice.prose if key == "content" else None
+    searched = choice.answer.search if key == "content" else None
     return Lesson(key, text, searched or PASSING_TEXT)

@@ -1,0 +1,410 @@
+"""A protocol as a reader and a writer: everything else that a dialect does, written once.
+
+The reader turns an event into parts (`turn/parts.py`), the answer (`turn/answer.py`) says what may go out, the writer
+makes events of that. An event all of whose parts may go on passes as the bytes it came in; one that is nothing but
+fragments of calls is held; of all others the writer makes new ones.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+from ..mend.call import Mender
+from ..mend.finish import Finish
+from ..policy import Policy
+from ..request.request import Request
+from ..turn.answer import Answer, CompletedCall
+from ..turn.assembled_call import Fragment, Slot
+from ..turn.finish import FinishWords
+from ..turn.live import LivePart
+from ..turn.parts import Failure, OtherDelta, ReadEvent, TextDelta
+from ..turn.text_search import SearchResult
+from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
+from ..wire.events import PASS, Event, Hold, Replace, Verdict
+from .interface import Dialect
+from .reply_builder import ReplyBuilder
+
+_CALLS, _TEXT, _END = "calls", "text", "end"
+_HOLD = Hold(_CALLS)
+
+
+class AnswerReader(ABC):
+    """One protocol's events → their parts."""
+
+    whole_calls = False
+    """Does a call come in one piece? Then whatever follows it shows that it is complete."""
+    text_key = ""
+    """The key of the JSON string that holds the text of an event; "" where events are always read."""
+    arguments_key = ""
+    """The key of the JSON string that holds a fragment of arguments; "" likewise."""
+
+    @abstractmethod
+    def read(self, event: Event) -> ReadEvent | None:
+        """What an event, or a whole body, says; None where it is none of this protocol."""
+
+
+class AnswerWriter(ABC):
+    """What an answer lets go → one protocol's events."""
+
+    words: FinishWords
+    ids = True
+    """Do calls have ids?"""
+
+    @abstractmethod
+    def text(self, read: ReadEvent | None, text: str) -> bytes:
+        """An event that says a text, like the one that was read; None: there is none to be like."""
+
+    @abstractmethod
+    def rest(self, read: ReadEvent) -> bytes:
+        """An event without its text, its calls and its finish reason."""
+
+    @abstractmethod
+    def calls(self, read: ReadEvent) -> bytes:
+        """An event with nothing but its calls."""
+
+    @abstractmethod
+    def call(self, call: CompletedCall) -> bytes:
+        """A complete call."""
+
+    @abstractmethod
+    def end(self, read: ReadEvent | None, reason: str) -> bytes:
+        """The event with the finish reason, and no text and no calls; None: one of ours."""
+
+    @abstractmethod
+    def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
+        """A whole body with these texts in the places of its own, these calls and this finish reason."""
+
+    def live(self, part: LivePart) -> bytes:
+        """A part of a call that goes out while it comes. Not asked for where calls come whole."""
+        raise NotImplementedError
+
+    def rest_of_call(self, number: int, arguments: str) -> bytes:
+        """What the client still lacks of a call that it got while it came. Not asked for where calls come whole."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True)
+class _CallEvent:
+    """An event that is nothing but calls, which can go out as it came."""
+
+    raw: bytes
+    slots: list[Slot] = field(default_factory=list)
+
+
+class ReaderWriterDialect(Dialect):
+    """The dialect that a reader and a writer make."""
+
+    __slots__ = (
+        "_answer",
+        "_ended",
+        "_failed",
+        "_live",
+        "_mender",
+        "_policy",
+        "_reader",
+        "_request",
+        "_sources",
+        "_waiting_end",
+        "_writer",
+        "lesson",
+    )
+    lesson: Lesson | None
+
+    def __init__(
+        self, request: Request, policy: Policy, mender: Mender, reader: AnswerReader, writer: AnswerWriter
+    ) -> None:
+        self._answer = Answer(request, policy, mender)
+        self._request = request
+        self._policy = policy
+        self._mender = mender
+        self._reader = reader
+        self._writer = writer
+        self._live = not policy.aggregate and not reader.whole_calls
+        """Calls go out while they come."""
+        self._sources: dict[int, _CallEvent] = {}
+        """By `id()` of a call: the event that it came in, if that says nothing else."""
+        self._waiting_end: ReadEvent | None = None
+        """The event with the finish reason: it waits, for a call may follow it."""
+        self._failed = False
+        self._ended = False
+        self.lesson = None
+
+    # The stream
+
+    def read(self, event: Event) -> Verdict:
+        self.lesson = None
+        read = self._reader.read(event) if event.data is not None else None
+        if read is None or not read.parts:
+            return self._pass(event)
+        if any(isinstance(part, Failure) for part in read.parts):
+            return self._fail(event)
+        draft = ReplyBuilder(event)
+        unchanged = self._take(read, draft)
+        if read.stop is not None:
+            unchanged = self._stop(read, draft, unchanged)
+        if unchanged:
+            self.lesson = self._text_lesson(read)
+            return PASS
+        return draft.answer()
+
+    def close(self) -> Replace | None:
+        if self._ended or self._failed:
+            return None
+        answer = self._answer
+        if not answer.engaged:
+            return None
+        draft = ReplyBuilder()
+        finish = answer.believed(Finish.CUT)
+        self._end_text(None, finish, draft)
+        cut = self._send(finish, draft)
+        self._write_end(draft, missing=bool(answer.turn.sent) and not cut)
+        self._ended = True
+        return draft.reply()
+
+    def _pass(self, event: Event) -> Verdict:
+        """An event that says nothing about text or calls; a finish reason that waits goes out before it."""
+        if self._waiting_end is None:
+            return PASS
+        draft = ReplyBuilder(event)
+        finish = self._answer.believed(Finish.UNKNOWN)
+        self._end_text(None, finish, draft)
+        self._send(finish, draft)
+        self._write_end(draft, missing=False)
+        draft.out.append(event.raw)
+        return draft.reply()
+
+    def _fail(self, event: Event) -> Verdict:
+        """An error: complete calls come out, unfinished ones are dropped, the error goes on."""
+        self._failed = True
+        if not self._answer.engaged:
+            return PASS
+        draft = ReplyBuilder(event)
+        self._end_text(None, Finish.CUT, draft)
+        self._send(Finish.CUT, draft, before_error=True)
+        self._write_end(draft, missing=False)
+        draft.out.append(event.raw)
+        return draft.reply()
+
+    # What an event says
+
+    def _take(self, read: ReadEvent, draft: ReplyBuilder) -> bool:
+        """Take the text and the calls of an event. True where nothing of it has to be written anew."""
+        answer = self._answer
+        fragments = read.fragments
+        if self._reader.whole_calls and answer.assembler.slots and self._waiting_end is None:
+            # Something follows the calls so far: so they are complete.
+            self._send(Finish.COMPLETE, draft)
+        unchanged = not (fragments or draft.out)
+        alone = len(read.parts) == 1 and not read.says_more
+        spoken: list[bytes] = []
+        for part in read.parts:
+            said: SearchResult | None = None
+            if isinstance(part, TextDelta):
+                said = answer.say(part.text, read.raw if alone else None)
+                if said is None and part.text:
+                    spoken.append(self._writer.text(read, part.text) if not alone else read.raw)
+            elif isinstance(part, OtherDelta):
+                answer.refused = answer.refused or part.refusal
+                said = answer.say_otherwise()
+            if said is not None:
+                unchanged = False
+                spoken += self._said(read, said, draft)
+                if isinstance(part, TextDelta):
+                    self._hold_text(read, part.text, said, draft)
+        if not unchanged:
+            flowing = self._gather(read, fragments)
+            draft.out += spoken
+            draft.out += self._rest(read)
+            draft.out += flowing
+            self._hold_calls(read, fragments, draft, flowing=bool(flowing))
+        return unchanged
+
+    def _rest(self, read: ReadEvent) -> list[bytes]:
+        """What an event says besides its text and its calls; with a finish reason it goes on with that."""
+        if not read.says_more or read.stop is not None:
+            return []
+        return [self._writer.rest(read) if read.text or read.fragments else read.raw]
+
+    def _said(self, read: ReadEvent | None, said: SearchResult, draft: ReplyBuilder) -> list[bytes]:
+        """Text that was searched: the events that it came in, where they say nothing else."""
+        if said.parts:
+            draft.release(_TEXT)
+        if self._policy.null_content and self._answer.turn.sent:
+            return []
+        return [piece.source or self._writer.text(read, piece.text) for piece in said.pieces]
+
+    def _hold_text(self, read: ReadEvent, text: str, said: SearchResult, draft: ReplyBuilder) -> None:
+        held = self._answer.held_text if said.parts else text
+        if not held:
+            return
+        alone = held == text and len(read.parts) == 1 and not read.says_more
+        draft.hold(_TEXT, read.raw if alone else self._writer.text(read, held))
+
+    def _gather(self, read: ReadEvent, fragments: list[Fragment]) -> list[bytes]:
+        """Take the fragments; what of them goes out at once."""
+        slots: list[Slot] = []
+        out: list[bytes] = []
+        for fragment in fragments:
+            slot = self._answer.gather(fragment)
+            if slot is None:
+                continue
+            slots.append(slot)
+            part = self._answer.go_on_live(slot) if self._live else None
+            if part is None:
+                slot.quoted.grew(slot.fragments, len(fragment.arguments))
+            else:
+                out.append(self._writer.live(part))
+        if self._reader.whole_calls and slots and not (read.says_more or read.text or read.stop):
+            source = _CallEvent(read.raw, slots)
+            self._sources.update((id(slot), source) for slot in slots)
+        if len(fragments) == 1 and not fragments[0].name and not self._live and slots:
+            self._learn_fragments(read, fragments[0], slots[0])
+        return out
+
+    def _hold_calls(self, read: ReadEvent, fragments: list[Fragment], draft: ReplyBuilder, *, flowing: bool) -> None:
+        if fragments and not flowing:
+            alone = len(fragments) == len(read.parts) and not read.says_more
+            draft.hold(_CALLS, read.raw if alone else self._writer.calls(read))
+
+    # Calls going out
+
+    def _send(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
+        """Every call that was gathered goes out. True where one of them was refused."""
+        calls = self._answer.complete(finish, before_error=before_error, ids=self._writer.ids)
+        draft.release(_CALLS)
+        as_they_came = self._as_they_came(calls)
+        written: set[int] = set()
+        for call in calls:
+            source = self._sources.pop(id(call.slot), None)
+            if call.live is not None:
+                rest = call.live.rest(call.outcome)
+                draft.out += [self._writer.rest_of_call(call.live.number, rest)] if rest else []
+            elif source is not None and id(source) in as_they_came:
+                draft.out += [source.raw] if id(source) not in written else []
+                written.add(id(source))
+            elif not call.outcome.dropped:
+                draft.out.append(self._writer.call(call))
+        draft.out += [self._writer.text(None, note) for note in self._answer.turn.take_notes()]
+        return any(call.outcome.status == "refused" for call in calls)
+
+    def _as_they_came(self, calls: list[CompletedCall]) -> set[int]:
+        """The events, by `id()`, all of whose calls go out as they came."""
+        kept = {id(call.slot) for call in calls if _is_unchanged(call)}
+        events = {id(source): source for source in self._sources.values()}
+        return {key for key, source in events.items() if all(id(slot) in kept for slot in source.slots)}
+
+    # The end
+
+    def _stop(self, read: ReadEvent, draft: ReplyBuilder, unchanged: bool) -> bool:
+        """An event with a finish reason: whole calls come out, the event itself waits where a call may follow it."""
+        answer, stop = self._answer, read.stop
+        assert stop is not None
+        if unchanged and not answer.engaged and not self._writer.words.needs_calls(stop.reason):
+            return True
+        if unchanged:
+            draft.out += [self._writer.text(read, read.text)] if read.text else []
+        waits = answer.text_undecided and stop.finish is not Finish.CUT
+        if not waits:
+            self._end_text(read, stop.finish, draft)
+        if not waits and all(slot.whole() for slot in answer.assembler.slots):
+            self._send(stop.finish, draft)
+        answer.stop(stop.reason, stop.finish)
+        self._waiting_end = read
+        draft.release(_END)
+        draft.hold(_END, self._written_end())
+        return False
+
+    def _end_text(self, read: ReadEvent | None, finish: Finish, draft: ReplyBuilder) -> None:
+        draft.out += self._said(read, self._answer.end_text(finish), draft)
+
+    def _write_end(self, draft: ReplyBuilder, *, missing: bool) -> None:
+        """The finish reason that waits, or the one that is `missing`."""
+        if self._waiting_end is not None:
+            draft.release(_END)
+            draft.out.append(self._written_end())
+            self._waiting_end = None
+        elif missing and not self._answer.reasons:
+            draft.out.append(self._writer.end(None, self._reason))
+
+    def _written_end(self) -> bytes:
+        read = self._waiting_end
+        if read is not None and read.stop is not None and len(read.parts) == 1 and read.stop.reason == self._reason:
+            return read.raw
+        return self._writer.end(read, self._reason)
+
+    @property
+    def _reason(self) -> str:
+        return str(self._answer.true_reason(self._writer.words) or self._writer.words.stop)
+
+    # The fast path
+
+    def _text_lesson(self, read: ReadEvent) -> Lesson | None:
+        if not self._reader.text_key or len(read.parts) != 1 or not read.text:
+            return None
+        return Lesson(self._reader.text_key, read.text, self._answer.search or PASSING_TEXT)
+
+    def _learn_fragments(self, read: ReadEvent, fragment: Fragment, slot: Slot) -> None:
+        if self._reader.arguments_key and len(read.parts) == 1 and not read.says_more:
+            self.lesson = Lesson(self._reader.arguments_key, fragment.arguments, CallFragments(slot.add, _HOLD))
+
+    # A body that came whole
+
+    def body(self, body: bytes) -> bytes:
+        read = self._reader.read(Event(body, body.decode("utf-8", "replace")))
+        if read is None or any(isinstance(part, Failure) for part in read.parts):
+            return body
+        answer = Answer(self._request, self._policy, self._mender)
+        stop = read.stop
+        finish = stop.finish if stop is not None else Finish.UNKNOWN
+        answer.refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
+        texts = self._search_texts(read, answer, finish)
+        fragments = [fragment for fragment in read.fragments if not fragment.empty]
+        slots = [_slot(fragment) for fragment in fragments]
+        if (
+            not slots
+            and not answer.turn.has_found
+            and (stop is None or not self._writer.words.needs_calls(stop.reason))
+        ):
+            return body
+        calls = answer.complete_whole(slots, finish)
+        if stop is not None:
+            answer.stop(stop.reason, stop.finish)
+        reason = answer.true_reason(self._writer.words) if stop is not None else None
+        whole = len(calls) == len(slots) and all(_is_unchanged(call) for call in calls)
+        if whole and texts is None and (stop is None or reason == stop.reason):
+            return body
+        spoken = texts if texts is not None else _texts(read)
+        notes = answer.turn.take_notes()
+        sent = [call for call in calls if not call.outcome.dropped]
+        if sent and self._policy.null_content:
+            spoken = ["" for _ in spoken]
+        return self._writer.document(read, [*spoken, *notes], sent, None if reason is None else str(reason))
+
+    def _search_texts(self, read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:
+        """The texts of a body without the calls in the last of them; None where there are none."""
+        texts = _texts(read)
+        said = [part for part in read.parts if isinstance(part, TextDelta | OtherDelta)]
+        if not texts or not isinstance(said[-1], TextDelta):
+            return None
+        for text in texts[:-1]:
+            answer.say(text)
+            answer.say_otherwise()
+        last = answer.search_whole(texts[-1], finish)
+        return [*texts[:-1], last.text] if last is not None and last.calls else None
+
+
+def _texts(read: ReadEvent) -> list[str]:
+    return [part.text for part in read.parts if isinstance(part, TextDelta)]
+
+
+def _slot(fragment: Fragment) -> Slot:
+    """A call that came as a whole."""
+    names = [fragment.name] if fragment.name else []
+    return Slot(fragment.id, names, [fragment.arguments], fragment.extra, key=fragment.id)
+
+
+def _is_unchanged(call: CompletedCall) -> bool:
+    """Does the client get the call as it came?"""
+    slot, outcome = call.slot, call.outcome
+    return slot is not None and outcome.status == "valid" and outcome.id in (slot.id, "") and not outcome.dropped

@@ -1,0 +1,210 @@
+"""One answer while it comes, whatever its protocol: what it says, its calls, and how it ended.
+
+A dialect's reader hands over what an event says; what comes back may go out, and the dialect's writer makes events of
+it. Text comes back at once, unless it may be a call; calls come back when the dialect says that they may leave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..calls import Outcome
+from ..mend.call import Mender
+from ..mend.finish import Finish
+from ..policy import Policy
+from ..request.request import Request
+from ..tools.declared import Tools
+from .assembled_call import Fragment, Slot
+from .assembler import CallAssembler
+from .finish import FinishWords
+from .fragments import full_name
+from .live import LiveArguments, LiveCall, LivePart
+from .resent import ToldCall
+from .text_search import SearchResult, TextSearch, searches
+from .turn import GatheredCall, Turn
+
+
+@dataclass(slots=True)
+class CompletedCall:
+    """A call that leaves the answer. `number` counts those that the client gets."""
+
+    outcome: Outcome
+    number: int
+    extra: dict[str, Any] = field(default_factory=dict)
+    """Whatever else the upstream said about it."""
+    pieces: list[str] = field(default_factory=list)
+    """Its arguments, escaped already, where they are long."""
+    live: LiveCall | None = None
+    """The part of it that the client has."""
+    slot: Slot | None = None
+    """Its fragments; None where it was written as text."""
+
+
+class Answer:
+    """The state of one answer: a choice, a message, a candidate."""
+
+    __slots__ = (
+        "_finishes",
+        "_late",
+        "_lives",
+        "_mender",
+        "_policy",
+        "_tools",
+        "assembler",
+        "reasons",
+        "refused",
+        "search",
+        "turn",
+    )
+
+    def __init__(self, request: Request, policy: Policy, mender: Mender, *, awaits_arguments: bool = False) -> None:
+        """`awaits_arguments`: a cut-off call without any arguments is half a call."""
+        self._policy = policy
+        self._mender = mender
+        self._tools = request.tools
+        self.search = TextSearch(request, policy) if searches(request, policy) else None
+        self.assembler = CallAssembler(request.tools)
+        self.turn = Turn(request.tools, mender, awaits_arguments=awaits_arguments)
+        self._lives: dict[int, LiveCall] = {}
+        self.refused = False
+        """The model refused to answer: nothing that it says is a call."""
+        self._late = False
+        """Fragments came behind a finish reason: it did not say that the calls were finished."""
+        self.reasons: list[str] = []
+        self._finishes: list[Finish] = []
+
+    @property
+    def engaged(self) -> bool:
+        """Was a call or a finish reason seen, or is text held?"""
+        return bool(
+            self.turn.sent
+            or self.turn.has_found
+            or self.assembler.slots
+            or self.reasons
+            or (self.search and self.search.holding)
+        )
+
+    # Text
+
+    def say(self, text: str, source: bytes | None = None) -> SearchResult | None:
+        """The text after the search; None where it goes on as it is. `source`: the event that says just this."""
+        if self.search is None or not text:
+            return None
+        said = self.search.take(text, source)
+        self.turn.found(said.calls)
+        return None if len(said.parts) == 1 and said.text == text and not self.search.holding else said
+
+    def say_otherwise(self) -> SearchResult | None:
+        """Something that is not searched follows the text (reasoning, a citation): what is held of it is no call."""
+        return self.search.pass_on() if self.search is not None and self.search.undecided else None
+
+    @property
+    def held_text(self) -> str:
+        return self.search.held if self.search is not None else ""
+
+    @property
+    def text_undecided(self) -> bool:
+        """Does it depend on what follows whether the text that is held is a call?"""
+        return self.search is not None and self.search.undecided
+
+    def end_text(self, finish: Finish) -> SearchResult:
+        """Nothing more is said: what is held is a call or text."""
+        if self.search is None:
+            return SearchResult()
+        said = self.search.close(Finish.CUT if self.refused else finish)
+        self.turn.found(said.calls)
+        return said
+
+    def search_whole(self, text: str, finish: Finish) -> SearchResult | None:
+        """A text that came as a whole, searched; None where it is not."""
+        if self.search is None:
+            return None
+        said = self.search.take(text)
+        self.turn.found(said.calls)
+        return SearchResult(said.parts + self.end_text(finish).parts)
+
+    # Calls
+
+    def gather(self, fragment: Fragment) -> Slot | None:
+        """Take a fragment; the call that it belongs to, or None where it says nothing."""
+        self.goes_on()
+        return self.assembler.add(fragment)
+
+    def goes_on(self) -> None:
+        """Fragments come: where a finish reason came before them, it did not say that the calls were finished."""
+        self._late = self._late or bool(self.reasons)
+
+    def go_on_live(self, slot: Slot) -> LivePart | None:
+        """What of a call may go out before it is complete (`toolfix_aggregate=false`); None while nothing may."""
+        live = self._lives.get(id(slot))
+        if live is None:
+            unclear = slot.doubt or slot.unsure
+            if unclear or not slot.names or slot.again or slot.restated or self.turn.resent.knows(slot.key):
+                return None
+            live = self._lives[id(slot)] = LiveCall(self.turn.sent, self._mender.ids.unique(slot.id))
+            self.turn.count_sent()
+        return live.take(slot)
+
+    def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
+        """All calls that were gathered or found leave. `ids`: calls have ids here."""
+        return self._complete(self.assembler.take(finish), finish, before_error, ids)
+
+    def complete_whole(self, slots: list[Slot], finish: Finish) -> list[CompletedCall]:
+        """Calls that came as a whole leave, and those that were found: there are no fragments to be told apart."""
+        return self._complete(slots, finish, False, True)
+
+    def _complete(self, slots: list[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
+        lives = [self._lives.pop(id(slot), None) for slot in slots]
+        calls = [
+            gathered(slot, self._tools, ids=ids, live=live.arguments if live else None)
+            for slot, live in zip(slots, lives, strict=True)
+        ]
+        out: list[CompletedCall] = []
+        outcomes = self.turn.complete(calls, finish, before_error=before_error)
+        for slot, live, outcome in zip(slots, lives, outcomes, strict=True):
+            if outcome is not None:
+                pieces = slot.pieces(outcome.arguments) if live is None and not outcome.dropped else []
+                out.append(CompletedCall(outcome, self.turn.sent - 1, slot.extra, pieces, live, slot))
+        # One after the other: each is counted when it is decided.
+        found = self.turn.complete_found(before_error=before_error)
+        return out + [CompletedCall(outcome, self.turn.sent - 1) for outcome in found]
+
+    # The end
+
+    def stop(self, reason: str, finish: Finish) -> None:
+        """The upstream said why the model stopped. It may say so again."""
+        self.reasons.append(reason)
+        self._finishes.append(finish)
+
+    def believed(self, finish: Finish) -> Finish:
+        """How the answer ended: as the reasons say that came, unless fragments came behind one; else as `finish`."""
+        if self._late or not self._finishes:
+            return finish
+        said = [*self._finishes, *([Finish.CUT] if self.refused else [])]
+        return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in said), Finish.COMPLETE)
+
+    def true_reason(self, words: FinishWords) -> object:
+        """The finish reason that is true, given those that came and the calls that went out."""
+        return words.true_reason(words.believed(self.reasons), calls=self.turn.sent > 0)
+
+
+def gathered(slot: Slot, tools: Tools, *, ids: bool = True, live: LiveArguments | None = None) -> GatheredCall:
+    """A call as its fragments tell it."""
+    name = full_name(slot.names, tools)
+    arguments, steps = slot.settle()
+    value, slot.value = slot.value, None
+    told = ToldCall(
+        slot.key,
+        name,
+        arguments,
+        f"\0{slot.place}",
+        certain=not slot.doubt,
+        restated=slot.restated,
+        out=live is not None,
+    )
+    if live is not None:
+        name, steps = slot.name, ()
+    return GatheredCall(
+        name, arguments, slot.id if ids else None, steps, slot.doubt, value=value, live=live, told=told
+    )

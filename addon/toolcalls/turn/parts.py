@@ -1,0 +1,67 @@
+"""What an event of an answer says, in words that every protocol has: what a reader makes of it.
+
+A fragment of a call is a part too (`assembled_call.Fragment`). Whatever else an event says concerns nobody here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..mend.finish import Finish
+from .assembled_call import Fragment
+
+
+@dataclass(slots=True, frozen=True)
+class TextDelta:
+    """The model speaks: this is searched for calls."""
+
+    text: str
+
+
+@dataclass(slots=True, frozen=True)
+class OtherDelta:
+    """The model says something that is not searched: reasoning, a citation, an image."""
+
+    refusal: bool = False
+    """It refuses to answer: nothing that it says is a call."""
+
+
+@dataclass(slots=True, frozen=True)
+class Stop:
+    """Why the model stopped: the protocol's word, and what that means for calls that are not closed."""
+
+    reason: str
+    finish: Finish
+
+
+@dataclass(slots=True, frozen=True)
+class Failure:
+    """The upstream failed."""
+
+
+Part = TextDelta | OtherDelta | Fragment | Stop | Failure
+
+
+@dataclass(slots=True)
+class ReadEvent:
+    """An event that was read."""
+
+    raw: bytes
+    payload: dict[str, Any]
+    parts: list[Part] = field(default_factory=list)
+    """In the order in which they are said."""
+    says_more: bool = False
+    """Is there anything besides the parts that the client should get: usage, reasoning, a signature?"""
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, TextDelta))
+
+    @property
+    def fragments(self) -> list[Fragment]:
+        return [part for part in self.parts if isinstance(part, Fragment)]
+
+    @property
+    def stop(self) -> Stop | None:
+        return next((part for part in self.parts if isinstance(part, Stop)), None)

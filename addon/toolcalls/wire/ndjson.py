@@ -1,0 +1,38 @@
+"""One JSON text a line, on bytes. A line without anything in it is an event without data."""
+
+from __future__ import annotations
+
+from .events import Event
+
+
+def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
+    """The offset behind the last line end of the block, searched from `start`; -1 when there is none."""
+    return block.rfind(b"\n", start) + 1 or -1
+
+
+def split(block: bytes) -> list[bytes]:
+    """Cut a block into its lines, each with its line end."""
+    return block.splitlines(keepends=True) if b"\r" not in block else _split_at_lf(block)
+
+
+def _split_at_lf(block: bytes) -> list[bytes]:
+    """A CR alone ends no line of JSON."""
+    pieces = block.split(b"\n")
+    last = pieces.pop()
+    lines = [piece + b"\n" for piece in pieces]
+    return [*lines, last] if last else lines
+
+
+def read_event(raw: bytes) -> Event:
+    text = raw.decode("utf-8", "replace").strip()
+    return Event(raw, text or None)
+
+
+def ended(raw: bytes) -> bytes:
+    """A line with its line end."""
+    return raw if raw.endswith(b"\n") else raw + b"\n"
+
+
+def write(data: str) -> bytes:
+    """A line of ours. A lone surrogate is written as its escape."""
+    return f"{data}\n".encode("utf-8", "backslashreplace")
