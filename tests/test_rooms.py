@@ -32,11 +32,12 @@ MAY_KNOW = {
     "textcalls": "tools",
     # One answer, one request.
     "request": "calls ids mend policy tools wire",
+    "parse_failure": "calls mend policy request tools wire",
     "unread": "textcalls wire",
     "turn": "calls mend policy request textcalls tools unread wire",
     "dialects": "calls ids mend policy request textcalls tools turn unread wire",
     "stream": "calls dialects unread wire",
-    "engine": "calls dialects mend policy request stream wire",
+    "engine": "calls dialects mend parse_failure policy request stream wire",
     "websocket": "calls engine policy request wire",
     # The world outside.
     "recording": "__init__ calls engine outcome_labels policy request websocket wire",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from enum import Enum
 
 from .calls import Outcome
@@ -55,6 +56,7 @@ class Stream:
         "_outcomes",
         "_whole_chunks",
         "failure",
+        "instead",
         "limited",
     )
 
@@ -76,6 +78,8 @@ class Stream:
         """Something did not go out as it came."""
         self.failure: Exception | None = None
         self.limited = False
+        self.instead: Callable[[Event, bool], tuple[list[Event], list[Outcome]]] | None = None
+        """The events that take the place of one, and the calls in them, where somebody looks for such."""
 
     def set_dialect(self, dialect: Dialect) -> None:
         """It turned out which dialect the answer is in: that one is asked from now on."""
@@ -261,7 +265,20 @@ class Stream:
         event = self._framing.read_event(raw)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
-        self._answer(event, len(raw), out)
+        if self.instead is None or not self._recover(event, len(raw), out):
+            self._answer(event, len(raw), out)
+
+    def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
+        """Was it an error that quotes a call? Then events with that call are read in its place."""
+        assert self.instead is not None
+        events, calls = self.instead(event, self.holding)
+        known = len(self._outcomes)
+        for number, one in enumerate(events):
+            self._answer(one, 0 if number else size, out)
+        if len(self._outcomes) == known + len(calls):
+            # They say how the call was found; what the client got of it is the same.
+            self._outcomes[known:] = calls
+        return bool(events)
 
     def _answer(self, event: Event, size: int, out: list[bytes]) -> None:
         """Ask the dialect about an event that came as so many bytes."""

@@ -91,3 +91,48 @@ def test_a_recording_holds_what_was_given_back_and_can_be_replayed(
     [mended] = [one for one in recordings if one.request_after is not None]
     assert mended.request_steps == {"reasoning given back": 1}
     assert not replay(mended).drift
+
+
+FAILED = {
+    "error": {
+        "message": "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+        "type": "invalid_request_error",
+        "code": "tool_use_failed",
+        "failed_generation": '<function=Bash>{"command": "ls"}</function>',
+    }
+}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_call_that_the_server_could_not_read_reaches_the_client(
+    addon: Toolfix, context: taddons.context, tmp_path: Path, stream: bool
+) -> None:
+    context.configure(addon, toolfix_record=str(tmp_path))
+    flow = asked("api.groq.com", stream=stream)
+    addon.request(flow)
+    response = answered(flow, status=400, content=json.dumps(FAILED).encode(), content_type="application/json")
+    addon.responseheaders(flow)
+    addon.response(flow)
+    assert response.status_code == 200
+    assert response.headers["content-type"] == ("text/event-stream" if stream else "application/json")
+    assert b'"name":"Bash"' in (response.content or b"")
+    assert 'step="call taken out of the error of the server"} 1' in addon.stats()
+    addon.done()
+    [recording] = [store.load(path) for path in store.find(tmp_path)]
+    assert recording.flow["status"] == 400
+    assert not replay(recording).drift
+
+
+def test_an_error_that_quotes_no_call_and_one_that_is_only_observed_stay(
+    addon: Toolfix, context: taddons.context
+) -> None:
+    plain = {"error": {"message": "Rate limit reached", "type": "tokens", "code": "rate_limit_exceeded"}}
+    for mode, error in (("repair", plain), ("observe", FAILED)):
+        context.configure(addon, toolfix_mode=mode)
+        flow = asked("api.groq.com")
+        addon.request(flow)
+        response = answered(flow, status=429, content=json.dumps(error).encode(), content_type="application/json")
+        addon.responseheaders(flow)
+        addon.response(flow)
+        assert response.status_code == 429
+        assert response.content == json.dumps(error).encode()

@@ -31,6 +31,7 @@ class FlowState:
         "request_body",
         "seed",
         "stream",
+        "upstream_status",
     )
 
     def __init__(
@@ -43,6 +44,8 @@ class FlowState:
         self.stream: BodyStream | None = None
         self.exchange: Exchange | None = None
         self.encoding = ""
+        self.upstream_status: int | None = None
+        """What the host answered with, where the client gets something else."""
         self.changed: Changed | None = None
         """What went up instead of the request that came, if anything."""
         # No method of this object: that would be a reference cycle, and bodies must be freed with their flow.

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 
-from ..engine import Response
+from ..engine import Response, recovered
 from ..recording.captured import MAX_KEPT
 from ..recording.record import decoded
 from ..request.mend import Changed, mend_request
@@ -97,9 +97,9 @@ class HttpFlows:
         state = self.open.get(flow)
         if state is None or flow.response is None:
             return
-        if not _may_hold_calls(flow.response):
-            state.reasoning.rejected(flow.response.status_code, content(flow.response))
-        if state.stream is None:
+        if flow.response.status_code >= 400:
+            self._take_error(flow, state, flow.response)
+        elif state.stream is None:
             self._mend_at_once(flow, state)
         elif flow.response.raw_content is None and state.stream.after.complete:
             kept = state.stream.before if self._settings.observes else state.stream.after
@@ -125,6 +125,26 @@ class HttpFlows:
             seed=state.seed,
             tell=self._refusals.remember,
         )
+
+    def _take_error(self, flow: http.HTTPFlow, state: FlowState, response: http.Response) -> None:
+        """The host answered with an error: it may ask for something, or quote a call that it could not read."""
+        policy, body = self._settings.policy, content(response)
+        state.reasoning.rejected(response.status_code, body)
+        try:
+            answer = recovered(state.protocol, state.request, policy, body, state.seed)
+        except Exception:
+            logger.exception(f"{place(flow)}: toolfix failed and let the error pass as it came; please report this.")
+            return
+        if answer is None:
+            return
+        state.upstream_status = response.status_code
+        state.stream = BodyStream.of_recovered(self._answer(state), body, answer)
+        if not self._settings.observes:
+            response.status_code, response.reason = 200, "OK"
+            for name in ("content-encoding", "transfer-encoding"):
+                response.headers.pop(name, None)
+            response.headers["content-type"] = answer.content_type
+            response.content = answer.body
 
     def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState) -> None:
         """A body that is here as a whole: no stream was asked for, or mitmproxy replays it."""
