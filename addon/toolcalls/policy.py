@@ -40,6 +40,7 @@ class Policy:
     hints: bool = False
     retry_guidance: bool = False
     reasoning: Literal["auto", "off"] = "auto"
+    loops: int = 3
     zai: Literal["auto", "on", "off"] = "auto"
     zai_after_null: Literal["cut", "forward_all"] = "cut"
     think: bool = False
@@ -119,6 +120,12 @@ def _size(text: str) -> int:
     return int(match[1]) * _SIZES[match[2]]
 
 
+def _times(text: str) -> int:
+    if not re.fullmatch(r"\s*\d{1,4}\s*", text) or int(text) == 1:
+        raise BadOption("say 0 for off, or a number from 2 to 9999.")
+    return int(text)
+
+
 def _tool_name(text: str) -> str:
     if any(character.isspace() for character in text.strip()):
         raise BadOption("say one tool name without spaces, or leave it empty.")
@@ -170,6 +177,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("retry_guidance", "false", "Add a retry instruction to every failed tool result.", _switch),
     Option("reasoning", "auto", "Give reasoning and signatures back to the host that sent them, where the client "
            "dropped them: auto or off.", _choice("auto", "off")),
+    Option("loops", "3", "A call sent so many times in a row with the same result gets a sentence in that result; "
+           "0: off.", _times),
     Option("zai", "auto", "Convert the chat.z.ai stream: auto (when the request declares tools), on, off.",
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",

@@ -28,15 +28,15 @@ _FAILED = re.compile(
 """How results begin in which an agent reports that a call could not be run."""
 
 
-_OURS = "[toolfix] This call "
+OURS = "[toolfix] This call "
 
 
 def refused(reason: str) -> str:
-    return f"{_OURS}was refused: {reason}; send the call again."
+    return f"{OURS}was refused: {reason}; send the call again."
 
 
 def correct(reason: str | None) -> str:
-    why = f"{_OURS}failed: {reason.rstrip('.')}." if reason else f"{_OURS}failed."
+    why = f"{OURS}failed: {reason.rstrip('.')}." if reason else f"{OURS}failed."
     return f"{why} Correct the arguments and send the call again; do not repeat it unchanged and do not give up."
 
 
@@ -50,7 +50,7 @@ def says(content: object, line: str) -> bool:
 def told(content: object) -> bool:
     """Does the result end with a sentence of ours? Another proxy before this one has told the model then."""
     texts = [content] if isinstance(content, str) else _texts(content) if isinstance(content, list) else []
-    return bool(texts) and texts[-1].rpartition("\n\n")[2].startswith(_OURS)
+    return bool(texts) and texts[-1].rpartition("\n\n")[2].startswith(OURS)
 
 
 def plainly_failed(content: object, part: str) -> bool:

@@ -20,6 +20,7 @@ from ..request.edits import Path
 from ..request.hints import add_hints
 from ..request.refusals import Refusals
 from ..tools.declared import Tools
+from .loops import mend_loops
 from .needs_no_change import needs_no_change
 from .reasoning import GivenBack, put_back
 from .request_edit import RequestEdit
@@ -110,7 +111,7 @@ def _mend(
         return None
     wishes = policy.request and (policy.hints or policy.retry_guidance)
     given = recall(request) if policy.request and policy.reasoning == "auto" else {}
-    if not wishes and not given and needs_no_change(protocol, request, known_arguments, refusals):
+    if not wishes and not given and needs_no_change(protocol, request, known_arguments, refusals, policy.loops):
         return None
     revision = RequestEdit(policy, refusals, known_arguments)
     if given:
@@ -124,6 +125,9 @@ def _mend(
     if policy.request:
         body, request = revision.settle(body, request, at)
         _PAIRS[protocol](request, revision, at, body)
+    if policy.request and policy.loops:
+        body, request = revision.settle(body, request, at)
+        mend_loops(protocol, request, revision, at)
     after, _ = revision.settle(body, request, at)
     if not revision.steps:
         return None

@@ -5,7 +5,7 @@ A `False` costs nothing but time: whatever is not exactly as expected is looked 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ids import MARK
@@ -15,16 +15,21 @@ from .refusals import Refusals
 Json = dict[str, Any]
 
 
-def needs_no_change(protocol: str, request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
-    """True only where every call is sound, no id is ours and no result is that of a refused call."""
+def needs_no_change(
+    protocol: str, request: Json, known: KnownGoodArguments, refusals: Refusals, loops: int = 0
+) -> bool:
+    """True only where every call is sound and has its result, no id is ours and no result is that of a refused call.
+
+    And where no call comes `loops` times in a row, if that is not 0.
+    """
     look = _LOOKS.get(protocol, _chat)
     try:
-        return look(request, known, refusals)
+        return look(request, known, refusals, loops)
     except (AttributeError, IndexError, KeyError, TypeError):
         return False
 
 
-def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
+def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals, loops: int) -> bool:
     ids: list[str] = []
     texts: list[str] = []
     answered: list[str] = []
@@ -48,13 +53,14 @@ def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
             answered.append(message["tool_call_id"])
         elif waiting or "function_call" in message or message.get("tool_calls") == [] or message["role"] == "tool":
             return False
-    return (
-        not waiting and MARK not in "\n".join(ids) and _are_foreign(answered, refusals) and known.are_objects(texts)
-    )
+    if waiting or _in_a_row(texts, loops):
+        return False
+    return MARK not in "\n".join(ids) and _are_foreign(answered, refusals) and known.are_objects(texts)
 
 
-def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
+def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals, loops: int) -> bool:
     ids: list[str] = []
+    given: list[Json] = []
     answered: list[str] = []
     # The calls that are not answered yet: the message behind theirs begins with their results.
     waiting: set[str] = set()
@@ -71,6 +77,7 @@ def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals) -> b
                 if type(block["input"]) is not dict:
                     return False
                 ids.append(block["id"])
+                given.append(block["input"])
             elif kind == "tool_result":
                 waiting.remove(block["tool_use_id"])
                 answered.append(block["tool_use_id"])
@@ -82,15 +89,18 @@ def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals) -> b
             waiting.update(ids[before:])
             if len(waiting) < len(ids) - before:
                 return False
-    return not waiting and MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
+    if waiting or _in_a_row(given, loops):
+        return False
+    return MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
 
 
-def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
+def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals, loops: int) -> bool:
     items = request["input"]
     if type(items) is str:
         return True
     ids: list[str] = []
     texts: list[str] = []
+    given: list[object] = []
     answered: list[str] = []
     stateless = not (request.get("previous_response_id") or request.get("conversation"))
     waiting: set[str] = set()
@@ -119,7 +129,9 @@ def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals) -> 
         ids.append(item["call_id"])
         if item["type"] == "function_call":
             texts.append(item["arguments"])
-    if stateless and (waiting or reasoned):
+        elif "input" in item:
+            given.append(item["input"])
+    if (stateless and (waiting or reasoned)) or _in_a_row(texts, loops) or _in_a_row(given, loops):
         return False
     if len(set(ids)) < len(ids) or MARK in "\n".join(ids):
         return False
@@ -132,7 +144,18 @@ def _are_foreign(ids: list[str], refusals: Refusals) -> bool:
     return len(unique) == len(ids) and MARK not in "\n".join(ids) and not refusals.know_any(unique)
 
 
-_LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals], bool]] = {
+def _in_a_row(given: Sequence[object], times: int) -> bool:
+    """Are so many of the arguments, one behind the other, the same?"""
+    if times < 2 or len(given) < times:
+        return False
+    # The last of such a row is the same as the first: nearly always one comparison answers for all of them.
+    return any(
+        one == other and all(one == between for between in given[at + 1 : at + times - 1])
+        for at, (one, other) in enumerate(zip(given, given[times - 1 :], strict=False))
+    )
+
+
+_LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals, int], bool]] = {
     "messages": _messages,
     "responses": _responses,
 }
