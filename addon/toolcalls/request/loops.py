@@ -82,12 +82,12 @@ def _chat(request: Json, at: Path) -> Iterator[Turn]:
     messages = _listed(request, "messages")
     for number, message in enumerate(messages):
         calls = message.get("tool_calls")
-        if not calls:
+        if not isinstance(calls, list) or not calls:
             if message.get("role") != "tool":
                 yield None
             continue
         answer = messages[number + 1] if number + 1 < len(messages) else {}
-        function = calls[0].get("function") if isinstance(calls, list) and isinstance(calls[0], dict) else None
+        function = calls[0].get("function") if isinstance(calls[0], dict) else None
         if len(calls) != 1 or not isinstance(function, dict) or answer.get("tool_call_id") != calls[0].get("id"):
             yield None
             continue
