@@ -24,6 +24,7 @@ from .loops import mend_loops
 from .needs_no_change import needs_no_change
 from .reasoning import GivenBack, put_back
 from .request_edit import RequestEdit
+from .widen import widen_tools
 
 _PAIRS: dict[str, Callable[[dict[str, Any], RequestEdit, Path, bytes], None]] = {
     "chat": chat_pairs.mend_pairs,
@@ -109,7 +110,7 @@ def _mend(
     mend = _PROTOCOLS.get(protocol)
     if mend is None or request is None:
         return None
-    wishes = policy.request and (policy.hints or policy.retry_guidance)
+    wishes = policy.request and (policy.hints or policy.retry_guidance or policy.schemas == "widen")
     given = recall(request) if policy.request and policy.reasoning == "auto" else {}
     if not wishes and not given and needs_no_change(protocol, request, known_arguments, refusals, policy.loops):
         return None
@@ -119,6 +120,9 @@ def _mend(
         body, request = revision.settle(body, request, at)
     if revision.guides:
         revision.tools = Tools.read(request)
+    if policy.request and policy.schemas == "widen":
+        widen_tools(request, revision, at)
+        body, request = revision.settle(body, request, at)
     if policy.request and policy.hints:
         add_hints(request, revision, at)
     mend(request, revision, at)
