@@ -17,7 +17,7 @@ from ..request.reasoning import ReasoningMemory
 from ..request.refusals import Refusals
 from ..request.request import decode, read_request
 from ..wire.encoding import Corrupt, decode_whole, readable
-from . import content_view
+from . import content_view, upstream_trouble
 from .body_stream import BodyStream
 from .exchanges import exchange_of
 from .flows import FlowState, content, flows, place
@@ -112,6 +112,9 @@ class HttpFlows:
         state = self.open.get(flow)
         if state is None:
             return
+        if flow.error is not None and flow.response is None:
+            sentence = upstream_trouble.of_connection(flow.request.pretty_host, flow.error.msg)
+            self._reporter.summary.no_answer(sentence)
         if state.stream is not None and state.stream.response.holding:
             logger.warning(f"{place(flow)}: the connection broke while a tool call was held; it was not delivered.")
         self._close(flow, state, broken=True)
@@ -134,7 +137,10 @@ class HttpFlows:
             answer = recovered(state.protocol, state.request, policy, body, state.seed)
         except Exception:
             logger.exception(f"{place(flow)}: toolfix failed and let the error pass as it came; please report this.")
-            return
+            answer = None
+        if answer is None or self._settings.observes:
+            sentence = upstream_trouble.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
+            self._reporter.summary.no_answer(sentence)
         if answer is None:
             return
         state.upstream_status = response.status_code

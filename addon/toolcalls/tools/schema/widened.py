@@ -12,7 +12,36 @@ from typing import Any
 Json = dict[str, Any]
 
 _DROPPED = frozenset(
-    ["$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "$dynamicAnchor", "$dynamicRef", "$recursiveRef", "not", "if", "then", "else", "pattern", "multipleOf", "uniqueItems", "propertyNames", "contains", "minContains", "maxContains", "dependencies", "dependentSchemas", "dependentRequired", "unevaluatedProperties", "unevaluatedItems", "exclusiveMinimum", "exclusiveMaximum", "patternProperties"]
+    {
+        "$schema",
+        "$id",
+        "$anchor",
+        "$comment",
+        "$defs",
+        "definitions",
+        "$dynamicAnchor",
+        "$dynamicRef",
+        "$recursiveRef",
+        "not",
+        "if",
+        "then",
+        "else",
+        "pattern",
+        "multipleOf",
+        "uniqueItems",
+        "propertyNames",
+        "contains",
+        "minContains",
+        "maxContains",
+        "dependencies",
+        "dependentSchemas",
+        "dependentRequired",
+        "unevaluatedProperties",
+        "unevaluatedItems",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "patternProperties",
+    }
 )
 _BOUNDS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _LARGEST_BOUND = 1000
