@@ -40,8 +40,9 @@ class AnsweredTurn:
 
     @property
     def size(self) -> int:
+        """In bytes."""
         texts = (*self.ids, self.text, *self.fields.values(), *self.extras.values(), *self.blocks)
-        return sum(map(len, texts))
+        return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 def read_answer(protocol: str, body: bytes) -> AnsweredTurn | None:

@@ -35,7 +35,10 @@ _REFUSES = re.compile(
     r"unsupported|not supported|not permitted|extra_forbidden|display purposes only"
     r"|[Uu]nknown (?:name|field|parameter)|[Uu]nrecognized|Invalid `signature`|cannot be modified|not valid"
 )
-_NAMES_IT = re.compile(r"reasoning|thought_signature|thinking")
+_NAMES_IT = re.compile(r"reasoning_content|reasoning_details|[.']reasoning\b['`]|thought_signature")
+"""The field of a message, and not an option of the request such as `reasoning_effort`."""
+_NAMES_BLOCK = re.compile(r"`thinking`|[Ss]ignature")
+"""Clients have such trouble of their own: it counts where we gave something back."""
 _EMPTY_MESSAGE = "Each message must have at least one content element"
 """What xAI says to a field that it does not take."""
 _INDEX = re.compile(r"\bindex (\d{1,6})")
@@ -85,7 +88,8 @@ class ReasoningMemory:
     def __init__(self, most_turns: int = MAX_TURNS, most_bytes: int = MAX_BYTES) -> None:
         self._most_turns = most_turns
         self._most_bytes = most_bytes
-        self._turns: OrderedDict[bytes, AnsweredTurn] = OrderedDict()
+        self._turns: OrderedDict[bytes, tuple[AnsweredTurn, int]] = OrderedDict()
+        """Each with its size."""
         self._hosts: OrderedDict[tuple[str, str], _Manners] = OrderedDict()
         self._salt = secrets.token_bytes()
         self.bytes = 0
@@ -112,22 +116,24 @@ class ReasoningMemory:
         return known
 
     def keep(self, key: bytes, turn: AnsweredTurn) -> None:
-        if turn.size > self._most_bytes // 8:
+        size = turn.size
+        if size > self._most_bytes // 8:
             return
         self._forget(key)
-        self._turns[key] = turn
-        self.bytes += turn.size
+        self._turns[key] = turn, size
+        self.bytes += size
         while len(self._turns) > self._most_turns or self.bytes > self._most_bytes:
             self._forget(next(iter(self._turns)))
 
     def _forget(self, key: bytes) -> None:
-        turn = self._turns.pop(key, None)
-        self.bytes -= turn.size if turn else 0
+        if key in self._turns:
+            self.bytes -= self._turns.pop(key)[1]
 
     def find(self, key: bytes) -> AnsweredTurn | None:
-        if key in self._turns:
-            self._turns.move_to_end(key)
-        return self._turns.get(key)
+        if key not in self._turns:
+            return None
+        self._turns.move_to_end(key)
+        return self._turns[key][0]
 
 
 class _Digest:
@@ -177,7 +183,7 @@ class ReasoningSession:
         messages = request.get("messages")
         if manners is None or manners.refuses or not isinstance(messages, list) or _thinking_is_off(request):
             return {}
-        if not any(_may_lack(message, manners) for message in messages):
+        if not _may_lack(messages, manners):
             return {}
         for number, message, key in self._turns(messages, everywhere=manners.everywhere):
             turn = self._memory.find(key)
@@ -245,8 +251,13 @@ class ReasoningSession:
             index = _INDEX.search(text)
             if index and int(index[1]) < self._before_user():
                 manners.everywhere = True
-        elif (_NAMES_IT.search(text) and _REFUSES.search(text)) or (self._given and _EMPTY_MESSAGE in text):
+        elif self._is_refusal(text):
             self._memory.learn(self._host, self._model).refuses = True
+
+    def _is_refusal(self, text: str) -> bool:
+        if self._given and (_EMPTY_MESSAGE in text or (_NAMES_BLOCK.search(text) and _REFUSES.search(text))):
+            return True
+        return bool(_NAMES_IT.search(text) and _REFUSES.search(text))
 
     def _before_user(self) -> int:
         messages = self._request.get("messages")
@@ -294,17 +305,22 @@ def _lacking(message: Json, turn: AnsweredTurn) -> GivenBack:
     elif turn.fields and not _has_reasoning(message):
         key = next(key for key in FIELDS if key in turn.fields)
         given.fields[key] = turn.fields[key]
-    for number, call in enumerate(message.get("tool_calls") or ()):
+    for number, call in enumerate(_listed(message.get("tool_calls"))):
         identity = _upstream_id(call.get("id")) if isinstance(call, dict) else ""
         if identity in turn.extras and call.get(EXTRA) is None:
             given.extras[number] = turn.extras[identity]
     return given
 
 
-def _may_lack(message: object, manners: _Manners) -> bool:
-    if not isinstance(message, dict) or message.get("role") != "assistant":
-        return False
-    return not _has_reasoning(message) or (manners.signs_calls and bool(message.get("tool_calls")))
+def _may_lack(messages: list[Any], manners: _Manners) -> bool:
+    """Did the client drop anything? Asked of every request to a host that sends reasoning, so it has to be cheap."""
+    for message in messages:
+        if type(message) is dict and message.get("role") == "assistant":
+            if message.get("reasoning_content") is None and not _has_reasoning(message):
+                return True
+            if manners.signs_calls and message.get("tool_calls"):
+                return True
+    return False
 
 
 def _has_reasoning(message: Json) -> bool:
@@ -329,12 +345,15 @@ def _is_of_user(message: object) -> bool:
 
 def _ids(message: Json) -> list[str]:
     """The ids of the calls of a message, as the host gave them."""
-    content = message.get("content")
-    entries = message.get("tool_calls") or (content if isinstance(content, list) else ())
+    entries = _listed(message.get("tool_calls")) or _listed(message.get("content"))
     calls = [
         entry for entry in entries if isinstance(entry, dict) and entry.get("type") in (None, "function", "tool_use")
     ]
     return [_upstream_id(call.get("id")) for call in calls]
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _upstream_id(identity: object) -> str:
