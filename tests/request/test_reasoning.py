@@ -271,6 +271,42 @@ def test_a_thinking_block_comes_back_as_it_was_and_first(streamed: bool) -> None
     assert client.changed is None, "other blocks changed"
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_reasoning_item_comes_back_right_before_its_call(streamed: bool) -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+    made = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "read", "arguments": "{}"}
+    lines = [
+        {"type": "response.output_item.done", "output_index": index, "item": item}
+        for index, item in enumerate((thought, made))
+    ]
+    reply = b"".join(b"data: " + json.dumps(line).encode() + b"\n\n" for line in lines)
+    if not streamed:
+        reply = json.dumps({"object": "response", "output": [thought, made]}).encode()
+    question = {"role": "user", "content": "Go."}
+    memory = ReasoningMemory()
+
+    def ask(items: list[Json], **more: Any) -> list[Json]:
+        body = json.dumps({"model": "m", "input": items, **more}).encode()
+        session = memory.session("responses", "host", "me", decode(body))
+        changed = mend_request("responses", body, decode(body), Policy(), Refusals(), session.recall)
+        session.answered(reply, ["c"])
+        sent: list[Json] = json.loads(changed.body if changed else body)["input"]
+        return sent
+
+    ask([question])
+    output = {"type": "function_call_output", "call_id": "c", "output": "ok"}
+    with pytest.raises(Rejected):
+        strict_hosts.wants_reasoning_items({"input": [question, made, output]})
+    sent = ask([question, made, output])
+    assert sent == [question, thought, made, output]
+    strict_hosts.wants_reasoning_items({"input": sent})
+    assert ask(sent) == sent, "a client that does it right"
+    bare = {key: value for key, value in made.items() if key != "id"}
+    assert ask([question, bare, output]) == [question, bare, output], "a call without an id needs none"
+    assert ask([made, output], previous_response_id="r") == [made, output]
+    assert ask([{**question, "content": "Else."}, made, output])[1:] == [made, output], "another session"
+
+
 def test_the_memory_is_bounded_in_turns_and_bytes() -> None:
     memory = ReasoningMemory(most_turns=50, most_bytes=100_000)
     for number in range(300):

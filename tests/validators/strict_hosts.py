@@ -247,6 +247,19 @@ def wants_thinking(request: Json) -> None:
             )
 
 
+def wants_reasoning_items(request: Json) -> None:
+    """OpenAI's Responses: a call with an id of the server has the reasoning item that it was sent with before it."""
+    openai_responses(request)
+    before: Json = {}
+    for item in request["input"]:
+        if item.get("type") == "function_call" and item.get("id") and before.get("type") != "reasoning":
+            raise Rejected(
+                f"Item '{item['id']}' of type 'function_call' was provided without its required 'reasoning' item: "
+                f"'rs_{item['id'].removeprefix('fc_')}'."
+            )
+        before = item
+
+
 def _open_turn(messages: list[Json]) -> list[Json]:
     """The messages behind the last one in which a user said something."""
     said = [

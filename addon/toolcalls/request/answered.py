@@ -33,7 +33,7 @@ class AnsweredTurn:
     extras: dict[str, str] = field(default_factory=dict)
     """By the id of the call."""
     blocks: list[str] = field(default_factory=list)
-    """Thinking that stood before everything else."""
+    """Thinking, or reasoning items, that stood before everything else."""
 
     def __bool__(self) -> bool:
         return bool(self.fields or self.extras or self.blocks)
@@ -131,6 +131,30 @@ def _messages(body: bytes) -> AnsweredTurn:
     return _of_blocks([blocks[index] for index in sorted(blocks)])
 
 
+def _responses(body: bytes) -> AnsweredTurn:
+    if _is_document(body):
+        return _of_items(json.loads(body)["output"])
+    items: dict[int, Json] = {}
+    for event in _events(body):
+        if event.get("type") == "response.output_item.done":
+            items[event["output_index"]] = event["item"]
+    return _of_items([items[index] for index in sorted(items)])
+
+
+def _of_items(items: list[Json]) -> AnsweredTurn:
+    turn = AnsweredTurn()
+    for number, item in enumerate(items):
+        if item["type"] == "reasoning":
+            if number > len(turn.blocks) or not item.get("encrypted_content"):
+                raise ValueError("reasoning between other items, or reasoning that only the server has")
+            turn.blocks.append(write(item))
+        elif item["type"] in ("function_call", "custom_tool_call"):
+            turn.ids.append(item["call_id"])
+        else:
+            raise ValueError("reasoning belongs to the item behind it, and that is no call")
+    return turn
+
+
 def _of_blocks(blocks: list[Json]) -> AnsweredTurn:
     turn = AnsweredTurn()
     for number, block in enumerate(blocks):
@@ -148,4 +172,5 @@ def _of_blocks(blocks: list[Json]) -> AnsweredTurn:
 _READERS = {
     "chat": (_chat, (b'"reasoning', b'"extra_content"')),
     "messages": (_messages, (b'"thinking"', b'"redacted_thinking"')),
+    "responses": (_responses, (b'"encrypted_content"',)),
 }

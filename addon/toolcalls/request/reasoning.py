@@ -18,7 +18,9 @@ from typing import Any
 from ..ids import restore
 from .answered import EXTRA, FIELDS, THINKING, AnsweredTurn, read_answer
 from .edits import Edits, Path
+from .items_as_messages import items_as_messages
 from .pairs import text_of
+from .responses_pairs import SERVER_STATE
 
 Json = dict[str, Any]
 
@@ -30,14 +32,16 @@ _NOTHING_SAID = '""'
 _ASKS = re.compile(
     r"must be passed back|is missing in assistant tool call|Missing `reasoning_content` field"
     r"|reasoning details to be preserved|missing a thought_signature|must start with a thinking block"
+    r"|without its required 'reasoning' item"
 )
 _REFUSES = re.compile(
     r"unsupported|not supported|not permitted|extra_forbidden|display purposes only"
-    r"|[Uu]nknown (?:name|field|parameter)|[Uu]nrecognized|Invalid `signature`|cannot be modified|not valid"
+    r"|[Uu]nknown (?:name|field|parameter)|[Uu]nrecognized|Invalid `signature`|cannot be modified"
+    r"|not valid|could not be verified"
 )
 _NAMES_IT = re.compile(r"reasoning_content|reasoning_details|[.']reasoning\b['`]|thought_signature")
 """The field of a message, and not an option of the request such as `reasoning_effort`."""
-_NAMES_BLOCK = re.compile(r"`thinking`|[Ss]ignature")
+_NAMES_BLOCK = re.compile(r"`thinking`|[Ss]ignature|encrypted content")
 """Clients have such trouble of their own: it counts where we gave something back."""
 _EMPTY_MESSAGE = "Each message must have at least one content element"
 """What xAI says to a field that it does not take."""
@@ -180,28 +184,27 @@ class ReasoningSession:
     def recall(self, request: Json) -> dict[int, GivenBack]:
         """What the messages of this request get back, by their numbers."""
         manners = self._memory.manners(self._host, self._model)
-        messages = request.get("messages")
-        if manners is None or manners.refuses or not isinstance(messages, list) or _thinking_is_off(request):
+        if manners is None or manners.refuses or _thinking_is_off(request):
             return {}
+        messages = _history(request)
         if not _may_lack(messages, manners):
             return {}
         for number, message, key in self._turns(messages, everywhere=manners.everywhere):
             turn = self._memory.find(key)
             given = _lacking(message, turn) if turn else GivenBack()
-            unknown = turn is None and manners.wanted and manners.takes_empty
+            unknown = turn is None and manners.wanted and manners.takes_empty and self._protocol == "chat"
             if unknown and not _has_reasoning(message) and (number > self._last_user or message.get("tool_calls")):
                 given.fields[manners.wanted] = _NOTHING_SAID
             if given:
                 self._given[number] = given
         return self._given
 
-    def _turns(self, messages: list[Any], *, everywhere: bool) -> Iterator[tuple[int, Json, bytes]]:
+    def _turns(self, messages: History, *, everywhere: bool) -> Iterator[tuple[int, Json, bytes]]:
         """The assistant messages of the open turn, or of all turns, with the keys that they were kept under."""
-        users = [number for number, message in enumerate(messages) if _is_of_user(message)]
-        self._last_user = users[-1] if users else -1
+        last = max((place for place, (_, message) in enumerate(messages) if _is_of_user(message)), default=0)
+        self._last_user = messages[last][0] if messages and _is_of_user(messages[last][1]) else -1
         digest = self._start()
-        for number in range(0 if everywhere else max(self._last_user, 0), len(messages)):
-            message = messages[number]
+        for number, message in messages if everywhere else messages[last:]:
             if not isinstance(message, dict):
                 continue
             role = message.get("role")
@@ -223,8 +226,8 @@ class ReasoningSession:
     def answered(self, body: bytes, client_ids: list[str]) -> None:
         """The answer is over. `client_ids` are those of its calls that the client knows."""
         turn = read_answer(self._protocol, body)
-        messages = self._request.get("messages")
-        if turn is None or not isinstance(messages, list):
+        messages = _history(self._request)
+        if turn is None or not messages:
             return
         for _ in self._turns(messages, everywhere=False):
             pass
@@ -260,9 +263,7 @@ class ReasoningSession:
         return bool(_NAMES_IT.search(text) and _REFUSES.search(text))
 
     def _before_user(self) -> int:
-        messages = self._request.get("messages")
-        numbers = enumerate(messages if isinstance(messages, list) else ())
-        return max((number for number, message in numbers if _is_of_user(message)), default=-1)
+        return max((number for number, message in _history(self._request) if _is_of_user(message)), default=-1)
 
 
 def put_back(given: Mapping[int, GivenBack], request: Json, edits: Edits, at: Path) -> dict[str, int]:
@@ -272,6 +273,13 @@ def put_back(given: Mapping[int, GivenBack], request: Json, edits: Edits, at: Pa
     def count(step: str) -> None:
         steps[step] = steps.get(step, 0) + 1
 
+    if isinstance(request.get("input"), list):
+        order: list[int | str] = []
+        for number in range(len(request["input"])):
+            order += given[number].blocks if number in given else ()
+            order.append(number)
+        edits.arrange((*at, "input"), order)
+        return {"reasoning given back": len(given)}
     for number, back in given.items():
         message = request["messages"][number]
         place = (*at, "messages", number)
@@ -312,9 +320,23 @@ def _lacking(message: Json, turn: AnsweredTurn) -> GivenBack:
     return given
 
 
-def _may_lack(messages: list[Any], manners: _Manners) -> bool:
+History = list[tuple[int, Any]]
+"""Messages with their numbers."""
+
+
+def _history(request: Json) -> History:
+    """Who said what; nothing where the server keeps the history."""
+    messages, items = request.get("messages"), request.get("input")
+    if isinstance(messages, list):
+        return list(enumerate(messages))
+    if not isinstance(items, list) or any(request.get(key) for key in SERVER_STATE):
+        return []
+    return items_as_messages(items)
+
+
+def _may_lack(messages: History, manners: _Manners) -> bool:
     """Did the client drop anything? Asked of every request to a host that sends reasoning, so it has to be cheap."""
-    for message in messages:
+    for _, message in messages:
         if type(message) is dict and message.get("role") == "assistant":
             if message.get("reasoning_content") is None and not _has_reasoning(message):
                 return True

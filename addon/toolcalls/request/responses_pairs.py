@@ -18,12 +18,12 @@ Json = dict[str, Any]
 _OUTPUT = "_output"
 _OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
 """What the client runs and answers with a text. A screenshot or a shell's record cannot be made up."""
-_SERVER_STATE = ("previous_response_id", "conversation")
+SERVER_STATE = ("previous_response_id", "conversation")
 
 
 def mend_pairs(request: Json, revision: RequestEdit, at: Path, body: bytes) -> None:
     items = request.get("input")
-    if not isinstance(items, list) or any(request.get(key) for key in _SERVER_STATE):
+    if not isinstance(items, list) or any(request.get(key) for key in SERVER_STATE):
         return
     if all(isinstance(item, dict) and item.get("type") != "item_reference" for item in items):
         _ResponsesPairs(items, revision, (*at, "input")).mend()
