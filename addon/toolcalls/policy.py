@@ -123,7 +123,7 @@ def _size(text: str) -> int:
 
 
 def _times(text: str) -> int:
-    if not re.fullmatch(r"\s*\d{1,4}\s*", text) or int(text) == 1:
+    if not re.fullmatch(r"\d{1,4}", text.strip()) or int(text) == 1:
         raise BadOption("say 0 for off, or a number from 2 to 9999.")
     return int(text)
 

@@ -18,7 +18,7 @@ Ask = Callable[[bytes], tuple[bytes, list[Outcome]]]
 STEP = "call taken out of the error of the server"
 _CLOSED = ("missing closing bracket", "closed a cut-off call")
 """A text that ends before its brackets do was cut off, for all that anybody knows."""
-_NAMED = re.compile(r"\s*([\w.:-]{1,128})\s*(\{.*\})\s*(?:</function>)?\s*", re.DOTALL)
+_NAMED = re.compile(r"([\w.:-]{1,128}+)\s*+(\{.*+)", re.DOTALL)
 _WRAPPED = re.compile(r"\s*<tool-use>\s*(\{.*\})\s*</tool-use>\s*", re.DOTALL)
 
 
@@ -27,7 +27,7 @@ def read_calls(quoted: Quoted, tools: Tools, ask: Ask) -> list[Outcome]:
     readings = [_from_text(quoted.text, tools, ask)]
     if quoted.nameless and (tool := _one_that_fits(quoted.text, tools)) is not None:
         readings.append(_from_call(tool.name, quoted.text, tools, ask))
-    elif named := _NAMED.fullmatch(quoted.text):
+    elif named := _NAMED.fullmatch(quoted.text.strip().removesuffix("</function>").rstrip()):
         readings.append(_from_call(named[1], named[2], tools, ask))
     readings = [reading for reading in readings if reading]
     if len(readings) != 1:
