@@ -16,6 +16,7 @@ from ..request.request import Request, Seed
 from ..websocket import ResponsesSocket
 from ..wire.encoding import decode_if_possible
 from .body_stream import BodyStream
+from .call_log import CallLog
 
 
 class FlowState:
@@ -25,6 +26,7 @@ class FlowState:
         "changed",
         "encoding",
         "exchange",
+        "log",
         "protocol",
         "reasoning",
         "request",
@@ -35,7 +37,12 @@ class FlowState:
     )
 
     def __init__(
-        self, protocol: str, request: Request, request_body: bytes | None, reasoning: ReasoningSession
+        self,
+        protocol: str,
+        request: Request,
+        request_body: bytes | None,
+        where: str,
+        reasoning: ReasoningSession,
     ) -> None:
         self.protocol = protocol
         self.reasoning = reasoning
@@ -50,10 +57,12 @@ class FlowState:
         """What went up instead of the request that came, if anything."""
         # No method of this object: that would be a reference cycle, and bodies must be freed with their flow.
         self.seed = Seed(request_body)
+        self.log = CallLog(where)
 
 
 flows: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
 sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
+socket_logs: WeakKeyDictionary[http.HTTPFlow, CallLog] = WeakKeyDictionary()
 socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary()
 
 

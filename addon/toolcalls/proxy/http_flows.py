@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 
+from ..calls import Outcome
 from ..engine import Response, recovered
 from ..recording.captured import MAX_KEPT
 from ..recording.record import decoded
@@ -43,7 +44,7 @@ class HttpFlows:
         body = content(flow.request)
         asked = decode(body)
         session = self._reasoning.session(protocol, flow.request.pretty_host, _account(flow.request), asked)
-        state = self.open[flow] = FlowState(protocol, read_request(asked), body, session)
+        state = self.open[flow] = FlowState(protocol, read_request(asked), body, place(flow), session)
         state.changed = self._mend_request(flow, state, asked)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
@@ -80,6 +81,7 @@ class HttpFlows:
             doubtful_end=flow.response.is_http2,
             ends=_is_the_end,
             most=MAX_KEPT if recorder else self._settings.most_kept,
+            found=state.log.found,
         )
         if not observe:
             headers.pop("content-encoding", None)
@@ -120,13 +122,19 @@ class HttpFlows:
         self._close(flow, state, broken=True)
 
     def _answer(self, state: FlowState) -> Response:
+        remember, note = self._refusals.remember, state.log.decided
+
+        def tell(outcome: Outcome) -> None:
+            remember(outcome)
+            note(outcome)
+
         return Response(
             state.protocol,
             state.request,
             self._settings.policy,
             encoding=state.encoding,
             seed=state.seed,
-            tell=self._refusals.remember,
+            tell=tell,
         )
 
     def _take_error(self, flow: http.HTTPFlow, state: FlowState, response: http.Response) -> None:
@@ -145,6 +153,8 @@ class HttpFlows:
             return
         state.upstream_status = response.status_code
         state.stream = BodyStream.of_recovered(self._answer(state), body, answer)
+        for outcome in answer.outcomes:
+            state.log.decided(outcome)
         if not self._settings.observes:
             response.status_code, response.reason = 200, "OK"
             for name in ("content-encoding", "transfer-encoding"):

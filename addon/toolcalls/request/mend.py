@@ -110,18 +110,17 @@ def _mend(
     mend = _PROTOCOLS.get(protocol)
     if mend is None or request is None:
         return None
-    wishes = policy.request and (policy.hints or policy.retry_guidance or policy.schemas == "widen")
+    wishes = policy.request and (policy.hints or policy.retry_guidance is True or policy.schemas == "widen")
+    guides = policy.request and policy.retry_guidance == "auto"
     given = recall(request) if policy.request and policy.reasoning == "auto" else {}
-    if not wishes and not given and needs_no_change(protocol, request, known_arguments, refusals, policy.loops):
+    changes = wishes or given
+    if not changes and needs_no_change(
+        protocol, request, known_arguments, refusals, guides=guides, loops=policy.loops
+    ):
         return None
-    revision = RequestEdit(policy, refusals, known_arguments)
+    revision = RequestEdit(policy, refusals, known_arguments, Tools.read(request))
     if given:
         revision.steps |= put_back(given, request, revision.edits, at)
-        body, request = revision.settle(body, request, at)
-    if revision.guides:
-        revision.tools = Tools.read(request)
-    if policy.request and policy.schemas == "widen":
-        widen_tools(request, revision, at)
         body, request = revision.settle(body, request, at)
     if policy.request and policy.hints:
         add_hints(request, revision, at)
@@ -132,6 +131,9 @@ def _mend(
     if policy.request and policy.loops:
         body, request = revision.settle(body, request, at)
         mend_loops(protocol, request, revision, at)
+    if policy.request and policy.schemas == "widen":
+        body, request = revision.settle(body, request, at)
+        widen_tools(request, revision, at)
     after, _ = revision.settle(body, request, at)
     if not revision.steps:
         return None

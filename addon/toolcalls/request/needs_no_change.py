@@ -10,27 +10,44 @@ from typing import Any
 
 from ..ids import MARK
 from .arguments import KnownGoodArguments
+from .guidance import blames_arguments
 from .refusals import Refusals
+from .request_edit import is_name
 
 Json = dict[str, Any]
 
 
 def needs_no_change(
-    protocol: str, request: Json, known: KnownGoodArguments, refusals: Refusals, loops: int = 0
+    protocol: str,
+    request: Json,
+    known: KnownGoodArguments,
+    refusals: Refusals,
+    *,
+    guides: bool = False,
+    loops: int = 0,
 ) -> bool:
-    """True only where every call is sound and has its result, no id is ours and no result is that of a refused call.
+    """True only where every call is sound and named and has its result, and no id is ours.
 
-    And where no call comes `loops` times in a row, if that is not 0.
+    And where no result is that of a refused call. `guides`: and none blames the arguments. `loops`: and no call comes
+    so many times in a row, if that is not 0.
     """
     look = _LOOKS.get(protocol, _chat)
+    results: list[Any] = []
     try:
-        return look(request, known, refusals, loops)
+        fine = look(request, known, refusals, results, loops)
+        return fine and not (guides and any(map(_blames, results)))
     except (AttributeError, IndexError, KeyError, TypeError):
         return False
 
 
-def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals, loops: int) -> bool:
+def _blames(result: Json) -> bool:
+    failed = result.get("is_error") is True
+    return blames_arguments(result["output"] if "output" in result else result.get("content"), failed=failed)
+
+
+def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], loops: int) -> bool:
     ids: list[str] = []
+    names: set[str] = set()
     texts: list[str] = []
     answered: list[str] = []
     # The calls that are not answered yet: behind a message with calls come their results, one each.
@@ -42,7 +59,9 @@ def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals, loops: i
             calls = message["tool_calls"]
             for call in calls:
                 ids.append(call["id"])
-                texts.append(call["function"]["arguments"])
+                function = call["function"]
+                names.add(function["name"])
+                texts.append(function["arguments"])
                 waiting.add(call["id"])
             if len(waiting) < len(calls):
                 return False
@@ -51,15 +70,17 @@ def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals, loops: i
         elif "tool_call_id" in message:
             waiting.remove(message["tool_call_id"])
             answered.append(message["tool_call_id"])
+            results.append(message)
         elif waiting or "function_call" in message or message.get("tool_calls") == [] or message["role"] == "tool":
             return False
-    if waiting or _in_a_row(texts, loops):
+    if waiting or _in_a_row(texts, loops) or not all(map(is_name, names)) or MARK in "\n".join(ids):
         return False
-    return MARK not in "\n".join(ids) and _are_foreign(answered, refusals) and known.are_objects(texts)
+    return _are_foreign(answered, refusals) and known.are_objects(texts)
 
 
-def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals, loops: int) -> bool:
+def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], loops: int) -> bool:
     ids: list[str] = []
+    names: set[str] = set()
     given: list[Json] = []
     answered: list[str] = []
     # The calls that are not answered yet: the message behind theirs begins with their results.
@@ -78,9 +99,11 @@ def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals, loop
                     return False
                 ids.append(block["id"])
                 given.append(block["input"])
+                names.add(block["name"])
             elif kind == "tool_result":
                 waiting.remove(block["tool_use_id"])
                 answered.append(block["tool_use_id"])
+                results.append(block)
             elif waiting or (kind == "text" and not block["text"]):
                 return False
         if waiting:
@@ -89,16 +112,17 @@ def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals, loop
             waiting.update(ids[before:])
             if len(waiting) < len(ids) - before:
                 return False
-    if waiting or _in_a_row(given, loops):
+    if waiting or _in_a_row(given, loops) or not all(map(is_name, names)):
         return False
     return MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
 
 
-def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals, loops: int) -> bool:
+def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], loops: int) -> bool:
     items = request["input"]
     if type(items) is str:
         return True
     ids: list[str] = []
+    names: set[str] = set()
     texts: list[str] = []
     given: list[object] = []
     answered: list[str] = []
@@ -123,17 +147,19 @@ def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals, loo
             if stateless:
                 waiting.remove(item["call_id"])
             answered.append(item["call_id"])
+            results.append(item)
             continue
         waiting.add(item["call_id"])
         reasoned = False
         ids.append(item["call_id"])
         if item["type"] == "function_call":
+            names.add(item["name"])
             texts.append(item["arguments"])
         elif "input" in item:
             given.append(item["input"])
     if (stateless and (waiting or reasoned)) or _in_a_row(texts, loops) or _in_a_row(given, loops):
         return False
-    if len(set(ids)) < len(ids) or MARK in "\n".join(ids):
+    if not all(map(is_name, names)) or len(set(ids)) < len(ids) or MARK in "\n".join(ids):
         return False
     return _are_foreign(answered, refusals) and known.are_objects(texts)
 
@@ -155,7 +181,7 @@ def _in_a_row(given: Sequence[object], times: int) -> bool:
     )
 
 
-_LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals, int], bool]] = {
+_LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals, list[Json], int], bool]] = {
     "messages": _messages,
     "responses": _responses,
 }
