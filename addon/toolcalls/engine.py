@@ -12,8 +12,10 @@ from typing import Final
 
 from .calls import Ids, Outcome
 from .dialects.chat.dialect import Chat
+from .dialects.interface import KEEP_ALIVE_COMMENT as KEEP_ALIVE_COMMENT
 from .dialects.interface import Dialect
 from .dialects.messages.dialect import Messages
+from .dialects.ollama.dialect import Ollama
 from .dialects.responses.dialect import Responses
 from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
 from .dialects.zai.dialect import Zai
@@ -33,11 +35,17 @@ _DIALECTS: dict[str, Callable[[Request, Policy, Mender], Dialect]] = {
     "messages": Messages,
     "responses": Responses,
     "zai": Zai,
+    "ollama": Ollama,
 }
 
 PROTOCOLS: Final = (AUTO, *_DIALECTS)
 
-_PATHS = (("/chat/completions", "chat"), ("/messages", "messages"), ("/responses", "responses"))
+_PATHS = (
+    ("/chat/completions", "chat"),
+    ("/messages", "messages"),
+    ("/responses", "responses"),
+    ("/api/chat", "ollama"),
+)
 
 
 def protocol_of(path: str) -> str | None:
@@ -93,6 +101,10 @@ class Response:
     def holding(self) -> bool:
         """Is a tool call held back right now?"""
         return self._stream.holding
+
+    def keep_alive(self) -> bytes:
+        """An event of the protocol that says nothing new, for the client of a call that is held."""
+        return self._stream.keep_alive()
 
     @property
     def held_bytes(self) -> int:

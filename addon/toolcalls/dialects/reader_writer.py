@@ -18,11 +18,11 @@ from ..turn.answer import Answer, CompletedCall
 from ..turn.assembled_call import Fragment, Slot
 from ..turn.finish import FinishWords
 from ..turn.live import LivePart
-from ..turn.parts import Failure, OtherDelta, ReadEvent, TextDelta
+from ..turn.parts import Failure, OtherDelta, ReadEvent, Stop, TextDelta
 from ..turn.text_search import SearchResult
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
 from ..wire.events import PASS, Event, Hold, Replace, Verdict
-from .interface import Dialect
+from .interface import KEEP_ALIVE_COMMENT, Dialect
 from .reply_builder import ReplyBuilder
 
 _CALLS, _TEXT, _END = "calls", "text", "end"
@@ -33,7 +33,8 @@ class AnswerReader(ABC):
     """One protocol's events → their parts."""
 
     whole_calls = False
-    """Does a call come in one piece? Then whatever follows it shows that it is complete."""
+    """Does a call come in one piece? Then whatever follows it shows that it is complete; one that the finish reason
+    cuts off may be half a call that the server closed."""
     text_key = ""
     """The key of the JSON string that holds the text of an event; "" where events are always read."""
     arguments_key = ""
@@ -49,7 +50,7 @@ class AnswerWriter(ABC):
 
     words: FinishWords
     ids = True
-    """Do calls have ids?"""
+    """Does each call have to have an id? If not, one that came without an id has none."""
 
     @abstractmethod
     def text(self, read: ReadEvent | None, text: str) -> bytes:
@@ -74,6 +75,10 @@ class AnswerWriter(ABC):
     @abstractmethod
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
         """A whole body with these texts in the places of its own, these calls and this finish reason."""
+
+    def keep_alive(self) -> bytes:
+        """An event that says nothing new."""
+        return KEEP_ALIVE_COMMENT
 
     def live(self, part: LivePart) -> bytes:
         """A part of a call that goes out while it comes. Not asked for where calls come whole."""
@@ -114,7 +119,7 @@ class ReaderWriterDialect(Dialect):
     def __init__(
         self, request: Request, policy: Policy, mender: Mender, reader: AnswerReader, writer: AnswerWriter
     ) -> None:
-        self._answer = Answer(request, policy, mender)
+        self._answer = Answer(request, policy, mender, whole_calls=reader.whole_calls)
         self._request = request
         self._policy = policy
         self._mender = mender
@@ -162,6 +167,9 @@ class ReaderWriterDialect(Dialect):
         self._ended = True
         return draft.reply()
 
+    def keep_alive(self) -> bytes:
+        return self._writer.keep_alive()
+
     def _pass(self, event: Event) -> Verdict:
         """An event that says nothing about text or calls; a finish reason that waits goes out before it."""
         if self._waiting_end is None:
@@ -186,13 +194,19 @@ class ReaderWriterDialect(Dialect):
         draft.out.append(event.raw)
         return draft.reply()
 
+    @property
+    def holds_calls(self) -> bool:
+        """Is a call held, or the finish reason behind one?"""
+        return bool(self._answer.assembler.slots) or self._waiting_end is not None
+
     # What an event says
 
     def _take(self, read: ReadEvent, draft: ReplyBuilder) -> bool:
         """Take the text and the calls of an event. True where nothing of it has to be written anew."""
         answer = self._answer
         fragments = read.fragments
-        if self._reader.whole_calls and answer.assembler.slots and self._waiting_end is None:
+        goes_on = any(not isinstance(part, Stop) for part in read.parts)
+        if self._reader.whole_calls and goes_on and answer.assembler.slots and self._waiting_end is None:
             # Something follows the calls so far: so they are complete.
             self._send(Finish.COMPLETE, draft)
         unchanged = not (fragments or draft.out)
@@ -304,12 +318,12 @@ class ReaderWriterDialect(Dialect):
             return True
         if unchanged:
             draft.out += [self._writer.text(read, read.text)] if read.text else []
+        answer.stop(stop.reason, stop.finish)
         waits = answer.text_undecided and stop.finish is not Finish.CUT
         if not waits:
             self._end_text(read, stop.finish, draft)
         if not waits and all(slot.whole() for slot in answer.assembler.slots):
             self._send(stop.finish, draft)
-        answer.stop(stop.reason, stop.finish)
         self._waiting_end = read
         draft.release(_END)
         draft.hold(_END, self._written_end())
@@ -354,22 +368,22 @@ class ReaderWriterDialect(Dialect):
         read = self._reader.read(Event(body, body.decode("utf-8", "replace")))
         if read is None or any(isinstance(part, Failure) for part in read.parts):
             return body
-        answer = Answer(self._request, self._policy, self._mender)
+        answer = Answer(self._request, self._policy, self._mender, whole_calls=self._reader.whole_calls)
         stop = read.stop
         finish = stop.finish if stop is not None else Finish.UNKNOWN
         answer.refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
         texts = self._search_texts(read, answer, finish)
         fragments = [fragment for fragment in read.fragments if not fragment.empty]
-        slots = [_slot(fragment) for fragment in fragments]
+        slots = [Slot.of(fragment) for fragment in fragments]
         if (
             not slots
             and not answer.turn.has_found
             and (stop is None or not self._writer.words.needs_calls(stop.reason))
         ):
             return body
-        calls = answer.complete_whole(slots, finish)
         if stop is not None:
             answer.stop(stop.reason, stop.finish)
+        calls = answer.complete_whole(slots, finish, ids=self._writer.ids)
         reason = answer.true_reason(self._writer.words) if stop is not None else None
         whole = len(calls) == len(slots) and all(_is_unchanged(call) for call in calls)
         if whole and texts is None and (stop is None or reason == stop.reason):
@@ -396,12 +410,6 @@ class ReaderWriterDialect(Dialect):
 
 def _texts(read: ReadEvent) -> list[str]:
     return [part.text for part in read.parts if isinstance(part, TextDelta)]
-
-
-def _slot(fragment: Fragment) -> Slot:
-    """A call that came as a whole."""
-    names = [fragment.name] if fragment.name else []
-    return Slot(fragment.id, names, [fragment.arguments], fragment.extra, key=fragment.id)
 
 
 def _is_unchanged(call: CompletedCall) -> bool:

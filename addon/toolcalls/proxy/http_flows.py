@@ -44,7 +44,7 @@ class HttpFlows:
         body = content(flow.request)
         asked = decode(body)
         session = self._reasoning.session(protocol, flow.request.pretty_host, _account(flow.request), asked)
-        state = self.open[flow] = FlowState(protocol, read_request(asked), body, place(flow), session)
+        state = self.open[flow] = FlowState(protocol, read_request(asked, protocol), body, place(flow), session)
         state.changed = self._mend_request(flow, state, asked)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"

@@ -97,7 +97,7 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
     if recording.suffix == ".jsonl":
         return _replay_socket(recording, policy, refusals)
     request = decode(recording.request)
-    question = read_request(request)
+    question = read_request(request, recording.protocol)
     given = recording.given_back
     changed = mend_request(recording.protocol, recording.request, request, policy, refusals, lambda _: given)
     request_after = changed.body if changed else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..policy import Policy
-from ..request import chat, chat_pairs, messages, messages_pairs, responses, responses_pairs
+from ..request import chat, chat_pairs, messages, messages_pairs, ollama, responses, responses_pairs
 from ..request.arguments import KnownGoodArguments
 from ..request.edits import Path
 from ..request.hints import add_hints
@@ -26,6 +26,7 @@ from .reasoning import GivenBack, put_back
 from .request_edit import RequestEdit
 from .widen import widen_tools
 
+# Ollama's own wire has no ids to pair by, and rejects no pair.
 _PAIRS: dict[str, Callable[[dict[str, Any], RequestEdit, Path, bytes], None]] = {
     "chat": chat_pairs.mend_pairs,
     "messages": messages_pairs.mend_pairs,
@@ -37,6 +38,7 @@ _PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
     "messages": messages.mend,
     "responses": responses.mend,
     "zai": chat.mend,
+    "ollama": ollama.mend,
 }
 _CREATE = "response.create"
 
@@ -125,10 +127,10 @@ def _mend(
     if policy.request and policy.hints:
         add_hints(request, revision, at)
     mend(request, revision, at)
-    if policy.request:
+    if policy.request and protocol in _PAIRS:
         body, request = revision.settle(body, request, at)
         _PAIRS[protocol](request, revision, at, body)
-    if policy.request and policy.loops:
+    if policy.request and policy.loops and protocol in _PAIRS:
         body, request = revision.settle(body, request, at)
         mend_loops(protocol, request, revision, at)
     if policy.request and policy.schemas == "widen":

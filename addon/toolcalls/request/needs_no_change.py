@@ -164,6 +164,26 @@ def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals, res
     return _are_foreign(answered, refusals) and known.are_objects(texts)
 
 
+def _ollama(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], _loops: int) -> bool:
+    ids: list[str] = []
+    names: set[str] = set()
+    answered: list[str] = []
+    for message in request["messages"]:
+        before = len(ids)
+        for call in message.get("tool_calls") or ():
+            if type(call["function"]["arguments"]) is not dict:
+                return False
+            names.add(call["function"]["name"])
+            if call.get("id"):
+                ids.append(call["id"])
+        if len(set(ids[before:])) < len(ids) - before:
+            return False
+        if "tool_call_id" in message:
+            answered.append(message["tool_call_id"])
+            results.append(message)
+    return all(map(is_name, names)) and MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
+
+
 def _are_foreign(ids: list[str], refusals: Refusals) -> bool:
     """Are these the upstream's own ids, each of one result, and of none that we refused?"""
     unique = set(ids)
@@ -184,4 +204,5 @@ def _in_a_row(given: Sequence[object], times: int) -> bool:
 _LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals, list[Json], int], bool]] = {
     "messages": _messages,
     "responses": _responses,
+    "ollama": _ollama,
 }

@@ -22,7 +22,7 @@ from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
 from .resent import ToldCall
 from .text_search import SearchResult, TextSearch, searches
-from .turn import GatheredCall, Turn
+from .turn import CUT_INSIDE, GatheredCall, Turn
 
 
 @dataclass(slots=True)
@@ -51,6 +51,7 @@ class Answer:
         "_mender",
         "_policy",
         "_tools",
+        "_whole_calls",
         "assembler",
         "reasons",
         "refused",
@@ -58,13 +59,23 @@ class Answer:
         "turn",
     )
 
-    def __init__(self, request: Request, policy: Policy, mender: Mender, *, awaits_arguments: bool = False) -> None:
-        """`awaits_arguments`: a cut-off call without any arguments is half a call."""
+    def __init__(
+        self,
+        request: Request,
+        policy: Policy,
+        mender: Mender,
+        *,
+        awaits_arguments: bool = False,
+        whole_calls: bool = False,
+    ) -> None:
+        """`awaits_arguments`: a cut-off call without any arguments is half a call. `whole_calls`: they come in one
+        piece."""
         self._policy = policy
         self._mender = mender
         self._tools = request.tools
         self.search = TextSearch(request, policy) if searches(request, policy) else None
-        self.assembler = CallAssembler(request.tools)
+        self._whole_calls = whole_calls
+        self.assembler = CallAssembler(request.tools, whole_calls=whole_calls)
         self.turn = Turn(request.tools, mender, awaits_arguments=awaits_arguments)
         self._lives: dict[int, LiveCall] = {}
         self.refused = False
@@ -133,7 +144,7 @@ class Answer:
 
     def goes_on(self) -> None:
         """Fragments come: where a finish reason came before them, it did not say that the calls were finished."""
-        self._late = self._late or bool(self.reasons)
+        self._late = self._late or (bool(self.reasons) and not self._whole_calls)
 
     def go_on_live(self, slot: Slot) -> LivePart | None:
         """What of a call may go out before it is complete (`toolfix_aggregate=false`); None while nothing may."""
@@ -148,14 +159,16 @@ class Answer:
         return live.take(slot)
 
     def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
-        """All calls that were gathered or found leave. `ids`: calls have ids here."""
+        """All calls that were gathered or found leave. `ids`: each has to have one."""
         return self._complete(self.assembler.take(finish), finish, before_error, ids)
 
-    def complete_whole(self, slots: list[Slot], finish: Finish) -> list[CompletedCall]:
+    def complete_whole(self, slots: list[Slot], finish: Finish, *, ids: bool = True) -> list[CompletedCall]:
         """Calls that came as a whole leave, and those that were found: there are no fragments to be told apart."""
-        return self._complete(slots, finish, False, True)
+        return self._complete(slots, finish, False, ids)
 
     def _complete(self, slots: list[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
+        if self._whole_calls and self._closed_by_server and slots:
+            slots[-1].doubt = slots[-1].doubt or CUT_INSIDE
         lives = [self._lives.pop(id(slot), None) for slot in slots]
         calls = [
             gathered(slot, self._tools, ids=ids, live=live.arguments if live else None)
@@ -170,6 +183,11 @@ class Answer:
         # One after the other: each is counted when it is decided.
         found = self.turn.complete_found(before_error=before_error)
         return out + [CompletedCall(outcome, self.turn.sent - 1) for outcome in found]
+
+    @property
+    def _closed_by_server(self) -> bool:
+        """May the last call be one that was cut off? Servers that send calls whole close what the model left open."""
+        return Finish.CUT in self._finishes and self._policy.truncated != "complete"
 
     # The end
 
@@ -191,7 +209,7 @@ class Answer:
 
 
 def gathered(slot: Slot, tools: Tools, *, ids: bool = True, live: LiveArguments | None = None) -> GatheredCall:
-    """A call as its fragments tell it."""
+    """A call as its fragments tell it. `ids`: it has to have one."""
     name = full_name(slot.names, tools)
     arguments, steps = slot.settle()
     value, slot.value = slot.value, None
@@ -207,5 +225,12 @@ def gathered(slot: Slot, tools: Tools, *, ids: bool = True, live: LiveArguments 
     if live is not None:
         name, steps = slot.name, ()
     return GatheredCall(
-        name, arguments, slot.id if ids else None, steps, slot.doubt, value=value, live=live, told=told
+        name,
+        arguments,
+        slot.id if ids else slot.id or None,
+        (*slot.steps, *steps),
+        slot.doubt,
+        value=value,
+        live=live,
+        told=told,
     )

@@ -50,6 +50,8 @@ class Fragment:
     extra: dict[str, Any] = field(default_factory=dict)
     whole: bool = False
     """It tells a whole call, in a message that repeats the answer: to be compared, never appended."""
+    steps: tuple[str, ...] = ()
+    """What had to be done to read it: then its event cannot go out as it came."""
 
     @property
     def key(self) -> str:
@@ -84,6 +86,8 @@ class Slot(PartialCall):
     """Why its fragments may be those of another call."""
     unsure: bool = False
     """Only the order of fragments tells whose they are: nothing of it goes out before the end."""
+    steps: tuple[str, ...] = ()
+    """What had to be done to read its fragments."""
     said: tuple[int, str, tuple[str, ...]] = (-1, "", ())
     """How many fragments were joined last, to what, and what had to be done for that."""
     ids: set[str] = field(default_factory=set)
@@ -100,6 +104,12 @@ class Slot(PartialCall):
     asked_at_another: bool = False
     blank: int = 0
     """So many fragments at the beginning are known to be nothing but white space."""
+
+    @classmethod
+    def of(cls, fragment: Fragment) -> Slot:
+        """A call that came in one piece."""
+        names = [fragment.name] if fragment.name else []
+        return cls(fragment.id, names, [fragment.arguments], fragment.extra, key=fragment.id, steps=fragment.steps)
 
     @property
     def begun(self) -> bool:

@@ -56,11 +56,14 @@ class CallAssembler:
         "_unplaced",
         "_unstable",
         "_waiting",
+        "_whole_calls",
         "slots",
     )
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: Tools, *, whole_calls: bool = False) -> None:
+        """`whole_calls`: a call comes in one piece, so nothing is ever added to one."""
         self._tools = tools
+        self._whole_calls = whole_calls
         self._unstable = False
         """Ids change with every delta."""
         self.slots: list[Slot] = []
@@ -88,6 +91,8 @@ class CallAssembler:
         """Take a fragment; the call that it is added to, or None when it says nothing."""
         if fragment.empty:
             return None
+        if self._whole_calls:
+            return self._new(Slot.of(fragment))
         if fragment.whole:
             slot = self._restate(fragment)
         elif not fragment.id:
@@ -122,7 +127,7 @@ class CallAssembler:
 
     def take(self, finish: Finish) -> list[Slot]:
         """Hand out the calls, phantom slots left out and strays joined to the call they belong to."""
-        calls = self.judged(complete=finish is Finish.COMPLETE)
+        calls = self.slots if self._whole_calls else self.judged(complete=finish is Finish.COMPLETE)
         self.slots = []
         self._forget()
         return [slot for slot in calls if not slot.empty]
@@ -321,10 +326,10 @@ class CallAssembler:
             place = self._places[index] = SharedPlace()
         return place
 
-    def _new(self) -> Slot:
+    def _new(self, slot: Slot | None = None) -> Slot:
         if len(self.slots) >= MOST_CALLS:
             raise LimitReached
-        slot = Slot()
+        slot = slot or Slot()
         self.slots.append(slot)
         return slot
 
