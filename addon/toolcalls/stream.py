@@ -301,13 +301,12 @@ class Stream:
         event = self._framing.read_event(raw)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
-        if self.instead is None or not self._recover(event, len(raw), out):
+        if not self._recover(event, len(raw), out):
             self._answer(event, len(raw), out)
 
     def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
         """Was it an error that quotes a call? Then events with that call are read in its place."""
-        assert self.instead is not None
-        events, calls = self.instead(event, self.holding)
+        events, calls = self.instead(event, self.holding) if self.instead else ([], [])
         known = len(self._outcomes)
         for number, one in enumerate(events):
             self._answer(one, 0 if number else size, out)
