@@ -24,6 +24,7 @@ from toolcalls.proxy.http_flows import HttpFlows
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.settings import Settings
 from toolcalls.proxy.websocket_flows import WebSocketFlows
+from toolcalls.request.reasoning import ReasoningMemory
 from toolcalls.request.refusals import Refusals
 
 logger = logging.getLogger("toolfix")
@@ -37,7 +38,7 @@ class Toolfix:
         refusals = Refusals()
         self.settings = Settings()
         self.reporter = Reporter(self.settings)
-        self.http = HttpFlows(self.settings, self.reporter, refusals)
+        self.http = HttpFlows(self.settings, self.reporter, refusals, ReasoningMemory())
         self.websockets = WebSocketFlows(self.settings, self.reporter, refusals)
         self.remove_view: Callable[[], None] | None = None
         self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()

@@ -33,12 +33,13 @@ MAY_KNOW = {
     "mend": "calls policy tools work",
     "textcalls": "tools work",
     # One answer, one request.
-    "request": "calls ids mend policy tools work",
+    "request": "calls ids mend policy tools wire work",
+    "parse_failure": "calls mend policy request tools wire",
     "unread": "textcalls wire",
     "turn": "calls mend policy request textcalls tools unread wire work",
     "dialects": "calls ids mend policy request textcalls tools turn unread wire",
     "stream": "calls dialects unread wire work",
-    "engine": "calls dialects mend policy request stream wire work",
+    "engine": "calls dialects mend parse_failure policy request stream wire work",
     "websocket": "calls engine policy request wire",
     # The world outside.
     "recording": "__init__ calls engine outcome_labels policy request websocket wire",

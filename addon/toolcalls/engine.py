@@ -7,6 +7,7 @@ is unknown, from the first thing that the upstream says; never from a provider's
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from .calls import Ids, Outcome
@@ -18,11 +19,13 @@ from .dialects.responses.dialect import Responses
 from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
 from .dialects.zai.dialect import Zai
 from .mend.call import Mender
+from .parse_failure.recovery import Recovered as Recovered
+from .parse_failure.recovery import Recovery
 from .policy import Policy
 from .request.request import Request
 from .stream import Stream
 from .wire.encoding import decoder
-from .wire.events import MOST_CALLS, LimitReached
+from .wire.events import MOST_CALLS, Event, LimitReached
 from .work import Work
 
 AUTO: Final = "auto"
@@ -87,7 +90,9 @@ class Response:
         else:
             makers = {**_DIALECTS, "chat": Chat}
             dialect = AnyProtocol(lambda name: makers[name](request, policy, mender), makers)
-        self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), outcomes, work)
+        stream = self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), outcomes, work)
+        if Recovery.is_wanted(protocol, request, policy):
+            stream.instead = _Instead(recovery_for(protocol, request, policy, seed), outcomes)
         if isinstance(dialect, Sniffer):
             dialect.decided = self._stream.set_dialect
         self.feed = self._stream.feed
@@ -116,6 +121,38 @@ class Response:
     def limited(self) -> bool:
         """Was the limit of held bytes reached?"""
         return self._stream.limited
+
+
+class _Instead:
+    """What takes the place of an event that quotes a call which the server could not read."""
+
+    __slots__ = ("_outcomes", "_recovery")
+
+    def __init__(self, recovery: Recovery, outcomes: list[Outcome]) -> None:
+        self._recovery = recovery
+        self._outcomes = outcomes
+
+    def __call__(self, event: Event, holding: bool) -> tuple[list[Event], list[Outcome]]:
+        return self._recovery.of_event(event, lambda: holding or bool(self._outcomes))
+
+
+def recovery_for(protocol: str, request: Request, policy: Policy, seed: str | Callable[[], str]) -> Recovery:
+    """What is made of errors in which a server quotes a call that it could not read."""
+
+    def ask(body: bytes) -> tuple[bytes, list[Outcome]]:
+        answer = Response("chat", replace(request, stream=False), policy, seed=seed)
+        return mend_whole(answer, body), answer.outcomes
+
+    return Recovery(protocol, request, ask)
+
+
+def recovered(
+    protocol: str, request: Request, policy: Policy, body: bytes, seed: str | Callable[[], str]
+) -> Recovered | None:
+    """The answer that takes the place of an error document; None where the error goes on as it came."""
+    if not Recovery.is_wanted(protocol, request, policy):
+        return None
+    return recovery_for(protocol, request, policy, seed).of_document(body)
 
 
 def mend_whole(answer: Response, body: bytes, chunk_size: int = 0) -> bytes:

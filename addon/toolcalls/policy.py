@@ -40,6 +40,9 @@ class Policy:
     request: bool = True
     hints: bool = False
     retry_guidance: bool | Literal["auto"] = "auto"
+    reasoning: Literal["auto", "off"] = "auto"
+    loops: int = 3
+    schemas: Literal["off", "widen"] = "off"
     zai: Literal["auto", "on", "off"] = "auto"
     zai_after_null: Literal["cut", "forward_all"] = "cut"
     think: bool = False
@@ -137,6 +140,12 @@ def _size(text: str) -> int:
     return int(match[1]) * _SIZES[match[2]]
 
 
+def _times(text: str) -> int:
+    if not re.fullmatch(r"\d{1,4}", text.strip()) or int(text) == 1:
+        raise BadOption("say 0 for off, or a number from 2 to 9999.")
+    return int(text)
+
+
 def _tool_name(text: str) -> str:
     if any(character.isspace() for character in text.strip()):
         raise BadOption("say one tool name without spaces, or leave it empty.")
@@ -188,11 +197,17 @@ OPTIONS: tuple[Option, ...] = (
     Option("null_content", "false", "Drop text beside tool calls, so that content is null.", _switch),
     Option("preflight", "true", "Send calls with missing required fields to the client's invalid tool.", _switch),
     Option("text_calls", "true", "Make real calls of tool calls written as text.", _switch),
-    Option("request", "true", "Mend requests: poisoned history, repeated blocks, why a call was refused. Ids of ours "
-           "are restored always.", _switch),
+    Option("request", "true", "Mend requests: poisoned history, calls and results in pairs, why a call was refused. "
+           "Ids of ours are restored always.", _switch),
     Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),
     Option("retry_guidance", "auto", "Retry instruction in tool results: auto (those that blame the arguments), "
            "true (every failed one), false.", _switch_or_auto),
+    Option("reasoning", "auto", "Give reasoning and signatures back to the host that sent them, where the client "
+           "dropped them: auto or off.", _choice("auto", "off")),
+    Option("loops", "3", "A call sent so many times in a row with the same result gets a sentence in that result; "
+           "0: off.", _times),
+    Option("schemas", "off", "widen: declare tools without the schema keywords and names that hosts reject. Replies "
+           "are measured by the client's own.", _choice("off", "widen")),
     Option("zai", "auto", "Convert the chat.z.ai stream: auto (when the request declares tools), on, off.",
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",

@@ -9,8 +9,8 @@ converts says instead how the answer ends.
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Callable
 
 from .calls import Outcome
 from .dialects.interface import Dialect
@@ -54,6 +54,7 @@ class Stream:
         "_whole_chunks",
         "_work",
         "failure",
+        "instead",
         "limited",
     )
 
@@ -85,6 +86,8 @@ class Stream:
         """Something did not go out as it came."""
         self.failure: Exception | None = None
         self.limited = False
+        self.instead: Callable[[Event, bool], tuple[list[Event], list[Outcome]]] | None = None
+        """The events that take the place of one, and the calls in them, where somebody looks for such."""
 
     def set_dialect(self, dialect: Dialect) -> None:
         """It turned out which dialect the answer is in: that one is asked from now on."""
@@ -293,7 +296,19 @@ class Stream:
         work.spend(SILENT if event.data is None else EVENT)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
-        self._answer(event, len(raw), out)
+        if not self._recover(event, len(raw), out):
+            self._answer(event, len(raw), out)
+
+    def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
+        """Was it an error that quotes a call? Then events with that call are read in its place."""
+        events, calls = self.instead(event, self.holding) if self.instead else ([], [])
+        known = len(self._outcomes)
+        for number, one in enumerate(events):
+            self._answer(one, 0 if number else size, out)
+        if len(self._outcomes) == known + len(calls):
+            # They say how the call was found; what the client got of it is the same.
+            self._outcomes[known:] = calls
+        return bool(events)
 
     def _answer(self, event: Event, size: int, out: list[bytes]) -> None:
         """Ask the dialect about an event that came as so many bytes."""
@@ -350,7 +365,7 @@ class Stream:
             self._work.read_json(last)
             self._work.spend(LINE * (last.count(b"\n") + last.count(b"\r")))
             event = sse.unwrapped(self._framing.read_event(last))
-            if self._framing is SSE and _is_whole(event.data, say_done=self._changed):
+            if self._framing is SSE and sse.is_whole(event.data, say_done=self._changed):
                 # Clients drop an event without its blank line. Half an event is dropped by right.
                 event = event._replace(raw=self._framing.ended(event.raw))
             self._answer(event, len(last), out)
@@ -425,16 +440,3 @@ class Stream:
 def _values(raw: bytes) -> int:
     """How many values these bytes have at most."""
     return raw.count(b",") + raw.count(b"[")
-
-
-def _is_whole(data: str | None, *, say_done: bool) -> bool:
-    """Is this the data of an event to its end? No JSON object is a prefix of another.
-
-    `[DONE]` says no more than the end of the stream, so in an answer that passes as it came it stays as it is.
-    """
-    if data is None or data.strip() == "[DONE]":
-        return data is not None and say_done
-    try:
-        return isinstance(json.loads(data), dict)
-    except (ValueError, RecursionError):
-        return False

@@ -8,6 +8,7 @@ that declared some: follow-up frames of Codex carry `previous_response_id` and n
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +45,7 @@ class ResponsesSocket:
         "_used_length",
         "failure",
         "outcomes",
+        "request_steps",
         "seconds",
     )
 
@@ -57,6 +59,8 @@ class ResponsesSocket:
         self._started = False
         self.outcomes: list[Outcome] = []
         """What became of the calls of all responses on this connection so far."""
+        self.request_steps: Counter[str] = Counter()
+        """What was mended in the frames of the client, until somebody says so."""
         self.seconds: list[float] = []
         """What mending took, one figure a call."""
         self.failure: Exception | None = None
@@ -84,7 +88,7 @@ class ResponsesSocket:
             self._remember(identity)
         self._answer = None
         try:
-            return mend_frame(text, self._policy, self._refusals) or text
+            return mend_frame(text, self._policy, self._refusals, self.request_steps.update) or text
         except Exception as failure:
             self.failure = failure
             return text

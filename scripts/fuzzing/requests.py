@@ -71,7 +71,9 @@ def check(body: bytes) -> None:
         need(after is not None, "what goes up cannot be read")
         again = mend_request(protocol, changed.body, after, policy, refusals())
         allowed = GUIDED if policy.retry_guidance else MAY_COME_AGAIN
-        need(again is None or set(again.steps) <= allowed, f"changed twice: {again}")
+        # A call that turns out to be a repetition leaves, and what answered it is looked at anew.
+        fine = again is None or "repeated call" in again.steps or set(again.steps) <= allowed
+        need(fine, f"changed twice: {again}")
     text = body.decode("utf-8", "replace")
     mend_frame(text, policy, refusals())
     mend_frame('{"type": "response.create", "response": ' + text + "}", policy, refusals())

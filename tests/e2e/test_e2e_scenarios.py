@@ -167,6 +167,8 @@ _PLAYED = [one for one in _ALL if one.suffix != ".jsonl" and one.protocol != "ol
 RECORDINGS = [recording for recording in _PLAYED if not recording.flow.get("policy")]
 UNTOUCHED = [recording for recording in RECORDINGS if recording.before == recording.after]
 TOUCHED = [recording for recording in RECORDINGS if recording not in UNTOUCHED]
+# An error that goes on is no answer: the SDK asks again, and then raises.
+UNTOUCHED = [recording for recording in UNTOUCHED if recording.flow["status"] == 200]
 
 
 def upstream_events(body: bytes) -> list[Event]:
@@ -183,6 +185,8 @@ def upstream_events(body: bytes) -> list[Event]:
 def expected_finish(recording: Recording, protocol: Protocol, events: list[Event], calls: list[Event]) -> str:
     """The rule of the design: calls decide, but what cut the answer short is never rewritten."""
     last = next(filter(None, map(protocol.finish, reversed(events))), "")
+    if recording.flow["status"] != 200:
+        last = ""  # An error in whose place the client gets an answer.
     told = last if last in {*KEPT, ERROR} else protocol.with_calls if calls else protocol.without
     return FINISH.get(recording.name, told)
 
@@ -213,12 +217,14 @@ def question(recording: Recording, way: Way) -> dict[str, Any]:
     protocol = PROTOCOLS[recording.protocol]
     path = str(recording.flow.get("path", "/v1/chat/completions"))
     assert path.endswith(protocol.suffix), "the SDK asks at another path than the recording"
+    request = json.loads(recording.request or b"{}")
+    streamed = recording.suffix == ".sse" if recording.flow["status"] == 200 else request["stream"]
     return {
         "api": protocol.api,
         "base_url": f"{way.upstream.url}/{recording.name}{path.removesuffix(protocol.suffix)}",
         "http2": way.http2,
-        "stream": recording.suffix == ".sse",
-        "request": {**protocol.least, **json.loads(recording.request or b"{}")},
+        "stream": streamed,
+        "request": {**protocol.least, **request},
     }
 
 

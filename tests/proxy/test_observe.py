@@ -106,8 +106,10 @@ def exchange(recording: store.Recording, addon: Toolfix, heard: Heard, pieces: l
     fields = {"content-type": str(recording.flow.get("content_type")), "x-own": "1"}
     if recording.flow.get("content_encoding"):
         fields["content-encoding"] = str(recording.flow["content_encoding"])
+    if recording.flow["status"] >= 400:
+        fields["content-length"] = str(sum(map(len, pieces)))
     headers = http.Headers([(name.encode(), text.encode()) for name, text in fields.items()])
-    response = flow.response = tutils.tresp(headers=headers, content=None)
+    response = flow.response = tutils.tresp(status_code=recording.flow["status"], headers=headers, content=None)
     addon.responseheaders(flow)
     stream: Any = response.stream
     if callable(stream):
@@ -117,14 +119,16 @@ def exchange(recording: store.Recording, addon: Toolfix, heard: Heard, pieces: l
     addon.response(flow)
     if not callable(stream):
         out = [response.raw_content or b""]
-    assert ours.stream is not None and ours.stream.response.failure is None
+    stream = ours.stream
+    assert stream is not None or response.status_code >= 400, "an error that goes on has no books"
+    assert stream is None or stream.response.failure is None
     return Seen(
         flow.request.raw_content or b"",
         list(flow.request.headers.items()),
         list(response.headers.items()),
         out,
         heard.lines,
-        store.calls_json(ours.stream.response.outcomes),
+        store.calls_json(stream.response.outcomes if stream else []),
         ours.changed.steps if ours.changed else None,
     )
 

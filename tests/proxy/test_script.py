@@ -289,15 +289,20 @@ def test_observing_leaves_every_header(addon: Toolfix, context: taddons.context)
 
 @pytest.mark.parametrize(
     ("request_", "response_"),
-    [({}, {"status": 500}), ({}, {"status": 302}), ({}, {"content_encoding": "compress"}), ({"path": "/events"}, {})],
-    ids=["an error", "elsewhere", "an encoding that is not known", "a stream of nobody's"],
+    [
+        ({}, {"status": 500, "content_length": "1048577"}),
+        ({}, {"status": 302}),
+        ({}, {"content_encoding": "compress"}),
+        ({"path": "/events"}, {}),
+    ],
+    ids=["a long error", "elsewhere", "an encoding that is not known", "a stream of nobody's"],
 )
 def test_what_is_streamed_and_not_mended_passes_as_it_came_and_is_kept_for_the_views(
     request_: dict[str, Any], response_: dict[str, Any], addon: Toolfix, context: taddons.context
 ) -> None:
     flow = asked(**request_)
     addon.request(flow)
-    response = answered(flow, content_length="7", **response_)
+    response = answered(flow, **{"content_length": "7", **response_})
     before = response.headers.copy()
     addon.responseheaders(flow)
     assert callable(response.stream)
@@ -307,6 +312,14 @@ def test_what_is_streamed_and_not_mended_passes_as_it_came_and_is_kept_for_the_v
     assert response.headers == before
     assert response.raw_content == b"abcdefg"
     assert flow not in addon.http.open
+
+
+def test_a_short_error_is_not_streamed_for_it_may_quote_a_call(addon: Toolfix, context: taddons.context) -> None:
+    flow = asked()
+    addon.request(flow)
+    response = answered(flow, status=400, content_length="1048576")
+    addon.responseheaders(flow)
+    assert not response.stream
 
 
 def test_of_what_is_not_mended_no_more_is_kept_than_of_what_is(addon: Toolfix, context: taddons.context) -> None:
@@ -352,7 +365,7 @@ def test_what_is_not_streamed_keeps_its_headers(
 ) -> None:
     flow = asked(**request_)
     addon.request(flow)
-    response = answered(flow, content_length="7", **response_)
+    response = answered(flow, **{"content_length": "7", **response_})
     before = response.headers.copy()
     addon.responseheaders(flow)
     assert not response.stream

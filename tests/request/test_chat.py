@@ -223,7 +223,7 @@ def test_an_id_of_a_proxy_in_between_is_given_back_to_that_proxy() -> None:
 def test_a_result_without_its_call_gets_the_id_back_too() -> None:
     new = Ids("seed").legal("x:0")
     raw = body({"role": "tool", "tool_call_id": new, "content": "ok"})
-    assert mended(raw)[0]["tool_call_id"] == "x:0"
+    assert mended(raw, request=False)[0]["tool_call_id"] == "x:0"
 
 
 # Refusals
@@ -273,8 +273,8 @@ def test_every_form_of_content_can_say_it(content: Any, told: Any) -> None:
 
 def test_a_result_without_content_gets_one() -> None:
     refusals, identity = refused()
-    raw = body({"role": "tool", "tool_call_id": identity})
-    assert mended(raw, refusals)[0]["content"] == LINE
+    raw = body(turn(call(identity=identity))[0], {"role": "tool", "tool_call_id": identity})
+    assert mended(raw, refusals)[1]["content"] == LINE
 
 
 def test_a_result_that_says_the_reason_already_stays() -> None:

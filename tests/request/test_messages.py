@@ -92,11 +92,15 @@ def test_a_repetition_keeps_the_mark_of_the_cache() -> None:
     [
         ([use({"filePath": "/a"}), use({"filePath": "/b"})], [result()]),
         ([use({"n": 1}), use({"n": True})], [result()]),
-        ([use()], [result("a"), result("b")]),
     ],
 )
 def test_blocks_that_differ_stay(uses: list[Any], results: list[Any]) -> None:
     assert mend(body(uses, results)) is None
+
+
+def test_of_two_results_of_one_call_the_first_stays() -> None:
+    """Every host rejects the second: `each tool_use must have a single result`."""
+    assert mended(body([use()], [result("a"), result("b")])) == ([use()], [result("a")])
 
 
 def test_ids_are_given_back() -> None:

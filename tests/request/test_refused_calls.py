@@ -31,11 +31,15 @@ def document(protocol: str, identity: str) -> bytes:
 
 def request(protocol: str, identity: str) -> dict[str, Any]:
     if protocol == "chat":
-        return {"messages": [{"role": "tool", "tool_call_id": identity, "content": "no"}]}
+        call = {"id": identity, "type": "function", "function": {"name": "write", "arguments": "{}"}}
+        said = {"role": "assistant", "content": None, "tool_calls": [call]}
+        return {"messages": [said, {"role": "tool", "tool_call_id": identity, "content": "no"}]}
     if protocol == "messages":
+        use = {"type": "tool_use", "id": identity, "name": "write", "input": {}}
         block = {"type": "tool_result", "tool_use_id": identity, "content": "no"}
-        return {"messages": [{"role": "user", "content": [block]}]}
-    return {"input": [{"type": "function_call_output", "call_id": identity, "output": "no"}]}
+        return {"messages": [{"role": "assistant", "content": [use]}, {"role": "user", "content": [block]}]}
+    item = {"type": "function_call", "call_id": identity, "name": "write", "arguments": "{}"}
+    return {"input": [item, {"type": "function_call_output", "call_id": identity, "output": "no"}]}
 
 
 @pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])

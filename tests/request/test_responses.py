@@ -75,7 +75,7 @@ def test_a_text_as_input_and_an_unknown_item_pass() -> None:
 
 def test_a_frame_of_a_socket_is_mended_and_others_pass() -> None:
     item = json.dumps(call("{'a': 1}"))
-    frame = f'{{"type": "response.create", "n": 1.50, "input": [{item}]}}'
+    frame = f'{{"type": "response.create", "n": 1.50, "input": [{item}, {json.dumps(output())}]}}'
     after = mend_frame(frame, Policy(), Refusals())
     assert after == frame.replace(json.dumps("{'a': 1}"), json.dumps('{"a":1}'))
     nested = json.dumps({"type": "response.create", "response": {"input": [call("{'a': 1}")]}})
@@ -108,4 +108,4 @@ def test_a_socket_gives_ids_back_and_tells_why_a_call_was_refused() -> None:
 def test_arguments_are_mended_in_a_call_without_an_id_and_in_one_with_an_output() -> None:
     alone = {key: value for key, value in call("{'a': 1}").items() if key != "call_id"}
     assert mended(body(alone)) == [{**alone, "arguments": '{"a":1}'}]
-    assert mended(body(call("{'a': 1}", output=None))) == [call('{"a":1}', output=None)]
+    assert mended(body(call("{'a': 1}", output=None), output())) == [call('{"a":1}', output=None), output()]

@@ -80,14 +80,18 @@ def chat(request: Json, given: Collection[str] | None = None) -> None:
 
 def messages(request: Json, given: Collection[str] | None = None) -> None:
     pairs = _Pairs(given)
+    before = "user"
     for number, message in enumerate(request["messages"]):
         where = f"messages.{number}"
         blocks = message["content"] if isinstance(message["content"], list) else []
+        # Messages of one role in a row are one turn.
+        if (before, message["role"]) == ("user", "assistant"):
+            pairs.end_of_turn(where)
+        before = message["role"]
         if message["role"] == "user":
             for block in blocks:
                 if block["type"] == "tool_result":
                     pairs.result(block.get("tool_use_id"), where)
-            pairs.end_of_turn(where)
             continue
         for block in blocks:
             if block["type"] == "tool_use":
@@ -101,6 +105,8 @@ def messages(request: Json, given: Collection[str] | None = None) -> None:
 
 
 def responses(request: Json, given: Collection[str] | None = None) -> None:
+    if request.get("previous_response_id"):
+        return  # The calls are on the server.
     items = request["input"] if isinstance(request["input"], list) else []
     pairs = _Pairs(given)
     answered = False

@@ -240,7 +240,8 @@ class _Http2:
 
     async def _answer(self, stream: int, seen: Seen) -> None:
         play = self._upstream.answer(seen)
-        self._connection.send_headers(stream, [(":status", str(play.status)), *play.headers.items()])
+        length = [] if play.content_length is None else [("content-length", str(play.content_length))]
+        self._connection.send_headers(stream, [(":status", str(play.status)), *play.headers.items(), *length])
         await self._flush()
         for chunk in play.chunks:
             await self._send(stream, chunk)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ..tools.declared import Tool, Tools
+from ..tools.short_names import LONGEST, short_name
 from ..tools.spelling import Declared, declared_of, readings, without_prefixes
 from .name_markup import without_markup
 
@@ -49,6 +50,8 @@ def mend_name(name: str, tools: Tools, namespace: str | None = None) -> NameMend
     unknown = NameMended(name, "unknown", namespace=namespace)
     if not len(tools) or len(name) > _MAX_NAME_WITH_ARGUMENTS:
         return unknown
+    if (tool := _of_short_form(name, tools)) is not None and namespace is None:
+        return NameMended(tool.name, "mended", ("name: long form again",), tool=tool)
     bare = name if namespace is None else f"{namespace}.{name}"
     steps: list[str] = []
     arguments: dict[str, str] | str | None = None
@@ -72,6 +75,13 @@ def mend_name(name: str, tools: Tools, namespace: str | None = None) -> NameMend
             steps.append("name: namespace set as declared")
         return NameMended(tool.name, "mended", tuple(steps), arguments, tool.namespace, tool)
     return unknown
+
+
+def _of_short_form(name: str, tools: Tools) -> Tool | None:
+    """The tool that was declared to the host under this name (`toolfix_schemas=widen`)."""
+    if len(name) > LONGEST:
+        return None
+    return next((tool for tool in tools if tool.name != name and short_name(tool.name) == name), None)
 
 
 def _rungs(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from ..engine import Response
+from ..engine import Recovered, Response
 from ..recording.captured import MAX_KEPT as MAX_KEPT
 from ..recording.captured import CapturedBytes
 from .hold_timer import HoldTimer, speaks
@@ -74,6 +74,16 @@ class BodyStream:
     def longest_hold(self) -> float:
         """The longest that a call of this answer was held, in seconds."""
         return self._hold.longest
+
+    @classmethod
+    def of_recovered(cls, response: Response, error: bytes, answer: Recovered) -> BodyStream:
+        """The books of an error in whose place the client gets an answer."""
+        stream = cls(response)
+        now = stream._clock()
+        stream._write_down([answer.body], now)
+        stream.before.add(error, now)
+        response.outcomes += answer.outcomes
+        return stream
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """A chunk of the body."""

@@ -21,9 +21,12 @@ def exchange_of(flow: http.HTTPFlow, stream: BodyStream, state: FlowState, optio
     exchange = _exchange(flow, state.protocol, stream, stream.response.outcomes, partial(seed_of, body), options)
     exchange.encoding = state.encoding
     exchange.request = body
+    exchange.status = state.upstream_status or exchange.status
     if state.changed is not None:
         exchange.request_after = state.changed.body
+        exchange.request_steps = state.changed.steps
         exchange.refusals = state.changed.reasons
+        exchange.given_back = {str(number): back.as_json() for number, back in state.changed.given_back.items()}
     return exchange
 
 

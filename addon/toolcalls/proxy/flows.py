@@ -11,6 +11,7 @@ from mitmproxy import http
 
 from ..recording.record import Exchange
 from ..request.mend import Changed
+from ..request.reasoning import ReasoningSession
 from ..request.request import Request, Seed
 from ..shown import shown
 from ..websocket import ResponsesSocket
@@ -22,15 +23,37 @@ from .call_log import CallLog
 class FlowState:
     """One flow, from its request to the end of its response."""
 
-    __slots__ = ("changed", "encoding", "exchange", "log", "protocol", "request", "request_body", "seed", "stream")
+    __slots__ = (
+        "changed",
+        "encoding",
+        "exchange",
+        "log",
+        "protocol",
+        "reasoning",
+        "request",
+        "request_body",
+        "seed",
+        "stream",
+        "upstream_status",
+    )
 
-    def __init__(self, protocol: str, request: Request, request_body: bytes | None, where: str) -> None:
+    def __init__(
+        self,
+        protocol: str,
+        request: Request,
+        request_body: bytes | None,
+        where: str,
+        reasoning: ReasoningSession,
+    ) -> None:
         self.protocol = protocol
+        self.reasoning = reasoning
         self.request = request
         self.request_body = request_body
         self.stream: BodyStream | None = None
         self.exchange: Exchange | None = None
         self.encoding = ""
+        self.upstream_status: int | None = None
+        """What the host answered with, where the client gets something else."""
         self.changed: Changed | None = None
         """What went up instead of the request that came, if anything."""
         # No method of this object: that would be a reference cycle, and bodies must be freed with their flow.

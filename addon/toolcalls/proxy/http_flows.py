@@ -10,10 +10,11 @@ from weakref import WeakKeyDictionary
 from mitmproxy import ctx, http
 
 from ..calls import Outcome
-from ..engine import Response
+from ..engine import Response, recovered
 from ..recording.captured import MAX_KEPT
 from ..recording.record import decoded
 from ..request.mend import Changed, mend_request
+from ..request.reasoning import ReasoningMemory
 from ..request.refusals import Refusals
 from ..request.request import decode, read_request
 from ..wire.encoding import Corrupt, decode_whole, readable
@@ -27,12 +28,17 @@ from .settings import Settings
 
 logger = logging.getLogger("toolfix")
 
+_SHORT_ERROR = 1024 * 1024
+
 
 class HttpFlows:
-    def __init__(self, settings: Settings, reporter: Reporter, refusals: Refusals) -> None:
+    def __init__(
+        self, settings: Settings, reporter: Reporter, refusals: Refusals, reasoning: ReasoningMemory
+    ) -> None:
         self._settings = settings
         self._reporter = reporter
         self._refusals = refusals
+        self._reasoning = reasoning
         self.open = flows
         self._passing: WeakKeyDictionary[http.HTTPFlow, PassedBody] = WeakKeyDictionary()
         self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
@@ -48,7 +54,8 @@ class HttpFlows:
             return
         body = content(flow.request)
         asked = decode(body)
-        state = self.open[flow] = FlowState(protocol, read_request(asked, protocol), body, place(flow))
+        session = self._reasoning.session(protocol, flow.request.pretty_host, _account(flow.request), asked)
+        state = self.open[flow] = FlowState(protocol, read_request(asked, protocol), body, place(flow), session)
         state.changed = self._mend_request(flow, state, asked)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
@@ -59,15 +66,14 @@ class HttpFlows:
     def _mend_request(self, flow: http.HTTPFlow, state: FlowState, asked: dict[str, Any] | None) -> Changed | None:
         policy, body = self._settings.policy, state.request_body or b""
         try:
-            changed = mend_request(state.protocol, body, asked, policy, self._refusals)
+            changed = mend_request(state.protocol, body, asked, policy, self._refusals, state.reasoning.recall)
         except Exception:
             logger.exception(
                 f"{place(flow)}: toolfix failed and let the request pass as it came; please report this."
             )
             return None
         if changed is not None:
-            would = "would have mended" if self._settings.observes else "mended"
-            logger.info(f"{place(flow)}: {would} the request: {changed}")
+            self._reporter.request(flow, state.protocol, changed.steps)
         return changed
 
     def response_headers(self, flow: http.HTTPFlow) -> None:
@@ -81,7 +87,7 @@ class HttpFlows:
             self._stream(flow, response, state)
             return
         else:
-            streams = state.request.stream
+            streams = state.request.stream and not _is_short_error(response)
         if streams and not response.stream:
             passed = self._passing[flow] = PassedBody(self._settings.most_kept)
             response.stream = passed.feed
@@ -119,15 +125,10 @@ class HttpFlows:
         if state is None or flow.response is None:
             return
         if flow.response.status_code >= 400:
-            request = flow.request
-            sentence = upstream_trouble.of_status(request.pretty_host, flow.response.status_code, request.path)
-            self._reporter.summary.no_answer(sentence)
-        if passed is not None:
-            self._close(flow, state)
-            return
-        if state.stream is None:
+            self._take_error(flow, state, flow.response, gone=passed is not None)
+        elif passed is None and state.stream is None:
             self._mend_at_once(flow, state)
-        elif flow.response.raw_content is None and state.stream.after.complete:
+        elif flow.response.raw_content is None and state.stream is not None and state.stream.after.complete:
             kept = state.stream.before if self._settings.observes else state.stream.after
             # A recording tells when each chunk came.
             flow.response.raw_content = kept.joined() if self._settings.recorder else kept.settled()
@@ -162,6 +163,34 @@ class HttpFlows:
             tell=tell,
         )
 
+    def _take_error(self, flow: http.HTTPFlow, state: FlowState, response: http.Response, *, gone: bool) -> None:
+        """The host answered with an error: it may ask for something, or quote a call that it could not read.
+
+        `gone`: the client has it already.
+        """
+        policy, body = self._settings.policy, content(response)
+        state.reasoning.rejected(response.status_code, body)
+        try:
+            answer = None if gone else recovered(state.protocol, state.request, policy, body, state.seed)
+        except Exception:
+            logger.exception(f"{place(flow)}: toolfix failed and let the error pass as it came; please report this.")
+            answer = None
+        if answer is None or self._settings.observes:
+            sentence = upstream_trouble.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
+            self._reporter.summary.no_answer(sentence)
+        if answer is None:
+            return
+        state.upstream_status = response.status_code
+        state.stream = BodyStream.of_recovered(self._answer(state), body, answer)
+        for outcome in answer.outcomes:
+            state.log.decided(outcome)
+        if not self._settings.observes:
+            response.status_code, response.reason = 200, "OK"
+            for name in ("content-encoding", "transfer-encoding"):
+                response.headers.pop(name, None)
+            response.headers["content-type"] = answer.content_type
+            response.content = answer.body
+
     def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState) -> None:
         """A body that is here as a whole: no stream was asked for, or mitmproxy replays it."""
         response = flow.response
@@ -185,7 +214,11 @@ class HttpFlows:
         """Say what was done, once a flow."""
         self.open.pop(flow, None)
         if state.stream is None:
+            state.reasoning.over()
             return
+        if not broken:
+            self._remember(flow, state, state.stream)
+        state.reasoning.over()
         state.seed.forget()
         self._reporter.response(flow, state, broken=broken)
         if self._settings.somebody_looks:
@@ -193,6 +226,18 @@ class HttpFlows:
         elif flow.response is not None and flow.response.stream:
             # A finished flow waits for the garbage collection, with dozens of others; what we knew of it does not.
             flow.response.stream = True
+
+    def _remember(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream) -> None:
+        """Keep what the host may want back with the next request."""
+        if self._settings.policy.reasoning != "auto" or not stream.before.complete:
+            return
+        try:
+            ids = [outcome.id for outcome in stream.response.outcomes if outcome.id]
+            state.reasoning.answered(b"".join(decoded(stream.before, state.encoding)), ids)
+        except Exception:
+            logger.exception(
+                f"{place(flow)}: toolfix cannot remember the reasoning of this answer; please report this."
+            )
 
     def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
         """What the content view shows of a flow, live or over."""
@@ -203,6 +248,17 @@ class HttpFlows:
         note = "Observed only: the client got what came." if self._settings.observes else ""
         outcomes = state.stream.response.outcomes
         return content_view.ViewedResponse(state.protocol, before, state.stream.after.joined(), outcomes, note)
+
+
+def _account(request: http.Request) -> str:
+    """Whose request this is: what one user's model thought is for nobody else."""
+    return "\0".join(request.headers.get(name, "") for name in ("authorization", "x-api-key", "api-key", "cookie"))
+
+
+def _is_short_error(response: http.Response) -> bool:
+    """An error that says how long it is, and that is not much: it may quote a call, so it does not stream."""
+    length = response.headers.get("content-length", "")
+    return response.status_code >= 400 and length.isdigit() and int(length) <= _SHORT_ERROR
 
 
 def _may_hold_calls(response: http.Response) -> bool:

@@ -37,6 +37,7 @@ class Metrics:
         self._answers: Counter[str] = Counter()
         self._calls: Counter[tuple[str, str]] = Counter()
         self._steps: Counter[tuple[str, str]] = Counter()
+        self._request_steps: Counter[tuple[str, str]] = Counter()
         self._reasons: Counter[tuple[str, str]] = Counter()
         self._events: dict[str, Counter[str]] = {name: Counter() for name in _EVENTS}
         self._times: dict[str, _Histogram] = {}
@@ -53,6 +54,11 @@ class Metrics:
         times = self._times.setdefault(protocol, _Histogram())
         for second in seconds:
             times.add(second)
+
+    def mended_request(self, protocol: str, steps: Mapping[str, int]) -> None:
+        """A request went up changed."""
+        for step, times in steps.items():
+            self._request_steps[protocol, step] += times
 
     def answered(
         self,
@@ -80,6 +86,7 @@ class Metrics:
         page.labelled("toolfix_calls_total", "status", "Tool calls, by what became of them.", self._calls)
         page.labelled("toolfix_steps_total", "step", "Tool calls in which this was mended.", self._steps)
         page.labelled("toolfix_refused_total", "reason", "Tool calls that were refused, by kind.", self._reasons)
+        page.labelled("toolfix_request_steps_total", "step", "What was mended in requests.", self._request_steps)
         for name, text in _EVENTS.items():
             page.family(f"toolfix_{name}_total", "counter", text)
             for protocol in sorted(self._answers):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from mitmproxy import http
 
@@ -45,6 +45,13 @@ class Reporter:
         recorder = self._settings.recorder
         recordings = {"written": recorder.written, "lost": recorder.lost} if recorder else {}
         return self.metrics.render(mode=self._settings.mode, held_bytes=held, recordings=recordings)
+
+    def request(self, flow: http.HTTPFlow, protocol: str, steps: Mapping[str, int]) -> None:
+        """Say what was mended in a request."""
+        would = "would have mended" if self._settings.observes else "mended"
+        said = ", ".join(f"{number} × {step}" for step, number in steps.items())
+        logger.info(f"{place(flow)}: {would} the request: {said}")
+        self.metrics.mended_request(protocol, steps)
 
     def call(self, flow: http.HTTPFlow, outcome: Outcome) -> None:
         """Log what became of a call, unless it went out as it came."""

@@ -66,6 +66,9 @@ class WebSocketFlows:
         elif message.from_client:
             mended = socket.client_message(message.text)
             transcript.after.add(True, mended)
+            if socket.request_steps:
+                self._reporter.request(flow, "responses", socket.request_steps)
+                socket.request_steps.clear()
             if mended != message.text and not self._settings.observes:
                 message.text = mended
         else:

@@ -77,8 +77,12 @@ class Exchange:
     """Nothing more comes."""
     request_after: bytes | None = None
     """What went up instead of the request, where that was changed."""
+    request_steps: dict[str, int] = field(default_factory=dict)
+    """What was changed in it, and how often."""
     refusals: dict[str, str] = field(default_factory=dict)
     """Earlier refusals that the change told of, by id."""
+    given_back: dict[str, Any] = field(default_factory=dict)
+    """What the host got back of what it said before, by the number of the message."""
 
     @property
     def size(self) -> int:
@@ -307,6 +311,10 @@ def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
         "complete": over and exchange.whole,
         "broken": exchange.broken,
     }
+    if exchange.request_steps:
+        flow["request_steps"] = exchange.request_steps
+    if exchange.given_back:
+        flow["given_back"] = exchange.given_back
     if exchange.refusals:
         flow["refusals"] = exchange.refusals
     return flow

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..engine import Response
+from ..engine import Response, recovered
 from ..policy import Policy, make_policy, read_options
 from ..request.mend import mend_request
 from ..request.refusals import Refusals
@@ -98,13 +98,19 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
         return _replay_socket(recording, policy, refusals)
     request = decode(recording.request)
     question = read_request(request, recording.protocol)
-    changed = mend_request(recording.protocol, recording.request, request, policy, refusals)
+    given = recording.given_back
+    changed = mend_request(recording.protocol, recording.request, request, policy, refusals, lambda _: given)
+    request_after = changed.body if changed else None
+    if int(recording.flow.get("status") or 200) >= 400:
+        error = recovered(recording.protocol, question, policy, recording.before, recording.seed)
+        body, outcomes = (error.body, list(error.outcomes)) if error else (recording.before, [])
+        return Replayed(recording, body, store.calls_json(outcomes), None, request_after)
     answer = Response(recording.protocol, question, policy, seed=recording.seed)
     out = [sent for piece in (recording.pieces() if pieces is None else pieces) for sent in answer.feed(piece)]
     if recording.complete and not recording.flow.get("broken"):
         out += answer.close()
     calls = store.calls_json(answer.outcomes)
-    return Replayed(recording, b"".join(out), calls, answer.failure, changed.body if changed else None)
+    return Replayed(recording, b"".join(out), calls, answer.failure, request_after)
 
 
 def _replay_socket(recording: Recording, policy: Policy, refusals: Refusals) -> Replayed:

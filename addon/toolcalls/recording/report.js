@@ -140,6 +140,7 @@
     flow.calls.forEach((call, at) => box.append(callBox(call, at, flow.calls.length)));
     if (!flow.calls.length) box.append(make("p", "facts", "There is no tool call in this answer."));
     if (flow.request_mended) {
+      if (flow.request_steps) box.append(make("p", "facts", visible(`mended in the request: ${flow.request_steps}`)));
       box.append(bodyBox("The request, as it came and as it went up", index, (bodies) => (
         ["sides", lines("before", bodies.request, bodies.request_after, "gone"), lines("after", bodies.request_after, bodies.request, "new")])));
     }

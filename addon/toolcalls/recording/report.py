@@ -101,6 +101,7 @@ def described(recording: Recording) -> dict[str, Any]:
         "calls": calls,
         "same": same,
         "request_mended": recording.request_after is not None,
+        "request_steps": ", ".join(f"{number} × {step}" for step, number in recording.request_steps.items()),
         "bytes": [len(recording.before), len(recording.after or b"")],
     }
 

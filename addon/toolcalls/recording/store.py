@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Outcome
+from ..request.reasoning import GivenBack
 from ..request.request import seed_of
 from . import frames
 from .frames import Frame
@@ -73,6 +74,19 @@ class Recording:
         """What was remembered of earlier refusals, as far as it concerned this request."""
         known = self.flow.get("refusals")
         return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
+
+    @property
+    def given_back(self) -> dict[int, GivenBack]:
+        """What was remembered of what the host said before, as far as it went up with this request."""
+        known = self.flow.get("given_back")
+        entries = known.items() if isinstance(known, dict) else ()
+        return {int(number): GivenBack.from_json(entry) for number, entry in entries}
+
+    @property
+    def request_steps(self) -> dict[str, int]:
+        """What a recorder saw mended in the request."""
+        steps = self.flow.get("request_steps")
+        return steps if isinstance(steps, dict) else {}
 
     @property
     def options(self) -> tuple[str, ...]:

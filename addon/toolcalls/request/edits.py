@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from ..mend.reading.strict import read, write
@@ -30,11 +30,12 @@ _REMOVED: Final = _Removed()
 
 
 class _Branch:
-    __slots__ = ("added", "below")
+    __slots__ = ("added", "below", "order")
 
     def __init__(self) -> None:
         self.below: dict[str | int, _Branch | _Removed | str | Rewrite] = {}
         self.added: dict[str, str] = {}
+        self.order: Sequence[int | str] | None = None
 
 
 class _RepeatedKey(Exception):
@@ -50,7 +51,7 @@ class Edits:
         self._root = _Branch()
 
     def __bool__(self) -> bool:
-        return bool(self._root.below or self._root.added)
+        return bool(self._root.below or self._root.added or self._root.order is not None)
 
     def replace(self, path: Path, text: str) -> None:
         self._branch(path[:-1]).below[path[-1]] = text
@@ -59,12 +60,16 @@ class Edits:
         self._branch(path[:-1]).below[path[-1]] = rewrite
 
     def remove(self, path: Path) -> None:
-        """Take an item out of a list; other paths keep the numbers that items had before."""
+        """Take an item out of a list, or a key out of an object; other paths keep the numbers that items had."""
         self._branch(path[:-1]).below[path[-1]] = _REMOVED
 
     def add(self, path: Path, key: str, text: str) -> None:
         """Give an object a key that it does not have."""
         self._branch(path).added[key] = text
+
+    def arrange(self, path: Path, order: Sequence[int | str]) -> None:
+        """Write a list anew: items by the numbers that they had, as they were or are changed, and new texts."""
+        self._branch(path).order = order
 
     def _branch(self, path: Path) -> _Branch:
         branch = self._root
@@ -84,6 +89,22 @@ class Edits:
         except _RepeatedKey:
             changed = _Splice(write(read(text))).run(self._root)
         return changed.encode(encoding, "surrogatepass")
+
+
+def texts_at(body: bytes, paths: Iterable[Path]) -> dict[Path, str]:
+    """The texts of the values at these paths, as they stand in the body."""
+    found: dict[Path, str] = {}
+    edits = Edits()
+    for path in paths:
+
+        def keep(text: str, path: Path = path) -> str:
+            found[path] = text
+            return text
+
+        edits.rewrite(path, keep)
+    if edits:
+        edits.applied_to(body)
+    return found
 
 
 class _Splice:
@@ -127,9 +148,10 @@ class _Splice:
     def _object(self, branch: _Branch, at: int) -> int:
         text = self._text
         met: set[str] = set()
-        at = self._skip_space(at + 1)
-        empty = text[at] == "}"
+        at = end = self._skip_space(at + 1)
+        kept = 0
         while text[at] != "}":
+            start = at
             key, at = _scan_key(text, at + 1, False)
             at = self._skip_space(self._skip_space(at) + 1)
             change = branch.below.get(key)
@@ -137,14 +159,25 @@ class _Splice:
                 if key in met:
                     raise _RepeatedKey
                 met.add(key)
-            at = self._next(self._value(change, at))
+            if change is _REMOVED:
+                # With the comma before it, or, of the first one, with the comma behind it.
+                self._copy_to(end if kept else start)
+                end = self._value(None, at)
+                at = self._next(end)
+                self._done = end if kept else at
+                continue
+            at = end = self._value(change, at)
+            kept += 1
+            at = self._next(at)
         if branch.added:
             self._copy_to(at)
             added = ",".join(f"{write(key)}:{new}" for key, new in branch.added.items())
-            self._out.append(added if empty else f",{added}")
+            self._out.append(f",{added}" if kept else added)
         return at + 1
 
     def _list(self, branch: _Branch, at: int) -> int:
+        if branch.order is not None:
+            return self._arranged(branch, branch.order, at)
         text = self._text
         removing = any(change is _REMOVED for change in branch.below.values())
         at = self._skip_space(at + 1)
@@ -167,6 +200,21 @@ class _Splice:
             at = self._next(at)
         if removing:
             self._done = at
+        return at + 1
+
+    def _arranged(self, branch: _Branch, order: Sequence[int | str], at: int) -> int:
+        self._copy_to(at + 1)
+        before = self._out
+        items: list[str] = []
+        at = self._skip_space(at + 1)
+        while self._text[at] != "]":
+            self._out, self._done = [], at
+            at = self._value(branch.below.get(len(items)), at)
+            self._copy_to(at)
+            items.append("".join(self._out))
+            at = self._next(at)
+        before.append(",".join(items[item] if isinstance(item, int) else item for item in order))
+        self._out, self._done = before, at
         return at + 1
 
     def _next(self, at: int) -> int:

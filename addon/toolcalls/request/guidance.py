@@ -52,23 +52,23 @@ _NEAR = 400
 """So far into a result that is marked as an error the arguments may be blamed."""
 
 _ASKED = "satisfies the expected schema"
-_OURS = "[toolfix] This call "
+OURS = "[toolfix] This call "
 _AGAIN = "send the call again; do not repeat it unchanged and do not give up."
 
 
 def refused(reason: str) -> str:
-    return f"{_OURS}was refused: {reason}; send the call again."
+    return f"{OURS}was refused: {reason}; send the call again."
 
 
 def rewrite(reason: str | None) -> str:
     """For a call whose arguments are missing or invalid."""
-    why = f"{_OURS}failed: {reason.rstrip('.')}." if reason else f"{_OURS}failed."
+    why = f"{OURS}failed: {reason.rstrip('.')}." if reason else f"{OURS}failed."
     return f"{why} Rewrite the input so that it {_ASKED} and {_AGAIN}"
 
 
 def correct() -> str:
     """For a call that failed otherwise."""
-    return f"{_OURS}failed. Correct the arguments and {_AGAIN}"
+    return f"{OURS}failed. Correct the arguments and {_AGAIN}"
 
 
 def concerns_arguments(reason: str) -> bool:
@@ -95,7 +95,7 @@ def says(content: object, line: str) -> bool:
 def told(content: object) -> bool:
     """Does the result end with a sentence of ours? Another proxy before this one has told the model then."""
     texts = [content] if isinstance(content, str) else _texts(content) if isinstance(content, list) else []
-    return bool(texts) and texts[-1].rpartition("\n\n")[2].startswith(_OURS)
+    return bool(texts) and texts[-1].rpartition("\n\n")[2].startswith(OURS)
 
 
 def plainly_failed(content: object, part: str) -> bool:

@@ -14,15 +14,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..policy import Policy
-from ..request import chat, messages, ollama, responses
+from ..request import chat, chat_pairs, messages, messages_pairs, ollama, responses, responses_pairs
 from ..request.arguments import KnownGoodArguments
 from ..request.edits import Path
 from ..request.hints import add_hints
 from ..request.refusals import Refusals
 from ..tools.declared import Tools
+from .loops import mend_loops
 from .needs_no_change import needs_no_change
+from .reasoning import GivenBack, put_back
 from .request_edit import RequestEdit
+from .widen import widen_tools
 
+# Ollama's own wire has no ids to pair by, and rejects no pair.
+_PAIRS: dict[str, Callable[[dict[str, Any], RequestEdit, Path, bytes], None]] = {
+    "chat": chat_pairs.mend_pairs,
+    "messages": messages_pairs.mend_pairs,
+    "responses": responses_pairs.mend_pairs,
+    "zai": chat_pairs.mend_pairs,
+}
 _PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
     "chat": chat.mend,
     "messages": messages.mend,
@@ -31,6 +41,9 @@ _PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
     "ollama": ollama.mend,
 }
 _CREATE = "response.create"
+
+Recall = Callable[[dict[str, Any]], dict[int, GivenBack]]
+"""From a request to what its messages get back, by their numbers."""
 
 known_arguments = KnownGoodArguments()
 """Shared by all requests: a history comes again with every turn."""
@@ -45,25 +58,31 @@ class Changed:
     """What was changed, and how often."""
     reasons: dict[str, str] = field(default_factory=dict)
     """The refusals that the request concerns, by the ids that the client knows."""
-
-    def __str__(self) -> str:
-        return ", ".join(f"{number} × {step}" for step, number in self.steps.items())
+    given_back: dict[int, GivenBack] = field(default_factory=dict)
+    """What the host gets back of what it said, by the number of the message."""
 
 
 def mend_request(
-    protocol: str, body: bytes, request: dict[str, Any] | None, policy: Policy, refusals: Refusals
+    protocol: str,
+    body: bytes,
+    request: dict[str, Any] | None,
+    policy: Policy,
+    refusals: Refusals,
+    recall: Recall = lambda _: {},
 ) -> Changed | None:
     """The body that goes up instead of this one; None when nothing is to be changed.
 
-    `request` is the decoded body.
+    `request` is the decoded body; `recall` tells what its messages get back of what the host said.
     """
-    return _mend(protocol, body, request, policy, refusals, ())
+    return _mend(protocol, body, request, policy, refusals, (), recall)
 
 
-def mend_frame(text: str, policy: Policy, refusals: Refusals) -> str | None:
+def mend_frame(
+    text: str, policy: Policy, refusals: Refusals, tell: Callable[[dict[str, int]], None] = lambda _: None
+) -> str | None:
     """The frame of a Responses WebSocket that goes up instead of this one; None where nothing is to be changed.
 
-    Only `response.create` carries a request.
+    Only `response.create` carries a request. `tell` hears what was changed.
     """
     try:
         message = json.loads(text)
@@ -75,23 +94,49 @@ def mend_frame(text: str, policy: Policy, refusals: Refusals) -> str | None:
     request, at = (inner, ("response",)) if isinstance(inner, dict) else (message, ())
     body = text.encode("utf-8", "surrogatepass")
     changed = _mend("responses", body, request, policy, refusals, at)
-    return changed.body.decode("utf-8", "surrogatepass") if changed else None
+    if changed is None:
+        return None
+    tell(changed.steps)
+    return changed.body.decode("utf-8", "surrogatepass")
 
 
 def _mend(
-    protocol: str, body: bytes, request: dict[str, Any] | None, policy: Policy, refusals: Refusals, at: Path
+    protocol: str,
+    body: bytes,
+    request: dict[str, Any] | None,
+    policy: Policy,
+    refusals: Refusals,
+    at: Path,
+    recall: Recall = lambda _: {},
 ) -> Changed | None:
     mend = _PROTOCOLS.get(protocol)
     if mend is None or request is None:
         return None
-    wishes = policy.request and (policy.hints or policy.retry_guidance is True)
+    wishes = policy.request and (policy.hints or policy.retry_guidance is True or policy.schemas == "widen")
     guides = policy.request and policy.retry_guidance == "auto"
-    if not wishes and needs_no_change(protocol, request, known_arguments, refusals, guides=guides):
+    given = recall(request) if policy.request and policy.reasoning == "auto" else {}
+    changes = wishes or given
+    if not changes and needs_no_change(
+        protocol, request, known_arguments, refusals, guides=guides, loops=policy.loops
+    ):
         return None
     revision = RequestEdit(policy, refusals, known_arguments, Tools.read(request))
+    if given:
+        revision.steps |= put_back(given, request, revision.edits, at)
+        body, request = revision.settle(body, request, at)
     if policy.request and policy.hints:
         add_hints(request, revision, at)
     mend(request, revision, at)
-    if not revision.edits:
+    if policy.request and protocol in _PAIRS:
+        body, request = revision.settle(body, request, at)
+        _PAIRS[protocol](request, revision, at, body)
+    if policy.request and policy.loops and protocol in _PAIRS:
+        body, request = revision.settle(body, request, at)
+        mend_loops(protocol, request, revision, at)
+    if policy.request and policy.schemas == "widen":
+        body, request = revision.settle(body, request, at)
+        widen_tools(request, revision, at)
+    after, _ = revision.settle(body, request, at)
+    if not revision.steps:
         return None
-    return Changed(revision.edits.applied_to(body), revision.steps, revision.reasons)
+    return Changed(after, revision.steps, revision.reasons, given)

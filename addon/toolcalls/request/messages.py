@@ -35,8 +35,8 @@ def _mend_blocks(blocks: list[Any], revision: RequestEdit, at: Path) -> None:
             results.append(HistoryResult((*at, number), identity, "tool_use_id", block, "content", failed=failed))
         elif kind == "text" and block.get("text") == "":
             empty.append((*at, number))
-    if calls and revision.mends:
-        # All of the text was a call. The client keeps the block that it came in, and the API refuses empty ones.
+    if empty and revision.mends and any(_says_something(block) for block in blocks):
+        # The API refuses empty ones. Where all of a text was a call, the client keeps the block that it came in.
         for place in empty:
             revision.edits.remove(place)
             revision.count("empty text")
@@ -47,6 +47,15 @@ def _mend_blocks(blocks: list[Any], revision: RequestEdit, at: Path) -> None:
         revision.take_object(call.at, block, "input", name)
     if results:
         revision.take_results(results)
+
+
+def _says_something(block: object) -> bool:
+    """Does a message still say something with this block alone? Thinking alone is no message."""
+    if not isinstance(block, dict):
+        return False
+    if block.get("type") == "text":
+        return bool(block.get("text"))
+    return block.get("type") not in (None, "thinking", "redacted_thinking")
 
 
 def _text(value: object) -> str:

@@ -5,7 +5,7 @@ A `False` costs nothing but time: whatever is not exactly as expected is looked 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ids import MARK
@@ -18,16 +18,24 @@ Json = dict[str, Any]
 
 
 def needs_no_change(
-    protocol: str, request: Json, known: KnownGoodArguments, refusals: Refusals, *, guides: bool = False
+    protocol: str,
+    request: Json,
+    known: KnownGoodArguments,
+    refusals: Refusals,
+    *,
+    guides: bool = False,
+    loops: int = 0,
 ) -> bool:
-    """True only where every call is sound and named, no id is ours and no result is that of a refused call.
+    """True only where every call is sound and named and has its result, and no id is ours.
 
-    `guides`: and where no result blames the arguments.
+    And where no result is that of a refused call. `guides`: and none blames the arguments. `loops`: and no call comes
+    so many times in a row, if that is not 0.
     """
     look = _LOOKS.get(protocol, _chat)
     results: list[Any] = []
     try:
-        return look(request, known, refusals, results) and not (guides and any(map(_blames, results)))
+        fine = look(request, known, refusals, results, loops)
+        return fine and not (guides and any(map(_blames, results)))
     except (AttributeError, IndexError, KeyError, TypeError):
         return False
 
@@ -37,89 +45,126 @@ def _blames(result: Json) -> bool:
     return blames_arguments(result["output"] if "output" in result else result.get("content"), failed=failed)
 
 
-def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json]) -> bool:
+def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], loops: int) -> bool:
     ids: list[str] = []
     names: set[str] = set()
     texts: list[str] = []
     answered: list[str] = []
+    # The calls that are not answered yet: behind a message with calls come their results, one each.
+    waiting: set[str] = set()
     for message in request["messages"]:
         if message.get("tool_calls"):
+            if waiting:
+                return False
             calls = message["tool_calls"]
             for call in calls:
                 ids.append(call["id"])
                 function = call["function"]
                 names.add(function["name"])
                 texts.append(function["arguments"])
-            if len(calls) > 1 and len(set(ids[-len(calls) :])) < len(calls):
+                waiting.add(call["id"])
+            if len(waiting) < len(calls):
                 return False
             if message.get("function_call"):
                 return False
         elif "tool_call_id" in message:
+            waiting.remove(message["tool_call_id"])
             answered.append(message["tool_call_id"])
             results.append(message)
-        elif "function_call" in message:
+        elif waiting or "function_call" in message or message.get("tool_calls") == [] or message["role"] == "tool":
             return False
-    if not all(map(is_name, names)) or MARK in "\n".join(ids):
+    if waiting or _in_a_row(texts, loops) or not all(map(is_name, names)) or MARK in "\n".join(ids):
         return False
     return _are_foreign(answered, refusals) and known.are_objects(texts)
 
 
-def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json]) -> bool:
+def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], loops: int) -> bool:
     ids: list[str] = []
     names: set[str] = set()
+    given: list[Json] = []
     answered: list[str] = []
+    # The calls that are not answered yet: the message behind theirs begins with their results.
+    waiting: set[str] = set()
     for message in request["messages"]:
         blocks = message["content"]
         if type(blocks) is str:
+            if waiting:
+                return False
             continue
         before = len(ids)
-        empty = False
         for block in blocks:
             kind = block["type"]
             if kind == "tool_use":
                 if type(block["input"]) is not dict:
                     return False
                 ids.append(block["id"])
+                given.append(block["input"])
                 names.add(block["name"])
             elif kind == "tool_result":
+                waiting.remove(block["tool_use_id"])
                 answered.append(block["tool_use_id"])
                 results.append(block)
-            elif kind == "text" and not block["text"]:
-                empty = True
-        if empty and len(ids) > before:
+            elif waiting or (kind == "text" and not block["text"]):
+                return False
+        if waiting:
             return False
-        if len(ids) > before + 1 and len(set(ids[before:])) < len(ids) - before:
-            return False
-    return all(map(is_name, names)) and MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
+        if len(ids) > before:
+            waiting.update(ids[before:])
+            if len(waiting) < len(ids) - before:
+                return False
+    if waiting or _in_a_row(given, loops) or not all(map(is_name, names)):
+        return False
+    return MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
 
 
-def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json]) -> bool:
+def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], loops: int) -> bool:
     items = request["input"]
     if type(items) is str:
         return True
     ids: list[str] = []
     names: set[str] = set()
     texts: list[str] = []
+    given: list[object] = []
     answered: list[str] = []
+    stateless = not (request.get("previous_response_id") or request.get("conversation"))
+    waiting: set[str] = set()
+    reasoned = False
+    before = None
     for item in items:
         if "call_id" not in item:
-            if item.get("type") == "function_call":
+            kind = item.get("type")
+            if "id" in item:
+                if item["id"] == before:
+                    return False
+                before = item["id"]
+            if kind == "function_call" or (reasoned and item.get("role", "assistant") != "assistant"):
                 return False
+            reasoned = kind == "reasoning"
             continue
         if item["type"].endswith("_output"):
+            if reasoned and stateless:
+                return False
+            if stateless:
+                waiting.remove(item["call_id"])
             answered.append(item["call_id"])
             results.append(item)
             continue
+        waiting.add(item["call_id"])
+        reasoned = False
         ids.append(item["call_id"])
         if item["type"] == "function_call":
             names.add(item["name"])
             texts.append(item["arguments"])
+        elif "input" in item:
+            given.append(item["input"])
+    if (stateless and (waiting or reasoned)) or _in_a_row(texts, loops) or _in_a_row(given, loops):
+        return False
     if not all(map(is_name, names)) or len(set(ids)) < len(ids) or MARK in "\n".join(ids):
         return False
     return _are_foreign(answered, refusals) and known.are_objects(texts)
 
 
-def _ollama(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json]) -> bool:
+def _ollama(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], _loops: int) -> bool:
     ids: list[str] = []
     names: set[str] = set()
     answered: list[str] = []
@@ -145,7 +190,18 @@ def _are_foreign(ids: list[str], refusals: Refusals) -> bool:
     return len(unique) == len(ids) and MARK not in "\n".join(ids) and not refusals.know_any(unique)
 
 
-_LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals, list[Json]], bool]] = {
+def _in_a_row(given: Sequence[object], times: int) -> bool:
+    """Are so many of the arguments, one behind the other, the same?"""
+    if times < 2 or len(given) < times:
+        return False
+    # The last of such a row is the same as the first: nearly always one comparison answers for all of them.
+    return any(
+        one == other and all(one == between for between in given[at + 1 : at + times - 1])
+        for at, (one, other) in enumerate(zip(given, given[times - 1 :], strict=False))
+    )
+
+
+_LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals, list[Json], int], bool]] = {
     "messages": _messages,
     "responses": _responses,
     "ollama": _ollama,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..ids import restore
@@ -20,7 +21,9 @@ from ..policy import Policy
 from ..tools.declared import Tools
 from ..work import TooMuchWork, Work
 from . import arguments, guidance
+from .added_text import with_text
 from .edits import Edits, Path
+from .pairs import Pairing
 from .refusals import Refusals
 
 Json = Mapping[str, Any]
@@ -79,8 +82,24 @@ class RequestEdit:
     def guides(self) -> bool:
         return self.policy.request and self.policy.retry_guidance is not False
 
-    def count(self, step: str) -> None:
-        self.steps[step] = self.steps.get(step, 0) + 1
+    def count(self, step: str, times: int = 1) -> None:
+        if times:
+            self.steps[step] = self.steps.get(step, 0) + times
+
+    def count_pairing(self, pairing: Pairing) -> None:
+        self.count("result moved", len(pairing.moved))
+        self.count("repeated result", len(pairing.repeated))
+        self.count("result without a call", len(pairing.orphans))
+
+    def settle(self, body: bytes, request: dict[str, Any], at: Path) -> tuple[bytes, dict[str, Any]]:
+        """The body with the changes so far, and what it says at a path; the next changes are changes of that."""
+        if not self.edits:
+            return body, request
+        body, self.edits = self.edits.applied_to(body), Edits()
+        inside = json.loads(body)
+        for step in at:
+            inside = inside[step]
+        return body, inside
 
     # Calls
 
@@ -111,7 +130,7 @@ class RequestEdit:
             first = kept.setdefault(call.id, call)
             if first is call or not call.id:
                 others.append(call)
-            elif self.mends and _same(first.said, call.said):
+            elif self.mends and same(first.said, call.said):
                 self.edits.remove(call.at)
                 self.count("repeated call")
             else:
@@ -122,7 +141,7 @@ class RequestEdit:
     def take_arguments(self, at: Path, entry: Json, key: str, name: object) -> None:
         """Arguments that must be a string of JSON."""
         value = entry.get(key)
-        if not self._touches(name):
+        if not self.touches(name):
             return
         if isinstance(value, str):
             if self.known.is_object(value):
@@ -153,7 +172,7 @@ class RequestEdit:
 
     def take_object(self, at: Path, entry: Json, key: str, name: object) -> None:
         """Arguments that must be an object."""
-        if isinstance(entry.get(key), dict) or not self._touches(name):
+        if isinstance(entry.get(key), dict) or not self.touches(name):
             return
         self.count("arguments")
         if key in entry:
@@ -190,7 +209,7 @@ class RequestEdit:
             else:
                 self._missing.pop(identity, None)
 
-    def _touches(self, name: object) -> bool:
+    def touches(self, name: object) -> bool:
         return self.mends and (not isinstance(name, str) or self.policy.touches(name))
 
     # Results
@@ -232,8 +251,7 @@ class RequestEdit:
         if isinstance(content, str):
             self.edits.replace(place, write(f"{content}\n\n{line}" if content else line))
         elif isinstance(content, list):
-            part = write({"type": result.part, "text": line})
-            self.edits.rewrite(place, lambda raw: _appended(raw, part))
+            self.edits.rewrite(place, partial(with_text, behind=line, part=result.part))
         elif result.key in result.entry:
             self.edits.replace(place, write(line))
         else:
@@ -263,19 +281,13 @@ def is_name(name: object) -> bool:
     return isinstance(name, str) and any(map(str.isalnum, name))
 
 
-def _appended(raw: str, item: str) -> str:
-    """The text of a list with one more item."""
-    inside = raw.rstrip().removesuffix("]").rstrip()
-    return f"{inside}{item}]" if inside.endswith("[") else f"{inside},{item}]"
-
-
-def _same(one: object, other: object) -> bool:
+def same(one: object, other: object) -> bool:
     """As JSON, so that true is not 1 and the order counts."""
     return json.dumps(one) == json.dumps(other)
 
 
 def _same_result(one: HistoryResult, other: HistoryResult) -> bool:
-    return _same(_said(one.entry), _said(other.entry))
+    return same(_said(one.entry), _said(other.entry))
 
 
 def _said(entry: Json) -> dict[str, Any]:

@@ -9,6 +9,7 @@ sends it after the event, or drops it with the event.
 
 from __future__ import annotations
 
+import json
 import re
 
 from .events import Event
@@ -176,3 +177,16 @@ def write(data: str, kind: str = "") -> bytes:
     head = f"event: {kind}\n" if kind else ""
     # The data is JSON, where a lone surrogate can be written as its escape: backslashreplace does just that.
     return f"{head}data: {data}\n\n".encode("utf-8", "backslashreplace")
+
+
+def is_whole(data: str | None, *, say_done: bool) -> bool:
+    """Is this the data of an event to its end? No JSON object is a prefix of another.
+
+    `[DONE]` says no more than the end of the stream, so in an answer that passes as it came it stays as it is.
+    """
+    if data is None or data.strip() == "[DONE]":
+        return data is not None and say_done
+    try:
+        return isinstance(json.loads(data), dict)
+    except (ValueError, RecursionError):
+        return False

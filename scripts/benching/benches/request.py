@@ -22,6 +22,7 @@ from toolcalls.policy import Policy
 from toolcalls.request import mend as history
 from toolcalls.request.arguments import KnownGoodArguments
 from toolcalls.request.mend import mend_request
+from toolcalls.request.reasoning import ReasoningMemory
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode, read_request
 
@@ -100,6 +101,22 @@ def pass_on(protocol: str, body: bytes, refusals: Refusals, new: bool) -> object
     return mend_request(protocol, body, request, POLICY, refusals)
 
 
+def reasoned(body: bytes) -> bytes:
+    """The same history with the reasoning that a host sent: the client keeps it, so nothing is to be given back."""
+    request = json.loads(body)
+    for message in request["messages"]:
+        if message["role"] == "assistant":
+            message["reasoning_content"] = "Let me think about that."
+    return json.dumps(request, ensure_ascii=False).encode()
+
+
+def pass_on_reasoned(body: bytes, memory: ReasoningMemory) -> object:
+    request = decode(body)
+    read_request(request)
+    session = memory.session("chat", "host", "account", request)
+    return mend_request("chat", body, request, POLICY, Refusals(), session.recall)
+
+
 def share(protocol: str, body: bytes) -> float:
     if protocol == "messages":
         return 0.0
@@ -136,6 +153,20 @@ def run(quick: bool = False) -> list[Row]:
                         "goal": GOAL,
                     }
                 )
+    body = reasoned(body_of("chat", 0.1, size))
+    memory = ReasoningMemory()
+    memory.learn("host", "m")
+    assert pass_on_reasoned(body, memory) is None
+    plain, taken = in_turns([partial(json.loads, body), partial(pass_on_reasoned, body, memory)], rounds)
+    rows.append(
+        {
+            "name": f"chat request of {len(body) / 1e6:.1f} MB with reasoning, to a host that may want it back",
+            "figure": min(taken) * 1000,
+            "unit": "ms",
+            "ratio": best_ratio(taken, plain),
+            "goal": GOAL,
+        }
+    )
     body = body_of("chat", 0.2, size, broken=True)
     plain, changed = in_turns([partial(json.loads, body), partial(pass_on, "chat", body, Refusals(), False)], rounds)
     rows.append(

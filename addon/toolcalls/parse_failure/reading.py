@@ -1,0 +1,76 @@
+"""The quoted text as calls, where it is nothing but whole calls of declared tools and has one reading."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..calls import Outcome
+from ..mend.arguments import Finish, mend_arguments
+from ..tools.declared import Tool, Tools
+from .quoted import Quoted
+
+Ask = Callable[[bytes], tuple[bytes, list[Outcome]]]
+"""Runs a Chat document through the engine: what the client would get, and what became of its calls."""
+
+STEP = "call taken out of the error of the server"
+_CLOSED = ("missing closing bracket", "closed a cut-off call")
+"""A text that ends before its brackets do was cut off, for all that anybody knows."""
+_NAMED = re.compile(r"([\w.:-]{1,128}+)\s*+(\{.*+)", re.DOTALL)
+_WRAPPED = re.compile(r"\s*<tool-use>\s*(\{.*\})\s*</tool-use>\s*", re.DOTALL)
+
+
+def read_calls(quoted: Quoted, tools: Tools, ask: Ask) -> list[Outcome]:
+    """The calls that the server could not read, mended; none where there is any doubt."""
+    readings = [_from_text(quoted.text, tools, ask)]
+    if quoted.nameless and (tool := _one_that_fits(quoted.text, tools)) is not None:
+        readings.append(_from_call(tool.name, quoted.text, tools, ask))
+    elif named := _NAMED.fullmatch(quoted.text.strip().removesuffix("</function>").rstrip()):
+        readings.append(_from_call(named[1], named[2], tools, ask))
+    readings = [reading for reading in readings if reading]
+    if len(readings) != 1:
+        return []
+    return [replace(outcome, status="repaired", steps=(STEP, *outcome.steps)) for outcome in readings[0]]
+
+
+def _from_text(text: str, tools: Tools, ask: Ask) -> list[Outcome]:
+    if wrapped := _WRAPPED.fullmatch(text):
+        text = wrapped[1]
+    return _asked({"role": "assistant", "content": text}, "stop", tools, ask)
+
+
+def _from_call(name: str, arguments: str, tools: Tools, ask: Ask) -> list[Outcome]:
+    call = {"id": "", "type": "function", "function": {"name": name, "arguments": arguments}}
+    return _asked({"role": "assistant", "content": None, "tool_calls": [call]}, "length", tools, ask)
+
+
+def _asked(message: dict[str, object], finish: str, tools: Tools, ask: Ask) -> list[Outcome]:
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    after, outcomes = ask(json.dumps({"object": "chat.completion", "choices": [choice]}).encode())
+    left = json.loads(after)["choices"][0]["message"].get("content")
+    if not outcomes or left or not all(_is_sound(outcome, tools) for outcome in outcomes):
+        return []
+    return outcomes
+
+
+def _is_sound(outcome: Outcome, tools: Tools) -> bool:
+    if outcome.status == "refused" or outcome.dropped or any(step in _CLOSED for step in outcome.steps):
+        return False
+    return tools.get(outcome.name) is not None
+
+
+def _one_that_fits(text: str, tools: Tools) -> Tool | None:
+    """The only tool that declares every argument and requires no other."""
+    value = mend_arguments(text, Finish.CUT).value
+    if not isinstance(value, dict) or not value:
+        return None
+    fitting = [
+        tool
+        for tool in tools
+        if tool.view is not None
+        and value.keys() <= tool.view.properties.keys()
+        and value.keys() >= set(tool.required)
+    ]
+    return fitting[0] if len(fitting) == 1 else None

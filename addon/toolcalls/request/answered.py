@@ -1,0 +1,176 @@
+"""What a host said beside the calls of an answer and may want back: reasoning, thinking blocks, thought signatures.
+
+Read from the host's own bytes, once, when the answer is over. Nothing is read where no such field stands in them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..mend.reading.strict import write
+from ..wire import sse
+
+Json = dict[str, Any]
+
+DETAILS = "reasoning_details"
+FIELDS = (DETAILS, "reasoning_content", "reasoning")
+"""Of a Chat message. A host that sends several takes the first of them back."""
+EXTRA = "extra_content"
+"""Of a Chat call: here hosts in front of Gemini put its thought signature."""
+THINKING = ("thinking", "redacted_thinking")
+
+
+@dataclass(slots=True)
+class AnsweredTurn:
+    """One answer: what tells it from others, and what its host may want back. All values are JSON texts."""
+
+    ids: list[str] = field(default_factory=list)
+    text: str = ""
+    fields: dict[str, str] = field(default_factory=dict)
+    extras: dict[str, str] = field(default_factory=dict)
+    """By the id of the call."""
+    blocks: list[str] = field(default_factory=list)
+    """Thinking, or reasoning items, that stood before everything else."""
+
+    def __bool__(self) -> bool:
+        return bool(self.fields or self.extras or self.blocks)
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        texts = (*self.ids, self.text, *self.fields.values(), *self.extras.values(), *self.blocks)
+        return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
+def read_answer(protocol: str, body: bytes) -> AnsweredTurn | None:
+    """What an answer carried; None where that is nothing, or cannot be told."""
+    reader, marks = _READERS.get(protocol, (None, ()))
+    if reader is None or not any(mark in body for mark in marks):
+        return None
+    try:
+        turn = reader(body)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
+        return None
+    return turn or None
+
+
+def _events(body: bytes) -> Iterator[Json]:
+    for raw in sse.split(body):
+        data = sse.read_event(raw).data
+        if data and data[:1] == "{":
+            yield json.loads(data)
+
+
+def _is_document(body: bytes) -> bool:
+    return body.lstrip()[:1] == b"{"
+
+
+def _chat(body: bytes) -> AnsweredTurn:
+    if _is_document(body):
+        choices = [json.loads(body)["choices"]]
+        messages = [choice["message"] for [choice] in choices]
+    else:
+        messages = []
+        for event in _events(body):
+            for choice in event.get("choices") or ():
+                if choice.get("index"):
+                    raise ValueError("several answers")
+                messages.append(choice.get("delta") or {})
+    turn = AnsweredTurn()
+    said: dict[str, list[str]] = {}
+    details: list[Json] = []
+    for message in messages:
+        for key in FIELDS:
+            value = message.get(key)
+            if isinstance(value, str):
+                said.setdefault(key, []).append(value)
+            elif key == DETAILS and value:
+                _add_details(details, value)
+        if isinstance(message.get("content"), str):
+            said.setdefault("content", []).append(message["content"])
+        for call in message.get("tool_calls") or ():
+            if call.get("id") and call["id"] not in turn.ids:
+                turn.ids.append(call["id"])
+            if EXTRA in call and turn.ids:
+                turn.extras[call.get("id") or turn.ids[-1]] = write(call[EXTRA])
+    turn.text = "".join(said.pop("content", ()))
+    turn.fields = {key: write("".join(said[key])) for key in FIELDS if key in said}
+    if details:
+        turn.fields[DETAILS] = write(details)
+    return turn
+
+
+def _add_details(details: list[Json], pieces: list[Json]) -> None:
+    """In a stream the entries of `reasoning_details` come in pieces."""
+    for piece in pieces:
+        last = details[-1] if details else {}
+        if (last.get("type"), last.get("index")) != (piece.get("type"), piece.get("index")):
+            details.append(dict(piece))
+            continue
+        for key, value in piece.items():
+            together = key in ("text", "summary") and isinstance(value, str) and isinstance(last.get(key), str)
+            if value is not None:
+                last[key] = last[key] + value if together else value
+
+
+def _messages(body: bytes) -> AnsweredTurn:
+    if _is_document(body):
+        return _of_blocks(json.loads(body)["content"])
+    blocks: dict[int, Json] = {}
+    for event in _events(body):
+        if event["type"] == "content_block_start":
+            blocks[event["index"]] = dict(event["content_block"])
+        elif event["type"] == "content_block_delta":
+            block, delta = blocks[event["index"]], event["delta"]
+            for key in ("text", "thinking", "signature"):
+                if isinstance(delta.get(key), str):
+                    block[key] = (block.get(key) or "") + delta[key]
+    return _of_blocks([blocks[index] for index in sorted(blocks)])
+
+
+def _responses(body: bytes) -> AnsweredTurn:
+    if _is_document(body):
+        return _of_items(json.loads(body)["output"])
+    items: dict[int, Json] = {}
+    for event in _events(body):
+        if event.get("type") == "response.output_item.done":
+            items[event["output_index"]] = event["item"]
+    return _of_items([items[index] for index in sorted(items)])
+
+
+def _of_items(items: list[Json]) -> AnsweredTurn:
+    turn = AnsweredTurn()
+    for number, item in enumerate(items):
+        if item["type"] == "reasoning":
+            if number > len(turn.blocks) or not item.get("encrypted_content"):
+                raise ValueError("reasoning between other items, or reasoning that only the server has")
+            turn.blocks.append(write(item))
+        elif item["type"] in ("function_call", "custom_tool_call"):
+            turn.ids.append(item["call_id"])
+        else:
+            raise ValueError("reasoning belongs to the item behind it, and that is no call")
+    return turn
+
+
+def _of_blocks(blocks: list[Json]) -> AnsweredTurn:
+    turn = AnsweredTurn()
+    for number, block in enumerate(blocks):
+        if block["type"] in THINKING:
+            if number > len(turn.blocks):
+                raise ValueError("thinking between other blocks belongs where it was")
+            turn.blocks.append(write(block))
+        elif block["type"] == "tool_use":
+            turn.ids.append(block["id"])
+        elif block["type"] == "text":
+            turn.text += block["text"]
+    return turn
+
+
+_READERS = {
+    "chat": (_chat, (b'"reasoning', b'"extra_content"')),
+    "messages": (_messages, (b'"thinking"', b'"redacted_thinking"')),
+    "responses": (_responses, (b'"encrypted_content"',)),
+}

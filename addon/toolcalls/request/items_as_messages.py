@@ -1,0 +1,48 @@
+"""The items of a Responses history as messages: who said what, for those who look at turns and not at items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .pairs import text_of
+
+Json = dict[str, Any]
+
+_CALLS = ("function_call", "custom_tool_call")
+
+
+def items_as_messages(items: list[Any]) -> list[tuple[int, Any]]:
+    """Messages in the form of Chat, each with the number of an item: of an assistant's turn its first call.
+
+    `reasoning` is set where a turn has its reasoning item, or where no host misses one: a call without an id of the
+    server needs none.
+    """
+    found: list[tuple[int, Any]] = []
+    turn: Json | None = None
+    for number, item in enumerate(items):
+        if not isinstance(item, dict):
+            continue
+        kind, role = str(item.get("type")), item.get("role")
+        if kind.endswith("_output"):
+            turn = None
+            result = {"role": "tool", "tool_call_id": item.get("call_id"), "content": item.get("output")}
+            found.append((number, result))
+        elif role is not None and role != "assistant":
+            turn = None
+            if role == "user":
+                found.append((number, {"role": role, "content": text_of(item.get("content"))}))
+        else:
+            if turn is None:
+                turn = {"role": "assistant", "content": [], "tool_calls": []}
+                found.append((number, turn))
+            if kind == "reasoning":
+                turn["reasoning"] = ""
+            elif kind in _CALLS:
+                if not turn["tool_calls"]:
+                    found[-1] = (number, turn)
+                turn["tool_calls"].append({"id": item.get("call_id")})
+                if not item.get("id"):
+                    turn["reasoning"] = ""
+            else:
+                turn["content"].append({"type": "text", "text": text_of(item.get("content"))})
+    return found

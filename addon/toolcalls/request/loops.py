@@ -1,0 +1,148 @@
+"""Loops: of a call that was sent again and again with the same result, one result gets a sentence that says so.
+
+Only turns with one call count, in a row, with nothing said by a user between them. A result that changes is polling.
+The sentence stands in the same place in every later request, because nothing but the history before it decides.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from ..mend.reading.strict import write
+from .added_text import BETWEEN, with_text
+from .edits import Path
+from .guidance import OURS, told
+from .pairs import CANCELLED
+from .request_edit import HistoryResult, RequestEdit
+
+Json = dict[str, Any]
+Turn = tuple[object, HistoryResult] | None
+"""A call and its result; None where a row of turns ends."""
+
+
+def sentence(times: int) -> str:
+    return (
+        f"{OURS}was sent {times} times in a row with the same result; sending it again will not change that. "
+        "Find another way, or say what is missing."
+    )
+
+
+def mend_loops(protocol: str, request: Json, revision: RequestEdit, at: Path) -> None:
+    times = revision.policy.loops
+    row = 0
+    before: Turn = None
+    for turn in _TURNS[protocol](request, at):
+        row = row + 1 if turn is not None and before is not None and _same(turn, before) else 1
+        before = turn
+        if turn is not None and row == times:
+            _tell(turn[1], times, revision)
+
+
+def _same(one: tuple[object, HistoryResult], other: tuple[object, HistoryResult]) -> bool:
+    if one[0] != other[0]:
+        return False
+    first, second = (_as_it_came(turn[1].entry.get(turn[1].key)) for turn in (one, other))
+    return json.dumps(first) == json.dumps(second)
+
+
+def _as_it_came(content: Any) -> Any:
+    """A result without the sentence that another proxy before this one put there."""
+    if not told(content):
+        return content
+    return content.rpartition(BETWEEN)[0] if isinstance(content, str) else content[:-1]
+
+
+def _tell(result: HistoryResult, times: int, revision: RequestEdit) -> None:
+    content = result.entry.get(result.key)
+    if told(content) or content == CANCELLED:
+        return
+    place = (*result.at, result.key)
+    if isinstance(content, str | list):
+        revision.edits.rewrite(place, partial(with_text, behind=sentence(times), part=result.part))
+    elif content is None and result.key in result.entry:
+        revision.edits.replace(place, write(sentence(times)))
+    else:
+        return
+    revision.count("loop")
+
+
+def _listed(request: Json, key: str) -> list[Any]:
+    entries = request.get(key)
+    return entries if isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries) else []
+
+
+def _call(name: object, given: object) -> tuple[object, str]:
+    return name, given if isinstance(given, str) else json.dumps(given)
+
+
+def _chat(request: Json, at: Path) -> Iterator[Turn]:
+    messages = _listed(request, "messages")
+    for number, message in enumerate(messages):
+        calls = message.get("tool_calls")
+        if not isinstance(calls, list) or not calls:
+            if message.get("role") != "tool":
+                yield None
+            continue
+        answer = messages[number + 1] if number + 1 < len(messages) else {}
+        function = calls[0].get("function") if isinstance(calls[0], dict) else None
+        if len(calls) != 1 or not isinstance(function, dict) or answer.get("tool_call_id") != calls[0].get("id"):
+            yield None
+            continue
+        result = HistoryResult((*at, "messages", number + 1), "", "tool_call_id", answer, "content")
+        yield _call(function.get("name"), function.get("arguments")), result
+
+
+def _messages(request: Json, at: Path) -> Iterator[Turn]:
+    messages = _listed(request, "messages")
+    for number, message in enumerate(messages):
+        uses = _blocks(message, "tool_use")
+        results = _blocks(message, "tool_result")
+        if not uses:
+            if not results:
+                yield None
+            continue
+        following = messages[number + 1] if number + 1 < len(messages) else {}
+        answers = _blocks(following, "tool_result")
+        if len(uses) != 1 or len(answers) != 1 or answers[0][1].get("tool_use_id") != uses[0][1].get("id"):
+            yield None
+            continue
+        use, (place, block) = uses[0][1], answers[0]
+        where = (*at, "messages", number + 1, "content", place)
+        yield _call(use.get("name"), use.get("input")), HistoryResult(where, "", "tool_use_id", block, "content")
+
+
+def _blocks(message: Json, kind: str) -> list[tuple[int, Json]]:
+    content = message.get("content")
+    blocks = enumerate(content if isinstance(content, list) else ())
+    return [(place, block) for place, block in blocks if isinstance(block, dict) and block.get("type") == kind]
+
+
+def _responses(request: Json, at: Path) -> Iterator[Turn]:
+    items = [
+        (number, item) for number, item in enumerate(_listed(request, "input")) if item.get("type") != "reasoning"
+    ]
+    for place, (_, item) in enumerate(items):
+        kind = item.get("type")
+        if kind not in ("function_call", "custom_tool_call"):
+            if not str(kind).endswith("_output"):
+                yield None
+            continue
+        number, answer = items[place + 1] if place + 1 < len(items) else (0, {})
+        alone = place == 0 or items[place - 1][1].get("type") not in ("function_call", "custom_tool_call")
+        if not alone or answer.get("type") != f"{kind}_output" or answer.get("call_id") != item.get("call_id"):
+            yield None
+            continue
+        said = item.get("arguments") if kind == "function_call" else item.get("input")
+        result = HistoryResult((*at, "input", number), "", "call_id", answer, "output", "input_text")
+        yield _call(item.get("name"), said), result
+
+
+_TURNS: dict[str, Callable[[Json, Path], Iterator[Turn]]] = {
+    "chat": _chat,
+    "messages": _messages,
+    "responses": _responses,
+    "zai": _chat,
+}

@@ -1,0 +1,135 @@
+"""Pairs in a Responses history: every call item has its output item behind it, and every output its call.
+
+Where the server keeps the history (`previous_response_id`, `conversation`, `item_reference`) an output without its
+call is right, and nothing is looked at. A call is never parted from the reasoning item before it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from ..mend.reading.strict import write
+from .edits import Path
+from .pairs import CANCELLED, Batch, PlacedResult, kept_as_text, pair, text_of
+from .request_edit import RequestEdit, same
+
+Json = dict[str, Any]
+_OUTPUT = "_output"
+_OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
+"""What the client runs and answers with a text. A screenshot or a shell's record cannot be made up."""
+SERVER_STATE = ("previous_response_id", "conversation")
+
+
+def mend_pairs(request: Json, revision: RequestEdit, at: Path, body: bytes) -> None:
+    items = request.get("input")
+    if not isinstance(items, list) or any(request.get(key) for key in SERVER_STATE):
+        return
+    if all(isinstance(item, dict) and item.get("type") != "item_reference" for item in items):
+        _ResponsesPairs(items, revision, (*at, "input")).mend()
+
+
+class _ResponsesPairs:
+    def __init__(self, items: list[Json], revision: RequestEdit, at: Path) -> None:
+        self._items = items
+        self._revision = revision
+        self._at = at
+        self._batches: dict[int, Batch] = {}
+        self._results: dict[int, PlacedResult] = {}
+
+    def mend(self) -> None:
+        strays, unclear = self._read()
+        pairing = pair(list(self._batches.values()), strays, unclear)
+        gone = {result.number for result in pairing.leaving}
+        orphans = {result.number for result in pairing.orphans}
+        order: list[int | str] = []
+        waiting: list[int | str] = []
+        for number, item in enumerate(self._items):
+            if waiting and not self._belongs(number):
+                order += waiting
+                waiting = []
+            if number and self._is_double(number):
+                self._revision.count("repeated message")
+            elif number not in gone:
+                order.append(number)
+            elif number in orphans and not self._is_reasoning(order):
+                order += self._as_text(self._results[number])
+            batch = self._batches.get(number)
+            if batch is not None:
+                waiting += [late.number for late in batch.late]
+                kind = _OUTPUTS[item["type"]]
+                waiting += [write({"type": kind, "call_id": call, "output": CANCELLED}) for call in batch.missing]
+                self._revision.count("cancelled call", len(batch.missing))
+        order += waiting
+        self._revision.count_pairing(pairing)
+        order = self._without_left_reasoning(order)
+        if order != list(range(len(self._items))):
+            self._revision.edits.arrange(self._at, order)
+
+    def _read(self) -> tuple[list[PlacedResult], set[str]]:
+        """Find the calls and their outputs; gives the outputs behind no call of theirs, and unclear ids."""
+        strays: list[PlacedResult] = []
+        open_calls: dict[str, list[Batch]] = {}
+        unclear: set[str] = set()
+        for number, item in enumerate(self._items):
+            kind, identity = item.get("type"), item.get("call_id")
+            if not isinstance(identity, str) or not identity or not isinstance(kind, str):
+                continue
+            if kind in _OUTPUTS.values():
+                result = self._results[number] = PlacedResult(number, identity, text_of(item.get("output")))
+                if open_calls.get(identity):
+                    open_calls[identity].pop(0).results.append(result)
+                else:
+                    strays.append(result)
+            elif kind in _OUTPUTS and self._revision.touches(item.get("name")):
+                batch = self._batches[number] = Batch([identity])
+                open_calls.setdefault(identity, []).append(batch)
+            else:
+                unclear.add(identity)
+        called = Counter(batch.calls[0] for batch in self._batches.values())
+        answered = Counter(result.id for result in self._results.values())
+        unclear.update(identity for identity, times in called.items() if times > 1 and times != answered[identity])
+        for number in [number for number, batch in self._batches.items() if batch.calls[0] in unclear]:
+            del self._batches[number]
+        return strays, unclear
+
+    def _belongs(self, number: int) -> bool:
+        """Is this item one of the calls and outputs in a row, between which nothing is put?"""
+        kind = self._items[number].get("type")
+        return isinstance(kind, str) and isinstance(self._items[number].get("call_id"), str)
+
+    def _is_double(self, number: int) -> bool:
+        """Is this item, which has an id of the server, the one before it once more?"""
+        item, before = self._items[number], self._items[number - 1]
+        return item.get("id") is not None and item.get("id") == before.get("id") and same(item, before)
+
+    def _is_reasoning(self, order: list[int | str]) -> bool:
+        last = order[-1] if order else None
+        return isinstance(last, int) and self._items[last].get("type") == "reasoning"
+
+    def _as_text(self, orphan: PlacedResult) -> list[int | str]:
+        text = kept_as_text([orphan])
+        part = {"type": "input_text", "text": text}
+        return [write({"type": "message", "role": "user", "content": [part]})] if text else []
+
+    def _without_left_reasoning(self, order: list[int | str]) -> list[int | str]:
+        """A reasoning item whose call or message is gone is rejected; it leaves with it."""
+        kept: list[int | str] = []
+        said = False
+        for entry in reversed(order):
+            item = self._items[entry] if isinstance(entry, int) else {"role": "user"}
+            reasoning = item.get("type") == "reasoning"
+            if reasoning and not said and str(item.get("id")).startswith("rs_"):
+                self._revision.count("reasoning without its item")
+                continue
+            said = said if reasoning else _is_said(item)
+            kept.append(entry)
+        return kept[::-1]
+
+
+def _is_said(item: Json) -> bool:
+    """Did the model make this item?"""
+    kind = item.get("type")
+    if item.get("role") is not None:
+        return bool(item["role"] == "assistant")
+    return isinstance(kind, str) and not kind.endswith(_OUTPUT)

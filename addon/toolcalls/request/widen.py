@@ -1,0 +1,83 @@
+"""`toolfix_schemas=widen`: declared tools in a form that hosts take, on the way up.
+
+Schemas lose what servers choke on, and names that hosts refuse get their short form, wherever they stand in the
+request. On the way down the client's own declarations count, and `mend/names.py` brings the long names back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..mend.reading.strict import write
+from ..tools.schema.widened import widened
+from ..tools.short_names import short_name
+from .declared_entries import declared_entries
+from .edits import Path
+from .request_edit import RequestEdit
+
+Json = dict[str, Any]
+
+_SCHEMAS = ("parameters", "input_schema")
+
+
+def widen_tools(request: Json, revision: RequestEdit, at: Path = ()) -> None:
+    long_names: set[str] = set()
+    for tool, body, place in declared_entries(request, at):
+        if tool.kind != "function" or not revision.touches(tool.name):
+            continue
+        for key in _SCHEMAS:
+            schema = body.get(key)
+            if isinstance(schema, dict) and (wide := widened(schema)) is not schema:
+                revision.edits.replace((*place, key), write(wide))
+                revision.count("schema widened")
+        # A call that flows out as it comes keeps the name that came.
+        if tool.namespace is None and revision.policy.aggregate and short_name(tool.name) != tool.name:
+            long_names.add(tool.name)
+            revision.edits.replace((*place, "name"), write(short_name(tool.name)))
+            revision.count("name shortened")
+    if long_names:
+        for place, name in _named(request, at):
+            if isinstance(name, str) and name in long_names:
+                revision.edits.replace(place, write(short_name(name)))
+
+
+def _named(request: Json, at: Path) -> Iterator[tuple[Path, Any]]:
+    """Where a request names a tool besides its declaration: the choice of a tool, and the calls of the history."""
+    for key in ("tool_choice", "function_call"):
+        yield from _chosen(request.get(key), (*at, key), 0)
+    for number, message in _entries(request, "messages"):
+        place = (*at, "messages", number)
+        for call, entry in _entries(message, "tool_calls"):
+            yield from _name_of(entry.get("function"), (*place, "tool_calls", call, "function"))
+        yield from _name_of(message.get("function_call"), (*place, "function_call"))
+        if message.get("role") in ("tool", "function"):
+            yield from _name_of(message, place)
+        for block, entry in _entries(message, "content"):
+            if entry.get("type") == "tool_use":
+                yield from _name_of(entry, (*place, "content", block))
+    for number, item in _entries(request, "input"):
+        if item.get("type") == "function_call":
+            yield from _name_of(item, (*at, "input", number))
+
+
+def _chosen(choice: Any, place: Path, depth: int) -> Iterator[tuple[Path, Any]]:
+    if not isinstance(choice, dict) or depth > 2:
+        return
+    yield from _name_of(choice, place)
+    for key in ("function", "allowed_tools"):
+        yield from _chosen(choice.get(key), (*place, key), depth + 1)
+    for number, entry in _entries(choice, "tools"):
+        yield from _chosen(entry, (*place, "tools", number), depth + 1)
+
+
+def _name_of(entry: Any, place: Path) -> Iterator[tuple[Path, Any]]:
+    if isinstance(entry, dict) and "name" in entry:
+        yield (*place, "name"), entry["name"]
+
+
+def _entries(holder: Json, key: str) -> Iterator[tuple[int, Json]]:
+    entries = holder.get(key)
+    for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if isinstance(entry, dict):
+            yield number, entry

@@ -1,0 +1,520 @@
+"""Calls and results in pairs: what strict hosts reject is mended, what they take goes up as it came."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.validators import strict_hosts
+from tests.validators.strict_hosts import Rejected
+from toolcalls.policy import Policy, make_policy, read_options
+from toolcalls.request.mend import Changed, mend_frame, mend_request
+from toolcalls.request.pairs import CANCELLED, LATE
+from toolcalls.request.refusals import Refusals
+from toolcalls.request.request import decode
+
+Json = dict[str, Any]
+POLICY = Policy()
+
+
+def mend(protocol: str, sent: bytes, policy: Policy = POLICY) -> Changed | None:
+    return mend_request(protocol, sent, decode(sent), policy, Refusals())
+
+
+def up(protocol: str, request: Json) -> tuple[Json, dict[str, int]]:
+    """What goes up, and the steps."""
+    sent = json.dumps(request).encode()
+    changed = mend(protocol, sent)
+    if changed is None:
+        return request, {}
+    assert mend(protocol, changed.body) is None, "what was mended is mended again"
+    after: Json = json.loads(changed.body)
+    return after, changed.steps
+
+
+# Chat
+
+
+def user(text: str = "Go.") -> Json:
+    return {"role": "user", "content": text}
+
+
+def says(text: str = "Done.") -> Json:
+    return {"role": "assistant", "content": text}
+
+
+def calls(*ids: str) -> Json:
+    entries = [
+        {"id": identity, "type": "function", "function": {"name": "read", "arguments": "{}"}} for identity in ids
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": entries}
+
+
+def tool(identity: str, text: str = "") -> Json:
+    return {"role": "tool", "tool_call_id": identity, "content": text or f"result of {identity}"}
+
+
+LOST = "[toolfix] The result of a call that is no longer part of this conversation"
+
+
+@pytest.mark.parametrize(
+    ("came", "goes", "steps"),
+    [
+        pytest.param(
+            [user(), calls("a", "b"), tool("a"), user("No, stop.")],
+            [user(), calls("a", "b"), tool("a"), tool("b", CANCELLED), user("No, stop.")],
+            {"cancelled call": 1},
+            id="partly answered, then cancelled (qwen-code 2435)",
+        ),
+        pytest.param(
+            [user(), calls("a")],
+            [user(), calls("a"), tool("a", CANCELLED)],
+            {"cancelled call": 1},
+            id="cancelled at the end",
+        ),
+        pytest.param(
+            [user(), calls("a"), user("And?"), tool("a")],
+            [user(), calls("a"), tool("a"), user("And?")],
+            {"result moved": 1},
+            id="a result behind a message of the user (pi 707)",
+        ),
+        pytest.param(
+            [user(), calls("a"), calls("b"), tool("b"), tool("a")],
+            [user(), calls("a"), tool("a"), calls("b"), tool("b")],
+            {"result moved": 1},
+            id="results of two messages behind the second",
+        ),
+        pytest.param(
+            [user(), calls("a"), says(), tool("a")],
+            [user(), calls("a"), tool("a"), says(), user(LATE)],
+            {"result moved": 1},
+            id="no host wants a history that ends with the assistant",
+        ),
+        pytest.param(
+            [user("Summary."), tool("gone", "42"), says()],
+            [user(f"Summary.\n\n{LOST}:\n42"), says()],
+            {"result without a call": 1},
+            id="compacted: the call is in the summary (letta 3308)",
+        ),
+        pytest.param(
+            [says("Hi."), tool("gone", "42"), says()],
+            [says("Hi."), user(f"{LOST}:\n42"), says()],
+            {"result without a call": 1},
+            id="between two messages of the assistant",
+        ),
+        pytest.param(
+            [user(), calls("a"), tool("a"), tool("gone", "42"), says()],
+            [user(), calls("a"), tool("a"), says()],
+            {"result without a call": 1},
+            id="no user behind a result",
+        ),
+        pytest.param(
+            [user(), calls("a"), tool("a"), tool("a", "again"), says()],
+            [user(), calls("a"), tool("a"), says()],
+            {"repeated result": 1},
+            id="of two results the first",
+        ),
+        pytest.param(
+            [user(), calls("a"), calls("a"), tool("a"), says()],
+            [user(), calls("a"), tool("a"), says()],
+            {"repeated message": 1},
+            id="a message twice",
+        ),
+        pytest.param(
+            [user(), {**says(), "tool_calls": []}],
+            [user(), says()],
+            {"empty list of calls": 1},
+            id="an empty list of calls",
+        ),
+    ],
+)
+def test_chat_histories_that_hosts_reject(came: list[Json], goes: list[Json], steps: dict[str, int]) -> None:
+    with pytest.raises(Rejected):
+        strict_hosts.openai_chat({"messages": came})
+    after, done = up("chat", {"messages": came})
+    assert after["messages"] == goes
+    assert done == steps
+    strict_hosts.openai_chat(after)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [user(), calls("a"), tool("a"), user()],
+        [user(), {**says(), "tool_calls": None}],
+        [user(), {"role": "assistant", "content": None, "tool_calls": []}],
+        [user(), calls("a", ""), tool("a")],
+        [user(), calls("a", "a"), tool("a"), user()],
+        [user(), calls("a"), {"role": "tool", "content": "no id"}, user()],
+        [user(), {"role": "function", "name": "read", "content": "the old form"}],
+        [user(), calls("a"), 7],
+    ],
+    ids=str,
+)
+def test_what_hosts_take_and_what_nobody_can_know_stays(messages: list[Any]) -> None:
+    different = copy.deepcopy(messages)
+    for message in different:
+        for number, entry in enumerate((isinstance(message, dict) and message.get("tool_calls")) or ()):
+            entry["function"]["arguments"] = json.dumps({"n": number})
+    assert mend("chat", json.dumps({"messages": different}).encode()) is None
+
+
+def test_an_id_that_stands_in_every_turn_is_paired_by_its_place() -> None:
+    """Kimi counts from 0 in each session; a late result of such an id may be anybody's."""
+    rounds = [calls("x:0"), tool("x:0", "one"), calls("x:0"), user(), tool("x:0", "two")]
+    after, steps = up("chat", {"messages": [user(), *rounds]})
+    assert after["messages"][1:5] == [calls("x:0"), tool("x:0", "one"), calls("x:0"), tool("x:0", CANCELLED)]
+    assert after["messages"][5]["content"].endswith(":\ntwo"), "its text is kept"
+    assert steps == {"cancelled call": 1, "result without a call": 1}
+
+
+def test_the_bytes_of_what_stays_stay() -> None:
+    raw = (
+        b'{ "temperature":1.0, "messages" : [ {"role":"user","content":"\\u00e9"},\n {"role":"assistant" , "tool_calls":[ '
+        b'{"id":"a","type":"function","function":{"name":"read","arguments":"{}"}}]},{"role":"user", "content":"\\u0041"},'
+        b' {"role":"tool", "tool_call_id":"a","content":"\\/" } ],"x":1e3}'
+    )
+    changed = mend("chat", raw)
+    assert changed is not None
+    for part in (
+        b'{ "temperature":1.0, "messages" : [',
+        b'"content":"\\u00e9"}',
+        b'{"role":"user", "content":"\\u0041"}',
+    ):
+        assert part in changed.body
+    assert b'{"role":"tool", "tool_call_id":"a","content":"\\/" },{"role":"user"' in changed.body
+    assert changed.body.endswith(b'],"x":1e3}')
+
+
+def test_words_are_put_beside_those_of_the_user_whose_bytes_stay() -> None:
+    raw = b'{"messages":[{"role":"user","content":[ {"type":"text","text":"\\u0041"} ]},{"role":"tool","tool_call_id":"x","content":"42"}]}'
+    changed = mend("chat", raw)
+    assert changed is not None
+    parts = json.loads(changed.body)["messages"][0]["content"]
+    assert b'[{"type":"text","text":"\\u0041"},' in changed.body
+    assert parts[1]["text"] == f"{LOST}:\n42"
+
+
+def test_with_the_option_off_nothing_is_paired() -> None:
+    sent = json.dumps({"messages": [user(), calls("a")]}).encode()
+    assert mend("chat", sent, Policy(request=False)) is None
+    others = make_policy(read_options({"toolfix_tools": "^bash$"}))
+    assert mend("chat", sent, others) is None, "a tool that the user left out"
+
+
+# Messages
+
+
+def uses(*ids: str, thinking: bool = False) -> Json:
+    thought = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}] if thinking else []
+    blocks = [{"type": "tool_use", "id": identity, "name": "read", "input": {}} for identity in ids]
+    return {"role": "assistant", "content": [*thought, *blocks]}
+
+
+def result(identity: str, text: str = "") -> Json:
+    return {"type": "tool_result", "tool_use_id": identity, "content": text or f"result of {identity}"}
+
+
+def cancelled(identity: str) -> Json:
+    return {**result(identity, CANCELLED), "is_error": True}
+
+
+def text(said: str = "Go.") -> Json:
+    return {"type": "text", "text": said}
+
+
+def turn(*blocks: Json) -> Json:
+    return {"role": "user", "content": list(blocks)}
+
+
+@pytest.mark.parametrize(
+    ("came", "goes", "steps"),
+    [
+        pytest.param(
+            [user(), uses("a", "b"), turn(result("a"))],
+            [user(), uses("a", "b"), turn(result("a"), cancelled("b"))],
+            {"cancelled call": 1},
+            id="partly answered",
+        ),
+        pytest.param(
+            [user(), uses("a", thinking=True), user("No.")],
+            [user(), uses("a", thinking=True), turn(cancelled("a")), user("No.")],
+            {"cancelled call": 1},
+            id="cancelled by a text (copilot-sdk 1540)",
+        ),
+        pytest.param(
+            [user(), uses("a")],
+            [user(), uses("a"), turn(cancelled("a"))],
+            {"cancelled call": 1},
+            id="cancelled at the end",
+        ),
+        pytest.param(
+            [user(), uses("a", "b"), turn(result("a"), text(), result("b"))],
+            [user(), uses("a", "b"), turn(result("a"), result("b"), text())],
+            {"result moved": 1},
+            id="behind a text",
+        ),
+        pytest.param(
+            [user(), uses("a"), turn(text(), result("a"))],
+            [user(), uses("a"), turn(result("a")), turn(text())],
+            {"result moved": 1},
+            id="behind a text: two messages, for MiniMax",
+        ),
+        pytest.param(
+            [user(), uses("a"), user("And?"), says(), turn(result("a"))],
+            [user(), uses("a"), turn(result("a")), user("And?"), says(), turn(text(LATE))],
+            {"result moved": 1},
+            id="a turn too late",
+        ),
+        pytest.param(
+            [turn(result("gone", "42")), says(), user()],
+            [turn(text(f"{LOST}:\n42")), says(), user()],
+            {"result without a call": 1},
+            id="compacted",
+        ),
+        pytest.param(
+            [user(), uses("a"), turn(result("gone", "42"), result("a"))],
+            [user(), uses("a"), turn(result("a")), turn(text(f"{LOST}:\n42"))],
+            {"result without a call": 1},
+            id="an orphan before a result",
+        ),
+        pytest.param(
+            [user(), uses("a"), turn(result("a"), result("a", "again"))],
+            [user(), uses("a"), turn(result("a"))],
+            {"repeated result": 1},
+            id="of two results the first",
+        ),
+        pytest.param(
+            [user(), uses("a", thinking=True), uses("a", thinking=True), turn(result("a"))],
+            [user(), uses("a", thinking=True), turn(result("a"))],
+            {"repeated message": 1},
+            id="a message twice",
+        ),
+        pytest.param(
+            [user(), {"role": "assistant", "content": [text(""), text("Hi.")]}, user()],
+            [user(), {"role": "assistant", "content": [text("Hi.")]}, user()],
+            {"empty text": 1},
+            id="an empty text beside another",
+        ),
+    ],
+)
+def test_messages_histories_that_hosts_reject(came: list[Json], goes: list[Json], steps: dict[str, int]) -> None:
+    with pytest.raises(Rejected):
+        strict_hosts.anthropic({"messages": came})
+    after, done = up("messages", {"messages": came})
+    assert after["messages"] == goes
+    assert done == steps
+    strict_hosts.anthropic(after)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [user(), uses("a", "b"), turn(result("a")), turn(result("b"))],
+        [user(), uses("a"), uses("b"), turn(result("a"), result("b"), text())],
+        [user(), uses("a"), turn(result("a"), text())],
+        [user(), uses("a"), turn(result("a")), user("And?")],
+        [user(), {"role": "assistant", "content": [{"type": "thinking", "thinking": "x"}, text("")]}, user()],
+        [user(), {"role": "system", "content": "x"}, uses("a")],
+        [user(), turn(result("srvtoolu_1"))],
+    ],
+    ids=str,
+)
+def test_messages_histories_that_stay(messages: list[Json]) -> None:
+    assert mend("messages", json.dumps({"messages": messages}).encode()) is None
+
+
+# Responses
+
+
+def item(identity: str, **more: Any) -> Json:
+    return {"type": "function_call", "call_id": identity, "name": "read", "arguments": "{}", **more}
+
+
+def output(identity: str, said: str = "") -> Json:
+    return {"type": "function_call_output", "call_id": identity, "output": said or f"result of {identity}"}
+
+
+def thought(identity: str) -> Json:
+    return {"type": "reasoning", "id": identity, "summary": [], "encrypted_content": "gAAA"}
+
+
+@pytest.mark.parametrize(
+    ("came", "goes", "steps"),
+    [
+        pytest.param(
+            [user(), thought("rs_1"), item("a"), item("b"), output("a"), thought("rs_2"), says()],
+            [
+                user(),
+                thought("rs_1"),
+                item("a"),
+                item("b"),
+                output("a"),
+                output("b", CANCELLED),
+                thought("rs_2"),
+                says(),
+            ],
+            {"cancelled call": 1},
+            id="partly answered",
+        ),
+        pytest.param(
+            [user(), output("gone", "42"), says()],
+            [
+                user(),
+                {"type": "message", "role": "user", "content": [{"type": "input_text", "text": f"{LOST}:\n42"}]},
+                says(),
+            ],
+            {"result without a call": 1},
+            id="an orphan",
+        ),
+        pytest.param(
+            [user(), output("a"), thought("rs_1"), item("a"), says()],
+            [user(), thought("rs_1"), item("a"), output("a"), says()],
+            {"result moved": 1},
+            id="an output before its call",
+        ),
+        pytest.param(
+            [user(), thought("rs_1"), user()],
+            [user(), user()],
+            {"reasoning without its item": 1},
+            id="reasoning whose call is gone",
+        ),
+        pytest.param(
+            [user(), item("a"), output("a"), output("a", "again")],
+            [user(), item("a"), output("a")],
+            {"repeated result": 1},
+            id="of two outputs the first",
+        ),
+        pytest.param(
+            [user(), thought("rs_1"), thought("rs_1"), item("a"), output("a")],
+            [user(), thought("rs_1"), item("a"), output("a")],
+            {"repeated message": 1},
+            id="an item twice",
+        ),
+    ],
+)
+def test_responses_histories_that_hosts_reject(came: list[Json], goes: list[Json], steps: dict[str, int]) -> None:
+    with pytest.raises(Rejected):
+        strict_hosts.openai_responses({"input": came})
+    after, done = up("responses", {"input": came})
+    assert after["input"] == goes
+    assert done == steps
+    strict_hosts.openai_responses(after)
+
+
+@pytest.mark.parametrize(
+    "more", [{"previous_response_id": "resp_1"}, {"conversation": "conv_1"}, {"conversation": {"id": "conv_1"}}]
+)
+def test_where_the_server_keeps_the_history_an_output_without_its_call_is_right(more: Json) -> None:
+    sent = json.dumps({"input": [output("a"), item("b")], **more}).encode()
+    assert mend("responses", sent) is None
+    frame = json.dumps({"type": "response.create", "input": [output("a")], **more})
+    assert mend_frame(frame, POLICY, Refusals()) is None
+    referred = json.dumps({"input": [{"type": "item_reference", "id": "fc_1"}, output("a")]}).encode()
+    assert mend("responses", referred) is None
+
+
+def test_a_shell_call_is_answered_by_nobody_but_the_client() -> None:
+    shell = {"type": "local_shell_call", "call_id": "a", "action": {}, "status": "completed"}
+    for items in ([shell], [shell, output("a")]):
+        assert mend("responses", json.dumps({"input": items}).encode()) is None
+
+
+# Any history
+
+ROUNDS = st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), min_size=1, max_size=4)
+"""Of each round: its calls, whether the assistant says something at the end, whether the user asks on."""
+
+
+def chat_history(rounds: list[tuple[int, bool, bool]]) -> list[Json]:
+    made = [user()]
+    for number, (count, said, asked) in enumerate(rounds):
+        ids = [f"call_{number}_{one}" for one in range(count)]
+        made += [calls(*ids), *map(tool, ids)] if ids else []
+        made += [says(f"Said {number}.")] if said else []
+        made += [user(f"Asked {number}.")] if asked else []
+    return made
+
+
+def messages_history(rounds: list[tuple[int, bool, bool]]) -> list[Json]:
+    made = [user()]
+    for number, (count, said, asked) in enumerate(rounds):
+        ids = [f"toolu_{number}_{one}" for one in range(count)]
+        more = [text(f"Asked {number}.")] if asked else []
+        made += [uses(*ids, thinking=said), turn(*map(result, ids), *more)] if ids else []
+        made += [says(f"Said {number}."), user(f"Asked on {number}.")] if said else []
+    return made
+
+
+def responses_history(rounds: list[tuple[int, bool, bool]]) -> list[Json]:
+    made: list[Json] = [user()]
+    for number, (count, said, asked) in enumerate(rounds):
+        ids = [f"call_{number}_{one}" for one in range(count)]
+        made += [thought(f"rs_{number}"), *map(item, ids), *map(output, ids)] if ids else []
+        made += [{**says(f"Said {number}."), "id": f"msg_{number}"}] if said else []
+        made += [user(f"Asked {number}.")] if asked else []
+    return made
+
+
+def can_move(entry: Json) -> bool:
+    return entry.get("type") in ("function_call_output", None, "tool_result", "text")
+
+
+def damaged(entries: list[Json], data: st.DataObject) -> list[Json]:
+    """Parts dropped, moved and, at last, doubled where they stand."""
+    entries = copy.deepcopy(entries)
+    for _ in range(data.draw(st.integers(1, 4))):
+        places = [entries, *(entry["content"] for entry in entries if isinstance(entry.get("content"), list))]
+        place = data.draw(st.sampled_from([place for place in places if place] or [[]]))
+        if len(place) < 2:
+            continue
+        at = data.draw(st.integers(0, len(place) - 1))
+        if place[at].get("type") == "reasoning":
+            continue
+        part = place.pop(at)
+        if data.draw(st.booleans()) and can_move(part):
+            place.insert(data.draw(st.integers(0, len(place))), part)
+    if data.draw(st.booleans()):
+        at = data.draw(st.integers(0, len(entries) - 1))
+        entries.insert(at, copy.deepcopy(entries[at]))
+    return entries
+
+
+HOSTS: dict[str, tuple[str, Callable[[Any], list[Json]], Callable[[Json], None]]] = {
+    "chat": ("messages", chat_history, strict_hosts.openai_chat),
+    "messages": ("messages", messages_history, strict_hosts.anthropic),
+    "responses": ("input", responses_history, strict_hosts.openai_responses),
+}
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(HOSTS)), ROUNDS, st.sampled_from([None, 1]))
+def test_any_history_that_a_host_takes_goes_up_byte_for_byte(protocol: str, rounds: Any, indent: int | None) -> None:
+    key, make, host = HOSTS[protocol]
+    request = {key: make(rounds)}
+    host(request)
+    assert mend(protocol, json.dumps(request, indent=indent).encode()) is None
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.sampled_from(sorted(HOSTS)), ROUNDS, st.data())
+def test_any_damaged_history_is_taken_after_us(protocol: str, rounds: Any, data: st.DataObject) -> None:
+    key, make, host = HOSTS[protocol]
+    request = {key: damaged(make(rounds), data)}
+    after, _ = up(protocol, request)
+    host(after)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ROUNDS, st.data())
+def test_no_mend_makes_what_minimax_rejects_of_what_it_takes(rounds: Any, data: st.DataObject) -> None:
+    """Messages of results alone, and texts in messages of their own: that is how MiniMax wants them."""
+    whole = [(count, said, False) for count, said, _ in rounds]
+    after, _ = up("messages", {"messages": damaged(messages_history(whole), data)})
+    strict_hosts.minimax(after)

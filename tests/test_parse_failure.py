@@ -1,0 +1,218 @@
+"""The server's own parse failure: the call that it quotes reaches the client, or the error goes on as it came."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.validators import chat as strict_chat
+from tests.validators import messages as strict_messages
+from tests.validators import responses as strict_responses
+from toolcalls.calls import Outcome
+from toolcalls.engine import Response, mend_whole, recovered
+from toolcalls.policy import Policy
+from toolcalls.request.request import Request, read_request
+
+Json = dict[str, Any]
+SEARCH = {
+    "type": "object",
+    "properties": {"query": {"type": "string"}, "domain": {"type": "array", "items": {"type": "string"}}},
+    "required": ["query"],
+}
+SHELL = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+TOOLS = {"web_search": SEARCH, "shell": SHELL}
+
+
+def request(protocol: str = "chat", *, stream: bool = False, **more: Any) -> Request:
+    tools: list[Json] = [
+        {"type": "function", "name": name, "parameters": schema, "input_schema": schema}
+        for name, schema in TOOLS.items()
+    ]
+    if protocol == "chat":
+        tools = [{"type": "function", "function": tool} for tool in tools]
+    key = "input" if protocol == "responses" else "messages"
+    asked = {"model": "m", "stream": stream, "tools": tools, key: [{"role": "user", "content": "Go."}], **more}
+    return read_request(asked)
+
+
+def groq(generation: str | None, message: str = "Failed to call a function.") -> bytes:
+    error = {"message": message, "type": "invalid_request_error", "code": "tool_use_failed"}
+    return json.dumps({"error": error if generation is None else {**error, "failed_generation": generation}}).encode()
+
+
+def ollama(raw: str, err: str = "invalid character ']' after top-level value") -> bytes:
+    return json.dumps({"error": {"message": f"error parsing tool call: raw='{raw}', err={err}"}}).encode()
+
+
+def llama(rest: str, at: int = 12) -> bytes:
+    message = f"Failed to parse input at pos {at}: {rest}"
+    return json.dumps({"error": {"code": 500, "message": message, "type": "server_error"}}).encode()
+
+
+def calls(body: bytes, **more: Any) -> list[tuple[str, Any]]:
+    answer = recovered("chat", request(**more), Policy(), body, "seed")
+    return [(call.name, json.loads(call.arguments)) for call in answer.outcomes] if answer else []
+
+
+@pytest.mark.parametrize(
+    ("error", "name", "arguments"),
+    [
+        (groq('<function=web_search>{"query": "Hello!"}</function>'), "web_search", {"query": "Hello!"}),
+        (groq('web_search{"query": "x"}</function>'), "web_search", {"query": "x"}),
+        (
+            groq(
+                '<function=web_search>{"query": "x", "domain": "a.com"}</function>', "expected array, but got string"
+            ),
+            "web_search",
+            {"query": "x", "domain": ["a.com"]},
+        ),
+        (groq('{"name": "shell", "arguments": {"command": "ls",}}'), "shell", {"command": "ls"}),
+        (ollama('{"command":"ls"}]'), "shell", {"command": "ls"}),
+        (ollama('[{"command":"it\'s', "x") + b"", "", None),
+        (ollama('{"command":"echo \'a\', err=b"}]'), "shell", {"command": "echo 'a', err=b"}),
+        (
+            llama("<tool_call>\n<function=shell>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>"),
+            "shell",
+            {"command": "ls"},
+        ),
+        (llama('<|tool_call_start|>[shell(command="ls")]<|tool_call_end|>'), "shell", {"command": "ls"}),
+    ],
+    ids=str,
+)
+def test_a_whole_call_of_a_declared_tool_is_taken_out_of_the_error(error: bytes, name: str, arguments: Any) -> None:
+    assert calls(error) == ([(name, arguments)] if name else [])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        groq(None),
+        groq("I cannot do that, because the tool is not there."),
+        groq('<function=unknown>{"query": "x"}</function>'),
+        groq('<function=web_search>{"query": "half a sen'),
+        groq('{"name": "shell", "arguments": {"command": "ls"}'),
+        groq('You would say <function=web_search>{"query": "x"}</function> for that.'),
+        ollama('{"command":"ls -', "unexpected end of JSON input"),
+        ollama('{"command":"ls -'),
+        ollama("ls -R\n"),
+        ollama("{}"),
+        ollama('{"other":"ls"}'),
+        llama("</tool_call>"),
+        llama("<tool_call>\n<function=shell>\n<parameter=command>\nls"),
+        b'{"error":{"message":"The model produced output that does not match the expected format"}}',
+        b'{"error":"tool_use_failed"}',
+        b"tool_use_failed",
+        b'["tool_use_failed"]',
+    ],
+    ids=str,
+)
+def test_what_was_cut_off_or_is_no_call_or_has_two_readings_goes_on_as_it_came(error: bytes) -> None:
+    assert calls(error) == []
+
+
+def test_nothing_is_recovered_where_nobody_wants_a_call() -> None:
+    error = groq('<function=web_search>{"query": "Hello!"}</function>')
+    assert calls(error)
+    assert not calls(error, tool_choice="none")
+    assert not calls(error, tool_choice={"type": "function", "function": {"name": "shell"}})
+    assert not calls(error, tools=[])
+    assert recovered("chat", request(), Policy(text_calls=False), error, "seed") is None
+    read_aloud = [{"role": "user", "content": '<function=web_search>{"query": "Hello!"}</function>'}]
+    assert not calls(error, messages=read_aloud), "it stands in what the model was given to read"
+
+
+def one_call(protocol: str, body: bytes, stream: bool) -> Json:
+    """The call in an answer that a strict reader takes."""
+    if protocol == "chat":
+        if stream:
+            strict_chat.validate(body)
+            lines = [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith("data: {")]
+            [call] = [call for line in lines for call in line["choices"][0]["delta"].get("tool_calls", ())]
+        else:
+            [call] = json.loads(body)["choices"][0]["message"]["tool_calls"]
+        return {
+            "id": call["id"],
+            "name": call["function"]["name"],
+            "given": json.loads(call["function"]["arguments"]),
+        }
+    if protocol == "messages":
+        message = strict_messages.read(body) if stream else None
+        content = message.content if message else json.loads(body)["content"]
+        [block] = content
+        return {"id": block["id"], "name": block["name"], "given": block["input"]}
+    if stream:
+        strict_responses.validate(body)
+        last = [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith("data: {")][-1]
+        response = last["response"]
+    else:
+        response = json.loads(body)
+    [item] = response["output"]
+    return {"id": item["call_id"], "name": item["name"], "given": json.loads(item["arguments"])}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
+def test_the_answer_has_the_protocol_and_the_form_that_was_asked_for(protocol: str, stream: bool) -> None:
+    asked = request(protocol, stream=stream)
+    answer = recovered(protocol, asked, Policy(), ollama('{"command":"ls"}]'), "seed")
+    assert answer is not None
+    assert answer.content_type == ("text/event-stream" if stream else "application/json")
+    call = one_call(protocol, answer.body, stream)
+    assert call["given"] == {"command": "ls"}
+    assert call["id"] == answer.outcomes[0].id
+    assert answer.outcomes[0].status == "repaired"
+    assert answer.outcomes[0].steps[0] == "call taken out of the error of the server"
+    again = Response(protocol, asked, Policy(), seed="seed")
+    assert one_call(protocol, mend_whole(again, answer.body), stream) == call, "a second proxy"
+    assert [outcome.status for outcome in again.outcomes] == ["valid"]
+
+
+# In the midst of a stream
+
+
+def streamed(protocol: str, body: bytes, size: int = 0) -> tuple[bytes, list[Outcome]]:
+    answer = Response(protocol, request(protocol, stream=True), Policy(), seed="seed")
+    return mend_whole(answer, body, size), answer.outcomes
+
+
+TEXT = b'data: {"id":"x","choices":[{"index":0,"delta":{"role":"assistant","content":"Let me see."}}]}\n\n'
+FAILED = json.loads(groq('<function=web_search>{"query": "Hello!"}</function>'))
+ERROR = b"event: error\ndata: " + json.dumps({**FAILED, "status_code": 400}).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 100])
+@pytest.mark.parametrize("before", [b"", TEXT])
+def test_an_error_in_a_stream_becomes_the_call_and_its_end(before: bytes, size: int) -> None:
+    after, [outcome] = streamed("chat", before + ERROR, size)
+    assert after.startswith(before)
+    assert (outcome.name, json.loads(outcome.arguments)) == ("web_search", {"query": "Hello!"})
+    assert outcome.steps[0] == "call taken out of the error of the server"
+    assert b'"error"' not in after
+    assert b'"finish_reason":"tool_calls"' in after
+    assert after.endswith(b"data: [DONE]\n\n")
+    assert after == streamed("chat", before + ERROR)[0]
+
+
+def test_an_error_in_a_stream_goes_on_where_a_call_is_on_its_way_already() -> None:
+    call = {"index": 0, "id": "c", "type": "function", "function": {"name": "shell", "arguments": '{"comm'}}
+    begun = b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}).encode() + b"\n\n"
+    after, _ = streamed("chat", begun + ERROR)
+    assert ERROR in after
+    assert b"Hello!" not in after.replace(ERROR, b"")
+
+
+def test_an_error_that_is_the_first_event_of_messages_becomes_an_answer() -> None:
+    error = {
+        "type": "error",
+        "error": json.loads(llama('<tool_call>\n{"name": "shell", "arguments": {"command": "ls"}}\n</tool_call>'))[
+            "error"
+        ],
+    }
+    event = b"event: error\ndata: " + json.dumps(error).encode() + b"\n\n"
+    after, [outcome] = streamed("messages", event)
+    assert one_call("messages", after, True)["given"] == {"command": "ls"}
+    assert outcome.name == "shell"
+    ping = b'event: ping\ndata: {"type": "ping"}\n\n'
+    assert streamed("messages", ping + event)[0] == ping + event, "where its block would stand is not known"
