@@ -6,11 +6,13 @@ is unknown, from the first thing that the upstream says; never from a provider's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
 from .calls import Ids, Outcome
 from .dialects.chat.dialect import Chat
+from .dialects.gemini.dialect import Gemini
 from .dialects.interface import Dialect
 from .dialects.messages.dialect import Messages
 from .dialects.responses.dialect import Responses
@@ -30,17 +32,26 @@ _DIALECTS: dict[str, Callable[[Request, Policy, Mender], Dialect]] = {
     "messages": Messages,
     "responses": Responses,
     "zai": Zai,
+    "gemini": Gemini,
 }
 
 PROTOCOLS: Final = (AUTO, *_DIALECTS)
 
-_PATHS = (("/chat/completions", "chat"), ("/messages", "messages"), ("/responses", "responses"))
+_PATHS = (
+    (re.compile(r"/chat/completions\Z"), "chat"),
+    (re.compile(r"/messages\Z"), "messages"),
+    (re.compile(r"/responses\Z"), "responses"),
+    (re.compile(r":(?:generateContent|streamGenerateContent)\Z"), "gemini"),
+    # Messages behind Vertex, and behind gateways with the paths of Bedrock that speak SSE.
+    (re.compile(r":(?:rawPredict|streamRawPredict)\Z"), "messages"),
+    (re.compile(r"/model/[^/]+/(?:invoke|invoke-with-response-stream)\Z"), "messages"),
+)
 
 
 def protocol_of(path: str) -> str | None:
     """Which protocol is spoken at this path; None when it is none of ours."""
     bare = path.partition("?")[0].rstrip("/")
-    return next((name for end, name in _PATHS if bare.endswith(end) and name in _DIALECTS), None)
+    return next((name for end, name in _PATHS if end.search(bare) and name in _DIALECTS), None)
 
 
 class Response:

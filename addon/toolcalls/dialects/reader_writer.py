@@ -18,10 +18,10 @@ from ..turn.answer import Answer, CompletedCall
 from ..turn.assembled_call import Fragment, Slot
 from ..turn.finish import FinishWords
 from ..turn.live import LivePart
-from ..turn.parts import Failure, OtherDelta, ReadEvent, TextDelta
-from ..turn.text_search import SearchResult
+from ..turn.parts import Failure, OtherDelta, ReadEvent, Stop, TextDelta
+from ..turn.text_search import SearchResult, TextPiece
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
-from ..wire.events import PASS, Event, Hold, Replace, Verdict
+from ..wire.events import PASS, Event, Hold, Replace, Verdict, joined
 from .interface import Dialect
 from .reply_builder import ReplyBuilder
 
@@ -33,7 +33,7 @@ class AnswerReader(ABC):
     """One protocol's events → their parts."""
 
     whole_calls = False
-    """Does a call come in one piece? Then whatever follows it shows that it is complete."""
+    """Does a call come in one piece, its arguments as a value? Then whatever follows it shows that it is complete."""
     text_key = ""
     """The key of the JSON string that holds the text of an event; "" where events are always read."""
     arguments_key = ""
@@ -43,6 +43,11 @@ class AnswerReader(ABC):
     def read(self, event: Event) -> ReadEvent | None:
         """What an event, or a whole body, says; None where it is none of this protocol."""
 
+    def read_apart(self, event: Event) -> list[ReadEvent]:
+        """What an event says, one thing after the other, where their order would be lost: each as an event."""
+        read = self.read(event)
+        return [] if read is None else [read]
+
 
 class AnswerWriter(ABC):
     """What an answer lets go → one protocol's events."""
@@ -50,6 +55,8 @@ class AnswerWriter(ABC):
     words: FinishWords
     ids = True
     """Do calls have ids?"""
+    new_ids = True
+    """Does a call without an id get one?"""
 
     @abstractmethod
     def text(self, read: ReadEvent | None, text: str) -> bytes:
@@ -90,6 +97,8 @@ class _CallEvent:
 
     raw: bytes
     slots: list[Slot] = field(default_factory=list)
+    ends: bool = False
+    """It has the finish reason too."""
 
 
 class ReaderWriterDialect(Dialect):
@@ -98,6 +107,7 @@ class ReaderWriterDialect(Dialect):
     __slots__ = (
         "_answer",
         "_ended",
+        "_ended_with",
         "_failed",
         "_live",
         "_mender",
@@ -114,7 +124,7 @@ class ReaderWriterDialect(Dialect):
     def __init__(
         self, request: Request, policy: Policy, mender: Mender, reader: AnswerReader, writer: AnswerWriter
     ) -> None:
-        self._answer = Answer(request, policy, mender)
+        self._answer = Answer(request, policy, mender, new_ids=writer.new_ids)
         self._request = request
         self._policy = policy
         self._mender = mender
@@ -126,6 +136,8 @@ class ReaderWriterDialect(Dialect):
         """By `id()` of a call: the event that it came in, if that says nothing else."""
         self._waiting_end: ReadEvent | None = None
         """The event with the finish reason: it waits, for a call may follow it."""
+        self._ended_with: ReadEvent | None = None
+        """The event with the finish reason that went out as it came, because of its text."""
         self._failed = False
         self._ended = False
         self.lesson = None
@@ -134,7 +146,15 @@ class ReaderWriterDialect(Dialect):
 
     def read(self, event: Event) -> Verdict:
         self.lesson = None
-        read = self._reader.read(event) if event.data is not None else None
+        told = self._reader.read_apart(event) if event.data is not None else []
+        if len(told) < 2:
+            return self._read(event, told[0] if told else None)
+        apart = [(event._replace(raw=read.raw), read) for read in told]
+        verdict = joined((one, self._read(one, read)) for one, read in apart)
+        self.lesson = None
+        return verdict
+
+    def _read(self, event: Event, read: ReadEvent | None) -> Verdict:
         if read is None or not read.parts:
             return self._pass(event)
         if any(isinstance(part, Failure) for part in read.parts):
@@ -192,16 +212,17 @@ class ReaderWriterDialect(Dialect):
         """Take the text and the calls of an event. True where nothing of it has to be written anew."""
         answer = self._answer
         fragments = read.fragments
-        if self._reader.whole_calls and answer.assembler.slots and self._waiting_end is None:
-            # Something follows the calls so far: so they are complete.
+        if self._reader.whole_calls and self._goes_on(read):
+            draft.out += self._said(read, answer.pass_text_on(), draft)
             self._send(Finish.COMPLETE, draft)
         unchanged = not (fragments or draft.out)
         alone = len(read.parts) == 1 and not read.says_more
+        source = read.raw if alone or _says_and_ends(read) else None
         spoken: list[bytes] = []
         for part in read.parts:
             said: SearchResult | None = None
             if isinstance(part, TextDelta):
-                said = answer.say(part.text, read.raw if alone else None)
+                said = answer.say(part.text, source)
                 if said is None and part.text:
                     spoken.append(self._writer.text(read, part.text) if not alone else read.raw)
             elif isinstance(part, OtherDelta):
@@ -220,6 +241,13 @@ class ReaderWriterDialect(Dialect):
             self._hold_calls(read, fragments, draft, flowing=bool(flowing))
         return unchanged
 
+    def _goes_on(self, read: ReadEvent) -> bool:
+        """Does something follow the calls so far, so that they are complete? A finish reason says how they ended."""
+        slots = self._answer.assembler.slots
+        if not slots or slots[-1].unfinished or self._waiting_end is not None:
+            return False
+        return any(not isinstance(part, Stop) for part in read.parts)
+
     def _rest(self, read: ReadEvent) -> list[bytes]:
         """What an event says besides its text and its calls; with a finish reason it goes on with that."""
         if not read.says_more or read.stop is not None:
@@ -232,7 +260,19 @@ class ReaderWriterDialect(Dialect):
             draft.release(_TEXT)
         if self._policy.null_content and self._answer.turn.sent:
             return []
-        return [piece.source or self._writer.text(read, piece.text) for piece in said.pieces]
+        return [self._spoken(read, piece, draft) for piece in said.pieces]
+
+    def _spoken(self, read: ReadEvent | None, piece: TextPiece, draft: ReplyBuilder) -> bytes:
+        """The event that a text came in. One that ends the answer too ends it here, if the answer has no call."""
+        end = next((end for end in (self._waiting_end, read) if end is not None and end.raw is piece.source), None)
+        if piece.source is None or end is None or end.stop is None:
+            return piece.source or self._writer.text(read, piece.text)
+        if self._answer.calls or self._writer.words.needs_calls(end.stop.reason):
+            return self._writer.text(end, piece.text)
+        draft.release(_END)
+        self._waiting_end = None
+        self._ended_with = end
+        return end.raw
 
     def _hold_text(self, read: ReadEvent, text: str, said: SearchResult, draft: ReplyBuilder) -> None:
         held = self._answer.held_text if said.parts else text
@@ -255,8 +295,8 @@ class ReaderWriterDialect(Dialect):
                 slot.quoted.grew(slot.fragments, len(fragment.arguments))
             else:
                 out.append(self._writer.live(part))
-        if self._reader.whole_calls and slots and not (read.says_more or read.text or read.stop):
-            source = _CallEvent(read.raw, slots)
+        if self._reader.whole_calls and slots and not (read.says_more or read.text) and _are_whole(fragments):
+            source = _CallEvent(read.raw, slots, ends=read.stop is not None)
             self._sources.update((id(slot), source) for slot in slots)
         if len(fragments) == 1 and not fragments[0].name and not self._live and slots:
             self._learn_fragments(read, fragments[0], slots[0])
@@ -271,7 +311,8 @@ class ReaderWriterDialect(Dialect):
 
     def _send(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
         """Every call that was gathered goes out. True where one of them was refused."""
-        calls = self._answer.complete(finish, before_error=before_error, ids=self._writer.ids)
+        whole = self._reader.whole_calls
+        calls = self._answer.complete(finish, before_error=before_error, ids=self._writer.ids, closed=whole)
         draft.release(_CALLS)
         as_they_came = self._as_they_came(calls)
         written: set[int] = set()
@@ -283,6 +324,9 @@ class ReaderWriterDialect(Dialect):
             elif source is not None and id(source) in as_they_came:
                 draft.out += [source.raw] if id(source) not in written else []
                 written.add(id(source))
+                if source.ends:
+                    draft.release(_END)
+                    self._waiting_end = None
             elif not call.outcome.dropped:
                 draft.out.append(self._writer.call(call))
         draft.out += [self._writer.text(None, note) for note in self._answer.turn.take_notes()]
@@ -292,7 +336,19 @@ class ReaderWriterDialect(Dialect):
         """The events, by `id()`, all of whose calls go out as they came."""
         kept = {id(call.slot) for call in calls if _is_unchanged(call)}
         events = {id(source): source for source in self._sources.values()}
-        return {key for key, source in events.items() if all(id(slot) in kept for slot in source.slots)}
+        return {
+            key
+            for key, source in events.items()
+            if all(id(slot) in kept for slot in source.slots) and (not source.ends or self._ends(source, calls))
+        }
+
+    def _ends(self, source: _CallEvent, calls: list[CompletedCall]) -> bool:
+        """Is this event the end of the answer as it came, with its calls as the last ones?"""
+        end = self._waiting_end
+        last = calls[-1].slot if calls else None
+        if end is None or end.raw is not source.raw or not any(slot is last for slot in source.slots):
+            return False
+        return end.stop is not None and end.stop.reason == self._reason
 
     # The end
 
@@ -307,7 +363,10 @@ class ReaderWriterDialect(Dialect):
         waits = answer.text_undecided and stop.finish is not Finish.CUT
         if not waits:
             self._end_text(read, stop.finish, draft)
-        if not waits and all(slot.whole() for slot in answer.assembler.slots):
+        if self._ended_with is read:
+            answer.stop(stop.reason, stop.finish)
+            return False
+        if not waits and not self._reader.whole_calls and all(slot.whole() for slot in answer.assembler.slots):
             self._send(stop.finish, draft)
         answer.stop(stop.reason, stop.finish)
         self._waiting_end = read
@@ -354,7 +413,7 @@ class ReaderWriterDialect(Dialect):
         read = self._reader.read(Event(body, body.decode("utf-8", "replace")))
         if read is None or any(isinstance(part, Failure) for part in read.parts):
             return body
-        answer = Answer(self._request, self._policy, self._mender)
+        answer = Answer(self._request, self._policy, self._mender, new_ids=self._writer.new_ids)
         stop = read.stop
         finish = stop.finish if stop is not None else Finish.UNKNOWN
         answer.refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
@@ -367,9 +426,11 @@ class ReaderWriterDialect(Dialect):
             and (stop is None or not self._writer.words.needs_calls(stop.reason))
         ):
             return body
-        calls = answer.complete_whole(slots, finish)
         if stop is not None:
             answer.stop(stop.reason, stop.finish)
+        said = [part for part in read.parts if not isinstance(part, Stop)]
+        closed = self._reader.whole_calls and isinstance(said[-1], Fragment) if said else False
+        calls = answer.complete_whole(slots, finish, closed=closed)
         reason = answer.true_reason(self._writer.words) if stop is not None else None
         whole = len(calls) == len(slots) and all(_is_unchanged(call) for call in calls)
         if whole and texts is None and (stop is None or reason == stop.reason):
@@ -401,7 +462,21 @@ def _texts(read: ReadEvent) -> list[str]:
 def _slot(fragment: Fragment) -> Slot:
     """A call that came as a whole."""
     names = [fragment.name] if fragment.name else []
-    return Slot(fragment.id, names, [fragment.arguments], fragment.extra, key=fragment.id)
+    slot = Slot(fragment.id, names, [fragment.arguments], fragment.extra, place=fragment.place, key=fragment.id)
+    slot.steps, slot.doubt, slot.unfinished = fragment.steps, fragment.doubt, fragment.unfinished
+    return slot
+
+
+def _are_whole(fragments: list[Fragment]) -> bool:
+    """Is each of them a call that can go out as it came?"""
+    return all(fragment.name and not (fragment.unfinished or fragment.steps) for fragment in fragments)
+
+
+def _says_and_ends(read: ReadEvent) -> bool:
+    """Is it a text and a finish reason, and nothing else?"""
+    return (
+        len(read.parts) == 2 and isinstance(read.parts[0], TextDelta) and read.stop is not None and not read.says_more
+    )
 
 
 def _is_unchanged(call: CompletedCall) -> bool:

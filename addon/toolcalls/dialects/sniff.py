@@ -16,6 +16,7 @@ from ..request.request import Request
 from ..turn import payload
 from ..wire.events import Event, Replace, Verdict
 from .chat.dialect import Chat
+from .gemini.envelope import is_gemini
 from .interface import Dialect
 from .zai.dialect import Zai
 from .zai.envelope import is_envelope
@@ -46,6 +47,7 @@ _SIGNS: Final = (
         lambda event: str(event.get("type")).startswith("response."),
         lambda body: body.get("object") == "response",
     ),
+    _Sign("gemini", is_gemini, is_gemini),
 )
 
 
@@ -85,6 +87,9 @@ class Sniffer(Dialect):
 
     def body(self, body: bytes) -> bytes:
         answer = payload.read_strict(body) if self._open else None
+        if isinstance(answer, list) and answer:
+            # Gemini's stream without `alt=sse`.
+            answer = answer[0]
         found = (sign.protocol for sign in self._signs if isinstance(answer, dict) and sign.body(answer))
         self._decide(next(found, _CHAT))
         return self._chosen.body(body)

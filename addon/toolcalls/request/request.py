@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,9 +73,19 @@ class Seed:
         self._body = None
 
 
-def read_request(request: dict[str, Any] | None) -> Request:
+_STREAMS = re.compile(r":stream(?:GenerateContent|RawPredict)\Z|/invoke-with-response-stream\Z")
+"""Paths that ask for a stream by themselves."""
+
+
+def read_request(request: dict[str, Any] | None, path: str = "") -> Request:
+    streams = _STREAMS.search(path.partition("?")[0].rstrip("/")) is not None
     if request is None:
-        return Request()
+        return Request(stream=streams)
+    # Behind a Google login the request stands in another one.
+    inner = request.get("request")
+    request = inner if isinstance(inner, dict) and "contents" in inner else request
+    if "contents" in request:
+        return _read_gemini(request, streams)
     count = request.get("n")
     model = request.get("model")
     options = request.get("stream_options")
@@ -82,7 +93,7 @@ def read_request(request: dict[str, Any] | None) -> Request:
         tools=Tools.read(request),
         choices=count if isinstance(count, int) and count > 0 else 1,
         legacy_functions=bool(request.get("functions")) and not request.get("tools"),
-        stream=request.get("stream") is True,
+        stream=streams or request.get("stream") is True,
         model=model if isinstance(model, str) else "",
         used_ids=used_ids(request),
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
@@ -90,6 +101,32 @@ def read_request(request: dict[str, Any] | None) -> Request:
         allowed=_allowed(request.get("tool_choice") or request.get("function_call")),
         heard=heard_in(request),
     )
+
+
+def _read_gemini(request: dict[str, Any], streams: bool) -> Request:
+    config = _inside(
+        _inside(request, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"
+    )
+    names = config.get("allowedFunctionNames", config.get("allowed_function_names"))
+    return Request(
+        tools=Tools.read(request),
+        choices=1,
+        stream=streams,
+        used_ids=used_ids(request),
+        calls_wanted=not _is_none(config.get("mode")),
+        allowed=frozenset(filter(_is_text, names)) if isinstance(names, list) and names else None,
+        heard=heard_in(request),
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _inside(value: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """The object under one of these keys: this protocol's JSON has each in two spellings."""
+    found = next((value[key] for key in keys if key in value), None)
+    return found if isinstance(found, dict) else {}
 
 
 def _allowed(choice: object) -> frozenset[str] | None:

@@ -22,7 +22,7 @@ from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
 from .resent import ToldCall
 from .text_search import SearchResult, TextSearch, searches
-from .turn import GatheredCall, Turn
+from .turn import CUT_INSIDE, GatheredCall, Turn
 
 
 @dataclass(slots=True)
@@ -49,6 +49,7 @@ class Answer:
         "_late",
         "_lives",
         "_mender",
+        "_new_ids",
         "_policy",
         "_tools",
         "assembler",
@@ -58,14 +59,24 @@ class Answer:
         "turn",
     )
 
-    def __init__(self, request: Request, policy: Policy, mender: Mender, *, awaits_arguments: bool = False) -> None:
-        """`awaits_arguments`: a cut-off call without any arguments is half a call."""
+    def __init__(
+        self,
+        request: Request,
+        policy: Policy,
+        mender: Mender,
+        *,
+        awaits_arguments: bool = False,
+        new_ids: bool = True,
+    ) -> None:
+        """`awaits_arguments`: a cut-off call without any arguments is half a call. `new_ids`: a call that came
+        without an id gets one."""
         self._policy = policy
         self._mender = mender
         self._tools = request.tools
+        self._new_ids = new_ids
         self.search = TextSearch(request, policy) if searches(request, policy) else None
         self.assembler = CallAssembler(request.tools)
-        self.turn = Turn(request.tools, mender, awaits_arguments=awaits_arguments)
+        self.turn = Turn(request.tools, mender, awaits_arguments=awaits_arguments, new_ids=new_ids)
         self._lives: dict[int, LiveCall] = {}
         self.refused = False
         """The model refused to answer: nothing that it says is a call."""
@@ -77,13 +88,12 @@ class Answer:
     @property
     def engaged(self) -> bool:
         """Was a call or a finish reason seen, or is text held?"""
-        return bool(
-            self.turn.sent
-            or self.turn.has_found
-            or self.assembler.slots
-            or self.reasons
-            or (self.search and self.search.holding)
-        )
+        return bool(self.calls or self.reasons or (self.search and self.search.holding))
+
+    @property
+    def calls(self) -> bool:
+        """Was a call seen?"""
+        return bool(self.turn.sent or self.turn.has_found or self.assembler.slots)
 
     # Text
 
@@ -98,6 +108,10 @@ class Answer:
     def say_otherwise(self) -> SearchResult | None:
         """Something that is not searched follows the text (reasoning, a citation): what is held of it is no call."""
         return self.search.pass_on() if self.search is not None and self.search.undecided else None
+
+    def pass_text_on(self) -> SearchResult:
+        """A call that goes out now follows the text: what is held of it is no call."""
+        return self.search.pass_on() if self.search is not None and self.search.holding else SearchResult()
 
     @property
     def held_text(self) -> str:
@@ -146,18 +160,30 @@ class Answer:
             self.turn.count_sent()
         return live.take(slot)
 
-    def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
-        """All calls that were gathered or found leave. `ids`: calls have ids here."""
-        return self._complete(self.assembler.take(finish), finish, before_error, ids)
+    def complete(
+        self, finish: Finish, *, before_error: bool = False, ids: bool = True, closed: bool = False
+    ) -> list[CompletedCall]:
+        """All calls that were gathered or found leave. `ids`: calls have ids here. `closed`: see `complete_whole`."""
+        return self._complete(self.assembler.take(finish), finish, before_error, ids, closed)
 
-    def complete_whole(self, slots: list[Slot], finish: Finish) -> list[CompletedCall]:
-        """Calls that came as a whole leave, and those that were found: there are no fragments to be told apart."""
-        return self._complete(slots, finish, False, True)
+    def complete_whole(self, slots: list[Slot], finish: Finish, *, closed: bool = False) -> list[CompletedCall]:
+        """Calls that came as a whole leave, and those that were found: there are no fragments to be told apart.
 
-    def _complete(self, slots: list[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
+        `closed`: their arguments are values, and nothing follows the last one. Where a limit ended the answer, its
+        server may have closed a value that was cut off: the last call is refused.
+        """
+        return self._complete(slots, finish, False, True, closed)
+
+    def _complete(
+        self, slots: list[Slot], finish: Finish, before_error: bool, ids: bool, closed: bool
+    ) -> list[CompletedCall]:
+        if closed and slots and Finish.CUT in self._finishes and self._policy.truncated != "complete":
+            slots[-1].doubt = slots[-1].doubt or CUT_INSIDE
         lives = [self._lives.pop(id(slot), None) for slot in slots]
         calls = [
-            gathered(slot, self._tools, ids=ids, live=live.arguments if live else None)
+            gathered(
+                slot, self._tools, ids=ids and (self._new_ids or bool(slot.id)), live=live.arguments if live else None
+            )
             for slot, live in zip(slots, lives, strict=True)
         ]
         out: list[CompletedCall] = []
@@ -193,6 +219,9 @@ def gathered(slot: Slot, tools: Tools, *, ids: bool = True, live: LiveArguments 
     """A call as its fragments tell it."""
     name = full_name(slot.names, tools)
     arguments, steps = slot.settle()
+    steps = (*slot.steps, *steps)
+    if slot.unfinished:
+        slot.doubt = slot.doubt or CUT_INSIDE
     value, slot.value = slot.value, None
     told = ToldCall(
         slot.key,

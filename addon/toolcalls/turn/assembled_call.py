@@ -50,6 +50,12 @@ class Fragment:
     extra: dict[str, Any] = field(default_factory=dict)
     whole: bool = False
     """It tells a whole call, in a message that repeats the answer: to be compared, never appended."""
+    unfinished: bool = False
+    """The upstream said that more of this call follows."""
+    steps: tuple[str, ...] = ()
+    """What had to be done to read it."""
+    doubt: str = ""
+    """Why the call must not run, whatever else comes."""
 
     @property
     def key(self) -> str:
@@ -82,6 +88,10 @@ class Slot(PartialCall):
     """A message that repeats the whole answer told it."""
     doubt: str = ""
     """Why its fragments may be those of another call."""
+    unfinished: bool = False
+    """Its last fragment said that more of it follows."""
+    steps: tuple[str, ...] = ()
+    """What had to be done to read its fragments."""
     unsure: bool = False
     """Only the order of fragments tells whose they are: nothing of it goes out before the end."""
     said: tuple[int, str, tuple[str, ...]] = (-1, "", ())

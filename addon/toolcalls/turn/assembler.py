@@ -95,6 +95,9 @@ class CallAssembler:
             slot.parts += 1
         if fragment.extra:
             slot.extra.update(fragment.extra)
+        slot.unfinished = fragment.unfinished
+        slot.steps += fragment.steps
+        slot.doubt = slot.doubt or fragment.doubt
         return slot
 
     def drop(self) -> None:

@@ -1,0 +1,100 @@
+"""What an answer lets go → Gemini's events and documents."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...mend.reading.strict import read as read_json
+from ...turn.answer import CompletedCall
+from ...turn.finish import FinishWords
+from ...turn.parts import ReadEvent
+from ..reader_writer import AnswerWriter
+from .envelope import Envelope, Json, candidates_of, parts_of
+from .reader import CALL
+
+_SIGNATURE: Final = "thoughtSignature"
+
+
+class GeminiWriter(AnswerWriter):
+    words = FinishWords("STOP", "STOP", frozenset({"finish_reason_unspecified"}))
+    new_ids = False
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
+
+    def text(self, read: ReadEvent | None, text: str) -> bytes:
+        return self._written(read, [{"text": text}])
+
+    def rest(self, read: ReadEvent) -> bytes:
+        return self._written(read, _rest(read))
+
+    def calls(self, read: ReadEvent) -> bytes:
+        return self._written(read, [part for part in _parts(read) if CALL in part])
+
+    def call(self, call: CompletedCall) -> bytes:
+        return self._written(None, [_call_part(call)])
+
+    def end(self, read: ReadEvent | None, reason: str) -> bytes:
+        rest = _rest(read) if read is not None else []
+        said = read.payload if read is not None else None
+        return self._envelope.write(self._envelope.like(said, rest, ends=read is not None, reason=reason))
+
+    def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
+        spoken, sent = iter(texts), iter(calls)
+        by_place = {call.slot.place: call for call in calls if call.slot is not None}
+        place = 0
+        parts: list[Json] = []
+        for part in _parts(read):
+            if CALL in part and part.get("thought") is not True:
+                place += 1
+                call = by_place.pop(place, None)
+                parts += [_call_part(call)] if call is not None else []
+            elif _is_text(part):
+                said = {**part, "text": next(spoken)}
+                parts += [said] if said["text"] or _SIGNATURE in part else []
+            else:
+                parts.append(part)
+        parts += [{"text": text} for text in spoken if text]
+        parts += [
+            _call_part(call) for call in sent if call.slot is None or by_place.pop(call.slot.place, None) is not None
+        ]
+        return self._envelope.write(self._envelope.like(read.payload, parts, ends=True, reason=reason or ""))
+
+    def _written(self, read: ReadEvent | None, parts: list[Json]) -> bytes:
+        said = read.payload if read is not None else None
+        return self._envelope.write(self._envelope.like(said, parts))
+
+
+def _parts(read: ReadEvent) -> list[Json]:
+    known = candidates_of(read.payload)
+    return parts_of(known[0]) if known and isinstance(known[0], dict) else []
+
+
+def _is_text(part: Json) -> bool:
+    """A text of the answer, as the reader tells it."""
+    return (
+        bool(part.get("text"))
+        and isinstance(part["text"], str)
+        and part.get("thought") is not True
+        and CALL not in part
+    )
+
+
+def _rest(read: ReadEvent) -> list[Json]:
+    """The parts without texts and calls; what a signature signs stays with it, but for the text."""
+    kept: list[Json] = []
+    for part in _parts(read):
+        if CALL in part:
+            continue
+        if not _is_text(part):
+            kept.append(part)
+        elif _SIGNATURE in part:
+            kept.append({**part, "text": ""})
+    return kept
+
+
+def _call_part(call: CompletedCall) -> Json:
+    outcome = call.outcome
+    said: Json = {"id": outcome.id} if outcome.id else {}
+    said |= {"name": outcome.name, "args": read_json(outcome.arguments or "{}"), **call.extra.get(CALL, {})}
+    return {CALL: said, **{key: value for key, value in call.extra.items() if key != CALL}}
