@@ -13,8 +13,10 @@ from typing import Final
 from .calls import Ids, Outcome
 from .dialects.chat.dialect import Chat
 from .dialects.gemini.dialect import Gemini
+from .dialects.interface import KEEP_ALIVE_COMMENT as KEEP_ALIVE_COMMENT
 from .dialects.interface import Dialect
 from .dialects.messages.dialect import Messages
+from .dialects.ollama.dialect import Ollama
 from .dialects.responses.dialect import Responses
 from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
 from .dialects.zai.dialect import Zai
@@ -33,6 +35,7 @@ _DIALECTS: dict[str, Callable[[Request, Policy, Mender], Dialect]] = {
     "responses": Responses,
     "zai": Zai,
     "gemini": Gemini,
+    "ollama": Ollama,
 }
 
 PROTOCOLS: Final = (AUTO, *_DIALECTS)
@@ -41,6 +44,7 @@ _PATHS = (
     (re.compile(r"/chat/completions\Z"), "chat"),
     (re.compile(r"/messages\Z"), "messages"),
     (re.compile(r"/responses\Z"), "responses"),
+    (re.compile(r"/api/chat\Z"), "ollama"),
     (re.compile(r":(?:generateContent|streamGenerateContent)\Z"), "gemini"),
     # Messages behind Vertex, and behind gateways with the paths of Bedrock that speak SSE.
     (re.compile(r":(?:rawPredict|streamRawPredict)\Z"), "messages"),
@@ -99,6 +103,10 @@ class Response:
     def holding(self) -> bool:
         """Is a tool call held back right now?"""
         return self._stream.holding
+
+    def keep_alive(self) -> bytes:
+        """An event of the protocol that says nothing new, for the client of a call that is held."""
+        return self._stream.keep_alive()
 
     @property
     def held_bytes(self) -> int:

@@ -14,7 +14,7 @@ import re
 from enum import Enum
 
 from .calls import Outcome
-from .dialects.interface import Dialect
+from .dialects.interface import KEEP_ALIVE_COMMENT, Dialect
 from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.encoding import Decoder, Inflated
@@ -26,6 +26,7 @@ from .wire.sse import WHOLE
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
 _END = slice(-3, None)
+_LF = b"\n"
 
 
 _WRAPPED = ("data:", "event:")
@@ -34,6 +35,7 @@ _WRAPPED = ("data:", "event:")
 class _BodyKind(Enum):
     UNKNOWN = "nothing but white space so far"
     EVENTS = "an event stream"
+    LINE = "a line that may be one JSON document"
     DOCUMENT = "one JSON document"
     OPEN = "passes untouched"
     ENDED = "is swallowed: we ended the answer"
@@ -52,6 +54,7 @@ class Stream:
         "_kind",
         "_ledger",
         "_limit",
+        "_line_ended",
         "_outcomes",
         "_whole_chunks",
         "failure",
@@ -69,6 +72,8 @@ class Stream:
         self._kind = _BodyKind.UNKNOWN
         self._framing = dialect.framing
         self._ledger = Ledger(dialect.framing)
+        self._line_ended = False
+        """The line that may be a document is here, and nothing behind it yet."""
         self._after_cr = False
         self._whole_chunks = False
         """An event stream without a content encoding, and no LF is awaited: most chunks are whole events."""
@@ -91,6 +96,13 @@ class Stream:
     @property
     def held_bytes(self) -> int:
         return self._ledger.held_bytes
+
+    def keep_alive(self) -> bytes:
+        """An event for the client while a call is held. It is not in the books, and changes nothing."""
+        try:
+            return self._dialect.keep_alive()
+        except Exception:
+            return KEEP_ALIVE_COMMENT
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
@@ -171,7 +183,7 @@ class Stream:
         try:
             if self._kind is _BodyKind.EVENTS:
                 self._close_events(out)
-            elif self._kind is _BodyKind.DOCUMENT:
+            elif self._kind in (_BodyKind.DOCUMENT, _BodyKind.LINE):
                 self._close_document(out)
             elif self._kind is _BodyKind.UNKNOWN:
                 out += self._ledger.drain()
@@ -180,24 +192,46 @@ class Stream:
         return out
 
     def _look(self, data: bytes, out: list[bytes]) -> None:
-        """Decide by the first byte that is not white space what the body is."""
+        """Decide by the first byte that is not white space what the body is; by the first line, where it is lines."""
         self._ledger.open(data)
-        first = _FIRST_BYTE.search(data) if self._kind is _BodyKind.UNKNOWN else None
-        if first is None or (first[0] in (b"{", b"[") and self._framing is SSE):
-            if first:
-                self._kind = _BodyKind.DOCUMENT
-            self._ledger.held(_DOCUMENT, len(data))
-            return
         self._ledger.held(_DOCUMENT, len(data))
-        data = self._ledger.take(_DOCUMENT)
-        if first[0] == b"<":
-            self._kind = _BodyKind.OPEN
+        if self._kind is _BodyKind.UNKNOWN:
+            first = _FIRST_BYTE.search(data)
+            self._kind = self._kind_of(first[0]) if first else self._kind
+        if self._kind is _BodyKind.LINE:
+            self._kind = self._kind_of_line(data)
+        if self._kind is _BodyKind.OPEN:
+            data = self._ledger.take(_DOCUMENT)
             out.append(data)
             self._ledger.passed(len(data))
-        else:
-            self._kind = _BodyKind.EVENTS
+        elif self._kind is _BodyKind.EVENTS:
+            data = self._ledger.take(_DOCUMENT)
             self._ledger.open(b"")
             self._read(data, out)
+
+    def _kind_of(self, first: bytes) -> _BodyKind:
+        if self._framing is not SSE:
+            # Others answer at this path too, with whatever they like.
+            return _BodyKind.LINE if first == b"{" else _BodyKind.OPEN
+        if first in (b"{", b"["):
+            return _BodyKind.DOCUMENT
+        return _BodyKind.OPEN if first == b"<" else _BodyKind.EVENTS
+
+    def _kind_of_line(self, data: bytes) -> _BodyKind:
+        """One line, or several that are one document, or the first line of a stream."""
+        if self._line_ended:
+            return _BodyKind.EVENTS if data.strip() else _BodyKind.LINE
+        if _LF not in data:
+            return _BodyKind.LINE
+        body = self._ledger.take(_DOCUMENT)
+        self._ledger.held(_DOCUMENT, len(body))
+        line, ended, behind = body.lstrip().partition(_LF)
+        if line.strip() == b"{":
+            return _BodyKind.DOCUMENT
+        if behind.strip() or (ended and not self._dialect.is_document(self._framing.read_event(line))):
+            return _BodyKind.EVENTS
+        self._line_ended = bool(ended)
+        return _BodyKind.LINE
 
     # An event stream
 
@@ -313,7 +347,14 @@ class Stream:
 
     def _close_document(self, out: list[bytes]) -> None:
         body = self._ledger.take(_DOCUMENT)
-        if body:
+        framing = self._dialect.framing_of(body)
+        if framing is not self._framing:
+            self._kind = _BodyKind.EVENTS
+            self._framing = framing
+            self._ledger = Ledger(framing)
+            self._read(body, out)
+            self._close_events(out)
+        elif body:
             out.append(self._dialect.body(body))
             self._ledger.passed(len(body))
 

@@ -407,4 +407,4 @@ def test_the_path_tells_protocol_and_stream() -> None:
         "/v1beta/models/gemini-3-pro:countTokens": (None, False),
         "/v1/messages/count_tokens": (None, False),
     }
-    assert {path: (protocol_of(path), read_request({}, path).stream) for path in paths} == paths
+    assert {path: (protocol_of(path), read_request({}, path=path).stream) for path in paths} == paths

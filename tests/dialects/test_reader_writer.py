@@ -173,6 +173,43 @@ def test_a_whole_answer_is_mended_as_a_stream_is() -> None:
         assert run(json.dumps(untouched))[0] == json.dumps(untouched)
 
 
+CUT = {"tool": "Bash", "json": '{"command": "rm -rf /home/user/tmp"}'}
+LS = {"tool": "Bash", "json": '{"command": "ls"}'}
+
+
+@pytest.fixture
+def _whole_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls come in one piece, and an id is optional."""
+    monkeypatch.setattr(invented_protocol.InventedReader, "whole_calls", True)
+    monkeypatch.setattr(invented_protocol.InventedWriter, "ids", False)
+
+
+@pytest.mark.usefixtures("_whole_calls")
+def test_calls_that_come_whole_are_never_joined_and_go_out_when_something_follows() -> None:
+    twins = line(calls=[LS, LS]) + line(calls=[LS])
+    assert run(twins + line(stop="calls"))[0] == twins + line(stop="calls")
+    nameless = line(calls=[{"tool": "Bash", "json": '{"command": '}, {"json": '"ls"}'}])
+    assert all("ls" not in arguments for _, arguments in read(run(nameless + line(stop="full"))[0])["calls"])
+    answer = engine.Response("invented", BASH)
+    assert answer.feed(line(calls=[LS]).encode()) == []
+    assert b"".join(answer.feed(line(muse="next").encode())).decode() == line(calls=[LS]) + line(muse="next")
+
+
+@pytest.mark.usefixtures("_whole_calls")
+def test_the_last_of_the_calls_that_come_whole_is_refused_where_the_answer_was_cut_off() -> None:
+    for body in (
+        line(calls=[LS]) + line(calls=[CUT]) + line(stop="full"),
+        line(calls=[LS, CUT]) + line(stop="full"),
+        line(calls=[LS]) + line(calls=[CUT], stop="full"),
+        line(calls=[LS, CUT], stop="full").removeprefix("data: ").rstrip(),
+    ):
+        out, answer = run(body)
+        assert "rm -rf" not in out
+        assert [outcome.status for outcome in answer.outcomes] == ["valid", "refused"]
+    for body in (line(calls=[CUT]) + line(say="Then"), line(calls=[CUT]) + line(muse="hm")):
+        assert "rm -rf" in run(body + line(stop="full"))[0], "it was complete before the model went on"
+
+
 def test_our_own_exception_gives_back_what_came(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> bytes:
         raise RuntimeError("a bug")

@@ -484,6 +484,11 @@ class TestWrapper:
         becomes({key: {"command": "ls"}}, {"command": "ls"}, self.SCHEMA, f"arguments taken out of `{key}`")
         becomes({key: '{"command":"ls"}'}, {"command": "ls"}, self.SCHEMA)
 
+    def test_a_whole_call_inside_its_own_arguments_is_one(self) -> None:
+        call = {"name": "t", "arguments": {"command": "ls"}}
+        becomes(call, {"command": "ls"}, self.SCHEMA, "arguments taken out of `arguments`")
+        stays(call, schema_of({"command": STRING, "name": STRING}, ["command"]))
+
     def test_several_levels_and_other_defects_are_followed(self) -> None:
         becomes({"arguments": {"input": {"command": "ls"}}}, {"command": "ls"}, self.SCHEMA)
         becomes({"arguments": {"cmd": "ls", "timeout": "5"}}, {"command": "ls", "timeout": 5}, self.SCHEMA)
@@ -498,6 +503,8 @@ class TestWrapper:
             {"arguments": ["ls"]},
             {"payload": {"command": "ls"}},
             {"arguments": {"arguments": {"arguments": {"arguments": {"command": "ls"}}}}},
+            {"name": "another", "arguments": {"command": "ls"}},
+            {"name": "t"},
         ],
     )
     def test_what_is_not_surely_a_wrapper_stays(self, value: dict[str, Any]) -> None:

@@ -43,7 +43,8 @@ def filter(
             inputs.write_line(_filter_line(number, entry, settings))
         return
     request = inputs.read_file(request_file, "the request") if request_file else b""
-    answer = Response(protocol, _question(request) if request_file else Request(), policy, seed=seed_of(request))
+    question = _question(request, protocol) if request_file else Request()
+    answer = Response(protocol, question, policy, seed=seed_of(request))
     body = mend_whole(answer, inputs.read_stdin(), chunk_size or 0)
     sys.stdout.buffer.write(body)
     _warn(answer)
@@ -54,11 +55,11 @@ def filter(
             raise click.UsageError(f"the report {report!r} cannot be written ({error.strerror}).") from None
 
 
-def _question(body: bytes) -> Request:
+def _question(body: bytes, protocol: str) -> Request:
     request = decode(body)
     if request is None:
         click.echo("the request is no JSON object; mending goes on without its tools.", err=True)
-    return read_request(request)
+    return read_request(request, protocol)
 
 
 def _warn(answer: Response) -> None:
@@ -77,7 +78,7 @@ def _filter_line(number: int, entry: dict[str, Any], settings: tuple[str, ...]) 
     policy = _line_policy(entry, settings)
     request = entry.get("request")
     text = request if isinstance(request, str) else json.dumps(request) if isinstance(request, dict) else ""
-    answer = Response(protocol, read_request(decode(text)), policy, seed=seed_of(text.encode()))
+    answer = Response(protocol, read_request(decode(text), protocol), policy, seed=seed_of(text.encode()))
     size = entry.get("chunk_size")
     body = mend_whole(answer, _body(number, entry), size if isinstance(size, int) and size > 0 else 0)
     _warn(answer)

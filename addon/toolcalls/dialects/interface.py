@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from ..unread.fast_path import Lesson
 from ..wire.events import Event, Replace, Verdict
 from ..wire.framing import SSE, Framing
+
+KEEP_ALIVE_COMMENT: Final = b": toolfix holds a tool call until it is complete\n\n"
+"""For want of an event of the protocol: a comment of an event stream."""
 
 
 class Dialect(ABC):
@@ -39,6 +42,14 @@ class Dialect(ABC):
     def body(self, body: bytes) -> bytes:
         """Mend a response that came as one JSON document; the same bytes when nothing changes."""
 
+    def is_document(self, first: Event) -> bool:
+        """May the first line of a body be all of it? Asked where streams are lines, as a document is."""
+        return False
+
+    def framing_of(self, body: bytes) -> Framing:
+        """How a body is cut that begins as a document does."""
+        return self.framing
+
     @property
     def waits(self) -> bool:
         """Is an event kept back until it is known what follows? Then events without data are given to `read` too."""
@@ -53,6 +64,13 @@ class Dialect(ABC):
     def holding(self) -> bool:
         """Is a call kept back of which the ledger knows nothing, because its events were answered?"""
         return False
+
+    def keep_alive(self) -> bytes:
+        """An event that says nothing new, for a client whose idle timer counts events while a call is held.
+
+        Changes nothing here: what the answer becomes must not depend on the time that it took.
+        """
+        return KEEP_ALIVE_COMMENT
 
     def abort(self, reason: str) -> tuple[bytes, ...] | None:
         """We fail, or the limit is reached: the end of the response, behind which whatever still comes is swallowed.

@@ -7,7 +7,6 @@ fragments of calls is held; of all others the writer makes new ones.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 from ..mend.call import Mender
@@ -16,79 +15,18 @@ from ..policy import Policy
 from ..request.request import Request
 from ..turn.answer import Answer, CompletedCall
 from ..turn.assembled_call import Fragment, Slot
-from ..turn.finish import FinishWords
-from ..turn.live import LivePart
 from ..turn.parts import Failure, OtherDelta, ReadEvent, Stop, TextDelta
 from ..turn.text_search import SearchResult, TextPiece
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
 from ..wire.events import PASS, Event, Hold, Replace, Verdict, joined
+from .answer_io import AnswerReader as AnswerReader
+from .answer_io import AnswerWriter as AnswerWriter
 from .interface import Dialect
 from .reply_builder import ReplyBuilder
+from .whole_document import WholeDocument
 
 _CALLS, _TEXT, _END = "calls", "text", "end"
 _HOLD = Hold(_CALLS)
-
-
-class AnswerReader(ABC):
-    """One protocol's events → their parts."""
-
-    whole_calls = False
-    """Does a call come in one piece, its arguments as a value? Then whatever follows it shows that it is complete."""
-    text_key = ""
-    """The key of the JSON string that holds the text of an event; "" where events are always read."""
-    arguments_key = ""
-    """The key of the JSON string that holds a fragment of arguments; "" likewise."""
-
-    @abstractmethod
-    def read(self, event: Event) -> ReadEvent | None:
-        """What an event, or a whole body, says; None where it is none of this protocol."""
-
-    def read_apart(self, event: Event) -> list[ReadEvent]:
-        """What an event says, one thing after the other, where their order would be lost: each as an event."""
-        read = self.read(event)
-        return [] if read is None else [read]
-
-
-class AnswerWriter(ABC):
-    """What an answer lets go → one protocol's events."""
-
-    words: FinishWords
-    ids = True
-    """Do calls have ids?"""
-    new_ids = True
-    """Does a call without an id get one?"""
-
-    @abstractmethod
-    def text(self, read: ReadEvent | None, text: str) -> bytes:
-        """An event that says a text, like the one that was read; None: there is none to be like."""
-
-    @abstractmethod
-    def rest(self, read: ReadEvent) -> bytes:
-        """An event without its text, its calls and its finish reason."""
-
-    @abstractmethod
-    def calls(self, read: ReadEvent) -> bytes:
-        """An event with nothing but its calls."""
-
-    @abstractmethod
-    def call(self, call: CompletedCall) -> bytes:
-        """A complete call."""
-
-    @abstractmethod
-    def end(self, read: ReadEvent | None, reason: str) -> bytes:
-        """The event with the finish reason, and no text and no calls; None: one of ours."""
-
-    @abstractmethod
-    def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
-        """A whole body with these texts in the places of its own, these calls and this finish reason."""
-
-    def live(self, part: LivePart) -> bytes:
-        """A part of a call that goes out while it comes. Not asked for where calls come whole."""
-        raise NotImplementedError
-
-    def rest_of_call(self, number: int, arguments: str) -> bytes:
-        """What the client still lacks of a call that it got while it came. Not asked for where calls come whole."""
-        raise NotImplementedError
 
 
 @dataclass(slots=True)
@@ -124,7 +62,7 @@ class ReaderWriterDialect(Dialect):
     def __init__(
         self, request: Request, policy: Policy, mender: Mender, reader: AnswerReader, writer: AnswerWriter
     ) -> None:
-        self._answer = Answer(request, policy, mender, new_ids=writer.new_ids)
+        self._answer = Answer(request, policy, mender, whole_calls=reader.whole_calls)
         self._request = request
         self._policy = policy
         self._mender = mender
@@ -181,6 +119,9 @@ class ReaderWriterDialect(Dialect):
         self._write_end(draft, missing=bool(answer.turn.sent) and not cut)
         self._ended = True
         return draft.reply()
+
+    def keep_alive(self) -> bytes:
+        return self._writer.keep_alive()
 
     def _pass(self, event: Event) -> Verdict:
         """An event that says nothing about text or calls; a finish reason that waits goes out before it."""
@@ -311,8 +252,7 @@ class ReaderWriterDialect(Dialect):
 
     def _send(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
         """Every call that was gathered goes out. True where one of them was refused."""
-        whole = self._reader.whole_calls
-        calls = self._answer.complete(finish, before_error=before_error, ids=self._writer.ids, closed=whole)
+        calls = self._answer.complete(finish, before_error=before_error, ids=self._writer.ids)
         draft.release(_CALLS)
         as_they_came = self._as_they_came(calls)
         written: set[int] = set()
@@ -334,7 +274,7 @@ class ReaderWriterDialect(Dialect):
 
     def _as_they_came(self, calls: list[CompletedCall]) -> set[int]:
         """The events, by `id()`, all of whose calls go out as they came."""
-        kept = {id(call.slot) for call in calls if _is_unchanged(call)}
+        kept = {id(call.slot) for call in calls if call.unchanged}
         events = {id(source): source for source in self._sources.values()}
         return {
             key
@@ -360,15 +300,14 @@ class ReaderWriterDialect(Dialect):
             return True
         if unchanged:
             draft.out += [self._writer.text(read, read.text)] if read.text else []
+        answer.stop(stop.reason, stop.finish)
         waits = answer.text_undecided and stop.finish is not Finish.CUT
         if not waits:
             self._end_text(read, stop.finish, draft)
         if self._ended_with is read:
-            answer.stop(stop.reason, stop.finish)
             return False
         if not waits and not self._reader.whole_calls and all(slot.whole() for slot in answer.assembler.slots):
             self._send(stop.finish, draft)
-        answer.stop(stop.reason, stop.finish)
         self._waiting_end = read
         draft.release(_END)
         draft.hold(_END, self._written_end())
@@ -407,64 +346,9 @@ class ReaderWriterDialect(Dialect):
         if self._reader.arguments_key and len(read.parts) == 1 and not read.says_more:
             self.lesson = Lesson(self._reader.arguments_key, fragment.arguments, CallFragments(slot.add, _HOLD))
 
-    # A body that came whole
-
     def body(self, body: bytes) -> bytes:
-        read = self._reader.read(Event(body, body.decode("utf-8", "replace")))
-        if read is None or any(isinstance(part, Failure) for part in read.parts):
-            return body
-        answer = Answer(self._request, self._policy, self._mender, new_ids=self._writer.new_ids)
-        stop = read.stop
-        finish = stop.finish if stop is not None else Finish.UNKNOWN
-        answer.refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
-        texts = self._search_texts(read, answer, finish)
-        fragments = [fragment for fragment in read.fragments if not fragment.empty]
-        slots = [_slot(fragment) for fragment in fragments]
-        if (
-            not slots
-            and not answer.turn.has_found
-            and (stop is None or not self._writer.words.needs_calls(stop.reason))
-        ):
-            return body
-        if stop is not None:
-            answer.stop(stop.reason, stop.finish)
-        said = [part for part in read.parts if not isinstance(part, Stop)]
-        closed = self._reader.whole_calls and isinstance(said[-1], Fragment) if said else False
-        calls = answer.complete_whole(slots, finish, closed=closed)
-        reason = answer.true_reason(self._writer.words) if stop is not None else None
-        whole = len(calls) == len(slots) and all(_is_unchanged(call) for call in calls)
-        if whole and texts is None and (stop is None or reason == stop.reason):
-            return body
-        spoken = texts if texts is not None else _texts(read)
-        notes = answer.turn.take_notes()
-        sent = [call for call in calls if not call.outcome.dropped]
-        if sent and self._policy.null_content:
-            spoken = ["" for _ in spoken]
-        return self._writer.document(read, [*spoken, *notes], sent, None if reason is None else str(reason))
-
-    def _search_texts(self, read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:
-        """The texts of a body without the calls in the last of them; None where there are none."""
-        texts = _texts(read)
-        said = [part for part in read.parts if isinstance(part, TextDelta | OtherDelta)]
-        if not texts or not isinstance(said[-1], TextDelta):
-            return None
-        for text in texts[:-1]:
-            answer.say(text)
-            answer.say_otherwise()
-        last = answer.search_whole(texts[-1], finish)
-        return [*texts[:-1], last.text] if last is not None and last.calls else None
-
-
-def _texts(read: ReadEvent) -> list[str]:
-    return [part.text for part in read.parts if isinstance(part, TextDelta)]
-
-
-def _slot(fragment: Fragment) -> Slot:
-    """A call that came as a whole."""
-    names = [fragment.name] if fragment.name else []
-    slot = Slot(fragment.id, names, [fragment.arguments], fragment.extra, place=fragment.place, key=fragment.id)
-    slot.steps, slot.doubt, slot.unfinished = fragment.steps, fragment.doubt, fragment.unfinished
-    return slot
+        document = WholeDocument(self._request, self._policy, self._mender, self._reader, self._writer)
+        return document.mended(body)
 
 
 def _are_whole(fragments: list[Fragment]) -> bool:
@@ -477,9 +361,3 @@ def _says_and_ends(read: ReadEvent) -> bool:
     return (
         len(read.parts) == 2 and isinstance(read.parts[0], TextDelta) and read.stop is not None and not read.says_more
     )
-
-
-def _is_unchanged(call: CompletedCall) -> bool:
-    """Does the client get the call as it came?"""
-    slot, outcome = call.slot, call.outcome
-    return slot is not None and outcome.status == "valid" and outcome.id in (slot.id, "") and not outcome.dropped

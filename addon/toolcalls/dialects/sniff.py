@@ -15,9 +15,11 @@ from ..policy import Policy
 from ..request.request import Request
 from ..turn import payload
 from ..wire.events import Event, Replace, Verdict
+from ..wire.framing import Framing
 from .chat.dialect import Chat
 from .gemini.envelope import is_gemini
 from .interface import Dialect
+from .ollama.reader import is_line
 from .zai.dialect import Zai
 from .zai.envelope import is_envelope
 
@@ -48,6 +50,7 @@ _SIGNS: Final = (
         lambda body: body.get("object") == "response",
     ),
     _Sign("gemini", is_gemini, is_gemini),
+    _Sign("ollama", is_line, is_line),
 )
 
 
@@ -78,9 +81,11 @@ class Sniffer(Dialect):
     def read(self, event: Event) -> Verdict:
         first = payload.read_strict(event.data or "") if self._open else None
         if isinstance(first, dict):
-            found = (sign.protocol for sign in self._signs if sign.event(first))
-            self._decide(next(found, _CHAT))
+            self._decide(self._protocol_of(first))
         return self._chosen.read(event)
+
+    def _protocol_of(self, first: Json) -> str:
+        return next((sign.protocol for sign in self._signs if sign.event(first)), _CHAT)
 
     def close(self) -> Replace | None:
         return self._chosen.close()
@@ -121,3 +126,10 @@ class AnyProtocol(Sniffer):
     """Nothing is known about the answer: `toolfix filter --protocol auto`."""
 
     __slots__ = ()
+
+    def framing_of(self, body: bytes) -> Framing:
+        line, _, behind = body.lstrip().partition(b"\n")
+        first = payload.read_strict(line) if behind.strip() else None
+        if isinstance(first, dict):
+            self._decide(self._protocol_of(first))
+        return self._chosen.framing

@@ -1,7 +1,7 @@
 """The stream callable of one response: the engine between its books of what came and what went.
 
 mitmproxy calls it with every chunk. It never raises (an exception leaves the client hanging) and never
-gives back an empty chunk (which ends a chunked response early). Sends the keep-alive comment.
+gives back an empty chunk (which ends a chunked response early). Sends the keep-alive events.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from ..engine import Response
+from ..engine import KEEP_ALIVE_COMMENT, Response
 from ..recording.captured import MAX_KEPT as MAX_KEPT
 from ..recording.captured import CapturedBytes
 
-KEEP_ALIVE = b": toolfix holds a tool call until it is complete\n\n"
+KEEP_ALIVE = KEEP_ALIVE_COMMENT
 KEEP_ALIVE_SECONDS = 5.0
 LONG_HOLD_SECONDS = 60.0
 MAX_KEPT_UNOBSERVED = 1024 * 1024
@@ -124,5 +124,5 @@ class BodyStream:
             self._silent_since = now
         elif now - max(self._silent_since, self._held_since or now) >= KEEP_ALIVE_SECONDS:
             self._silent_since = now
-            return [KEEP_ALIVE]
+            return [self.response.keep_alive()]
         return out

@@ -78,7 +78,7 @@ def would_be(flow: http.HTTPFlow, policy: Policy) -> ViewedResponse | None:
     if protocol is None or not body:
         return None
     request = content(flow.request)
-    answer = Response(protocol, read_request(decode(request)), policy, seed=seed_of(request))
+    answer = Response(protocol, read_request(decode(request), protocol), policy, seed=seed_of(request))
     after = mend_whole(answer, body)
     return ViewedResponse(
         protocol, body, after, answer.outcomes, "This flow was not seen live: it is what toolfix would do."

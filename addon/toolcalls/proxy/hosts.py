@@ -58,6 +58,7 @@ LLM_HOSTS = (
     "router.huggingface.co",
     "ai-gateway.vercel.sh",
     "opencode.ai",
+    "ollama.com",
 )
 
 DEFAULT_HOSTS = (*LLM_HOSTS, *LOOPBACK)

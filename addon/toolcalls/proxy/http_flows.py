@@ -38,7 +38,7 @@ class HttpFlows:
     def request(self, flow: http.HTTPFlow, protocol: str) -> None:
         body = content(flow.request)
         asked = decode(body)
-        state = self.open[flow] = FlowState(protocol, read_request(asked, flow.request.path), body)
+        state = self.open[flow] = FlowState(protocol, read_request(asked, protocol, flow.request.path), body)
         state.changed = self._mend_request(flow, state, asked)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"

@@ -97,7 +97,7 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
     if recording.suffix == ".jsonl":
         return _replay_socket(recording, policy, refusals)
     request = decode(recording.request)
-    question = read_request(request)
+    question = read_request(request, recording.protocol)
     changed = mend_request(recording.protocol, recording.request, request, policy, refusals)
     answer = Response(recording.protocol, question, policy, seed=recording.seed)
     out = [sent for piece in (recording.pieces() if pieces is None else pieces) for sent in answer.feed(piece)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .edits import Path
@@ -10,7 +11,15 @@ from .request_edit import HistoryCall, HistoryResult, RequestEdit
 Json = dict[str, Any]
 
 
+TakeArguments = Callable[[Path, Json, str, object], None]
+
+
 def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
+    mend_messages(request, revision, at, revision.take_arguments)
+
+
+def mend_messages(request: Json, revision: RequestEdit, at: Path, take_arguments: TakeArguments) -> None:
+    """As `mend`, for arguments in the form that `take_arguments` wants."""
     messages = request.get("messages")
     if not isinstance(messages, list):
         return
@@ -29,15 +38,15 @@ def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
             results = []
         calls = message.get("tool_calls")
         if isinstance(calls, list) and calls:
-            _mend_calls(calls, revision, (*at, number, "tool_calls"))
+            _mend_calls(calls, revision, (*at, number, "tool_calls"), take_arguments)
         old = message.get("function_call")
         if isinstance(old, dict):
-            revision.take_arguments((*at, number, "function_call"), old, "arguments", old.get("name"))
+            take_arguments((*at, number, "function_call"), old, "arguments", old.get("name"))
     if results:
         revision.take_results(results)
 
 
-def _mend_calls(entries: list[Any], revision: RequestEdit, at: Path) -> None:
+def _mend_calls(entries: list[Any], revision: RequestEdit, at: Path, take_arguments: TakeArguments) -> None:
     batch: list[HistoryCall] = []
     for number, entry in enumerate(entries):
         if isinstance(entry, dict):
@@ -49,4 +58,4 @@ def _mend_calls(entries: list[Any], revision: RequestEdit, at: Path) -> None:
         function = call.entry.get("function")
         if isinstance(function, dict):
             revision.note_call(call.id, function.get("name"), function.get("arguments"))
-            revision.take_arguments((*call.at, "function"), function, "arguments", function.get("name"))
+            take_arguments((*call.at, "function"), function, "arguments", function.get("name"))

@@ -46,8 +46,8 @@ def _whatever_it_is(request: Json) -> Iterator[str]:
                 yield _id(block.get("id"))
     for turn in _objects(request.get("contents")):
         for part in _objects(turn.get("parts")):
-            call = part.get("functionCall")
-            yield _id(call.get("id") if isinstance(call, dict) else None)
+            made = part.get("functionCall")
+            yield _id(made.get("id") if isinstance(made, dict) else None)
     for item in _objects(request.get("input")):
         yield _id(item.get("call_id"))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..policy import Policy
-from ..request import chat, messages, responses
+from ..request import chat, messages, ollama, responses
 from ..request.arguments import KnownGoodArguments
 from ..request.edits import Path
 from ..request.hints import add_hints
@@ -28,6 +28,7 @@ _PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
     "messages": messages.mend,
     "responses": responses.mend,
     "zai": chat.mend,
+    "ollama": ollama.mend,
 }
 _CREATE = "response.create"
 

@@ -94,6 +94,23 @@ def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals) -> 
     return _are_foreign(answered, refusals) and known.are_objects(texts)
 
 
+def _ollama(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
+    ids: list[str] = []
+    answered: list[str] = []
+    for message in request["messages"]:
+        before = len(ids)
+        for call in message.get("tool_calls") or ():
+            if type(call["function"]["arguments"]) is not dict:
+                return False
+            if call.get("id"):
+                ids.append(call["id"])
+        if len(set(ids[before:])) < len(ids) - before:
+            return False
+        if "tool_call_id" in message:
+            answered.append(message["tool_call_id"])
+    return MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
+
+
 def _are_foreign(ids: list[str], refusals: Refusals) -> bool:
     """Are these the upstream's own ids, each of one result, and of none that we refused?"""
     unique = set(ids)
@@ -103,4 +120,5 @@ def _are_foreign(ids: list[str], refusals: Refusals) -> bool:
 _LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals], bool]] = {
     "messages": _messages,
     "responses": _responses,
+    "ollama": _ollama,
 }

@@ -34,7 +34,7 @@ class Request:
     include_usage: bool = False
     """The client asked for a chunk with the usage at the end of the stream."""
     calls_wanted: bool = True
-    """False where the client said `tool_choice: none`: then no text becomes a call."""
+    """False where the client said `tool_choice: none`, or asked Ollama for JSON: then no text becomes a call."""
     allowed: frozenset[str] | None = None
     """The tools that the client allows for this answer; None where it allows all that it declares."""
     heard: Heard = field(default_factory=Heard)
@@ -73,14 +73,18 @@ class Seed:
         self._body = None
 
 
+_OLLAMA = "ollama"
 _STREAMS = re.compile(r":stream(?:GenerateContent|RawPredict)\Z|/invoke-with-response-stream\Z")
 """Paths that ask for a stream by themselves."""
 
 
-def read_request(request: dict[str, Any] | None, path: str = "") -> Request:
+def read_request(request: dict[str, Any] | None, protocol: str = "", path: str = "") -> Request:
+    """What a decoded body asks for. `protocol` and `path`: what is spoken where it was sent, if that is known."""
     streams = _STREAMS.search(path.partition("?")[0].rstrip("/")) is not None
+    unasked = protocol == _OLLAMA
+    """Is the answer a stream where the request does not say?"""
     if request is None:
-        return Request(stream=streams)
+        return Request(stream=streams or unasked)
     # Behind a Google login the request stands in another one.
     inner = request.get("request")
     request = inner if isinstance(inner, dict) and "contents" in inner else request
@@ -93,11 +97,12 @@ def read_request(request: dict[str, Any] | None, path: str = "") -> Request:
         tools=Tools.read(request),
         choices=count if isinstance(count, int) and count > 0 else 1,
         legacy_functions=bool(request.get("functions")) and not request.get("tools"),
-        stream=streams or request.get("stream") is True,
+        stream=streams or request.get("stream") is True or (unasked and request.get("stream") is None),
         model=model if isinstance(model, str) else "",
         used_ids=used_ids(request),
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
-        calls_wanted=not any(_is_none(request.get(key)) for key in ("tool_choice", "function_call")),
+        calls_wanted=not any(_is_none(request.get(key)) for key in ("tool_choice", "function_call"))
+        and not (protocol == _OLLAMA and request.get("format")),
         allowed=_allowed(request.get("tool_choice") or request.get("function_call")),
         heard=heard_in(request),
     )

@@ -40,6 +40,14 @@ class CompletedCall:
     slot: Slot | None = None
     """Its fragments; None where it was written as text."""
 
+    @property
+    def unchanged(self) -> bool:
+        """Does the client get the call as it came?"""
+        slot, outcome = self.slot, self.outcome
+        if slot is None or outcome.dropped:
+            return False
+        return outcome.status == "valid" and outcome.id in (slot.id, "")
+
 
 class Answer:
     """The state of one answer: a choice, a message, a candidate."""
@@ -49,9 +57,9 @@ class Answer:
         "_late",
         "_lives",
         "_mender",
-        "_new_ids",
         "_policy",
         "_tools",
+        "_whole_calls",
         "assembler",
         "reasons",
         "refused",
@@ -66,17 +74,17 @@ class Answer:
         mender: Mender,
         *,
         awaits_arguments: bool = False,
-        new_ids: bool = True,
+        whole_calls: bool = False,
     ) -> None:
-        """`awaits_arguments`: a cut-off call without any arguments is half a call. `new_ids`: a call that came
-        without an id gets one."""
+        """`awaits_arguments`: a cut-off call without any arguments is half a call. `whole_calls`: they come in one
+        piece."""
         self._policy = policy
         self._mender = mender
         self._tools = request.tools
-        self._new_ids = new_ids
         self.search = TextSearch(request, policy) if searches(request, policy) else None
-        self.assembler = CallAssembler(request.tools)
-        self.turn = Turn(request.tools, mender, awaits_arguments=awaits_arguments, new_ids=new_ids)
+        self._whole_calls = whole_calls
+        self.assembler = CallAssembler(request.tools, whole_calls=whole_calls)
+        self.turn = Turn(request.tools, mender, awaits_arguments=awaits_arguments)
         self._lives: dict[int, LiveCall] = {}
         self.refused = False
         """The model refused to answer: nothing that it says is a call."""
@@ -147,7 +155,7 @@ class Answer:
 
     def goes_on(self) -> None:
         """Fragments come: where a finish reason came before them, it did not say that the calls were finished."""
-        self._late = self._late or bool(self.reasons)
+        self._late = self._late or (bool(self.reasons) and not self._whole_calls)
 
     def go_on_live(self, slot: Slot) -> LivePart | None:
         """What of a call may go out before it is complete (`toolfix_aggregate=false`); None while nothing may."""
@@ -160,30 +168,20 @@ class Answer:
             self.turn.count_sent()
         return live.take(slot)
 
-    def complete(
-        self, finish: Finish, *, before_error: bool = False, ids: bool = True, closed: bool = False
-    ) -> list[CompletedCall]:
-        """All calls that were gathered or found leave. `ids`: calls have ids here. `closed`: see `complete_whole`."""
-        return self._complete(self.assembler.take(finish), finish, before_error, ids, closed)
+    def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
+        """All calls that were gathered or found leave. `ids`: each has to have one."""
+        return self._complete(self.assembler.take(finish), finish, before_error, ids)
 
-    def complete_whole(self, slots: list[Slot], finish: Finish, *, closed: bool = False) -> list[CompletedCall]:
-        """Calls that came as a whole leave, and those that were found: there are no fragments to be told apart.
+    def complete_whole(self, slots: list[Slot], finish: Finish, *, ids: bool = True) -> list[CompletedCall]:
+        """Calls that came as a whole leave, and those that were found: there are no fragments to be told apart."""
+        return self._complete(slots, finish, False, ids)
 
-        `closed`: their arguments are values, and nothing follows the last one. Where a limit ended the answer, its
-        server may have closed a value that was cut off: the last call is refused.
-        """
-        return self._complete(slots, finish, False, True, closed)
-
-    def _complete(
-        self, slots: list[Slot], finish: Finish, before_error: bool, ids: bool, closed: bool
-    ) -> list[CompletedCall]:
-        if closed and slots and Finish.CUT in self._finishes and self._policy.truncated != "complete":
+    def _complete(self, slots: list[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
+        if self._whole_calls and self._closed_by_server and slots:
             slots[-1].doubt = slots[-1].doubt or CUT_INSIDE
         lives = [self._lives.pop(id(slot), None) for slot in slots]
         calls = [
-            gathered(
-                slot, self._tools, ids=ids and (self._new_ids or bool(slot.id)), live=live.arguments if live else None
-            )
+            gathered(slot, self._tools, ids=ids, live=live.arguments if live else None)
             for slot, live in zip(slots, lives, strict=True)
         ]
         out: list[CompletedCall] = []
@@ -195,6 +193,11 @@ class Answer:
         # One after the other: each is counted when it is decided.
         found = self.turn.complete_found(before_error=before_error)
         return out + [CompletedCall(outcome, self.turn.sent - 1) for outcome in found]
+
+    @property
+    def _closed_by_server(self) -> bool:
+        """May the last call be one that was cut off? Servers that send calls whole close what the model left open."""
+        return Finish.CUT in self._finishes and self._policy.truncated != "complete"
 
     # The end
 
@@ -216,10 +219,9 @@ class Answer:
 
 
 def gathered(slot: Slot, tools: Tools, *, ids: bool = True, live: LiveArguments | None = None) -> GatheredCall:
-    """A call as its fragments tell it."""
+    """A call as its fragments tell it. `ids`: it has to have one."""
     name = full_name(slot.names, tools)
     arguments, steps = slot.settle()
-    steps = (*slot.steps, *steps)
     if slot.unfinished:
         slot.doubt = slot.doubt or CUT_INSIDE
     value, slot.value = slot.value, None
@@ -235,5 +237,12 @@ def gathered(slot: Slot, tools: Tools, *, ids: bool = True, live: LiveArguments 
     if live is not None:
         name, steps = slot.name, ()
     return GatheredCall(
-        name, arguments, slot.id if ids else None, steps, slot.doubt, value=value, live=live, told=told
+        name,
+        arguments,
+        slot.id if ids else slot.id or None,
+        (*slot.steps, *steps),
+        slot.doubt,
+        value=value,
+        live=live,
+        told=told,
     )

@@ -50,10 +50,10 @@ class Fragment:
     extra: dict[str, Any] = field(default_factory=dict)
     whole: bool = False
     """It tells a whole call, in a message that repeats the answer: to be compared, never appended."""
+    steps: tuple[str, ...] = ()
+    """What had to be done to read it: then its event cannot go out as it came."""
     unfinished: bool = False
     """The upstream said that more of this call follows."""
-    steps: tuple[str, ...] = ()
-    """What had to be done to read it."""
     doubt: str = ""
     """Why the call must not run, whatever else comes."""
 
@@ -88,12 +88,12 @@ class Slot(PartialCall):
     """A message that repeats the whole answer told it."""
     doubt: str = ""
     """Why its fragments may be those of another call."""
-    unfinished: bool = False
-    """Its last fragment said that more of it follows."""
-    steps: tuple[str, ...] = ()
-    """What had to be done to read its fragments."""
     unsure: bool = False
     """Only the order of fragments tells whose they are: nothing of it goes out before the end."""
+    steps: tuple[str, ...] = ()
+    """What had to be done to read its fragments."""
+    unfinished: bool = False
+    """Its last fragment said that more of it follows."""
     said: tuple[int, str, tuple[str, ...]] = (-1, "", ())
     """How many fragments were joined last, to what, and what had to be done for that."""
     ids: set[str] = field(default_factory=set)
@@ -110,6 +110,23 @@ class Slot(PartialCall):
     asked_at_another: bool = False
     blank: int = 0
     """So many fragments at the beginning are known to be nothing but white space."""
+
+    @classmethod
+    def of(cls, fragment: Fragment) -> Slot:
+        """A call that came in one piece."""
+        slot = cls(key=fragment.id, place=fragment.place)
+        slot.take(fragment)
+        return slot
+
+    def take(self, fragment: Fragment) -> None:
+        """All of a call, or what the upstream says next about one of which it said that more follows."""
+        self.id = self.id or fragment.id
+        self.names += [fragment.name] if fragment.name else []
+        self.fragments = [fragment.arguments]
+        self.extra.update(fragment.extra)
+        self.steps += fragment.steps
+        self.unfinished = fragment.unfinished
+        self.doubt = self.doubt or fragment.doubt
 
     @property
     def begun(self) -> bool:

@@ -48,11 +48,14 @@ class CallAssembler:
         "_several",
         "_tools",
         "_unstable",
+        "_whole_calls",
         "slots",
     )
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: Tools, *, whole_calls: bool = False) -> None:
+        """`whole_calls`: a call comes in one piece, so nothing is ever added to one."""
         self._tools = tools
+        self._whole_calls = whole_calls
         self._unstable = False
         """Ids change with every delta."""
         self.slots: list[Slot] = []
@@ -72,6 +75,8 @@ class CallAssembler:
         """Take a fragment; the call that it is added to, or None when it says nothing."""
         if fragment.empty:
             return None
+        if self._whole_calls:
+            return self._whole(fragment)
         if fragment.whole:
             slot = self._restate(fragment)
         elif not fragment.id:
@@ -95,9 +100,6 @@ class CallAssembler:
             slot.parts += 1
         if fragment.extra:
             slot.extra.update(fragment.extra)
-        slot.unfinished = fragment.unfinished
-        slot.steps += fragment.steps
-        slot.doubt = slot.doubt or fragment.doubt
         return slot
 
     def drop(self) -> None:
@@ -107,7 +109,7 @@ class CallAssembler:
 
     def take(self, finish: Finish) -> list[Slot]:
         """Hand out the calls, phantom slots left out and strays joined to the call they belong to."""
-        calls = self.judged(complete=finish is Finish.COMPLETE)
+        calls = self.slots if self._whole_calls else self.judged(complete=finish is Finish.COMPLETE)
         self.slots = []
         self._forget()
         return [slot for slot in calls if not slot.empty]
@@ -144,6 +146,14 @@ class CallAssembler:
             if not slot.empty:
                 calls.append(slot)
         return calls
+
+    def _whole(self, fragment: Fragment) -> Slot:
+        """A call that comes in one piece, or more of one of which the upstream said that more follows."""
+        last = self.slots[-1] if self.slots else None
+        if last is not None and last.unfinished and last.place == fragment.place:
+            last.take(fragment)
+            return last
+        return self._new(Slot.of(fragment))
 
     # Which call
 
@@ -262,10 +272,10 @@ class CallAssembler:
             place = self._places[index] = SharedPlace()
         return place
 
-    def _new(self) -> Slot:
+    def _new(self, slot: Slot | None = None) -> Slot:
         if len(self.slots) >= MOST_CALLS:
             raise LimitReached
-        slot = Slot()
+        slot = slot or Slot()
         self.slots.append(slot)
         return slot
 

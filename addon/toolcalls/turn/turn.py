@@ -57,7 +57,6 @@ class Turn:
         "_found",
         "_legal",
         "_mender",
-        "_new_ids",
         "_outcomes",
         "_spoiler",
         "notes",
@@ -66,21 +65,12 @@ class Turn:
     )
 
     def __init__(
-        self,
-        tools: Tools,
-        mender: Mender,
-        *,
-        legal: bool = False,
-        spoiler: str = "",
-        awaits_arguments: bool = True,
-        new_ids: bool = True,
+        self, tools: Tools, mender: Mender, *, legal: bool = False, spoiler: str = "", awaits_arguments: bool = True
     ) -> None:
         """`legal`: ids have the alphabet of Messages. `spoiler`: ends a live call that is refused, where clients run
-        even a prefix. `awaits_arguments`: a cut-off call without any arguments is half a call. `new_ids`: a call that
-        was written as text gets an id."""
+        even a prefix. `awaits_arguments`: a cut-off call without any arguments is half a call."""
         self._mender = mender
         self._legal = legal
-        self._new_ids = new_ids
         self._spoiler = spoiler
         self._awaits_arguments = awaits_arguments
         self._found: list[FoundCall] = []
@@ -124,8 +114,7 @@ class Turn:
         for call in found:
             if not self._is_told(call):
                 # It is whole, however the answer ended, and gets an id of ours.
-                identity = "" if self._new_ids else None
-                gathered = GatheredCall(call.name, call.arguments, identity, (WRITTEN_AS_TEXT,))
+                gathered = GatheredCall(call.name, call.arguments, steps=(WRITTEN_AS_TEXT,))
                 yield self._count(self._decide(gathered, Finish.COMPLETE, before_error))
 
     def take_notes(self) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .events import Event
 
 
@@ -34,5 +36,13 @@ def ended(raw: bytes) -> bytes:
 
 
 def write(data: str) -> bytes:
-    """A line of ours. A lone surrogate is written as its escape."""
-    return f"{data}\n".encode("utf-8", "backslashreplace")
+    """A line of ours, of JSON. A lone surrogate, and what Python clients take for a line end, is written escaped."""
+    return f"{_LINE_ENDS.sub(_escaped, data)}\n".encode("utf-8", "backslashreplace")
+
+
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+"""What `str.splitlines` cuts at besides control characters, which JSON has escaped anyway."""
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return f"\\u{ord(character[0]):04x}"

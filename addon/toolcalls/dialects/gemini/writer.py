@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...mend.reading.strict import read as read_json
+from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.finish import FinishWords
 from ...turn.parts import ReadEvent
@@ -17,7 +17,7 @@ _SIGNATURE: Final = "thoughtSignature"
 
 class GeminiWriter(AnswerWriter):
     words = FinishWords("STOP", "STOP", frozenset({"finish_reason_unspecified"}))
-    new_ids = False
+    ids = False
 
     def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope
@@ -60,6 +60,9 @@ class GeminiWriter(AnswerWriter):
         ]
         return self._envelope.write(self._envelope.like(read.payload, parts, ends=True, reason=reason or ""))
 
+    def keep_alive(self) -> bytes:
+        return self._envelope.keep_alive()
+
     def _written(self, read: ReadEvent | None, parts: list[Json]) -> bytes:
         said = read.payload if read is not None else None
         return self._envelope.write(self._envelope.like(said, parts))
@@ -94,7 +97,11 @@ def _rest(read: ReadEvent) -> list[Json]:
 
 
 def _call_part(call: CompletedCall) -> Json:
+    """A call as a part, with all that came beside it. One that was written as text has no id."""
     outcome = call.outcome
-    said: Json = {"id": outcome.id} if outcome.id else {}
-    said |= {"name": outcome.name, "args": read_json(outcome.arguments or "{}"), **call.extra.get(CALL, {})}
+    said: Json = {"id": outcome.id} if outcome.id and call.slot is not None else {}
+    arguments = payload.read_twice(outcome.arguments)[0]
+    # What the user wants untouched is written as it came.
+    args = arguments if isinstance(arguments, dict) else outcome.arguments
+    said |= {"name": outcome.name, "args": args, **call.extra.get(CALL, {})}
     return {CALL: said, **{key: value for key, value in call.extra.items() if key != CALL}}

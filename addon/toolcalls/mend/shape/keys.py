@@ -120,12 +120,14 @@ def _build(view: View, value: dict[str, Any], keys: tuple[str, ...]) -> dict[str
     return built
 
 
-def wrapper_key(view: View, value: dict[str, Any]) -> str | None:
-    """The only key, when it is one that models wrap arguments in and the schema knows nothing of it."""
-    if len(value) != 1:
-        return None
-    key = next(iter(value))
-    if key not in WRAPPERS or view.declares(key):
+def wrapper_key(view: View, value: dict[str, Any], tool: str) -> str | None:
+    """The only key, when it is one that models wrap arguments in and the schema knows nothing of it.
+
+    Beside it the name of the tool may stand: that is the whole call, inside its own arguments.
+    """
+    keys = [key for key in value if key != "name" or value[key] != tool]
+    if len(keys) != 1 or keys[0] not in WRAPPERS:
         return None
     branches: list[Node] = [branch for union in view.unions for branch in union]
-    return None if any(view_of(branch).declares(key) for branch in branches) else key
+    views = [view, *(view_of(branch) for branch in branches)]
+    return None if any(view.declares(key) for view in views for key in value) else keys[0]

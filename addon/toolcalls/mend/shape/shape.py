@@ -47,7 +47,7 @@ def mend_shape(
     if node is None:
         return ShapeMended(value)
     try:
-        return _Mending(node, drop_empty, mend_text).run(value)
+        return _Mending(tool.name, node, drop_empty, mend_text).run(value)
     except (Exhausted, RecursionError):
         return ShapeMended(value)
 
@@ -55,7 +55,8 @@ def mend_shape(
 class _Mending:
     """One pass over one call, within one budget of work."""
 
-    def __init__(self, root: Node, drop_empty: frozenset[str], mend_text: MendText) -> None:
+    def __init__(self, tool: str, root: Node, drop_empty: frozenset[str], mend_text: MendText) -> None:
+        self._tool = tool
         self._root = root
         self._drop_empty = drop_empty
         self._mend_text = mend_text
@@ -100,7 +101,7 @@ class _Mending:
         inner: Any = value
         steps: list[str] = []
         for _ in range(_MAX_WRAPPERS):
-            key = wrapper_key(view, inner)
+            key = wrapper_key(view, inner, self._tool)
             if key is None:
                 return value
             inner = inner[key]

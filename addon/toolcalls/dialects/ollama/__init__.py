@@ -1,0 +1,1 @@
+"""Ollama's own `/api/chat`: lines of JSON, calls that come whole."""

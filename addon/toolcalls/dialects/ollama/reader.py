@@ -1,0 +1,116 @@
+"""The lines of Ollama's `/api/chat` → their parts. A body that was not asked for as a stream is one such line.
+
+{"model":…,"created_at":…,"message":{"role":"assistant","content":"…","thinking":"…","tool_calls":[…]},"done":false}
+
+A call comes whole, with an object for its arguments: {"id":…,"function":{"index":0,"name":…,"arguments":{…}}}. The
+last line says `"done":true` and why; an error is a line `{"error":"…"}` in the place of whatever should follow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...mend.finish import Finish
+from ...mend.reading import strict
+from ...turn import payload
+from ...turn.assembled_call import Fragment, index_of
+from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, Stop, TextDelta
+from ...wire.events import Event
+from ..reader_writer import AnswerReader
+
+Json = dict[str, Any]
+
+STOPPED = "stop"
+_LINE = frozenset({"model", "created_at", "message", "done", "done_reason"})
+_MESSAGE = frozenset({"role", "content", "tool_calls"})
+_FUNCTION = ("index", "name", "arguments")
+
+
+class OllamaReader(AnswerReader):
+    whole_calls = True
+
+    def __init__(self) -> None:
+        self.head: Json = {}
+        """The model and the time of the last line: a line of ours has to have both."""
+        self._indices: set[int] = set()
+
+    def read(self, event: Event) -> ReadEvent | None:
+        line = payload.read_strict(event.data or "")
+        if not isinstance(line, dict):
+            return None
+        if "error" in line:
+            return ReadEvent(event.raw, line, [Failure()])
+        if message_of(line).get("tool_calls"):
+            line = _read_exactly(event.data or "") or line
+        message = message_of(line)
+        self.head = {key: line[key] for key in ("model", "created_at") if key in line}
+        more = any(value for key, value in message.items() if key not in _MESSAGE)
+        more = more or any(value for key, value in line.items() if key not in _LINE)
+        return ReadEvent(event.raw, line, self._parts(line, message), says_more=more)
+
+    def _parts(self, line: Json, message: Json) -> list[Part]:
+        parts: list[Part] = []
+        if message.get("thinking"):
+            parts.append(OtherDelta())
+        content = message.get("content")
+        if content and isinstance(content, str):
+            parts.append(TextDelta(content))
+        calls = message.get("tool_calls")
+        if isinstance(calls, list):
+            parts += [self._call(entry) for entry in calls if isinstance(entry, dict)]
+        if is_last(line):
+            reason = line.get("done_reason")
+            # Older servers do not say why.
+            word = reason if reason and isinstance(reason, str) else STOPPED
+            parts.append(Stop(word, Finish.of(reason)))
+        return parts
+
+    def _call(self, entry: Json) -> Fragment:
+        function = entry.get("function")
+        steps: list[str] = []
+        if not isinstance(function, dict):
+            entry, function = {"id": entry.get("id")}, {key: entry[key] for key in _FUNCTION if key in entry}
+            steps.append("function around the call")
+        identity, name, arguments = entry.get("id"), function.get("name"), function.get("arguments")
+        if not isinstance(arguments, dict):
+            steps.append("arguments made an object")
+        index = index_of(function.get("index"))
+        if index in self._indices:
+            index = self.free_index()
+            steps.append("index of its own")
+        elif index is not None:
+            self._indices.add(index)
+        return Fragment(
+            None,
+            identity if isinstance(identity, str) else "",
+            name if isinstance(name, str) else "",
+            "" if arguments is None else arguments if isinstance(arguments, str) else strict.write(arguments),
+            {**entry, "function": {**function, **({} if index is None else {"index": index})}},
+            steps=tuple(steps),
+        )
+
+    def free_index(self) -> int:
+        """An index that no call of the answer has."""
+        index = max(self._indices, default=-1) + 1
+        self._indices.add(index)
+        return index
+
+
+def message_of(line: Json) -> Json:
+    message = line.get("message")
+    return message if isinstance(message, dict) else {}
+
+
+def is_line(line: Json) -> bool:
+    """Is this a line of Ollama's, and no event of another protocol?"""
+    return isinstance(line.get("message"), dict) and isinstance(line.get("done"), bool)
+
+
+def is_last(line: Json) -> bool:
+    return line.get("done") is True
+
+
+def _read_exactly(text: str) -> Json | None:
+    """The line with every number as it is written; None where it has one that JSON does not."""
+    value = payload.read_twice(text)[1]
+    return value if isinstance(value, dict) else None

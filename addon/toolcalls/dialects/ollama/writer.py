@@ -1,0 +1,82 @@
+"""What an answer lets go → lines of Ollama's `/api/chat`.
+
+Each line has all that clients insist on: the model, the time, a message with role and content, `done`. There is no
+finish reason for calls: `stop` is right beside them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...mend.reading import strict
+from ...turn import payload
+from ...turn.answer import CompletedCall
+from ...turn.finish import FinishWords
+from ...turn.parts import ReadEvent
+from ...wire import ndjson
+from ..reader_writer import AnswerWriter
+from .reader import STOPPED, OllamaReader, message_of
+
+Json = dict[str, Any]
+
+_SAID: Json = {"role": "assistant", "content": ""}
+
+
+class OllamaWriter(AnswerWriter):
+    words = FinishWords(calls=STOPPED, stop=STOPPED)
+    ids = False
+
+    def __init__(self, reader: OllamaReader) -> None:
+        self._reader = reader
+
+    def text(self, read: ReadEvent | None, text: str) -> bytes:
+        return self._line({**_SAID, "content": text})
+
+    def rest(self, read: ReadEvent) -> bytes:
+        return _written({**read.payload, "message": _silent(read)})
+
+    def calls(self, read: ReadEvent) -> bytes:
+        return self._line({**_SAID, "tool_calls": message_of(read.payload).get("tool_calls")})
+
+    def call(self, call: CompletedCall) -> bytes:
+        return self._line({**_SAID, "tool_calls": [self._entry(call)]})
+
+    def end(self, read: ReadEvent | None, reason: str) -> bytes:
+        if read is None:
+            return self._line(_SAID, done=True, done_reason=reason)
+        return _written({**read.payload, "message": _silent(read), "done_reason": reason})
+
+    def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
+        message = {**_silent(read), "content": "".join(texts)}
+        if calls:
+            message["tool_calls"] = [self._entry(call) for call in calls]
+        stopped = {} if reason is None else {"done_reason": reason}
+        written = _written({**read.payload, "message": message, **stopped})
+        return written if read.raw.endswith(b"\n") else written.removesuffix(b"\n")
+
+    def keep_alive(self) -> bytes:
+        """Clients end at anything shorter, above all at a blank line."""
+        return self._line(_SAID)
+
+    def _line(self, message: Json, **end: Any) -> bytes:
+        return _written({**self._reader.head, "message": message, "done": False, **end})
+
+    def _entry(self, call: CompletedCall) -> Json:
+        """A call: what came, with the name, the arguments and the id that the client gets."""
+        outcome, came = call.outcome, call.extra
+        function = came["function"] if came else {"index": self._reader.free_index()}
+        told = payload.read_twice(outcome.arguments)[1]
+        # What the user wants untouched is written as it came.
+        arguments = told if isinstance(told, dict) else outcome.arguments
+        named = {**function, "name": outcome.name, "arguments": arguments}
+        return {**came, **({"id": outcome.id} if outcome.id else {}), "function": named}
+
+
+def _silent(read: ReadEvent) -> Json:
+    """The message of a line without its text and its calls."""
+    kept = {key: value for key, value in message_of(read.payload).items() if key != "tool_calls"}
+    return {**_SAID, **kept, "content": ""}
+
+
+def _written(line: Json) -> bytes:
+    return ndjson.write(strict.write(line))

@@ -1,0 +1,16 @@
+"""The history of a request to Ollama's `/api/chat`: as in Chat, but arguments are objects.
+
+A string is answered with status 400.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .chat import mend_messages
+from .edits import Path
+from .request_edit import RequestEdit
+
+
+def mend(request: dict[str, Any], revision: RequestEdit, at: Path = ()) -> None:
+    mend_messages(request, revision, at, revision.take_object)
