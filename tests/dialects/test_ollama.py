@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ from tests.splits import mend
 from tests.validators import ollama as strict
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
+from toolcalls.recording import store
 from toolcalls.request.request import Request, read_request
 
 Json = dict[str, Any]
+ROOT = Path(__file__).parents[2]
 HEAD = {"model": "qwen3", "created_at": "2026-08-21T10:00:00.123456789Z"}
 COUNTS = {"total_duration": 12, "eval_count": 7}
 SCHEMAS: dict[str, Json] = {
@@ -251,6 +254,14 @@ def test_what_a_line_says_besides_text_and_calls_is_kept() -> None:
 def test_lines_of_ours_have_no_character_that_python_clients_cut_at() -> None:
     chat, _, _ = run(line("", call("Bash", "{'command': 'a\u2028b\x85c'}")) + done())
     assert chat.calls == [("Bash", {"command": "a\u2028b\x85c"})]
+
+
+@pytest.mark.parametrize("directory", sorted((ROOT / "recordings" / "ollama").iterdir()), ids=lambda path: path.name)
+def test_what_clients_get_of_every_scenario_is_legal(directory: Path) -> None:
+    recording = store.load(directory)
+    told = strict.read(recording.after or b"", complete=b'"error"' not in recording.before)
+    expected = [call for call in recording.calls or [] if not call.get("dropped")]
+    assert told.calls == [(call["name"], json.loads(call["arguments"])) for call in expected]
 
 
 # A body that is one document

@@ -63,6 +63,17 @@ def test_the_comment_is_an_event_stream_comment() -> None:
     assert KEEP_ALIVE.endswith(b"\n\n")
 
 
+def test_ollama_hears_a_line_for_a_comment_ends_its_clients(clock: Clock) -> None:
+    stream = BodyStream(Response("ollama"), clock=clock)
+    said = {"role": "assistant", "content": ""}
+    call = {"function": {"name": "Bash", "arguments": {}}}
+    head = {"model": "m", "created_at": "t", "message": said, "done": False}
+    assert stream.feed(json.dumps({**head, "message": {**said, "tool_calls": [call]}}).encode() + b"\n") == []
+    clock.now += KEEP_ALIVE_SECONDS
+    (line,) = stream.feed(b'{"model"')
+    assert (json.loads(line), line[-1:]) == (head, b"\n")
+
+
 def test_the_comment_is_in_no_book(stream: BodyStream, clock: Clock) -> None:
     stream.feed(fragment('{"command":'))
     clock.now += KEEP_ALIVE_SECONDS

@@ -449,3 +449,51 @@ def test_a_flow_whose_answer_failed_is_forgotten_with_it(addon: Toolfix, context
     del flow
     gc.collect()
     assert not addon.http.closed
+
+
+# Ollama
+
+
+def ollama_line(message: dict[str, Any], **end: Any) -> bytes:
+    line = {"model": "m", "created_at": "t", "message": {"role": "assistant", "content": "", **message}}
+    return json.dumps({**line, "done": bool(end), **end}).encode() + b"\n"
+
+
+OLLAMA_CALL = {"tool_calls": [{"function": {"name": "Bash", "arguments": BROKEN}}]}
+
+
+def asked_ollama(path: str = "/api/chat", **said: Any) -> http.HTTPFlow:
+    return asked(
+        "localhost", path, scheme="http", content=json.dumps({"model": "m", "tools": TOOLS, **said}).encode()
+    )
+
+
+@pytest.mark.usefixtures("context")
+@pytest.mark.parametrize("said", [{}, {"stream": None}, {"stream": True}])
+def test_ollama_streams_unless_the_client_says_no(addon: Toolfix, said: dict[str, Any]) -> None:
+    flow = asked_ollama(**said)
+    addon.request(flow)
+    answered(flow, content_type="application/x-ndjson")
+    text, call, end = ollama_line({"content": "x"}), ollama_line(OLLAMA_CALL), ollama_line({}, done_reason="stop")
+    out = play(addon, flow, [text, call, end])
+    assert out[0] == text
+    assert b'"arguments":{"command":"ls"}' in b"".join(out[1:])
+
+
+@pytest.mark.usefixtures("context")
+def test_an_answer_of_ollama_that_is_not_streamed_is_mended_at_once(addon: Toolfix) -> None:
+    flow = asked_ollama(stream=False)
+    addon.request(flow)
+    response = answered(flow, content_type="application/json; charset=utf-8")
+    addon.responseheaders(flow)
+    assert not response.stream
+    response.content = ollama_line(OLLAMA_CALL, done_reason="stop").rstrip()
+    addon.response(flow)
+    assert b'"arguments":{"command":"ls"}' in (response.content or b"")
+
+
+@pytest.mark.usefixtures("context")
+def test_ollama_generate_declares_no_tools_and_is_none_of_ours(addon: Toolfix) -> None:
+    flow = asked_ollama("/api/generate")
+    addon.request(flow)
+    assert flow not in addon.http.open

@@ -112,4 +112,29 @@ def responses(request: Json, given: Collection[str] | None = None) -> None:
     pairs.end_of_turn("the end")
 
 
-VALIDATORS: dict[str, Callable[..., None]] = {"chat": chat, "messages": messages, "responses": responses}
+def ollama(request: Json, given: Collection[str] | None = None) -> None:
+    """Ids are optional here, and results may name the tool instead."""
+    pairs = _Pairs(given)
+    for number, message in enumerate(request["messages"]):
+        where = f"messages[{number}]"
+        if message["role"] == "tool":
+            if "tool_call_id" in message:
+                pairs.result(message["tool_call_id"], where)
+            elif not message.get("tool_name"):
+                raise Illegal(f"{where}: a result of no tool")
+            continue
+        pairs.end_of_turn(where)
+        for call in message.get("tool_calls") or []:
+            if call.get("id"):
+                pairs.call(call["id"], where)
+            if not isinstance(call["function"].get("arguments"), dict):
+                raise Illegal(f"{where}: Value looks like object, but can't find closing '}}' symbol")
+    pairs.end_of_turn("the end")
+
+
+VALIDATORS: dict[str, Callable[..., None]] = {
+    "chat": chat,
+    "messages": messages,
+    "responses": responses,
+    "ollama": ollama,
+}

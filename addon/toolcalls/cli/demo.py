@@ -133,7 +133,10 @@ def _show_side(title: str, body: bytes, colour: str) -> None:
 def _lines(body: bytes) -> list[str]:
     """What the body says of calls and ends, an event a line; the text between is not the point here."""
     if body.lstrip()[:1] in (b"{", b"["):
-        return [_short(_telling(body.decode("utf-8", "replace")))]
+        text = body.decode("utf-8", "replace")
+        return [
+            _short(_telling(line)) for line in (text.splitlines() if store.suffix_of(body) == ".ndjson" else [text])
+        ]
     end = sse.end_of_last_event(body)
     events = sse.split(body[:end] if end > 0 else body) + ([body[end:]] if 0 < end < len(body) else [])
     data = [sse.read_event(raw).data for raw in events]
@@ -141,9 +144,12 @@ def _lines(body: bytes) -> list[str]:
 
 
 def _telling(text: str) -> str:
-    """Of a chunk of Chat only what changes from one to the next."""
+    """Of a chunk of Chat, or a line of Ollama's, only what changes from one to the next."""
     chunk = payload.read_strict(text)
-    choices = chunk.get("choices") if isinstance(chunk, dict) else None
+    chunk = chunk if isinstance(chunk, dict) else {}
+    choices = chunk.get("choices")
+    if isinstance(chunk.get("message"), dict) and "done" in chunk:
+        choices = [{**chunk, "finish_reason": chunk.get("done_reason")}]
     if not isinstance(choices, list):
         return text
     told = [

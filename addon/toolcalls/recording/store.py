@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,10 @@ from ..request.request import seed_of
 from . import frames
 from .frames import Frame
 
-SUFFIXES = (".sse", ".json", ".jsonl")
-"""Of the bodies: an event stream, one document, the messages of a WebSocket."""
+SUFFIXES = (".sse", ".json", ".ndjson", ".jsonl")
+"""Of the bodies: an event stream, one document, a stream of lines, the messages of a WebSocket."""
+_NEXT_LINE = re.compile(rb"\}\s*\n\s*\{")
+"""Behind an object another one begins, with nothing but a line end between them: that is no one document."""
 
 REQUEST_AFTER = "request-after.json"
 
@@ -92,8 +95,10 @@ class Recording:
 
 
 def suffix_of(body: bytes) -> str:
-    """One document, or a stream of events."""
-    return ".json" if body.lstrip()[:1] in (b"{", b"[") else ".sse"
+    """One document, or a stream of events or lines."""
+    if body.lstrip()[:1] not in (b"{", b"["):
+        return ".sse"
+    return ".ndjson" if _NEXT_LINE.search(body) else ".json"
 
 
 def is_recording(path: Path) -> bool:
