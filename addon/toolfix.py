@@ -19,7 +19,7 @@ from mitmproxy.proxy import mode_specs
 
 from toolcalls import policy
 from toolcalls.engine import protocol_of
-from toolcalls.proxy import content_view, hosts, metrics_page, tls_advice
+from toolcalls.proxy import content_view, hosts, metrics_page, tls_advice, upstream_trouble
 from toolcalls.proxy.http_flows import HttpFlows
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.settings import Settings
@@ -70,6 +70,8 @@ class Toolfix:
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
         self.user_agents[flow.client_conn] = flow.request.headers.get("user-agent", "")
+        if not hosts.matches(flow.request.host, flow.request.port, self.settings.patterns):
+            self.reporter.summary.no_answer(upstream_trouble.of_tunnel(flow.request.host))
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """A client that does not know our CA tells nobody what it needs."""

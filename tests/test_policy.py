@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from toolcalls.policy import BY_NAME, MIB, OPTIONS, BadOption, from_environment, make_policy, read_options
+from toolcalls.policy import (
+    BY_NAME,
+    MIB,
+    OPTIONS,
+    BadOption,
+    check_variables,
+    from_environment,
+    make_policy,
+    read_options,
+)
 
 BAD = {
     "toolfix_mode": "on",
@@ -52,7 +61,7 @@ def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
 
 
 def test_an_unknown_option_is_named_with_the_known_ones() -> None:
-    with pytest.raises(BadOption, match=r"there is no option 'toolfix_magic'; the options are toolfix_mode"):
+    with pytest.raises(BadOption, match=r"there is no option 'toolfix_magic'\. The options are toolfix_mode"):
         read_options({"toolfix_magic": "1"})
 
 
@@ -70,3 +79,16 @@ def test_tool_patterns_limit_which_tools_are_touched() -> None:
     policy = make_policy(read_options({"toolfix_tools": "^Bash$, Todo"}))
     assert policy.touches("Bash") and policy.touches("TodoWrite")
     assert not policy.touches("Bashful")
+
+
+def test_a_misspelt_option_is_an_error_that_names_the_one_that_was_meant() -> None:
+    with pytest.raises(BadOption, match=r"no option 'toolfix_falback'\. Did you mean toolfix_fallback\?"):
+        read_options({"toolfix_falback": "empty"})
+    with pytest.raises(BadOption, match=r"The options are toolfix_mode, "):
+        read_options({"x": "y"})
+
+
+def test_a_misspelt_variable_is_an_error_and_one_of_another_program_is_not() -> None:
+    check_variables({"TOOLFIX_MODE": "off", "TOOLFIX_URL": "http://x", "TOOLFIX_FAULTS_FULL": "1", "HOME": "/"})
+    with pytest.raises(BadOption, match=r"TOOLFIX_FALBACK in the environment .* Did you mean TOOLFIX_FALLBACK\?"):
+        check_variables({"TOOLFIX_FALBACK": "empty"})

@@ -7,8 +7,9 @@ All options arrive as text: mitmproxy drops an addon without a word when a typed
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from typing import Any, Literal
 
 MIB = 1024 * 1024
@@ -195,8 +196,27 @@ def read_options(texts: Mapping[str, str]) -> dict[str, Any]:
     """Check every text and give the values of all options by full name."""
     unknown = sorted(set(texts) - set(BY_NAME))
     if unknown:
-        raise BadOption(f"there is no option {unknown[0]!r}; the options are {', '.join(BY_NAME)}.")
+        raise BadOption(f"there is no option {unknown[0]!r}. {_meant(unknown[0], BY_NAME)}")
     return {name: option.check(texts.get(name, option.default)) for name, option in BY_NAME.items()}
+
+
+_NEAR = 0.85
+"""From here on two names are one, misspelt. All of them begin alike, so it is high."""
+
+
+def check_variables(environment: Mapping[str, str]) -> None:
+    """Raise BadOption where a TOOLFIX_… variable is an option misspelt; other programs may have some of their own."""
+    known = [option.variable for option in OPTIONS]
+    for name in sorted(environment):
+        if name.startswith(ENVIRONMENT) and name not in known and get_close_matches(name, known, 1, _NEAR):
+            raise BadOption(f"{name} in the environment is not an option. {_meant(name, known)}")
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """What a misspelt name probably means, or all that there are."""
+    names = list(known)
+    near = get_close_matches(name, names, 1, _NEAR)
+    return f"Did you mean {near[0]}?" if near else f"The options are {', '.join(names)}."
 
 
 def make_policy(values: Mapping[str, Any]) -> Policy:

@@ -54,3 +54,16 @@ def test_fish_gets_its_own_words(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_one_sentence() -> None:
     assert "cannot be written" in complaint(toolfix("env", "--confdir", "/proc/toolfix"), 1)
+
+
+def test_a_confdir_that_cannot_be_meant_is_an_error_and_creates_nothing(tmp_path: Path) -> None:
+    result = toolfix("env", "--confdir", str(tmp_path / "typo" / "mitmproxy"))
+    assert result.returncode == 2
+    assert b"Is that a typo?" in result.stderr
+    assert not (tmp_path / "typo").exists()
+
+
+def test_the_script_is_where_path_says() -> None:
+    script = Path(toolfix("path").stdout.decode().strip())
+    assert script.name == "toolfix.py"
+    assert "addons = " in script.read_text(encoding="utf-8")

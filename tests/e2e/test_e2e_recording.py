@@ -122,3 +122,17 @@ def test_the_demo_shows_every_scenario_as_expected() -> None:
     scenarios = len(store.find(ROOT / "recordings"))
     assert f"{scenarios} scenarios, 0 not as expected" in run.stdout
     assert run.stdout.count("upstream sent:") == run.stdout.count("client got:") == scenarios
+
+
+def test_the_short_demo_fits_a_small_terminal_and_says_what_is_next() -> None:
+    run = toolfix("demo")
+    assert run.returncode == 0, run.stdout + run.stderr
+    lines = run.stdout.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[-1] for line in lines if line[:1].isdigit() and "  " in line] == [
+        *["mended"] * 3, "refused", "unchanged",
+    ]  # fmt: skip
+    assert "5 scenarios through a real mitmdump, 0 not as expected" in run.stdout
+    assert "toolfix run -- claude" in run.stdout
+    assert "\x1b" not in run.stdout

@@ -36,6 +36,12 @@ from tests.must_not_run.arguments_on_wires import always_runs_with, never_runs
         '{"command": "rm" /* do not run */}',
         '{// never run this\n"command": "rm"}',
         '{"issue": #42,\n "b": 5}',
+        '{"command": "grep "/*.c" src/*/, "timeout": 1}',
+        '{"command": "rm -rf /tmp/x"/* "*/}',
+        '{"command": "rm" // example only\n}',
+        '{"command": "rm" /* skipped */}',
+        '{"command": "rm", # ask the user first\n}',
+        '{"command": "rm", // cancelled\n "timeout": 1}',
     ],
 )
 def test_a_comment_with_values_in_it_is_refused(text: str) -> None:
@@ -58,6 +64,9 @@ def test_a_comment_with_values_in_it_is_refused(text: str) -> None:
         ('{"a": 1, // c, }\n "b": 2}', {"a": 1, "b": 2}),
         ('{"a": "# 1, 2", "b": "// 3",}', {"a": "# 1, 2", "b": "// 3"}),
         ('{"a": "x" // a note\n}', {"a": "x"}),
+        ('{"a": "x" /* it\'s "so" */, "b": 1}', {"a": "x", "b": 1}),
+        ('{"a": "x"/* so */, "b": 1}', {"a": "x", "b": 1}),
+        ('{"a": "x" // the confinement of y\n}', {"a": "x"}),
         ("{'url': 'http://x/#2, 3'}", {"url": "http://x/#2, 3"}),
     ],
 )

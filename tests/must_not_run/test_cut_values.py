@@ -118,6 +118,16 @@ def test_a_container_in_a_string_lacks_nothing_where_its_call_may_not() -> None:
         assert json.loads(mender.mend("tool", text, finish).arguments) == json.loads(text)
 
 
+@pytest.mark.parametrize("finish", [Finish.CUT, Finish.UNKNOWN])
+def test_a_quote_that_was_escaped_twice_ends_no_text_of_a_cut_answer(finish: Finish) -> None:
+    text = json.dumps(json.dumps({"command": 'rm -rf "}/x"'}))[1:-1]
+    for size in range(len(text)):
+        assert mend_arguments(text[:size], finish).value is None, text[:size]
+    directory = r"{\"command\": \"C:\\x\\\"}"
+    assert mend_arguments(directory, finish).value is None
+    assert mend_arguments(directory, Finish.COMPLETE).value == {"command": "C:\\x\\"}
+
+
 def test_a_lost_beginning_is_found_only_where_the_model_was_finished() -> None:
     schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
     mender = Mender(Tools([Tool("Bash", schema)]), Policy(), Ids())

@@ -59,6 +59,21 @@ def test_a_single_backslash_before_an_apostrophe_stays_refused(text: str) -> Non
     assert never_runs(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"{“command“: “echo \“$B\“/out“}",
+        r"{“command”: “rm -rf \“$B\”/out”}",
+        r"{“command”: “a”, “more”: [“x \” y”]}",
+        r"{‘command’: ‘it\’s’}",
+        r"{«command»: «a \» b»}",
+        r"{「command」: 「a \」 b」}",
+    ],
+)
+def test_a_backslash_before_a_typographic_quote_is_text_or_an_escape(text: str) -> None:
+    assert never_runs(text)
+
+
 # Near misses.
 
 
@@ -81,6 +96,9 @@ def test_a_single_backslash_before_an_apostrophe_stays_refused(text: str) -> Non
         ('{"command": "make \\\\\nclean"}', {"command": "make \\\nclean"}),
         (r'{"text": "\\x41 \q", "more": 1}', {"text": r"\x41 \q", "more": 1}),
         (r'{"tex": "\nabla"}', {"tex": "\nabla"}),
+        (r"{“command”: “sed 's/\d+/x/'”}", {"command": r"sed 's/\d+/x/'"}),
+        (r"{“command”: “say \"hi\"”}", {"command": 'say "hi"'}),
+        (r"{“command”: “a \\ b”}", {"command": r"a \ b"}),
     ],
 )
 def test_what_has_one_reading_is_still_mended(text: str, value: object) -> None:

@@ -152,6 +152,39 @@ MIXTURES = {
         piece(0, None, "Bash", "{'command': 'rm -rf a, "), piece(0, None, None, "{'command': 'ls"),
         piece(0, None, None, "build'}"), piece(0, None, None, " /home'}"),
     ],
+    "an index here and there, ids that change": [
+        piece(0, "a", "Bash", ""), piece(None, "b", "Bash", '{"'), piece(0, "c", "Bash", 'command":"echo'),
+        piece(None, "d", "Bash", ' {\\"a\\":1},'), piece(0, "e", "Bash", ' x",}'),
+    ],
+    "an index here and there, the end is at the index": [
+        piece(1, "a", "Bash", ""), piece(None, "b", "Bash", '{"command":"ls"'), piece(1, "c", "Bash", ',"timeout":5}'),
+    ],
+    "an index here and there, the middle is at the index": [
+        piece(None, "a", "Bash", '{"comm'), piece(0, None, "Bash", 'and":"ls","time'), piece(None, "a", None, 'out":1,}'),
+    ],
+    "the middle of one under the id of the other": [
+        piece(0, "a", "Bash", RM), piece(0, "b", "Bash", ""), piece(0, "b", None, "-v "), piece(0, "a", None, 'build",}'),
+    ],
+    "one id at two indices, one begins with a label": [
+        piece(0, "a", "list_tabs", "{"), piece(1, "a", "list_tabs", "arguments: "), piece(1, "a", "list_tabs", "{}"),
+        piece(None, "a", "list_tabs", "}"),
+    ],
+    "a list of one object in the string of another call": [
+        piece(1, None, "Bash", "{“command”: “rm -rf "), piece(True, None, "Bash", '[{"command":"ls"}]'),
+        piece(1, None, None, "build”}"),
+    ],
+    "the arguments of a call that has none inside a string": [
+        piece(0, "x", "list_tabs", ""), piece(0, "y", "list_tabs", ""), piece(0, None, None, "{}"),
+        piece(0, "a", "Bash", RM), piece(0, None, None, "{}"), piece(0, "a", None, BUILD),
+    ],
+    "one id for both, in quotes of two kinds": [
+        piece(None, "a", "Bash", "{'command': 'rm -rf "), piece(None, "a", "Bash", "{“command”: “ls”}"),
+        piece(None, "a", "Bash", "build'}"),
+    ],
+    "a name that comes back": [
+        piece(None, "a", "Bash", ""), piece(0, "b", "list_tabs", "{"), piece(None, None, "Bash", "{'command': 'ls'}"),
+        piece(None, "a", "Bash", "{'command': 'ls'}"),
+    ],
     "encoded twice": [
         piece(0, None, "Bash", '"{\\"command\\": \\"rm -rf '), piece(0, None, None, '"{\\"command\\": \\"ls'),
         piece(0, None, None, 'build\\"}"'), piece(0, None, None, ' /home\\"}"'),
@@ -220,8 +253,33 @@ ONE_CALL = {
     "an object in double quotes inside single ones": ["{'command': 'echo ", '{"a": 1}', "'}"],
     "raw line ends around a bracket": ['{"command": "f() ', "{", "\n  x\n", "}", '\n"}'],
     "growing snapshots": ['{"comm', '{"command": "ls', '{"command": "ls -la"}'],
+    "an object in a list begins a fragment": ['{"edits": ', '[{"old": "a"}]', "}"],
+    "an escaped list begins a fragment": ['{"command": "echo ', '[{\\"a\\": 1}]', '"}'],
     "pieces, and then the whole": ['{"command": ', '"ls', '{"command": "ls -la"}'],
 }
+
+
+NAMED_AGAIN = {
+    "first without an index, then with one": [piece(None, "a", "Bash", ""), piece(0, None, "Bash", LS + HOME)],
+    "and sent again without one": [
+        piece(None, "a", "Bash", ""), piece(0, None, "Bash", "{'command': 'ls /home'}"),
+        piece(None, "a", "Bash", "{'command': 'ls /home'}"),
+    ],
+    "first without an index, the rest in pieces": [
+        piece(None, "a", "Bash", ""), piece(0, None, None, ""), piece(0, None, "Bash", LS), piece(0, None, None, HOME),
+    ],
+    "ids that change, and the first of them say nothing": [
+        piece(None, "a", "Bash", ""), piece(None, "b", "Bash", LS + HOME), piece(None, "c", "Bash", ""),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("aggregate", [True, False])
+@pytest.mark.parametrize("deltas", NAMED_AGAIN.values(), ids=NAMED_AGAIN.keys())
+def test_a_name_that_is_said_again_is_no_call_of_its_own(deltas: list[Json], aggregate: bool) -> None:
+    body = "".join(chunk(delta) for delta in deltas) + chunk({}, "tool_calls") + DONE
+    out, _ = mend(body, question=QUESTION, policy=Policy(aggregate=aggregate))
+    assert [(name, json.loads(text)) for name, text in read(out).call_list()] == [("Bash", LS_HOME)]
 
 
 @pytest.mark.parametrize("fragments", ONE_CALL.values(), ids=ONE_CALL.keys())
@@ -288,10 +346,13 @@ START_RM, START_LS = wire.tool_start(0, "a", "Bash"), wire.tool_start(0, "b", "B
         wire.tool_start(0, "x", "list_tabs") + wire.fragment(0, "{}") + wire.tool_start(0, "a", "Bash")
         + wire.fragment(0, '{"command":"ls"') + wire.stop(0) + wire.tool_start(0, "b", "Bash") + wire.fragment(0, RM)
         + wire.fragment(0, ',"timeout":5}') + wire.fragment(0, BUILD) + wire.stop(0),
+        wire.tool_start(1, "a", "Bash") + wire.fragment(1, RM) + wire.tool_start(0, "b", "Bash")
+        + wire.fragment(0, LS + HOME) + wire.stop(0) + wire.fragment(None, "-v ") + wire.fragment(1, BUILD)
+        + wire.stop(1),
     ],
     ids=["one index", "1 and true", "no index", "an index in the starts only", "two starts and two inputs", "a stray",
          "two starts and two inputs of one tool", "one id for both", "words that may take the first one back",
-         "the first one sent twice", "a stop that may be another's"],
+         "the first one sent twice", "a stop that may be another's", "a middle without an index"],
 )  # fmt: skip
 def test_blocks_that_cannot_be_told_apart_run_nothing(blocks: bytes, aggregate: bool) -> None:
     flowed = [] if aggregate or not blocks.startswith(START_RM + wire.fragment(0, RM + BUILD)) else [RM_BUILD]
@@ -377,6 +438,86 @@ def test_deltas_that_cannot_be_told_apart_run_nothing(name: Callable[[int, int],
 )
 def test_deltas_that_can_be_told_apart_are_two_calls(name: Callable[[int, int], Json]) -> None:
     assert responses(_at_once(name)) == [RM_BUILD, LS_HOME]
+
+
+def _item(letter: str, arguments: str = "", name: str = "Bash", **fields: Any) -> Json:
+    return {"id": f"fc_{letter}", "type": "function_call", "name": name, "arguments": arguments, **fields}
+
+
+def _events(*told: tuple[str, Json], output: list[Json] | None = None) -> Upstream:
+    upstream = Upstream()
+    for kind, fields in told:
+        upstream.say(f"response.{kind}", **fields)
+    upstream.output += output or []
+    return upstream.end()
+
+
+ADDED, DELTA, ENDED = "output_item.added", "function_call_arguments.delta", "output_item.done"
+READ = '{"file_path":"/x"}'
+STRAYS = {
+    "an id that nobody announced, two calls, no index": (
+        [(ADDED, {"item": _item("a", name="list_tabs")}), (DELTA, {"item_id": "x", "delta": "{}"}),
+         (ADDED, {"item": _item("b")}), (DELTA, {"item_id": "x", "delta": LS + HOME})], [],
+    ),
+    "an id that nobody announced, two calls at one index": (
+        [(ADDED, {"output_index": 0, "item": _item("a")}), (DELTA, {"output_index": 0, "item_id": "x", "delta": RM}),
+         (ADDED, {"output_index": 0, "item": _item("b", name="list_tabs")}),
+         (DELTA, {"output_index": 0, "item_id": "x", "delta": "{}"}),
+         (DELTA, {"output_index": 0, "item_id": "x", "delta": BUILD})], [],
+    ),
+    "a middle under an id that nobody knows": (
+        [(ADDED, {"item": _item("a")}), (DELTA, {"item_id": "x", "delta": "{'command': 'a"}), (ADDED, {"item": _item("b")}),
+         (DELTA, {"item_id": "fc_b", "delta": '{"comm'}), (DELTA, {"item_id": "y", "delta": 'and":"ls","time'}),
+         (DELTA, {"item_id": "fc_b", "delta": 'out":1}'})], [],
+    ),
+    "a middle at an index where nobody is": (
+        [(ADDED, {"item": _item("a")}), (DELTA, {"delta": '{"command":"ls","'}),
+         (DELTA, {"output_index": 0, "delta": 'timeout":5}'}), (ENDED, {"output_index": 0, "item": _item("a")})], [],
+    ),
+    "the list has the arguments of the other tool at its place": (
+        [(ADDED, {"item": {**_item(""), "id": None}}), (DELTA, {"delta": RM + BUILD}),
+         (ADDED, {"output_index": 1, "item": {**_item("", name="Read"), "id": None}}),
+         (DELTA, {"output_index": 1, "delta": "{'file_path': '/x'}"})],
+        [{**_item("", READ, "Read"), "id": None}, {**_item("", RM + BUILD), "id": None}],
+    ),
+    "the list has one call id for all, and one item twice": (
+        [(ADDED, {"output_index": 0, "item": _item("a", call_id="x")}),
+         (ADDED, {"output_index": 1, "item": _item("b", name="Read", call_id="x")})],
+        [_item("a", LS + HOME, call_id="x"), _item("a", LS + HOME, call_id="x"),
+         _item("b", READ, "Read", call_id="x")],
+    ),
+    "an announcement at the index of another": (
+        [(ADDED, {"output_index": 0, "item": _item("a", name="Read")}), (ADDED, {"output_index": 0, "item": _item("b")}),
+         (DELTA, {"output_index": 0, "item_id": "fc_b", "delta": LS + HOME}),
+         (ENDED, {"output_index": 0, "item": _item("b", LS + HOME)}),
+         (DELTA, {"output_index": 0, "item_id": "fc_a", "delta": READ}),
+         (ENDED, {"output_index": 0, "item": _item("a", READ, "Read")})], [],
+    ),
+}  # fmt: skip
+MEANT = (("Bash", RM_BUILD), ("Bash", LS_HOME), ("Read", {"file_path": "/x"}), ("list_tabs", {}))
+
+
+@pytest.mark.parametrize("aggregate", [True, False])
+@pytest.mark.parametrize("name", STRAYS)
+def test_items_and_deltas_that_do_not_say_whose_they_are_never_change_owners(name: str, aggregate: bool) -> None:
+    told, output = STRAYS[name]
+    out, _ = mend(
+        _events(*told, output=output).bytes(),
+        protocol="responses",
+        question=QUESTION,
+        policy=Policy(aggregate=aggregate),
+    )
+    final = strict_responses.validate(out, one_delta=aggregate)
+    made = [(name, json.loads(text)) for _, name, text in final.calls() if _is_json(text)]
+    made = [call for call in made if call[1] or call[0] == "list_tabs"]
+    assert not [call for call in made if call not in MEANT or made.count(call) > 1]
+
+
+def test_two_calls_announced_at_one_index_are_two() -> None:
+    told, output = STRAYS["an announcement at the index of another"]
+    assert sorted(responses(_events(*told, output=output)), key=str) == [LS_HOME, {"file_path": "/x"}]
+    told, output = STRAYS["the list has one call id for all, and one item twice"]
+    assert sorted(responses(_events(*told, output=output)), key=str) == [LS_HOME, {"file_path": "/x"}]
 
 
 def test_what_an_item_says_as_a_whole_counts_where_its_deltas_do_not() -> None:

@@ -125,6 +125,8 @@ def test_text_behind_is_refused(behind: str) -> None:
         f"{CALL} // never",
         f"<example><tool_call>{CALL}</tool_call></example>",
         f"Never: {CALL}{CALL}",
+        f"{CALL}...",
+        f"[INST]{CALL}",
     ],
 )
 def test_the_worst_never_run(text: str) -> None:

@@ -53,6 +53,8 @@ def test_a_straight_quote_in_each_kind_never_runs(marks: str) -> None:
         """{"l": [{“a”: “x"}, {"b": "y”}]}""",
         """{“a”: "x”, “b”: “y"}""",
         '{“command”: “rm -rf "\n"path": "/home”}',
+        "{„command“: „”“, „timeout“: 1}",
+        "{„command“: „rm”“, „path“: „/home“}",
     ],
 )
 def test_straight_quotes_of_two_kinds_that_fit_both_ways_never_run(text: str) -> None:

@@ -43,7 +43,7 @@ def test_clone_demo_run_report(tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
 
     demo = walk(clone, home, "scripts/toolfix", "demo")
-    assert demo.stdout.rstrip().endswith(", 0 not as expected")
+    assert ", 0 not as expected\n" in demo.stdout
 
     certificate = write_certificate(tmp_path / "upstream.pem", ["localhost"])
     (tmp_path / "request.json").write_bytes(request_body())

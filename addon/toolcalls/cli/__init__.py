@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 import click
 
 from .. import __version__
 
-_COMMANDS = ("demo", "run", "proxy", "env", "filter", "repair", "replay", "report", "doctor")
+_COMMANDS = ("demo", "run", "proxy", "env", "filter", "repair", "replay", "report", "doctor", "path")
 
 
 class _Commands(click.Group):
@@ -27,5 +28,8 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="toolfix")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Make the tool calls of any model work in CLI coding agents."""
+    if os.environ.get("NO_COLOR"):
+        context.color = False

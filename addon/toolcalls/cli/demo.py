@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import difflib
 import http.client
-import json
 import ssl
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 import click
 
 from ..recording import store
 from ..recording.store import Recording
-from ..turn import payload
-from ..wire import sse
 from .certificate import write_certificate
+from .demo_screen import show_raw, show_short
 from .proxy_process import ProxyFailed, ProxyProcess
 from .upstream import Upstream, recordings_by_path
 
-SHOWN = 8
-"""Most events shown of one side."""
+TELLING: Final = {
+    "chat-python-dict": "A Python dict instead of JSON",
+    "messages-args-container-as-string": "A list sent as a string",
+    "chat-text-hermes": "A call written as text",
+    "chat-cut-off-write": "A script cut off by the token limit",
+    "chat-text-quoted-then-a-question": "A call that is only quoted",
+}
+"""The scenarios that are played where none is named, with a caption each."""
 
 
 def recordings_directory() -> Path:
-    """The committed scenarios: in a clone `recordings/`, in an installation inside the package."""
+    """The committed scenarios: in a clone `recordings/`, in an installation those of the demo, inside the package."""
     package = Path(__file__).resolve().parents[1]
     shipped = package / "scenarios"
     return shipped if shipped.is_dir() else package.parents[1] / "recordings"
@@ -35,31 +40,58 @@ def recordings_directory() -> Path:
 @click.command()
 @click.argument("names", nargs=-1, metavar="[SCENARIO]…")
 @click.option("--list", "listed", is_flag=True, help="List the scenarios.")
-@click.option("--all", "everything", is_flag=True, help="Play every scenario, not only the most telling ones.")
-def demo(names: tuple[str, ...], listed: bool, everything: bool) -> None:
-    """Play broken answers through a real mitmdump and show what the client gets."""
-    recordings = [store.load(path) for path in store.find(recordings_directory())]
+@click.option("--all", "everything", is_flag=True, help="Play every scenario, event by event.")
+@click.option("--raw", is_flag=True, help="Show the events that the upstream sent and the client got.")
+def demo(names: tuple[str, ...], listed: bool, everything: bool, raw: bool) -> None:
+    """Play broken answers through a real mitmdump on this machine and show what an agent gets."""
+    recordings = {recording.name: recording for recording in map(store.load, store.find(recordings_directory()))}
     if listed:
-        for recording in recordings:
+        for recording in recordings.values():
             click.echo(f"{recording.name}  {recording.flow.get('title', '')}")
         return
-    unknown = sorted(set(names) - {recording.name for recording in recordings})
+    unknown = sorted(set(names) - set(recordings))
     if unknown:
         raise click.UsageError(f"there is no scenario {unknown[0]!r}: see toolfix demo --list.")
-    chosen = [
-        recording
-        for recording in recordings
-        if everything or recording.name in names or (not names and recording.flow.get("demo"))
-    ]
+    wanted = recordings if everything else names or TELLING
+    chosen = [recordings[name] for name in wanted if name in recordings]
     if not chosen:
         raise click.ClickException(f"there are no recordings in {recordings_directory()}.")
+    in_detail = raw or everything or bool(names)
     with tempfile.TemporaryDirectory(prefix="toolfix-demo-") as folder:
-        wrong = _play(chosen, Path(folder))
-    click.echo(f"{len(chosen)} scenarios, {wrong} not as expected")
+        wrong = _play(chosen, Path(folder), show_raw if in_detail else _Short())
+    if in_detail:
+        click.echo(f"{_counted(len(chosen))}, {wrong} not as expected")
+    else:
+        _say_what_is_next(len(chosen), wrong)
     sys.exit(1 if wrong else 0)
 
 
-def _play(recordings: list[Recording], folder: Path) -> int:
+Show = Callable[..., None]
+
+
+class _Short:
+    """Shows each scenario in two lines, numbered."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def __call__(self, recording: Recording, received: bytes, asked: bytes, *, right: bool) -> None:
+        self._number += 1
+        caption = TELLING.get(recording.name, recording.name)
+        show_short(self._number, caption, recording, right=right)
+
+
+def _counted(scenarios: int) -> str:
+    return "1 scenario" if scenarios == 1 else f"{scenarios} scenarios"
+
+
+def _say_what_is_next(scenarios: int, wrong: int) -> None:
+    click.echo(f"\n{_counted(scenarios)} through a real mitmdump, {wrong} not as expected")
+    click.echo("\nNext: " + click.style("toolfix run -- claude", bold=True) + "   (or codex, opencode, qwen, …)")
+    click.echo("More: toolfix demo --raw shows the events, --all every scenario")
+
+
+def _play(recordings: list[Recording], folder: Path, show: Show) -> int:
     """Play them, each under the options that it was recorded with; the number of those that came out otherwise."""
     certificate = write_certificate(folder / "upstream.pem", ["localhost"])
     by_options: dict[tuple[str, ...], list[Recording]] = {}
@@ -71,10 +103,14 @@ def _play(recordings: list[Recording], folder: Path) -> int:
             settings = (f"ssl_verify_upstream_trusted_ca={certificate}", *options)
             try:
                 with ProxyProcess(folder, [word for text in settings for word in ("--set", text)]) as proxy:
-                    _introduce(proxy, upstream, options)
+                    if show is show_raw:
+                        _introduce(proxy, upstream, options)
                     for recording in group:
                         received = fetch(proxy, upstream, recording)
-                        wrong += not _show(recording, received, upstream.requests[-1].body)
+                        asked = upstream.requests[-1].body
+                        right = _is_right(recording, received, asked)
+                        show(recording, received, asked, right=right)
+                        wrong += not right
             except ProxyFailed as failed:
                 raise click.ClickException(f"mitmdump did not start:\n{failed}") from None
     return wrong
@@ -98,69 +134,9 @@ def fetch(proxy: ProxyProcess, upstream: Upstream, recording: Recording) -> byte
         connection.close()
 
 
-def _show(recording: Recording, received: bytes, asked: bytes) -> bool:
-    right = received == recording.after
-    if not recording.refusals:  # what was refused before is known to nobody here
-        right = right and asked == (recording.request_after or recording.request or b"{}")
-    mark = click.style("as expected", fg="green") if right else click.style("NOT AS EXPECTED", fg="red")
-    click.echo(click.style(f"── {recording.name}: {recording.flow.get('title', '')}", bold=True))
-    if asked != (recording.request or b"{}"):
-        _show_request(recording.request, asked)
-    _show_side("upstream sent", recording.before, "red")
-    _show_side("client got", received, "green")
-    click.echo(f"  {mark}\n")
-    return right
-
-
-def _show_request(sent: bytes, asked: bytes) -> None:
-    """The lines of the request that were changed on its way up."""
-    old, new = (body.decode("utf-8", "replace").splitlines() for body in (sent, asked))
-    click.echo("  on the way up:")
-    for line in difflib.unified_diff(old, new, lineterm="", n=0):
-        if line[:1] in "-+" and line[:3] not in ("---", "+++"):
-            click.echo("    " + click.style(_short(line), fg="red" if line[0] == "-" else "green"))
-
-
-def _show_side(title: str, body: bytes, colour: str) -> None:
-    click.echo(f"  {title}:")
-    lines = _lines(body)
-    for line in lines[:SHOWN]:
-        click.echo("    " + click.style(line, fg=colour))
-    if len(lines) > SHOWN:
-        click.echo(f"    … {len(lines) - SHOWN} more")
-
-
-def _lines(body: bytes) -> list[str]:
-    """What the body says of calls and ends, an event a line; the text between is not the point here."""
-    if body.lstrip()[:1] in (b"{", b"["):
-        text = body.decode("utf-8", "replace")
-        return [
-            _short(_telling(line)) for line in (text.splitlines() if store.suffix_of(body) == ".ndjson" else [text])
-        ]
-    end = sse.end_of_last_event(body)
-    events = sse.split(body[:end] if end > 0 else body) + ([body[end:]] if 0 < end < len(body) else [])
-    data = [sse.read_event(raw).data for raw in events]
-    return [_short(_telling(text)) for text in data if text is not None]
-
-
-def _telling(text: str) -> str:
-    """Of a chunk of Chat, or a line of Ollama's, only what changes from one to the next."""
-    chunk = payload.read_strict(text)
-    chunk = chunk if isinstance(chunk, dict) else {}
-    choices = chunk.get("choices")
-    if isinstance(chunk.get("message"), dict) and "done" in chunk:
-        choices = [{**chunk, "finish_reason": chunk.get("done_reason")}]
-    if not isinstance(choices, list):
-        return text
-    told = [
-        json.dumps(choice.get("delta", choice.get("message", {})), ensure_ascii=False)
-        + (f" finish: {choice['finish_reason']}" if choice.get("finish_reason") else "")
-        for choice in choices
-        if isinstance(choice, dict)
-    ]
-    return " ".join(told) or text
-
-
-def _short(text: str) -> str:
-    text = text.replace("\n", "⏎")
-    return text if len(text) <= 240 else f"{text[:230]}… ({len(text):,} characters)"
+def _is_right(recording: Recording, received: bytes, asked: bytes) -> bool:
+    """Did the client get what the recording says, and the upstream what it should?"""
+    if received != recording.after:
+        return False
+    # What was refused before is known to nobody here.
+    return bool(recording.refusals) or asked == (recording.request_after or recording.request or b"{}")

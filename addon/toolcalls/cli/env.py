@@ -48,6 +48,8 @@ def env(shell: str | None, port: int, confdir: str | None, unset: bool) -> None:
 
 def _there(environ: dict[str, str], port: int, confdir: Path) -> Changes:
     folder = confdir.expanduser().absolute()
+    if not folder.parent.is_dir():
+        raise click.UsageError(f"--confdir {confdir}: there is no directory {folder.parent}. Is that a typo?")
     try:
         trusted = trust.prepare(folder, trust.ensure_ca(folder), environ)
     except OSError as error:

@@ -47,6 +47,8 @@ def filter(
     answer = Response(protocol, question, policy, seed=seed_of(request))
     body = mend_whole(answer, inputs.read_stdin(), chunk_size or 0)
     sys.stdout.buffer.write(body)
+    sys.stdout.buffer.flush()
+    inputs.remark(_summary(answer))
     _warn(answer)
     if report:
         try:
@@ -60,6 +62,17 @@ def _question(body: bytes, protocol: str) -> Request:
     if request is None:
         click.echo("the request is no JSON object; mending goes on without its tools.", err=True)
     return read_request(request, protocol)
+
+
+def _summary(answer: Response) -> str:
+    """What was done, in one line."""
+    calls = answer.outcomes
+    if not calls:
+        return "unchanged: there is no tool call in it."
+    mended = sum(call.status == "repaired" for call in calls)
+    refused = sum(call.status == "refused" for call in calls)
+    counted = "1 call" if len(calls) == 1 else f"{len(calls)} calls"
+    return f"{counted}: {mended} mended, {refused} refused, {len(calls) - mended - refused} unchanged."
 
 
 def _warn(answer: Response) -> None:

@@ -22,7 +22,22 @@ def read_file(path: str, what: str) -> bytes:
 
 
 def read_stdin() -> bytes:
+    """All of standard input. Who types it is told how it ends."""
+    if sys.stdin.isatty():
+        click.echo("Reading from the terminal: paste the text, then press Ctrl-D.", err=True)
     return sys.stdin.buffer.read()
+
+
+def end_line(text: str) -> None:
+    """End the output with a line end where a person reads it; in a pipe it stays as it is."""
+    if sys.stdout.isatty() and not text.endswith("\n"):
+        sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()
+
+
+def remark(sentence: str) -> None:
+    """Say on stderr what was done."""
+    click.echo(f"toolfix: {sentence}", err=True)
 
 
 def policy_from(settings: Sequence[str]) -> Policy:

@@ -25,7 +25,15 @@ def proxy(options: tuple[str, ...]) -> None:
     The log has one line for each mended call; -v shows what mitmproxy does besides.
     """
     confdir = inputs.confdir_of(_settings(options))
-    trusted = trust.prepare(confdir / "toolfix-proxy", trust.ensure_ca(confdir), surroundings.original(os.environ))
+    try:
+        trusted = trust.prepare(
+            confdir / "toolfix-proxy", trust.ensure_ca(confdir), surroundings.original(os.environ)
+        )
+    except OSError as error:
+        raise click.ClickException(
+            f"mitmproxy's CA in {confdir} cannot be read or made ({error.strerror}): name another place with "
+            "--set confdir=DIR."
+        ) from None
     if not _WORDY & set(options):
         # A connection that opens and closes is nothing to read.
         logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)

@@ -40,6 +40,8 @@ def repair(schema: str | None, finish: str | None, jsonl: bool) -> None:
         click.echo(f"refused: {outcome.reason}.", err=True)
         sys.exit(1)
     sys.stdout.buffer.write(outcome.arguments.encode("utf-8", "backslashreplace"))
+    inputs.end_line(outcome.arguments)
+    inputs.remark(f"mended: {', '.join(outcome.steps)}." if outcome.steps else "unchanged: this is valid JSON.")
 
 
 def mend(text: str, schema: Any = None, finish: Any = None) -> Outcome:

@@ -30,6 +30,13 @@ OUR_OWN_FAULT = 125
 LOOPBACK_DIRECT = Path(__file__).with_name("loopback_direct.py")
 SHOWN_TROUBLES = 5
 
+BYPASSES = {
+    "ccr": 'sets NO_PROXY for the agent that it starts: run eval "$(ccr activate)" and then toolfix run -- claude',
+    "grok": "ignores proxies on Node 20: run toolfix run --reverse https://api.x.ai/v1 -- grok",
+    "kimi": "leaves out the proxy for local servers: run toolfix run --reverse URL-OF-THE-SERVER -- kimi",
+}
+"""Agents that go past a proxy, and the line that works. Measured."""
+
 
 @dataclass(slots=True, frozen=True)
 class Wishes:
@@ -117,7 +124,7 @@ def _run(command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], fold
             return problem.status
         finally:
             keeper.stop()
-        _tell(tally.read(summary), wishes, _report(wishes, recorded))
+        _tell(tally.read(summary), wishes, _report(wishes, recorded), command)
     return status
 
 
@@ -235,14 +242,26 @@ def _report(wishes: Wishes, recorded: Path | None) -> str:
     return ", ".join(places)
 
 
-def _tell(session: Summary, wishes: Wishes, where: str) -> None:
+def _tell(session: Summary, wishes: Wishes, where: str, command: tuple[str, ...]) -> None:
     for trouble in session.troubles[:SHOWN_TROUBLES]:
         say(trouble)
     if not session.answers:
+        for reason in session.reasons[:SHOWN_TROUBLES]:
+            say(reason)
+        bypassed = not (session.reasons or session.troubles) and _bypasses(command)
+        if bypassed:
+            say(bypassed)
+        if not (session.reasons or session.troubles or bypassed or where):
+            return  # Nothing was asked: `toolfix run -- claude --version` has nothing to hear of.
         told = "no answer of a model went through the proxy"
-        where = where or "toolfix doctor finds out why"
     else:
         would = "would have been " if wishes.observe else ""
         calls = "1 call" if session.calls == 1 else f"{session.calls} calls"
         told = f"{calls}, {session.mended} {would}mended, {session.refused} {would}refused"
     say(f"{told}: {where}" if where else told)
+
+
+def _bypasses(command: tuple[str, ...]) -> str:
+    """What to do where nothing came through, and the command is known to go past proxies."""
+    name = Path(command[0]).name
+    return f"{name} {BYPASSES[name]}." if name in BYPASSES else ""

@@ -136,6 +136,8 @@ _LIKE_AN_OBJECT = re.compile(rf"[\s{chars.INVISIBLE}]*+(?:[{{｛\"'`]|\\\")")
 _ESCAPED_BRACE = re.compile(r"\s*+(?:\"\s*+)?[{｛](?:\s|\\[nrt])*\\+\"")
 _STRAY_QUOTE = re.compile(r"[}\s]\"\Z")
 _ESCAPED_TEXT = re.compile(r"\\[^\"]")
+_ESCAPED_TWICE = '\\\\\\"'
+"""A quote inside a text that was escaped twice; with its quotes escaped only, a backslash at the end of the text."""
 _BRACELESS = re.compile(r"\s*\"(?:[^\"\\]|\\.){0,200}+\"\s*:")
 
 
@@ -238,7 +240,10 @@ def _unescaped(text: str, policy: ReadOptions) -> str | None:
         whole, end = "", -1
     quotes_only = body.replace('\\"', '"')
     if end == len(body) + 1:
-        return _once_or_twice(whole, quotes_only)
+        text = _once_or_twice(whole, quotes_only)
+        if text is not whole and _ESCAPED_TWICE in body and not policy.may_lack:
+            raise Refusal("a quote inside a text may be the end of it, and the answer may have been cut off")
+        return text
     value = _strict(quotes_only, control_characters=True)
     return quotes_only if isinstance(value, dict) or _ESCAPED_BRACE.match(quotes_only) else None
 

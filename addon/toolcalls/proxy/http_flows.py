@@ -16,7 +16,7 @@ from ..request.mend import Changed, mend_request
 from ..request.refusals import Refusals
 from ..request.request import decode, read_request
 from ..wire.encoding import Corrupt, decode_whole, readable
-from . import content_view
+from . import content_view, upstream_trouble
 from .body_stream import BodyStream
 from .exchanges import exchange_of
 from .flows import FlowState, content, flows, place
@@ -93,6 +93,10 @@ class HttpFlows:
         state = self.open.get(flow)
         if state is None or flow.response is None:
             return
+        if flow.response.status_code >= 400:
+            request = flow.request
+            sentence = upstream_trouble.of_status(request.pretty_host, flow.response.status_code, request.path)
+            self._reporter.summary.no_answer(sentence)
         if state.stream is None:
             self._mend_at_once(flow, state)
         elif flow.response.raw_content is None and state.stream.after.complete:
@@ -106,6 +110,9 @@ class HttpFlows:
         state = self.open.get(flow)
         if state is None:
             return
+        if flow.error is not None and flow.response is None:
+            sentence = upstream_trouble.of_connection(flow.request.pretty_host, flow.error.msg)
+            self._reporter.summary.no_answer(sentence)
         if state.stream is not None and state.stream.response.holding:
             logger.warning(f"{place(flow)}: the connection broke while a tool call was held; it was not delivered.")
         self._close(flow, state, broken=True)

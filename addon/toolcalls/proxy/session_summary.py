@@ -1,7 +1,7 @@
 """What one session did, as lines in a file that `toolfix run` reads at its end: written at once, a crash loses none.
 
 The script writes where TOOLFIX_SUMMARY names a file. One JSON object a line: an answer with the status of each of its
-calls, or a sentence of trouble that the user should hear of.
+calls, a sentence of trouble that the user should hear of, or the reason why an answer did not come.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from ..calls import Outcome
 
 VARIABLE = "TOOLFIX_SUMMARY"
+MOST_REASONS = 100
 
 
 class SummaryFile:
@@ -23,12 +24,19 @@ class SummaryFile:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self._reasons: set[str] = set()
 
     def answer(self, outcomes: Iterable[Outcome]) -> None:
         self._write({"calls": [outcome.status for outcome in outcomes]})
 
     def trouble(self, sentence: str) -> None:
         self._write({"trouble": sentence})
+
+    def no_answer(self, sentence: str) -> None:
+        """Why an answer did not come: worth a word where none came at all. Each is written once."""
+        if sentence not in self._reasons and len(self._reasons) < MOST_REASONS:
+            self._reasons.add(sentence)
+            self._write({"no_answer": sentence})
 
     def _write(self, entry: dict[str, Any]) -> None:
         if not self._path:
@@ -51,6 +59,8 @@ class Summary:
     mended: int = 0
     refused: int = 0
     troubles: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    """Why answers did not come."""
 
 
 def read(path: Path) -> Summary:
@@ -66,6 +76,9 @@ def read(path: Path) -> Summary:
             continue
         if "trouble" in entry:
             session.troubles.append(str(entry["trouble"]))
+            continue
+        if "no_answer" in entry:
+            session.reasons.append(str(entry["no_answer"]))
             continue
         statuses = entry.get("calls", [])
         session.answers += 1

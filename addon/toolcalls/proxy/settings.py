@@ -56,6 +56,7 @@ class Settings:
             self._read({name: getattr(ctx.options, name) for name in policy.BY_NAME})
 
     def _read(self, texts: dict[str, str]) -> None:
+        policy.check_variables(os.environ)
         values = policy.read_options(texts)
         self._record_into(values["toolfix_record"])
         self.texts = texts

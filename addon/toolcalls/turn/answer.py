@@ -162,7 +162,8 @@ class Answer:
         live = self._lives.get(id(slot))
         if live is None:
             unclear = slot.doubt or slot.unsure
-            if unclear or not slot.names or slot.again or slot.restated or self.turn.resent.knows(slot.key):
+            waits = not (slot.names and slot.begun)
+            if unclear or waits or slot.again or slot.restated or self.turn.resent.knows(slot.key):
                 return None
             live = self._lives[id(slot)] = LiveCall(self.turn.sent, self._mender.ids.unique(slot.id))
             self.turn.count_sent()

@@ -8,14 +8,18 @@
 |                           | and arguments may begin                        | another call contradicts it        |
 | a new id                  | behind a closed call; with a name, if          | the last one begun at its index:   |
 |                           | arguments may begin                            | an id that changes                 |
-| no id                     | at an index that has none; with a name, behind | the last one begun at its index    |
-|                           | a closed call or if it is another name         |                                    |
+| no id                     | at an index that has none; with a name, behind | the last one begun at its index; a |
+|                           | a closed call or if it is another name         | call so far without index and      |
+|                           |                                                | arguments, at a new index          |
 
 Whether what was gathered so may run is decided in `shared_place.py`: a place is an index, or all calls together where
 fragments have none. A bool is no index. Besides:
+- Where some fragments have an index and others have none, those may be any call's: as soon as one call is in doubt,
+  or one begins in the middle of its arguments, all count or none.
 - An id at two indices is two calls (`resent.py` tells whether the second is the first one sent again).
 - Two different objects under one id, name and index, in fragments, are one call with two readings: refused.
-- Arguments of which a fragment begins another object inside a string: refused (`fragments.mixed`).
+- Arguments of which a fragment begins another object inside a string: refused (`fragments.mixed`); also where they
+  are valid, if a call without arguments waits there: `{}` may be all of them.
 - Fragments of no call at all (no name, never) may be missing in each: none runs. But one stretch of them that makes a
   strict object of the one unfinished call right before it, and nothing else, is joined to it.
 - A call without any arguments, at the place of another one of its name, is that one: a name that was said again. Only
@@ -31,7 +35,7 @@ from ..tools.declared import Tools
 from ..wire.events import MOST_CALLS, LimitReached
 from . import payload
 from .assembled_call import Fragment, Place, Slot
-from .fragments import MIXED, may_begin
+from .fragments import MIXED, begins_midway, may_begin
 from .resent import ToldCall
 from .shared_place import SharedPlace
 
@@ -42,12 +46,16 @@ class CallAssembler:
     __slots__ = (
         "_anywhere",
         "_by_id",
+        "_doubtful",
+        "_named",
         "_placed",
         "_places",
         "_renamed",
         "_several",
         "_tools",
+        "_unplaced",
         "_unstable",
+        "_waiting",
         "_whole_calls",
         "slots",
     )
@@ -70,6 +78,14 @@ class CallAssembler:
         self._anywhere: SharedPlace[Slot] = SharedPlace()
         self._renamed: set[Place] = set()
         """Where a name was said again as if a call began: where not each fragment has one, those are two calls."""
+        self._named: dict[tuple[Place, str], Slot] = {}
+        """The last call of a name that began at a place."""
+        self._waiting: dict[Place, list[Slot]] = {}
+        """The calls that began at a place, but for some that have arguments since."""
+        self._unplaced = False
+        """Fragments came without an index."""
+        self._doubtful = False
+        """A call at an index is in doubt, or began in the middle of its arguments."""
 
     def add(self, fragment: Fragment) -> Slot | None:
         """Take a fragment; the call that it is added to, or None when it says nothing."""
@@ -85,6 +101,8 @@ class CallAssembler:
             slot = self._by_known_id(fragment)
         else:
             slot = self._by_new_id(fragment)
+        if not fragment.whole:
+            self._compare_places(fragment)
         if fragment.id and not fragment.whole:
             self._by_id[fragment.key] = self._placed[fragment.place, fragment.key] = slot
             slot.ids.add(fragment.key)
@@ -120,6 +138,10 @@ class CallAssembler:
         counted = {id(slot) for slot in calls}
         left_out = {id(slot) for slot in self.slots} - counted
         for place in (*self._places.values(), self._anywhere):
+            by_ids = len(place.calls) > 1 and (place is not self._anywhere or self._unplaced)
+            if by_ids and any(begins_midway(slot.fragments) for slot in place.calls):
+                # Ids told the calls apart, and one of them has a fragment that is missing in another.
+                place.refuse()
             place.judge(complete=complete, left_out=left_out)
         for slot in calls:
             if slot.renamed and slot.unnamed:
@@ -155,27 +177,63 @@ class CallAssembler:
             return last
         return self._new(Slot.of(fragment))
 
+    def _compare_places(self, fragment: Fragment) -> None:
+        """Fragments without an index may be missing in any call that is in doubt."""
+        if fragment.place is None:
+            self._unplaced = True
+        else:
+            self._doubtful = self._doubtful or self._place(fragment.place).unsure
+        if self._unplaced and self._doubtful:
+            self._anywhere.doubt()
+
     # Which call
 
     def _by_place(self, fragment: Fragment) -> Slot:
         """No id: the last call that began at this place, or a new one."""
         place = self._place(fragment.place)
         here = place.last
+        begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
         if here is None:
-            return self._open(fragment)
+            awaiting = self._awaiting(fragment)
+            if awaiting is None:
+                return self._open(fragment, sure=begins)
+            place.begin(awaiting)
+            return self._go_on(awaiting, fragment)
         if not fragment.name:
             if fragment.place in self._renamed and fragment.arguments:
                 place.doubt()
+            anew = here.begun and may_begin(fragment.arguments)
+            if anew and self._waits(fragment.place) and not _awaits_a_value(here):
+                # The arguments of the one that waits, or the middle of a text.
+                place.refuse()
             return self._go_on(here, fragment)
-        begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
         if fragment.name == here.name and not begins:
             return self._go_on(here, fragment)
         if here.is_closed(another=begins) or self._named_otherwise(here, fragment) or (here.unnamed and begins):
-            return self._open(fragment, here, sure=begins)
+            return self._open(fragment, here, sure=begins and not self._left_open(fragment, here))
         # Said again where arguments may begin: by a server that names each fragment, or because another call begins.
         if fragment.name == here.name:
             self._renamed.add(fragment.place)
         return self._go_on(here, fragment)
+
+    def _waits(self, place: Place) -> bool:
+        """Is there a call at this place that has no arguments yet?"""
+        waiting = self._waiting.get(place, [])
+        while waiting and waiting[-1].begun:
+            waiting.pop()
+        return bool(waiting)
+
+    def _left_open(self, fragment: Fragment, here: Slot) -> bool:
+        """Was a call of this name begun before the last one, and not closed? The fragment may go on with that."""
+        other = self._named.get((fragment.place, fragment.name))
+        return other is not None and other is not here and not other.is_closed()
+
+    def _awaiting(self, fragment: Fragment) -> Slot | None:
+        """The last call, if it came without an index and arguments and this fragment may be the first with both."""
+        last = self._anywhere.last
+        if last is None or last.place is not None or last.begun or fragment.name not in ("", last.name):
+            return None
+        return last
 
     def _go_on(self, slot: Slot, fragment: Fragment, *, sure: bool = False) -> Slot:
         """Something is added to a call; sure if the fragment has an id that only this call has."""
@@ -223,7 +281,11 @@ class CallAssembler:
         named = bool(fragment.name and mine.names)
         goes_on = not closed and (not named or not (blank or may_begin(fragment.arguments)))
         if goes_on or (closed and not named and blank):
-            self._place(fragment.place).begin(mine)
+            here = self._place(fragment.place)
+            here.begin(mine)
+            if not blank:
+                # The index says that it is another call.
+                here.doubt()
             return self._go_on(mine, fragment, sure=fragment.key not in self._several)
         return self._open(fragment, mine)
 
@@ -289,8 +351,12 @@ class CallAssembler:
             slot.key = earlier.key
             slot.again = not fragment.name or fragment.name == earlier.name
         slot.place = fragment.place
+        self._named[fragment.place, fragment.name] = slot
+        for place in {fragment.place, None}:
+            self._waiting.setdefault(place, []).append(slot)
         if fragment.place is not None:
             self._place(fragment.place).begin(slot, sure=sure)
+            self._doubtful = self._doubtful or not sure
         self._anywhere.begin(slot, sure=sure or fragment.place is not None)
         return slot
 

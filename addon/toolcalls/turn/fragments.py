@@ -18,14 +18,17 @@ MIXED: Final = "the fragments of several calls cannot be told apart"
 SENT_AGAIN: Final = "sent again"
 
 _NOTHING: Final = frozenset({"", "{}", "null"})
-_OPENS = re.compile(r"""\s*+(")?\s*+\{\s*+(?:(\\*+)(["'“‘]))?""")
-"""How arguments begin: with an object, which may be encoded once more, and with the quote of its first key."""
-_BEGINS = re.compile(r"""\s*+(?:"?\s*+\{|```|[A-Za-z_][A-Za-z_ ]{0,24}+[:=]\s*+["{]|<\|)""")
+_OPENS = re.compile(r"""\s*+(")?\s*+(?:\[\s*+)?\{\s*+(?:(\\*+)(["'“‘]))?""")
+"""How arguments begin: with an object, which may be encoded once more or be alone in a list, and with the quote of
+its first key."""
+_BEGINS = re.compile(r"""\s*+(?:"?\s*+(?:\[\s*+)?\{|```|[A-Za-z_][A-Za-z_ ]{0,24}+[:=]\s*+["{]|<\|)""")
 """How they begin besides: in a fence, behind a label or a token."""
-_KEY = re.compile(r"""\s*+\{\s*+(["'“‘])([^"'“”‘’\\]*+)["'”’]\s*+:""")
+_KEY = re.compile(r"""\s*+(?:\[\s*+)?\{\s*+(["'“‘])([^"'“”‘’\\]*+)["'”’]\s*+:""")
 _TOKEN = re.compile(r"""\\.|[^\s\\"'“‘{}\[\](),:]++|\s++|.""", re.DOTALL)
 _CLOSERS: Final = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _INSIDE: Final = {mark: re.compile(rf"[^\\{mark}]*+(?:\\.[^\\{mark}]*+)*+", re.DOTALL) for mark in _CLOSERS.values()}
+_HEAD: Final = 64
+"""Characters that tell whether arguments begin here."""
 _BEHIND_A_STRING = re.compile(r"\s*+(?:[,:}\]]|\Z)")
 _BEFORE_A_VALUE: Final = frozenset(":,[(")
 _BEFORE_A_STRING: Final = _BEFORE_A_VALUE | {"{", ""}
@@ -39,6 +42,16 @@ def says_nothing(arguments: str) -> bool:
 def may_begin(arguments: str) -> bool:
     """Can these be the first characters of a call's arguments?"""
     return _BEGINS.match(arguments) is not None
+
+
+def begins_midway(fragments: list[str]) -> bool:
+    """Do these arguments begin with what can only be a later part of some?"""
+    head = ""
+    for fragment in fragments:
+        head = (head + fragment).lstrip()
+        if len(head) >= _HEAD:
+            break
+    return bool(head) and not may_begin(head)
 
 
 def full_name(names: list[str], tools: Tools) -> str:
@@ -121,7 +134,8 @@ def _interrupted(text: str, openings: deque[_Opening]) -> bool:
             end = _end_of_string(text, at, _CLOSERS[piece])
             is_key = brackets[-1:] == ["{"] and before in ("{", ",")
             while openings and openings[0].at <= end:
-                if is_key or _begins_inside(text, openings[0], _CLOSERS[piece]):
+                inside = _begins_inside(text, openings[0], _CLOSERS[piece])
+                if is_key or inside or _same_key(text, openings[0].at):
                     return True
                 swallowed |= not openings.popleft().mark
             if is_key and nested and ("}" in text[at:end] or "]" in text[at:end]):

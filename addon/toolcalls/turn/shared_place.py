@@ -51,6 +51,11 @@ class SharedPlace(Generic[C]):
         self._contradictory = False
 
     @property
+    def unsure(self) -> bool:
+        """Do its calls count all or none?"""
+        return self._unsure
+
+    @property
     def last(self) -> C | None:
         return self.calls[-1] if self.calls else None
 

@@ -78,6 +78,9 @@ class Calls:
             here = self._at[place] = only
         if here.closed and not here.unsure:
             if here.done or here.is_whole():
+                if not placed and self._unclosed:
+                    # It may be missing in one that is open.
+                    self._anywhere.refuse()
                 return None
             here.closed = False
             self._unclosed[here.key] = here

@@ -1,9 +1,11 @@
 """Which call does an event of the Responses protocol speak about?
 
-Whose a delta is: its `item_id` says so, where that was announced. Where it was not, or changes with every event, it
-is the open call at its `output_index`; without either, the one open call. Where several calls are open there, it may
-be any one's: then only what another carrier says of a call as a whole counts, else it is refused. An id that comes
-back after another took its place means that two calls were taken for one.
+Whose a delta is: its `item_id` says so, where a call began under it. Where none did, or ids change with every event,
+it is the open call at its `output_index`; without either, the one open call. Where several calls are open there, it
+may be any one's: then only what another carrier says of a call as a whole counts, else it is refused. An id that
+comes back after another took its place means that two calls were taken for one.
+
+An item with another id than the call was announced with, or with another name, is another call.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...turn import payload
-from ...turn.fragments import MIXED
+from ...turn.fragments import MIXED, may_begin
 from ...turn.resent import ToldCall
 from .calls import FunctionCall
 from .events import IncomingEvent, Json
@@ -19,10 +21,12 @@ from .items import CALL, Items
 
 
 class Attribution:
-    __slots__ = ("_items",)
+    __slots__ = ("_items", "_lost")
 
     def __init__(self, items: Items) -> None:
         self._items = items
+        self._lost: dict[int | None, int] = {}
+        """By index: how many items there were when something came there that may be any call's."""
 
     def find(self, wire_id: str, wire_index: int | None) -> FunctionCall | None:
         """The open call with this id, or at this index, or the last one where neither is told."""
@@ -42,8 +46,7 @@ class Attribution:
         """One of the calls that this may be about, where nobody knows which: none of them is certain any more."""
         if call is None:
             return None
-        known = self._items.known(wire_id)
-        if known is call:
+        if self._items.known(wire_id) is call and call.began_as(wire_id):
             other = self._items.at(wire_index)
             if (
                 wire_index in (None, call.wire_index)
@@ -53,23 +56,37 @@ class Attribution:
                 return None
             # The index says one call, the id another.
             rivals = [other] if other is not call and other.open else []
-        elif call.doubt:
+        elif call.doubt and self._lost.get(wire_index) == len(self._items.all):
             return call
         else:
             rivals = [item for item in self._open_at(wire_index) if item is not call]
         if not rivals:
-            return None
-        for one in (call, *rivals):
-            one.doubt = MIXED
+            return call if call.doubt else None
+        self.lose(wire_index, call, *rivals)
         return call
 
-    def called(self, call_id: str) -> FunctionCall | None:
-        """The open call that was announced with this call id."""
+    def lose(self, wire_index: int | None, *calls: FunctionCall) -> None:
+        """Something came at this index that may be any of these calls'."""
+        self._lost[wire_index] = len(self._items.all)
+        for call in calls:
+            call.doubt = MIXED
+
+    def stray(self, call: FunctionCall, text: str) -> None:
+        """A call that a delta begins which nobody announced: it may go on with one whose index is not known."""
+        others = [one for one in self._open_at(None) if one is not call]
+        if not may_begin(text):
+            self.lose(call.wire_index, *([call, *others] if others else ()))
+            return
+        unplaced = [one for one in others if one.wire_index is None and one.added and not one.is_whole()]
+        self.lose(call.wire_index, *([call, *unplaced] if unplaced and call.wire_index is not None else ()))
+
+    def called(self, incoming: IncomingEvent) -> FunctionCall | None:
+        """The open call that was announced with the call id of this item."""
+        call_id = _text(incoming.item, "call_id")
         if not call_id:
             return None
-        calls = [item for item in self._items.all if isinstance(item, FunctionCall) and item.open and item.added]
-        found = [call for call in calls if call.added and call.added.item.get("call_id") == call_id]
-        return found[0] if len(found) == 1 else None
+        found = [call for call in self._open_at(None) if call.added and call.added.item.get("call_id") == call_id]
+        return found[0] if len(found) == 1 and self.fits(found[0], incoming) else None
 
     def named(self, name: str, wire_index: int | None) -> FunctionCall | None:
         """The one open call of this name at this index; of several the first that is whole, which can only end."""
@@ -78,9 +95,19 @@ class Attribution:
 
     def fits(self, call: FunctionCall, incoming: IncomingEvent) -> bool:
         """Does nothing say that this item is another call?"""
-        call_id = _text(incoming.item, "call_id")
-        known = {_text(body, "call_id") for body in call.bodies} - {""}
-        return not call_id or not known or call_id in known
+        known = self._items.known(_text(incoming.item, "id"))
+        if isinstance(known, FunctionCall) and known is not call and _may_be(known, incoming.item):
+            return False
+        return _may_be(call, incoming.item)
+
+
+def _may_be(call: FunctionCall, item: Json) -> bool:
+    """Do the call ids agree, or else the names?"""
+    call_id, name = _text(item, "call_id"), _text(item, "name")
+    ids = {_text(body, "call_id") for body in call.bodies} - {""}
+    if call_id and ids:
+        return call_id in ids
+    return call.began_as(_text(item, "id")) or not name or call.wanted_name() in ("", name)
 
 
 def is_another(call: FunctionCall, wire_id: str) -> bool:

@@ -108,7 +108,7 @@ class CallQueue:
         call = self._whose.find(wire_id, wire_index)
         if (
             call is None
-            or (call.added and not wire_id)
+            or (call.added and not call.began_as(wire_id))
             or not self._whose.fits(call, incoming)
             or is_another(call, wire_id)
         ):
@@ -138,6 +138,7 @@ class CallQueue:
             return Replace()
         if call is None:
             call = self.open(wire_id, wire_index)
+            self._whose.stray(call, text)
         if text or known is not None:
             self._items.alias(call, wire_id, None)
             call.heard(wire_id)
@@ -195,7 +196,7 @@ class CallQueue:
 
     def read_ended(self, incoming: IncomingEvent) -> Verdict:
         wire_id, wire_index = _text(incoming.item, "id"), incoming.number("output_index")
-        call = self._whose.called(_text(incoming.item, "call_id"))
+        call = self._whose.called(incoming)
         if call is None:
             call = self._whose.find(wire_id, wire_index)
             if call is not None and self._items.known(wire_id) is not call:

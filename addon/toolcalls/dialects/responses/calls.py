@@ -132,6 +132,11 @@ class FunctionCall(Item):
                 return self._look()
         return self.looked[1]
 
+    def began_as(self, wire_id: str) -> bool:
+        """Is this the id that it was announced or first heard of with? Others were taken for its own later."""
+        announced = self.added.item.get("id") if self.added else None
+        return bool(wire_id) and wire_id in (self.wire_id, announced)
+
     def heard(self, wire_id: str) -> None:
         """A delta came under this id: one that comes back after another took its place is that of another call."""
         if wire_id and wire_id != (self.ids[-1] if self.ids else self.wire_id):

@@ -188,7 +188,9 @@ class Finalizer:
         later: list[tuple[int, Json]] = []
         seen: dict[tuple[str, ...], Json] = {}
         for place, entry in entries:
-            item = next((item for item in left if _same_item(item, entry)), None)
+            alike = [item for item in self._items.in_order() if _same_item(item, entry)]
+            item = _best(alike, entry)
+            item = item if item in left else None
             names = _names(entry)
             twin = next((seen[name] for name in names if name in seen), None) if item is None else None
             seen.update(dict.fromkeys(names, entry))
@@ -203,13 +205,11 @@ class Finalizer:
             else:
                 left.remove(item)
                 self._match(item, entry)
-        # Ids that changed once more: told by the order, where nothing else is missing or new.
-        alike = len(left) == len(later) and all(
-            item.type == entry.get("type") for item, (_, entry) in zip(left, later, strict=False)
-        )
-        for number, (place, entry) in enumerate(later):
-            if alike:
-                self._match(left[number], entry)
+        # Ids that changed once more: told by their types, names and order, where nothing else is missing or new.
+        pairs = _paired(left, [entry for _, entry in later])
+        for place, entry in later:
+            if pairs:
+                self._match(pairs.pop(0), entry)
             elif entry.get("type") == CALL:
                 call = self._held.open(str(entry.get("id") or ""), place)
                 self._match(call, entry)
@@ -295,7 +295,6 @@ def _says_something(entry: Json) -> bool:
 
 
 def _same_item(item: Item, entry: Json) -> bool:
-    body = item.done or item.body
     if isinstance(item, FunctionCall):
         if entry.get("type") not in (CALL, item.type):
             return False
@@ -306,12 +305,39 @@ def _same_item(item: Item, entry: Json) -> bool:
             return entry["call_id"] in call_ids
     elif entry.get("type") != item.type:
         return False
-    ids = [
-        item.id,
-        body.get("id"),
-        *((said.get("id") for said in item.bodies) if isinstance(item, FunctionCall) else ()),
-    ]
-    return bool(entry.get("id")) and entry["id"] in ids
+    return _has_id(item, entry)
+
+
+def _best(items: list[Item], entry: Json) -> Item | None:
+    """The item that an entry speaks about: where calls share one id, the other id tells them apart, else the name."""
+    for fits in (_has_id, _is_named):
+        if len(items) > 1:
+            items = [item for item in items if fits(item, entry)]
+    return items[0] if items else None
+
+
+def _has_id(item: Item, entry: Json) -> bool:
+    """Is this one of the ids that the item goes by?"""
+    said = [item.done or item.body, *(item.bodies if isinstance(item, FunctionCall) else ())]
+    return bool(entry.get("id")) and entry["id"] in [item.id, *(body.get("id") for body in said)]
+
+
+def _paired(items: list[Item], entries: list[Json]) -> list[Item]:
+    """For each entry the first item of its type and name; nothing where one has none, or an item is left."""
+    left, found = list(items), list[Item]()
+    for entry in entries:
+        item = next((item for item in left if _is_named(item, entry)), None)
+        if item is None:
+            return []
+        left.remove(item)
+        found.append(item)
+    return [] if left else found
+
+
+def _is_named(item: Item, entry: Json) -> bool:
+    if item.type != entry.get("type"):
+        return False
+    return not isinstance(item, FunctionCall) or not entry.get("name") or item.wanted_name() in ("", entry["name"])
 
 
 def _names(entry: Json) -> list[tuple[str, ...]]:

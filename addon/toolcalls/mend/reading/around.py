@@ -45,13 +45,13 @@ _NAME_WORDS = _words(
     """
     tool tools toolcall toolcalls toolrequest tooluse call calls function functions functioncall functioncalls func
     invoke param params parameter parameters argument arguments arg args input inputs json action actions request
-    requests plugin use begin end start sep section block xml name value key command method prefix suffix inst
+    requests plugin use begin end start sep section block xml name value key command method prefix suffix
     antml minimax seed longcat steptml xai dsml
     turn of im eos eot eom eod id bos endoftext text sentence assistant model message header python tag constrain
     channel commentary
     """
 )
-_ONLY_BEHIND = frozenset({"observation", "user", "system", "return", "s"})
+_ONLY_BEHIND = frozenset({"inst", "observation", "user", "system", "return", "s"})
 """What a template has behind a call, and before something that is none."""
 
 _FENCE = re.compile(r"(?:`{1,4}|~{3,4})([A-Za-z0-9_+-]{0,12})")

@@ -85,7 +85,9 @@ values_inside = re.compile(
 )
 """Further inside it: an item behind a comma, or a flag and what it is set to."""
 says_no = re.compile(
-    r"(?i)\b(?:do\s?n[o'’]?t|never|must\s+not|not\s+to)\s+(?:be\s+)?(?:run|execute|exec|call|use|send|do)\b"
+    r"(?i)\b(?:(?:do\s?n[o'’]?t|never|must\s+not|not\s+to)\s+(?:be\s+)?(?:run|execute|exec|call|use|send|do)"
+    r"|(?:skip|cancel|abort|ignor|refus|reject|forbid|confirm|approv|hypothe|pretend)[a-z]*"
+    r"|examples?|samples?|demo|dangerous|unsafe|wrong|ask(?:ing)? (?:the )?user|wait(?:ing)? for|dry[ _-]?run)\b"
 )
 closing = re.compile(_CLOSE)
 

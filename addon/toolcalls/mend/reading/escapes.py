@@ -13,6 +13,7 @@ import re
 from typing import NamedTuple
 
 from ..refusal import Refusal
+from . import characters as chars
 from .strict import scan_string
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|0[0-9]{1,2}|\r\n|[\s\S])")
@@ -110,6 +111,8 @@ def _decode_walking(raw: str, quote: str, as_json: bool) -> Decoded:
     escapes = set(_ESCAPE.findall(raw))
     if escapes & _CONTINUATIONS:
         raise Refusal("a backslash before a line break may be text, a continued line or the line break alone")
+    if quote in chars.TYPOGRAPHIC and not escapes.isdisjoint(quote + chars.CLOSERS[quote]):
+        raise Refusal("a backslash before a typographic quote may be text or an escape")
     unknown = any(e not in _KNOWN and (len(e) == 1 or e[0] not in "uxU") for e in escapes)
     code = as_json and any(e[0] in _CODES for e in escapes)
     if unknown or code:

@@ -16,6 +16,7 @@ from .source import MAX_DEPTH, SLOW, Cut, Source
 from .strict import exact_int
 from .strings import ARRAY, KEY, OBJECT, TUPLE, prefixed_string, read_string
 
+_COMMA_IN_KEY = re.compile(rf"[{chars.QUOTES}]\s*+[{chars.COMMAS}]")
 _PYTHON_CONSTANTS = frozenset({"True", "False", "None"})
 
 
@@ -337,6 +338,9 @@ def _end_of_text(s: Source, more_to_come: bool) -> None:
 def _lost_comma_before_key(s: Source, char: str, before: int) -> None:
     if char not in chars.QUOTES and not chars.line_break.search(s.text, before, s.pos):
         raise Refusal(f"something that is neither a comma nor a bracket follows `{s.key}`")
+    if _COMMA_IN_KEY.match(s.text, s.pos):
+        # The quote before it may be a part of the text, and this one its end.
+        raise Refusal(f"it is not clear where the text of `{s.key}` ends: a key begins with a comma")
     s.doubt("missing comma")
 
 

@@ -92,7 +92,8 @@ class Source:
             note = chars.comment.match(text, pos) if char in "/#" else None
             if note is None:
                 break
-            self._comment(note[0], text[max(0, pos - 64) : pos].rstrip()[-1:])
+            between = text[max(0, pos - 64) : pos]
+            self._comment(note[0], (between if note[0].startswith("/*") else between.rstrip())[-1:])
             pos = note.end()
         self.pos = pos
         return text[pos] if pos < self.length else ""
@@ -100,15 +101,16 @@ class Source:
     def _comment(self, note: str, before: str) -> None:
         """A comment is dropped, unless it may be what was meant: `[1, #2, 3` up to the end of the line.
 
-        Behind a quote it may be the rest of a text whose quotes are not escaped: `"grep "#include" src"`.
+        Behind a quote it may be the rest of a text whose quotes are not escaped: `"grep "#include" src"`; one that
+        says where it ends only right behind it: `"grep "/*.c" src/*/`.
         """
         self.step("comments")
         if chars.says_no.search(note):
             raise Refusal("a comment says that this is not to be run")
-        if note.startswith("/*"):
-            return
         if before and before in chars.QUOTES and any(quote in note for quote in chars.QUOTES):
             raise Refusal("a comment may be the rest of a text whose quotes are not escaped")
+        if note.startswith("/*"):
+            return
         if chars.like_values.match(note) or chars.quoted_key.search(note) or chars.values_inside.search(note):
             raise Refusal("a comment has values in it, which may be meant")
         self.swallowed = self.swallowed or chars.closing.search(note) is not None

@@ -1,0 +1,156 @@
+"""What `toolfix demo` shows of a scenario: two lines, or all that went over the wire."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shutil
+from typing import Any
+
+import click
+
+from ..recording.store import Recording
+from ..turn import payload
+from ..wire import sse
+
+SHOWN = 8
+"""Most events shown of one side."""
+
+_FEWEST_COLUMNS, _MOST_COLUMNS = 60, 100
+_LABEL = 9
+
+
+def columns() -> int:
+    """The width to write for: that of the terminal, within reason; 80 in a pipe."""
+    return max(_FEWEST_COLUMNS, min(_MOST_COLUMNS, shutil.get_terminal_size((80, 24)).columns))
+
+
+# Two lines
+
+
+def show_short(number: int, caption: str, recording: Recording, *, right: bool) -> None:
+    """A caption with what became of the answer, what the model sent, and what the agent got."""
+    calls = recording.calls or []
+    verdict = _verdict(calls) if right else "NOT AS EXPECTED"
+    colour = {"mended": "green", "refused": "yellow", "unchanged": "cyan"}.get(verdict, "red")
+    space = max(1, columns() - len(caption) - len(verdict) - 4)
+    click.echo(f"{number}  " + click.style(caption, bold=True) + " " * space + click.style(verdict, fg=colour))
+    sent, got = _sides(recording, calls)
+    old, new = _fitted(sent, got)
+    click.echo("   " + click.style("model".ljust(_LABEL - 3), dim=True) + _coloured(old, new, "red"))
+    click.echo("   " + click.style("agent".ljust(_LABEL - 3), dim=True) + _coloured(new, old, "green"))
+
+
+def _verdict(calls: list[dict[str, Any]]) -> str:
+    if not calls:
+        return "unchanged"
+    return "refused" if any(call["status"] == "refused" for call in calls) else "mended"
+
+
+def _sides(recording: Recording, calls: list[dict[str, Any]]) -> tuple[str, str]:
+    """What the model sent and what the agent got, a line each."""
+    if not calls:
+        text = _line(_text_in(recording.before))
+        return text, text
+    call = calls[0]
+    got = f"{call['name']} {call['arguments']}"
+    if "written as text" in call.get("steps", ()):
+        return _line(_text_in(recording.before)), got
+    sent = f"{call.get('received_name', call['name'])} {call.get('received_arguments', call['arguments'])}"
+    if call["status"] == "refused":
+        got = f"{call['name']} {call['arguments']}  (the agent rejects it, and the model tries again)"
+    return _line(sent), _line(got)
+
+
+def _fitted(sent: str, got: str) -> tuple[str, str]:
+    room = columns() - _LABEL
+    return tuple(text if len(text) <= room else text[: room - 1] + "…" for text in (sent, got))  # type: ignore[return-value]
+
+
+def _coloured(text: str, other: str, colour: str) -> str:
+    """The text, with what the other one does not have in colour."""
+    blocks = difflib.SequenceMatcher(None, text, other, autojunk=False).get_matching_blocks()
+    out, at = "", 0
+    for block in blocks:
+        out += click.style(text[at : block.a], fg=colour) if at < block.a else ""
+        out += text[block.a : block.a + block.size]
+        at = block.a + block.size
+    return out
+
+
+def _text_in(body: bytes) -> str:
+    """The text of a Chat stream."""
+    chunks = [payload.read_strict(data) for data in _data(body)]
+    choices = [chunk["choices"][0] for chunk in chunks if isinstance(chunk, dict) and chunk.get("choices")]
+    return "".join(choice.get("delta", {}).get("content") or "" for choice in choices)
+
+
+def _line(text: str) -> str:
+    """A text on one line."""
+    return " ".join(text.split())
+
+
+# All that went over the wire
+
+
+def show_raw(recording: Recording, received: bytes, asked: bytes, *, right: bool) -> None:
+    """What the upstream sent and what the client got, event by event."""
+    mark = click.style("as expected", fg="green") if right else click.style("NOT AS EXPECTED", fg="red")
+    click.echo(click.style(f"── {recording.name}: {recording.flow.get('title', '')}", bold=True))
+    if asked != (recording.request or b"{}"):
+        _show_request(recording.request, asked)
+    _show_side("upstream sent", recording.before, "red")
+    _show_side("client got", received, "green")
+    click.echo(f"  {mark}\n")
+
+
+def _show_request(sent: bytes, asked: bytes) -> None:
+    """The lines of the request that were changed on its way up."""
+    old, new = (body.decode("utf-8", "replace").splitlines() for body in (sent, asked))
+    click.echo("  on the way up:")
+    for line in difflib.unified_diff(old, new, lineterm="", n=0):
+        if line[:1] in "-+" and line[:3] not in ("---", "+++"):
+            click.echo("    " + click.style(_short(line), fg="red" if line[0] == "-" else "green"))
+
+
+def _show_side(title: str, body: bytes, colour: str) -> None:
+    click.echo(f"  {title}:")
+    lines = _lines(body)
+    for line in lines[:SHOWN]:
+        click.echo("    " + click.style(line, fg=colour))
+    if len(lines) > SHOWN:
+        click.echo(f"    … {len(lines) - SHOWN} more events; all of them: toolfix replay, or the recording's folder")
+
+
+def _lines(body: bytes) -> list[str]:
+    """What the body says of calls and ends, an event a line; the text between is not the point here."""
+    if body.lstrip()[:1] in (b"{", b"["):
+        return [_short(_telling(body.decode("utf-8", "replace")))]
+    return [_short(_telling(text)) for text in _data(body)]
+
+
+def _data(body: bytes) -> list[str]:
+    end = sse.end_of_last_event(body)
+    events = sse.split(body[:end] if end > 0 else body) + ([body[end:]] if 0 < end < len(body) else [])
+    data = [sse.read_event(raw).data for raw in events]
+    return [text for text in data if text is not None]
+
+
+def _telling(text: str) -> str:
+    """Of a chunk of Chat only what changes from one to the next."""
+    chunk = payload.read_strict(text)
+    choices = chunk.get("choices") if isinstance(chunk, dict) else None
+    if not isinstance(choices, list):
+        return text
+    told = [
+        json.dumps(choice.get("delta", choice.get("message", {})), ensure_ascii=False)
+        + (f" finish: {choice['finish_reason']}" if choice.get("finish_reason") else "")
+        for choice in choices
+        if isinstance(choice, dict)
+    ]
+    return " ".join(told) or text
+
+
+def _short(text: str) -> str:
+    text = text.replace("\n", "⏎")
+    return text if len(text) <= 240 else f"{text[:230]}… ({len(text):,} characters)"
