@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ from tests.splits import mend
 from tests.validators.gemini import Answer, read
 from toolcalls.engine import Response, protocol_of
 from toolcalls.policy import Policy
+from toolcalls.recording import store
 from toolcalls.request.request import Request, read_request
 
 Json = dict[str, Any]
+RECORDINGS = Path(__file__).parents[2] / "recordings" / "gemini"
 
 TEXT_CALL = '<tool_call>\n{"name": "Bash", "arguments": {"command": "ls"}}\n</tool_call>'
 FENCE = '```tool_code\nprint(default_api.Bash(command = "ls"))\n```'
@@ -135,7 +138,7 @@ def test_broken_calls_are_mended_and_keep_their_signatures_ids_and_line_ends() -
 def test_arguments_that_are_a_text_become_an_object_even_if_the_text_is_valid() -> None:
     held, _, answer = run(stream(said(call("Bash", '{"command": "ls"}'), finish="STOP")))
     assert held.calls == [("Bash", LS)]
-    assert answer.outcomes[0].steps == ("object from a text",)
+    assert answer.outcomes[0].steps == ("arguments made an object",)
     assert run(json.dumps(said(call("Bash", '{"command": "ls"}'), finish="STOP")))[0].calls == [("Bash", LS)]
 
 
@@ -408,3 +411,11 @@ def test_the_path_tells_protocol_and_stream() -> None:
         "/v1/messages/count_tokens": (None, False),
     }
     assert {path: (protocol_of(path), read_request({}, path=path).stream) for path in paths} == paths
+
+
+@pytest.mark.parametrize("directory", sorted(RECORDINGS.iterdir()), ids=lambda path: path.name)
+def test_what_clients_get_of_every_scenario_is_legal(directory: Path) -> None:
+    recording = store.load(directory)
+    held = read(recording.after or b"")
+    expected = [call for call in recording.calls or [] if not call.get("dropped")]
+    assert held.calls == [(call["name"], json.loads(call["arguments"])) for call in expected]

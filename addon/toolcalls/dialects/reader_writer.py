@@ -165,7 +165,7 @@ class ReaderWriterDialect(Dialect):
             if isinstance(part, TextDelta):
                 said = answer.say(part.text, source)
                 if said is None and part.text:
-                    spoken.append(self._writer.text(read, part.text) if not alone else read.raw)
+                    spoken.append(self._spoken(read, TextPiece(part.text, source), draft))
             elif isinstance(part, OtherDelta):
                 answer.refused = answer.refused or part.refusal
                 said = answer.say_otherwise()
@@ -204,11 +204,11 @@ class ReaderWriterDialect(Dialect):
         return [self._spoken(read, piece, draft) for piece in said.pieces]
 
     def _spoken(self, read: ReadEvent | None, piece: TextPiece, draft: ReplyBuilder) -> bytes:
-        """The event that a text came in. One that ends the answer too ends it here, if the answer has no call."""
+        """The event that a text came in. One that ends the answer too does so here, if nothing else is to come."""
         end = next((end for end in (self._waiting_end, read) if end is not None and end.raw is piece.source), None)
         if piece.source is None or end is None or end.stop is None:
             return piece.source or self._writer.text(read, piece.text)
-        if self._answer.calls or self._writer.words.needs_calls(end.stop.reason):
+        if self._answer.has_pending_calls or self._answer.would_be(end.stop, self._writer.words) != end.stop.reason:
             return self._writer.text(end, piece.text)
         draft.release(_END)
         self._waiting_end = None
@@ -298,8 +298,9 @@ class ReaderWriterDialect(Dialect):
         assert stop is not None
         if unchanged and not answer.engaged and not self._writer.words.needs_calls(stop.reason):
             return True
-        if unchanged:
-            draft.out += [self._writer.text(read, read.text)] if read.text else []
+        if unchanged and read.text:
+            source = read.raw if _says_and_ends(read) else None
+            draft.out.append(self._spoken(read, TextPiece(read.text, source), draft))
         answer.stop(stop.reason, stop.finish)
         waits = answer.text_undecided and stop.finish is not Finish.CUT
         if not waits:

@@ -20,6 +20,7 @@ from .assembler import CallAssembler
 from .finish import FinishWords
 from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
+from .parts import Stop
 from .resent import ToldCall
 from .text_search import SearchResult, TextSearch, searches
 from .turn import CUT_INSIDE, GatheredCall, Turn
@@ -96,12 +97,13 @@ class Answer:
     @property
     def engaged(self) -> bool:
         """Was a call or a finish reason seen, or is text held?"""
-        return bool(self.calls or self.reasons or (self.search and self.search.holding))
+        calls = self.turn.sent or self.has_pending_calls
+        return bool(calls or self.reasons or (self.search and self.search.holding))
 
     @property
-    def calls(self) -> bool:
-        """Was a call seen?"""
-        return bool(self.turn.sent or self.turn.has_found or self.assembler.slots)
+    def has_pending_calls(self) -> bool:
+        """Was a call seen that is not out?"""
+        return self.turn.has_found or bool(self.assembler.slots)
 
     # Text
 
@@ -213,6 +215,10 @@ class Answer:
             return finish
         said = [*self._finishes, *([Finish.CUT] if self.refused else [])]
         return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in said), Finish.COMPLETE)
+
+    def would_be(self, stop: Stop, words: FinishWords) -> object:
+        """The finish reason that would be true if this were the end."""
+        return words.true_reason(words.believed([*self.reasons, stop.reason]), calls=self.turn.sent > 0)
 
     def true_reason(self, words: FinishWords) -> object:
         """The finish reason that is true, given those that came and the calls that went out."""

@@ -125,7 +125,7 @@ class GeminiReader(AnswerReader):
         self._open = None
         self._calls += 1
         args = call.get("args")
-        steps = ("object from a text",) if isinstance(args, str) else ()
+        steps = ("arguments made an object",) if isinstance(args, str) else ()
         return Fragment(self._calls, identity, name, _arguments(args), extra, steps=steps)
 
     def _piece(self, call: Json, identity: str, name: str, extra: Json, *, goes_on: bool) -> Fragment:
