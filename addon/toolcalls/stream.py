@@ -215,7 +215,8 @@ class Stream:
             return _BodyKind.LINE if first == b"{" else _BodyKind.OPEN
         if first in (b"{", b"["):
             return _BodyKind.DOCUMENT
-        return _BodyKind.OPEN if first == b"<" else _BodyKind.EVENTS
+        # A page of HTML, or Amazon's event stream, which is binary and begins with a length.
+        return _BodyKind.OPEN if first in (b"<", b"\0") else _BodyKind.EVENTS
 
     def _kind_of_line(self, data: bytes) -> _BodyKind:
         """One line, or several that are one document, or the first line of a stream."""
