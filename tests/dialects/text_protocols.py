@@ -13,6 +13,7 @@ from tests.dialects.responses_wire import Upstream
 from tests.dialects.test_chat import DONE, chunk
 from tests.validators import chat as strict_chat
 from tests.validators import messages as strict_messages
+from tests.validators import ollama as strict_ollama
 from tests.validators import responses as strict_responses
 
 Json = dict[str, Any]
@@ -129,6 +130,30 @@ def _responses_read_document(body: bytes) -> Client:
     return Client("".join(part["text"] for part in parts), calls, response["status"])
 
 
+# Ollama
+
+
+def ollama_line(message: Json, **end: Any) -> bytes:
+    """A line of `/api/chat`; the last one has a `done_reason`."""
+    said = {"role": "assistant", "content": "", **message}
+    line = {"model": "m", "created_at": "2026-08-21T10:00:00Z", "message": said, "done": "done_reason" in end, **end}
+    return json.dumps(line).encode() + b"\n"
+
+
+def _ollama_stream(texts: list[str], cut: bool) -> bytes:
+    said = b"".join(ollama_line({"content": text}) for text in texts)
+    return said + ollama_line({}, done_reason="length" if cut else "stop")
+
+
+def _ollama_document(text: str, cut: bool) -> bytes:
+    return ollama_line({"content": text}, done_reason="length" if cut else "stop")
+
+
+def _ollama_read(body: bytes) -> Client:
+    held = strict_ollama.read(body)
+    return Client(held.text, [_call(*call) for call in held.calls], held.done_reason or "")
+
+
 CHAT = Protocol(
     "chat", _chat_stream, _chat_document, _chat_read, _chat_read_document, ("stop", "tool_calls", "length")
 )
@@ -148,4 +173,5 @@ RESPONSES = Protocol(
     _responses_read_document,
     ("completed", "completed", "incomplete"),
 )
+OLLAMA = Protocol("ollama", _ollama_stream, _ollama_document, _ollama_read, _ollama_read, ("stop", "stop", "length"))
 PROTOCOLS = (CHAT, MESSAGES, RESPONSES)

@@ -18,6 +18,7 @@ from typing import Any
 
 import anthropic
 import httpx
+import ollama
 import openai
 
 TIMEOUT = 20.0
@@ -196,6 +197,27 @@ def responses_stream(events: Iterable[Any], told: dict[str, Any]) -> None:
             told["carriers_agree"] = told.get("carriers_agree", True) and agree
 
 
+# Ollama
+
+
+@lru_cache
+def ollama_client(setup: str, host: str) -> ollama.Client:
+    job = json.loads(setup)
+    return ollama.Client(host=host, **transport(job))
+
+
+def ollama_chat(job: Job, told: dict[str, Any]) -> None:
+    client = ollama_client(setup_of(job), job["base_url"])
+    asked = {name: value for name, value in job["request"].items() if name != "stream"}
+    parts = client.chat(**asked, stream=True) if job["stream"] else [client.chat(**asked)]
+    for part in parts:
+        told["text"] += part.message.content or ""
+        told["finish"] = part.done_reason or told["finish"]
+        for call in part.message.tool_calls or []:
+            arguments = json.dumps(dict(call.function.arguments))
+            told["calls"].append({"name": call.function.name, "arguments": arguments})
+
+
 # Bytes
 
 
@@ -214,6 +236,7 @@ APIS: dict[str, Callable[[Job, dict[str, Any]], None]] = {
     "chat": chat,
     "messages": messages,
     "responses": responses,
+    "ollama": ollama_chat,
     "raw": raw,
 }
 

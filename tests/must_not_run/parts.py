@@ -15,7 +15,7 @@ from typing import Any, Literal
 from tests.dialects import messages_wire
 from tests.dialects.responses_wire import Upstream
 from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.text_protocols import CHAT, MESSAGES, Protocol
+from tests.dialects.text_protocols import CHAT, MESSAGES, OLLAMA, Protocol, ollama_line
 
 Json = dict[str, Any]
 Kind = Literal["text", "further", "reasoning", "call"]
@@ -54,6 +54,8 @@ def stream(protocol: Protocol, parts: tuple[Part, ...], size: int = 0, seed: int
         return (_chat(parts, size, seed) + (chunk({}, reason) + DONE if finish else "")).encode()
     if protocol is MESSAGES:
         return _messages(parts, size, seed) + (messages_wire.end(reason) if finish else b"")
+    if protocol is OLLAMA:
+        return _ollama(parts, size, seed) + (ollama_line({}, done_reason=reason) if finish else b"")
     upstream = _responses(parts, size, seed)
     return (upstream.end(reason) if finish else upstream).bytes()
 
@@ -76,6 +78,11 @@ def document(protocol: Protocol, parts: tuple[Part, ...]) -> bytes:
         usage = {"input_tokens": 1, "output_tokens": 1}
         content = [_block(number, part) for number, part in enumerate(parts)]
         return json.dumps({**whole, "content": content, "stop_reason": reason, "usage": usage}).encode()
+    if protocol is OLLAMA:
+        thoughts = "".join(part.text for part in parts if part.kind == "reasoning")
+        entries = [_entry(number, part) for number, part in enumerate(calls)]
+        message = {"content": text_of(parts), "thinking": thoughts, "tool_calls": entries}
+        return ollama_line({key: value for key, value in message.items() if value}, done_reason=reason)
     made = _responses(parts, 0, 0).end(reason)
     return json.dumps(made.events[-1]["response"]).encode()
 
@@ -89,6 +96,21 @@ def _chat(parts: tuple[Part, ...], size: int, seed: int) -> str:
         else:
             key = "reasoning_content" if part.kind == "reasoning" else "content"
             said += "".join(chunk({key: text}) for text in pieces(part.text, size, seed))
+    return said
+
+
+def _entry(number: int, part: Part) -> Json:
+    return {"id": f"call_{number}", "function": {"name": part.name, "arguments": json.loads(part.text)}}
+
+
+def _ollama(parts: tuple[Part, ...], size: int, seed: int) -> bytes:
+    said = b""
+    for number, part in enumerate(parts):
+        if part.kind == "call":
+            said += ollama_line({"tool_calls": [_entry(number, part)]})
+        else:
+            key = "thinking" if part.kind == "reasoning" else "content"
+            said += b"".join(ollama_line({key: text}) for text in pieces(part.text, size, seed))
     return said
 
 

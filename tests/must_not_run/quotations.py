@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol
+from tests.dialects.text_protocols import OLLAMA, PROTOCOLS, Client, Protocol
 from tests.must_not_run import parts as wire
 from tests.must_not_run import prose_behind, quoted_ends, read_aloud, rehearsals
 from tests.must_not_run.parts import Part, text_of
@@ -50,7 +50,7 @@ class Way:
     """Only in these; else in the common ones, and in some of the others in turn."""
     protocols: tuple[str, ...] = ("chat", "messages", "responses")
     ordered: bool = False
-    """What is said last matters: a document of Chat cannot say it."""
+    """What is said last matters: a document of Chat or Ollama cannot say it."""
 
 
 # One class after the other
@@ -249,7 +249,8 @@ def _plain_question() -> Request:
 
 
 def question_of(case: Case) -> Request:
-    said = case.way.requests(case.protocol.name, case.format)
+    words = "chat" if case.protocol is OLLAMA else case.protocol.name
+    said = case.way.requests(words, case.format)
     return read_request({"tools": TOOLS, "stream": True, **said}) if said else _plain_question()
 
 
@@ -261,7 +262,7 @@ def stream_of(case: Case) -> bytes:
 def received(case: Case) -> Client:
     """What the client of a case ends with: streamed in some delta size, or as one document."""
     answer = Response(case.protocol.name, question_of(case))
-    if case.number % 5 == 4 and not (case.way.ordered and case.protocol.name == "chat"):
+    if case.number % 5 == 4 and not (case.way.ordered and case.protocol.name in ("chat", "ollama")):
         body = wire.document(case.protocol, case.way.parts(case.format))
         return case.protocol.read_document(mend_whole(answer, body))
     return case.protocol.read(mend_whole(answer, stream_of(case), (0, 0, 512)[case.number % 3]))
