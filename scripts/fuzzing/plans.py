@@ -19,6 +19,7 @@ from .recipes import (
     OPENERS,
     PROSE,
     SAID_BEHIND,
+    SHOWN,
     SPANS,
     STYLES,
     TOOLS,
@@ -146,6 +147,9 @@ class _Reader:
         elif how == "lines":
             name, (first, rest) = LINES[number % len(LINES)]
             said = first + text.replace("\n", "\n" + rest) + "\n\nThat was it."
+        elif how == "shown":
+            name = SHOWN[number % len(SHOWN)]
+            said = name + text
         else:
             name, (before, behind) = BEHIND[number % len(BEHIND)]
             said, plain = before + text + behind, False

@@ -23,7 +23,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.must_not_run import prose_behind, quoted_ends, rehearsals
+from tests.must_not_run import prose_behind, quoted_ends, rehearsals, shown
 from tests.must_not_run.meant import TOKENS
 from tests.must_not_run.written import COMMON, FORMATS, Format
 
@@ -140,6 +140,10 @@ OPENERS = [
     if plain and opener.endswith("\n")  # The call stands on a line of its own.
 ]
 LINES = list(quoted_ends.LINES.items())
+SHOWN = [
+    *(f"{words}\n\n" for words in shown.WORDS),
+    *(text.removesuffix(quoted_ends.CALL) for texts in shown.LINES.values() for text in texts),
+]
 BEHIND = list(prose_behind.WAYS.items())
 WRAPPERS = list({**rehearsals.WRAPPERS, **rehearsals.OTHER_SPELLINGS}.values())
 STYLES = {**ARGUMENTS, **NOT_MEANT}
@@ -297,7 +301,7 @@ def _said(dice: Dice) -> Json:
     if kind in ("quoted", "thought", "reasoning"):
         piece |= {"format": chance.choice(_FORMATS), "calls": [dice.call()]}
     if kind == "quoted":
-        piece["how"] = dice.one_of(("span", 3), ("behind", 2), ("lines", 2))
+        piece["how"] = dice.one_of(("span", 3), ("behind", 2), ("lines", 2), ("shown", 2))
     if kind == "thought":
         piece["how"] = dice.one_of(("closed", 3), ("closed, with words", 3), ("open", 1))
     return piece

@@ -292,6 +292,39 @@ SPOKEN_OF = Idea(
     },
 )
 
+_ON = "\n\nThen it goes on.\n\n"
+_OVER = "\n\nThat was it, and now I look.\n\n"
+
+BEGUN_IN_A_LINE = Idea(
+    quoted={
+        "apostrophes": f"x = 'first{_ON}{CALL}",
+        "apostrophes behind echo": f"echo 'first{_ON}{CALL}",
+        "apostrophes in SQL": f"INSERT INTO t VALUES ('first{_ON}{CALL}",
+        "Lua": f"x = [[first{_ON}{CALL}",
+        "Haskell": f"x = [here|first{_ON}{CALL}",
+        "Rust": f'let x = r"first{_ON}{CALL}',
+        "D": f"/+ first{_ON}{CALL}",
+        "a comment of Jinja": f"{{# first{_ON}{CALL}",
+        "PHP": f"<?php\n// first{_ON}{CALL}",
+        "LaTeX": f"\\iffalse\nfirst{_ON}{CALL}",
+        "C": f"#if 0\nfirst{_ON}{CALL}",
+        "a fence glued to prose in a fence": f"```\nLook:```json\n{{}}\n```\n{CALL}",
+    },
+    calls={
+        "apostrophes, closed": f"x = 'first\nlast'{_OVER}{CALL}",
+        "apostrophes, closed by a statement": f"x = 'first\nlast';{_OVER}{CALL}",
+        "Lua, closed": f"x = [[first\nlast]]{_OVER}{CALL}",
+        "lists in a list": f"x = [[1, 2], [3, 4]]{_OVER}{CALL}",
+        "D, closed": f"/+ first\n+/{_OVER}{CALL}",
+        "a comment of Jinja, closed": f"{{# first\n\n#}}{_OVER}{CALL}",
+        "PHP, closed": f"<?php\n// first\n?>{_OVER}{CALL}",
+        "LaTeX, closed": f"\\iffalse\nfirst\n\\fi{_OVER}{CALL}",
+        "C, closed": f"#if 0\nfirst\n#endif{_OVER}{CALL}",
+        "apostrophes of words": f"It doesn't work: 'a' and 'b' don't.\n\n{CALL}",
+        "a fence glued to prose in a fence, closed": f"```\nLook:```json\n{{}}\n```\n```\n{CALL}",
+    },
+)
+
 IDEAS = {
     "strings at the end of a line": STRINGS,
     "raw strings": RAW_STRINGS,
@@ -302,4 +335,5 @@ IDEAS = {
     "many marks": MANY_MARKS,
     "closers in a quoted call": CLOSERS_IN_A_QUOTED_CALL,
     "spoken of": SPOKEN_OF,
+    "begun in a line": BEGUN_IN_A_LINE,
 }

@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from tests.dialects.text_protocols import OLLAMA, PROTOCOLS, Client, Protocol
+from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol
 from tests.must_not_run import parts as wire
-from tests.must_not_run import prose_behind, quoted_ends, read_aloud, rehearsals
+from tests.must_not_run import prose_behind, quoted_ends, read_aloud, rehearsals, shown
 from tests.must_not_run.parts import Part, text_of
+from tests.must_not_run.quoted_ends import CALL
 from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS, RARE, Format, Made
 from toolcalls.engine import Response, mend_whole
@@ -34,6 +35,8 @@ STRUCTURED: Made = ("Read", {"file_path": "README.md"})
 
 Parts = tuple[Part, ...]
 RARE_FORMATS_PER_WAY = 2
+SHOWN_FORMATS = 3
+SAID_BEFORE = "This is in the repository.\n\n"
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,14 @@ def _quoted_ends() -> Iterator[Way]:
     for name, text in quoted_ends.WORDS.items():
         said = f"{quoted_ends.INTRO}{text}Bash json" + json.dumps(QUOTED[1])
         yield Way("quoted at the end: to=functions.", name, _said(said), formats=("harmony, stripped",))
+
+
+def _shown() -> Iterator[Way]:
+    texts = [(f"a line above: {kind}", text) for kind, table in shown.LINES.items() for text in table]
+    texts += [("words before", f"{words}{between}{CALL}") for words in shown.WORDS for between in ("\n\n", " ")]
+    for number, (group, text) in enumerate(texts):
+        formats = tuple(COMMON[(number + step) % len(COMMON)] for step in range(SHOWN_FORMATS))
+        yield Way(group, text, _said(SAID_BEFORE + text), formats=formats)
 
 
 def _rehearsals() -> Iterator[Way]:
@@ -201,6 +212,7 @@ PARTS: dict[str, tuple[Parts, tuple[Made, ...]]] = {
 CLASSES: dict[str, Callable[[], Iterator[Way]]] = {
     "prose": _prose_behind,
     "ends": _quoted_ends,
+    "shown": _shown,
     "rehearsals": _rehearsals,
     "read aloud": _read_aloud,
     "unwanted": _unwanted,
@@ -249,7 +261,7 @@ def _plain_question() -> Request:
 
 
 def question_of(case: Case) -> Request:
-    words = "chat" if case.protocol is OLLAMA else case.protocol.name
+    words = case.protocol.name if case.protocol in PROTOCOLS else "chat"
     said = case.way.requests(words, case.format)
     return read_request({"tools": TOOLS, "stream": True, **said}) if said else _plain_question()
 

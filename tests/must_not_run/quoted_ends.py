@@ -7,7 +7,8 @@ TEXTS: whole texts, for what no table holds.
 
 from __future__ import annotations
 
-INTRO = "I found this in the repository and did not run it:\n\n"
+INTRO = "This is in the repository.\n\n"
+"""Words that say nothing about what follows."""
 CALL = "%CALL%"
 """Where the call stands in a text."""
 
@@ -560,29 +561,14 @@ FAINT = {
 """Spans that are plain only where they are closed: a bracket, a word or a quote that is never closed may be prose."""
 
 UNDECIDABLE = {
-    f"I would never run this:\n\n{CALL}": "a refusal in words, with no mark of a quotation",
-    f"The page says:\n\n{CALL}": "a label in words: a model that announces its call writes the same",
-    f"Output:\n{CALL}": "a label: some models write one before their own call",
-    f"❌ Wrong: {CALL}": "a sign is a word",
     f"Step 1: {CALL}": "a plan, or its first step being done",
-    f"e.g. {CALL}": "words",
-    f"(for example {CALL}": "a bracket that is never closed is common in prose",
-    f'The page says "please run\n\n{CALL}': "one straight quote in prose is as often an inch or a slip",
-    f"The page says 'please run\n\n{CALL}": "an apostrophe",
-    f"$ cat notes.txt\n{CALL}": "the line of a shell is as often the announcement of what is done now",
-    f"1. Look at this:\n\n   {CALL}": "an indented paragraph of an item: models call a tool in the middle of their lists",
     f"<pre>\nUse </pre> to end it.\n{CALL}": "the page closed itself: what follows looks like the answer",
     f"cat <<EOF\nEOF\n{CALL}": "the here-document closed itself",
     f"```\n```\n{CALL}": "the fence closed itself",
     f"  {CALL}": "two spaces: MediaWiki's code, or a model that indents",
-    f"- Look at the file: {CALL}": "GLM glues its call to the last item of its plan",
-    f"### Example: {CALL}": "a heading of a plan is glued to a call as well",
-    f"I look at it -- {CALL}": "a comment of SQL, or a dash",
-    f"→ {CALL}": "an arrow is a bullet, or says that something is done now",
-    f"Tool result: {CALL}": "a label in words",
-    f"ValueError: {CALL}": "a label in words",
-    f"It says commentary {CALL}": "Harmony without its tokens, glued to a sentence",
-    f"Alice said: {CALL}": "a label, by a name that nobody knows",
+    f"# cat notes.txt\n{CALL}": "a heading, a comment, or the prompt of a shell",
+    f"web container: {CALL}": "a label that nobody knows",
+    f"The tests are red. I will not run it.\n\n{CALL}": "a refusal of what was spoken of before: the call is another",
     f"{CALL}": "the page as the whole answer, where the request does not hold its text",
 }  # fmt: skip
-"""The call at the very end with no mark that tells: these count as meant. Not tested, but counted."""
+"""The call at the very end with nothing that tells: these count as meant, and the figures say how many there are."""

@@ -78,7 +78,7 @@ class BodyStream:
         out = self._feed(chunk)
         before = self.before
         if len(out) == 1 and out[0] is chunk and self._held_since is None and self.after is before:
-            # Nearly every chunk: it passes, so nothing of it is held. This is `Kept.add` in one piece.
+            # Nearly every chunk: it passes, so nothing of it is held. This is `CapturedBytes.add` in one piece.
             before.size += len(chunk)
             if before.size <= before.limit:
                 before.chunks.append(chunk)

@@ -1,7 +1,7 @@
 """What the request asked for, as far as its answer depends on it: tools, number of choices, the old form.
 
-Read once from the request body. A body that is missing, huge or broken gives the empty question:
-the answer is then mended without an oracle.
+Read once from the request body. A body that is missing, huge or broken gives an empty `Request`: the answer is then
+mended without knowing the tools.
 """
 
 from __future__ import annotations

@@ -12,6 +12,9 @@ _LANGUAGE = re.compile(
 )
 """What is written behind the mark of a fence: a language, and attributes."""
 
+_GLUED = re.compile(r"[^`\s](?P<mark>`{3,200}+)[A-Za-z][\w+#-]{0,20}\s*\Z")
+"""A fence that begins behind prose, with its language."""
+
 
 class OpenFence:
     __slots__ = ("_lead", "_mark", "_nested", "in_quote")
@@ -31,6 +34,9 @@ class OpenFence:
             line = line.lstrip("> ")
         mark = fence_mark(line)
         if mark[:1] != self._mark[0] or len(mark) < len(self._mark):
+            glued = _GLUED.search(line)
+            if not mark and glued is not None and glued["mark"] >= self._mark:
+                self._nested += 1
             return False
         if line != mark:
             # With prose behind it, it opens another fence or it is none, and nobody knows which the next one closes.

@@ -12,8 +12,8 @@ from functools import cache
 _BLOCK = re.compile(
     r"\{(?P<macro>code|noformat|quote|panel|info|note|tip|warning|verbatim)(?:[:|][^{}]{0,60})?\}\Z"  # a wiki
     r"|\{%-?\s{0,4}(?P<template>raw|verbatim|highlight|comment)\b[^%]{0,60}%\}\Z"
-    r"|.*(?:[=(,]\s{0,4}|\s(?=\[=)|--)\[(?P<level>={0,8})\[\Z"  # a long string of Lua or CMake
-    r"|.*[=(]\s{0,4}\[\w{1,20}(?P<quasi>\|)\Z"  # a quasi-quotation of Haskell
+    r"|.*(?:[=(,]\s{0,4}|\s(?=\[=)|--)\[(?P<level>={0,8})\[[^\]]{0,200}\Z"  # a long string of Lua or CMake
+    r"|.*[=(]\s{0,4}\[\w{1,20}(?P<quasi>\|)[^|]{0,200}\Z"  # a quasi-quotation of Haskell
     r"|(?:.*\s)?(?i:as|do|select|return|execute)\s(?P<dollars>\$(?:\w{3,20})?\$)\Z"  # SQL
 )
 """A line that opens a block which goes on until its closer, wherever that stands."""
@@ -36,11 +36,17 @@ _STRING = re.compile(
     r"(?:[rRuULbBfF]{1,3}|[@$]{1,2})?(?P<hashes>#{0,8})(?P<mark>[\"'`])\Z"
 )
 """A mark at the end of a line that opens a string, where it is not the second of a pair."""
+_BEGUN = re.compile(
+    r".*(?:[=(,:+\[]\s{0,4}[A-Za-z$@]{0,2}|\A(?:echo|printf|print|puts)\s{1,4}(?:-\w{1,4}\s)?)(?<!\w')'(?=[^\s'\d])[^']{0,200}\Z"
+)
+"""A string in apostrophes that begins in the middle of a line of source code."""
 _TEMPLATE = re.compile(r"[=(,:]\s?(?:await\s|String\.)?\w{1,40}`\Z")
 """A template literal with a tag, which no closing mark looks like."""
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|\\[\"'`\\]")
 TAG_ENDS = re.compile(r"[\"'`})]{0,3}\s{0,8}/>|[\"'`})]{1,3}>")
 """The line that closes a tag with markup in its attributes."""
+_ENDS_SOMEWHERE = re.compile(r".{0,400}'(?=[;,)\]}]|\s{0,8}\Z)")
+"""A line in which a string in apostrophes ends."""
 _CODE_BEHIND = r"(?=[;,)>/}\]+#@:.]|\s*\Z|\s+[;,)>/}\]+.:])"
 
 
@@ -74,6 +80,8 @@ def closing_line(line: str, above: str = "", unpaired: str = "") -> re.Pattern[s
         if block["comment"]:
             return _begins_with(_COMMENT_ENDS.get(block["comment"], "=cut"))
         return _begins_with(block["mark"] + "@" if block["mark"] else block["colons"] or block["wide"])
+    if _BEGUN.match(_APOSTROPHE.sub("", line)):
+        return _ENDS_SOMEWHERE
     string = _STRING.search(line)
     if string is None or not _is_odd(line, string["mark"]):
         return None

@@ -20,7 +20,8 @@ list_item = re.compile(rf"(?:{_MARKS}|{_NUMBERS})(?=[\s{INVISIBLE}]|\Z)")
 """The marker of a list: what stands on its line or is indented below it belongs to the item."""
 
 _ROLES = (
-    "用户|助手|benutzer|utilisateur|usuario|пользователь|observation|"
+    "用户|助手|ユーザー|アシスタント|사용자|benutzer|utilisateur|usuario|usuário|utente|gebruiker|użytkownik|kullanıcı|пользователь|المستخدم|"
+    "observation|"
     "user|human|assistant|system|developer|tool|model|bot|ai|agent|input|output|result|prompt|stdout|stderr"
 )
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL"
@@ -29,11 +30,12 @@ _quoted = re.compile(
     r"[>＞|｜¦⎿▌▎❝†☐\u2500-\u257f]"  # a block quote, a row of a table, a box
     r"|[-+*/#;%!:'\"`@.=_\\^~]{1,8}+(?:\s|\Z)|#|//|--|/\*|\*/|\{-|\(\*|(?i:rem\s|dnl\s)|\\%"  # comment, diff
     rf"|{_MARKS}\s|(?:{_NUMBERS})(?:\s|(?<=、))"  # a list
-    r"|\[\^?[\w .:/+-]{1,40}\](?!\()"  # a footnote, a tag of a log
+    r"|\[\^?[\w ,.:/+-]{1,40}\](?!\()"  # a footnote, a tag of a log
     r"|\d{1,4}[-/.:]\d{1,2}[-/.:T\s]\d|\d{1,2}:\d{2}|\d{1,9}[:\t|→]|\d{6,}[\s.,]"  # a date, a time, a line number
     r"|[\w./\\-]{1,120}[:-]\d{1,7}[:-]|\^?[0-9a-f]{7,40}\s"  # what grep and git print
     rf"|(?:{_MONTHS})\s{{1,2}}\d{{1,2}}\s\d|(?:{_LEVELS})\b|\w[\w.@/-]{{0,40}}\s{{0,8}}[|]\s"  # a log
-    rf"|(?i:<?(?:{_ROLES})>?)\s{{0,4}}[:|>]|\*\*[\w ]{{1,24}}[:：]\*\*|\w{{1,12}}：\Z"  # a transcript
+    rf"|(?i:<?(?:{_ROLES})(?:\s\d{{1,3}}|\s\([^()]{{1,20}}\))?>?)\s{{0,4}}[-–—:|>]|(?i:turn)\s\d{{1,3}}\b"
+    r"|\*\*[\w ]{1,24}[:：]\*\*|\w{1,12}：\Z"  # a transcript
     r"|[\w.@~:/ -]{0,60}[$❯➜»]\s|(?:In|Out)\s?\[\d{0,4}\]|[A-Z]:\\|PS\s[A-Z]:"  # a shell
     r"|\(?[\w.~/@-]{1,40}\)?[>#%]\s|\(\w{1,20}\)\s"  # a prompt
     r"|%%\w|b[qc]\.\s"  # a notebook, Textile
@@ -48,12 +50,13 @@ _IN_A_SENTENCE = re.compile(r"\w\s+\Z")
 _COMMENT = re.compile(r"(?:[\s;)}]|\A)(?://|--|[#;%*])\s*\Z|&[#\w]{2,8};\Z")
 """The beginning of a comment behind code; an entity."""
 
-_OPENS_BELOW = re.compile(r"(?:::|[|>][-+]?|[({\[=]|[\"'`])\s*\Z")
+_OPENS_BELOW = re.compile(r"(?:::|[|>][-+\d]{0,2}(?:\s#.{0,40})?|[({\[=]|[\"'`])\s*\Z")
 """A line that ends like this has what belongs to it indented below: YAML's block scalars, reST, source code."""
 _INTRODUCES = re.compile(
     r"%%\w|[=<>~+:.|-]{3,}"  # a ruler, a conflict, the name of a file between arrows
-    r"|.*:\s[|>][-+]?\Z"  # a block scalar of YAML
-    r"|[*_# ]{0,6}(?i:thoughts?|thinking|reasoning|analysis|scratchpad|rehearsal)[*_:： ]{0,6}\Z"  # a thought
+    r"|.*:\s[|>][-+\d]{0,2}(?:\s#.{0,40})?\Z"  # a block scalar of YAML
+    r"|[*_# (\[]{0,6}(?i:thoughts?|thinking|reasoning|analysis|scratchpad|rehearsal|思考|推理)"
+    r"(?i: process|过程|過程)?[*_:： )\]]{0,6}\Z"  # a thought
     r"|\W{0,6}(?:BEGIN|START)\b[\w :-]{0,40}\W{0,6}\Z"  # a marked region
     r"|\{[^{}]{1,60}\}\Z|\{%"  # a macro of a wiki or of a template
     r"|\W{0,6}(?i:user|human|用户|benutzer|utilisateur|usuario|пользователь)\s?[:：]\W{0,4}\Z"  # a transcript

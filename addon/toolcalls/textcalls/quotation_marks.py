@@ -12,7 +12,21 @@ QUOTES = frozenset("\"'“”„‟‘’‚«»‹›「」『』｢｣〈⟪�
 
 SPANS = {"<!--": "-->", "<![cdata[": "]]>", '"""': '"""', "'''": "'''", "{{{": "}}}", "{{!--": "--}}"}
 """Strings, comments and the like that go on until their closer, over any number of lines."""
-SPANS_AT_HEAD = {"/*": "*/", "{-": "-}", "(*": "*)", "#|": "|#", "<#": "#>", "=begin": "=end", "-----": "-----end"}
+SPANS_AT_HEAD = {
+    "/*": "*/",
+    "{-": "-}",
+    "(*": "*)",
+    "#|": "|#",
+    "<#": "#>",
+    "=begin": "=end",
+    "-----": "-----end",
+    "/+": "+/",
+    "{#": "#}",
+    "{{!": "}}",
+    "<?php": "?>",
+    "\\iffalse": "\\fi",
+    "#if 0": "#endif",
+}
 """Comments and marked regions, where a line begins with them: elsewhere they are something else."""
 BLOCKS = {"#+begin_": "#+end_", "\\begin{": "\\end{", "[code": "[/code", "[quote": "[/quote", "[pre": "[/pre"}
 """Blocks of org-mode, LaTeX and BBCode, where a line begins with them."""
@@ -104,9 +118,9 @@ OPENS_STRING = re.compile(r"[=(,:]\s{0,2}[rRuUbBfFsS$@#]{0,3}\Z")
 IN_CODE = re.compile(r"`{1,200}+")
 LONGEST = 256
 """No token is longer."""
-ORDINARY = re.compile(rf"(?:[^\W\d_][^`<\"'{_MARK}$*◁\[{{\\\n.):\]]{{2}}[^`<\"'{_MARK}$*◁\[{{\\\n]*+\n|\n)++")
+ORDINARY = re.compile(rf"(?:[^\W\d_][^`<\"'{_MARK}$*=◁⟨\[{{\\\n.):\]]{{2}}[^`<\"'{_MARK}$*=◁⟨\[{{\\\n]*+\n|\n)++")
 """Whole lines of prose in which nothing begins or ends that outlasts its line."""
-IN_FENCE = re.compile(rf"(?:[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^\n]*+)?\n)++")
+IN_FENCE = re.compile(rf"(?:[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^`\n]*+)?\n)++")
 QUOTED_LINES = frozenset((">", "|", "~"))
 """How a line of a block quote, a table or a fence begins."""
 IN_INDENTED_CODE = frozenset(("literal", "opened", "begun", "closed", "heredoc", "quoted", "raw", "hashes"))

@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from copy import copy
 
-from . import thoughts
+from . import lead_ins, thoughts
+from .code_lines import has_words, is_code
 from .elements import Elements
 from .fences import OpenFence, fence_mark
 from .left_open import TAG_ENDS, block_closer, closing_line, here_document_ends, span_closer
@@ -41,7 +42,7 @@ from .straight_quotes import StraightQuotes
 _MOST_MARKS = 8
 _HEAD = 120
 """So much of a line shows how it begins."""
-_ENDING = 64
+_ENDING = lead_ins.KEPT
 """So much of a line shows how it ends."""
 _BEFORE = 16
 """So many characters before a token show what it is."""
@@ -66,6 +67,8 @@ class Quoting:
         "_lead",
         "_length",
         "_marks",
+        "_paragraph",
+        "_paragraph_ended",
         "_quotes",
         "_ruled",
         "_seen",
@@ -102,6 +105,10 @@ class Quoting:
         # The paragraph.
         self._above = ""
         """The last line that was not blank, or what is kept of it."""
+        self._paragraph = ""
+        """Its last characters, up to the line."""
+        self._paragraph_ended = False
+        """A blank line stands behind it."""
         self._code = 0
         """How many backticks opened inline code."""
         self._kept_code = False
@@ -177,6 +184,20 @@ class Quoting:
         return not is_quoted(self._head[self._lead :], self._last)
 
     @property
+    def told(self) -> bool:
+        """Do the words before this place, or the line above, say that what follows is no call but shown?"""
+        line = self._behind_thoughts()
+        if not visible(line):
+            above = self._paragraph
+            return is_code(above.rpartition("\n")[2]) or lead_ins.shows(above)
+        above = "" if self._paragraph_ended or self._lead else self._paragraph + "\n"
+        return not has_words(line) or is_code(line) or lead_ins.shows((above + line)[-lead_ins.KEPT :])
+
+    def _behind_thoughts(self) -> str:
+        """The end of this line, behind what was only thought."""
+        return self._last[max(0, self._lead - (self._length - len(self._last))) :]
+
+    @property
     def at_head(self) -> bool:
         """At the very beginning of a line."""
         return not self._length
@@ -208,6 +229,7 @@ class Quoting:
         self._head = (self._head + line)[:_HEAD]
         self._last = (self._last + line)[-_ENDING:]
         self._length += len(line)
+        self._paragraph = ""
         self.said = True
         self.previous = ""
 
@@ -244,12 +266,25 @@ class Quoting:
             return at
         if text[at] == "\n" and self._ruled:
             self.introduced = False
+        for line in text[max(at, lines.end() - 2 * lead_ins.KEPT) : lines.end() - 1].split("\n"):
+            self._add_to_paragraph(line)
         last = text[max(at, lines.end() - _HEAD) : lines.end()].rstrip().rpartition("\n")[2]
         if last:
             self.said = True
             self._in_block = opens_below("", last)
             self.introduced = introduces(last)
         return lines.end()
+
+    def _add_to_paragraph(self, line: str) -> None:
+        """A whole line, or its end."""
+        if not visible(line):
+            self._paragraph_ended = True
+            return
+        if visible(line)[0] in QUOTED_LINES:
+            self._paragraph = ""
+            return
+        above = "" if self._paragraph_ended else self._paragraph + "\n"
+        self._paragraph, self._paragraph_ended = (above + line)[-lead_ins.KEPT :], False
 
     def _take(self, text: str) -> None:
         """More of the current line."""
@@ -278,7 +313,12 @@ class Quoting:
             elif self._fence.is_closed_by(line, self._lead_of_line()):
                 self._fence = None
         elif not self._span:
+            if self._lead:
+                self._paragraph = ""
+            self._add_to_paragraph(self._behind_thoughts())
             self._end_line_of_text(line)
+        if self._fence or self._until or self._span or self._ends_block:
+            self._paragraph = ""
         self._end_line()
 
     def _end_line(self) -> None:

@@ -88,6 +88,8 @@ class Scanner:
         self._reading: Step[int] | None = None
         self._rescue = False
         self._read_over = False
+        self._told = False
+        """The words before the region say that what is in it is shown, not meant."""
         self._quoting_before = self._quoting
         """What was open where the region began that is read over."""
         self._line_over: list[str] = []
@@ -304,6 +306,7 @@ class Scanner:
         self._reading = reader(self._region)
         self._rescue = rescue
         self._read_over = quoted
+        self._told = not quoted and self._quoting.told
         if quoted:
             self._quoting_before = self._quoting.copy()
             self._line_over = []
@@ -369,7 +372,7 @@ class Scanner:
         items = [item for item in region.items if item[0] <= proven]
         parts = parted(whole, items, proven)
         calls = [part for part in parts if not isinstance(part, str)]
-        if not calls or any(self._in_request(draft.name, without_tokens(raw)) for draft, raw in calls):
+        if not calls or self._told or any(self._in_request(draft.name, without_tokens(raw)) for draft, raw in calls):
             if self._rescue:
                 return whole
             at = max(region.offset, 1)
@@ -377,6 +380,7 @@ class Scanner:
             if region.items:
                 # Behind a call the format read nothing but its own closers.
                 self._quoting.call(whole[:at])
+                self._quoting.behind_quoted = self._told
                 return whole[at:]
             self._quoting.advance(whole[:at])
             if tag := _TAG.match(whole):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from .quotation_marks import BEFORE_A_STRING, INCHES
 
+_PREFIXES = "rRbBuUfFLNsaw$@"
+"""What stands right before the mark of a string in some languages."""
+
 
 class StraightQuotes:
     __slots__ = ("_of_data", "odd")
@@ -19,7 +22,7 @@ class StraightQuotes:
         if not self.odd and INCHES.search(text, max(0, at - 1), at + 2) is not None:
             return
         self.odd = not self.odd
-        self._of_data = self.odd and text[:at].rstrip()[-1:] in BEFORE_A_STRING
+        self._of_data = self.odd and text[:at].rstrip(_PREFIXES).rstrip()[-1:] in BEFORE_A_STRING
 
     def end_paragraph(self, *, kept: bool) -> None:
         """A blank line ends a quotation of prose, unless it is kept open."""

@@ -47,6 +47,10 @@ _CLOSE += (
     r"|<\|end\|>|<\|return\|>|<\|channel\|>\s{0,4}(?:final|commentary)\b"
 )
 
+_WORD = r"(?:think(?:ing)?|thoughts?|reasoning|思考(?:过程|過程)?|推理)"
+_OPEN += rf"|[⟨‹《【]\s?{_WORD}\s?[⟩›》】]|\\<{_WORD}\\?>|<[|｜](?:think(?:ing)?|analysis|cot|scratchpad)[|｜]?>"
+_CLOSE += rf"|[⟨‹《【]/\s?{_WORD}\s?[⟩›》】]|\\</{_WORD}\\?>|<[|｜]/(?:analysis|cot|scratchpad)[|｜]?>|<{_WORD}[|｜]>"
+
 WRAPPER = rf"(?P<thought>(?i:{_OPEN}))|(?P<thought_end>(?i:{_CLOSE}))"
 """Matches where reasoning begins or ends."""
 

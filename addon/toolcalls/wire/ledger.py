@@ -1,6 +1,6 @@
 """The books of one response: every byte that came in is out, held, or still to be read.
 
-This is what makes failing open possible: whatever happens between two entries, `everything()` is
+This is what makes failing open possible: whatever happens between two entries, `drain()` is
 what the client has not received yet, as it came. So this file does nothing but keep the books.
 """
 

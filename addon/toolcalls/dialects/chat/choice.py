@@ -7,6 +7,8 @@ reason waits for the end of the stream, so that a late call still precedes it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ...mend.call import Mender
 from ...mend.finish import Finish
 from ...policy import Policy
@@ -26,6 +28,16 @@ def replied(answer: Verdict, event: Event) -> Replace:
     if isinstance(answer, Hold):
         return Replace(hold=((answer.key, event.raw),))
     return answer if isinstance(answer, Replace) else Replace((event.raw,))
+
+
+class HeldUnder(NamedTuple):
+    """The keys under which the ledger holds the events of a choice."""
+
+    calls: str
+    text: str
+    end: str
+    thinking: str
+    """Text that may be reasoning."""
 
 
 class Choice:
@@ -77,9 +89,9 @@ class Choice:
         return self.answer.engaged
 
     @property
-    def keys(self) -> tuple[str, str, str, str]:
-        """The keys under which its events are held: calls, text, end, text that may be reasoning."""
-        return self.hold.key, f"text {self.index}", f"end {self.index}", f"think {self.index}"
+    def keys(self) -> HeldUnder:
+        """The keys under which its events are held."""
+        return HeldUnder(self.hold.key, f"text {self.index}", f"end {self.index}", f"think {self.index}")
 
     # What an event says
 
@@ -102,8 +114,10 @@ class Choice:
             writer.keep_role(moved)
             answer = Replace()
         held = self._think.held if self._think is not None else ""
-        kept = ((self.keys[3], writer.chunk({**chunk, "usage": None}, choice, {"content": held})),) if held else ()
-        return Replace(answer.out, (*answer.release, self.keys[3]), (*answer.hold, *kept))
+        kept = (
+            ((self.keys.thinking, writer.chunk({**chunk, "usage": None}, choice, {"content": held})),) if held else ()
+        )
+        return Replace(answer.out, (*answer.release, self.keys.thinking), (*answer.hold, *kept))
 
     def _take(
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
@@ -121,7 +135,7 @@ class Choice:
         out = [self._writer.chunk(chunk, choice, rest)] if spoken else []
         out += self._spoken(chunk, choice, said)
         hold = [*self._hold_calls(chunk, choice, delta, fragments), *self._hold_text(chunk, choice, delta, said)]
-        released = (self.keys[1],) if said is not None and said.parts else ()
+        released = (self.keys.text,) if said is not None and said.parts else ()
         return Replace((*out, *flowing), release=released, hold=tuple(hold))
 
     def finish(
@@ -138,7 +152,7 @@ class Choice:
         self._writer.remember(chunk)
         told = Event(self._writer.chunk(chunk, choice, moved), None)
         answer = replied(self._finish(told, chunk, choice, moved, fragments, legacy), told)
-        return Replace(answer.out, (*answer.release, self.keys[3]), answer.hold)
+        return Replace(answer.out, (*answer.release, self.keys.thinking), answer.hold)
 
     def _finish(
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
@@ -162,12 +176,13 @@ class Choice:
         whole = reason == "error" or (not waits and all(slot.whole() for slot in answer.assembler.slots))
         calls = self._send(self._complete(finish, before_error=reason == "error")) if whole else []
         waiting = [] if whole else self._hold_calls(bare, unfinished, delta, fragments)
-        released = self.keys if whole else self.keys[2 if waits else 1 :]
+        keys = self.keys
+        released = keys if whole else (keys.end, keys.thinking) if waits else (keys.text, keys.end, keys.thinking)
         answer.stop(reason, finish)
         if self._end is None or chunk.get("usage"):
             self._end = {**chunk, "choices": [{**choice, "index": self.index, "delta": {}}]}
             self._end_came = (event.raw, reason) if silent and choice.get("index") == self.index else None
-        end = (self.keys[2], self._written_end())
+        end = (self.keys.end, self._written_end())
         return Replace((*spoken, *flowing, *calls), release=released, hold=(*waiting, end))
 
     def end(self, finish: Finish) -> tuple[list[bytes], bool]:
@@ -272,7 +287,7 @@ class Choice:
         if said is None:
             return []
         kept = [(self.hold.key, call.raw) for call in said.calls]
-        kept.append((self.keys[1], self.answer.held_text if said.parts else delta["content"]))
+        kept.append((self.keys.text, self.answer.held_text if said.parts else delta["content"]))
         bare = {**chunk, "usage": None}
         return [(key, self._writer.chunk(bare, choice, {"content": text})) for key, text in kept if text]
 

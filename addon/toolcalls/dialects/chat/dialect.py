@@ -216,7 +216,8 @@ class Chat(Dialect):
         ends = [end for choice in self._choices.values() for end in choice.take_end()]
         if not ends and not rewritten:
             return PASS
-        return Replace((*ends, raw), tuple(key for choice in self._choices.values() for key in choice.keys[::2]))
+        keys = [choice.keys for choice in self._choices.values()]
+        return Replace((*ends, raw), tuple(name for held in keys for name in (held.calls, held.end)))
 
     def _end(self, terminator: bytes, finish: Finish) -> Verdict:
         """`[DONE]` or the end of the stream: everything that is held comes out, with the finish that was missing."""

@@ -27,7 +27,7 @@ from ..trouble import ERROR, trouble_in, trouble_in_text
 from .blocks import CallResult, GlmBlock
 from .calls import Candidate, DeltaCalls, Owners, block_candidates
 from .chunks import Chunks
-from .envelope import Json, Patch, Trouble, data_of, finish_of, is_done, patch_of, phase_of, trouble_of, usage_of
+from .envelope import Json, Patch, Trouble, data_of, is_done, patch_of, phase_of, reason_of, trouble_of, usage_of
 from .reader import Reader, Said
 
 _log = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ class Zai(Dialect):
             return []
         if trouble:
             _log.info("chat.z.ai ended a complete answer with an error: %s", trouble.message)
-        self._reason = finish_of(data) or self._reason
+        self._reason = reason_of(data) or self._reason
         out = self._change(data)
         if done and not self._over:
             out += self._end_turn(Finish.COMPLETE)
@@ -300,7 +300,7 @@ class Zai(Dialect):
         )
 
     def _finish_of(self, call: Candidate, finish: Finish) -> Finish:
-        """How the answer ended for a call: a finish reason that came is the model's word, if it is no cut."""
+        """How the answer ended for a call: as the finish reason says, if one came and the call was not cut off."""
         if call.stands_alone:
             return Finish.COMPLETE
         if not call.whole:

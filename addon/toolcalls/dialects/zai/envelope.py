@@ -85,7 +85,7 @@ def usage_of(data: Json) -> Json | None:
     return usage if isinstance(usage, dict) and usage else None
 
 
-def finish_of(data: Json) -> str | None:
+def reason_of(data: Json) -> str | None:
     """The finish reason of the one OpenAI-like chunk near the end."""
     choices = data.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
