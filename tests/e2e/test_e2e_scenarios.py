@@ -154,9 +154,9 @@ TEXT |= {
     f"{protocol}-text-{name}": text for protocol in ("chat", "messages", "responses") for name, text in _LEFT.items()
 }
 
-# The session's proxy has the default options. Ollama's client is in test_e2e_ollama.py.
+# The session's proxy has the default options. Ollama's and Gemini's clients have files of their own.
 _ALL = [store.load(path) for path in store.find(recordings_directory())]
-RECORDINGS = [one for one in _ALL if not one.flow.get("policy") and one.protocol != "ollama"]
+RECORDINGS = [one for one in _ALL if not one.flow.get("policy") and one.protocol not in ("ollama", "gemini")]
 UNTOUCHED = [recording for recording in RECORDINGS if recording.before == recording.after]
 TOUCHED = [recording for recording in RECORDINGS if recording not in UNTOUCHED]
 
