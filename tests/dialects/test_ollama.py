@@ -10,6 +10,7 @@ import pytest
 
 from tests.splits import mend
 from tests.validators import ollama as strict
+from toolcalls.dialects.ollama.writer import OllamaWriter
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
 from toolcalls.recording import store
@@ -234,6 +235,29 @@ def test_an_answer_that_ends_without_its_last_line_gets_one_if_its_calls_are_who
     assert out == body + line("", done=True, done_reason="stop")
     assert run(line("I was about to"))[1] == line("I was about to")
     assert run(line("", call("Bash", '{"command": "rm -rf /')))[0].calls == [("Bash", {})]
+
+
+def test_a_blank_line_never_comes_before_a_call_that_is_held() -> None:
+    body = line("Hi") + "\n" + line("", call("Bash", LS)) + "\n" + done() + "\n"
+    assert (
+        mend(body, protocol="ollama", question=ASKED)[0].decode()
+        == line("Hi") + "\n" + line("", call("Bash", LS)) + done()
+    )
+
+
+def test_our_own_exception_gives_back_what_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> bytes:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(OllamaWriter, "call", broken)
+    came = [call("Bash", "{'command': 'ls'}", "a", 0), call("Bash", {"timeout": 1.5}, "b", 1)]
+    body = line("Look: ", came[0]) + done("stop", "And", came[1])
+    out, answer = mend(body, protocol="ollama", question=ASKED, may_fail=True)
+    said = [json.loads(one)["message"] for one in out.splitlines()]
+    assert "".join(message["content"] for message in said) == "Look: And"
+    assert [entry for message in said for entry in message.get("tool_calls", [])] == came
+    assert isinstance(answer.failure, RuntimeError)
+    assert json.loads(out.splitlines()[-1])["eval_count"] == 7
 
 
 def test_a_word_of_another_protocol_for_the_end_says_stop() -> None:

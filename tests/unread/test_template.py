@@ -168,6 +168,32 @@ def test_what_is_no_padding_beyond_doubt_is_not_matched(other: bytes) -> None:
     assert learnt(padded("first", "aX8"), "first").match(other) is None
 
 
+def ollama(text: str, time: str) -> bytes:
+    message = {"role": "assistant", "content": text}
+    line = {"model": "m", "created_at": time, "message": message, "done": False}
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+def test_a_line_of_json_is_learnt_and_its_time_may_vary() -> None:
+    template = learnt(ollama("first", "2026-08-21T10:00:00.123456789Z"), "first", "content")
+    for time in (
+        "2026-08-21T10:00:00.123456790Z",
+        "2026-08-21T10:00:00.12Z",
+        "2026-08-21T12:00:00.1234567+02:00",
+        "Z",
+    ):
+        assert matched(template, ollama("next <", time)) == "next <"
+    for other in (
+        ollama("next", '2026","done":true,"model":"'),
+        ollama("next", "yesterday"),
+        ollama("next", "1" * 60),
+        ollama("next", "Z").replace(b"false", b"true"),
+        ollama("next", "Z") + ollama("more", "Z"),
+        ollama("next", "Z")[:-1],
+    ):
+        assert matched(template, other) is None
+
+
 @pytest.mark.parametrize("key", ["error", "usage", "type", "index", "delta", "id"])
 def test_a_last_string_of_another_name_is_no_padding(key: str) -> None:
     template = learnt(padded("first", "a", key), "first")

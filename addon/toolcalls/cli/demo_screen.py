@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ..recording.store import Recording
+from ..recording.store import Recording, suffix_of
 from ..turn import payload
 from ..wire import sse
 
@@ -124,9 +124,10 @@ def _show_side(title: str, body: bytes, colour: str) -> None:
 
 def _lines(body: bytes) -> list[str]:
     """What the body says of calls and ends, an event a line; the text between is not the point here."""
-    if body.lstrip()[:1] in (b"{", b"["):
-        return [_short(_telling(body.decode("utf-8", "replace")))]
-    return [_short(_telling(text)) for text in _data(body)]
+    kind = suffix_of(body)
+    text = body.decode("utf-8", "replace")
+    events = [text] if kind == ".json" else text.splitlines() if kind == ".ndjson" else _data(body)
+    return [_short(_telling(event)) for event in events]
 
 
 def _data(body: bytes) -> list[str]:
@@ -137,9 +138,12 @@ def _data(body: bytes) -> list[str]:
 
 
 def _telling(text: str) -> str:
-    """Of a chunk of Chat only what changes from one to the next."""
+    """Of a chunk of Chat, or a line of Ollama's, only what changes from one to the next."""
     chunk = payload.read_strict(text)
-    choices = chunk.get("choices") if isinstance(chunk, dict) else None
+    chunk = chunk if isinstance(chunk, dict) else {}
+    choices = chunk.get("choices")
+    if isinstance(chunk.get("message"), dict) and "done" in chunk:
+        choices = [{**chunk, "finish_reason": chunk.get("done_reason")}]
     if not isinstance(choices, list):
         return text
     told = [

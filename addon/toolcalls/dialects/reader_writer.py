@@ -147,6 +147,11 @@ class ReaderWriterDialect(Dialect):
         draft.out.append(event.raw)
         return draft.reply()
 
+    @property
+    def holds_calls(self) -> bool:
+        """Is a call held, or the finish reason behind one?"""
+        return bool(self._answer.assembler.slots) or self._waiting_end is not None
+
     # What an event says
 
     def _take(self, read: ReadEvent, draft: ReplyBuilder) -> bool:

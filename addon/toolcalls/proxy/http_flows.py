@@ -170,7 +170,7 @@ class HttpFlows:
 
 def _is_signed(request: http.Request) -> bool:
     """Does a signature cover the body and the headers? Amazon answers 403 to whatever was changed."""
-    return request.headers.get("authorization", "").startswith("AWS4-HMAC-SHA256")
+    return str(request.headers.get("authorization", "")).startswith("AWS4-HMAC-SHA256")
 
 
 def _may_hold_calls(response: http.Response) -> bool:

@@ -1,8 +1,9 @@
 """An event that was read, as the template of those that follow it and differ in one string.
 
 Servers send an answer as hundreds of events that differ in nothing but a few characters. What surrounds the string
-is the same bytes, so it means the same, and JSON lets a string stand wherever another one stood. Two more things
-may vary: a `sequence_number`, and a last member that pads the event so that its size does not tell what is in it.
+is the same bytes, so it means the same, and JSON lets a string stand wherever another one stood. Three more things
+may vary: a `sequence_number`, the time in `created_at`, and a last member that pads the event so that its size does
+not tell what is in it.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from json import decoder
 
 _scan = decoder.scanstring  # type: ignore[attr-defined]  # what `json.loads` itself reads a string with
 
-_EVENT = re.compile(rb"(?:event:[^\r\n]*+\r?\n)?data: ?\{[^\r\n]*\}(?:\n\n|\r\n\r\n)")
-"""One line of data, perhaps behind the line that names the event, and a blank line."""
+_EVENT = re.compile(rb"(?:event:[^\r\n]*+\r?\n)?data: ?\{[^\r\n]*\}(?:\n\n|\r\n\r\n)|\{[^\r\n]*\}\n")
+"""One line of data, perhaps behind the line that names the event, and a blank line; or one line of JSON."""
 _STRING = re.compile(rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+')
 """The inside of a JSON string: no quote in it that is not escaped."""
 _NUMBER = re.compile(rb'"sequence_number"\s*:\s*(\d{1,9})(?=\s*[,}])')
 _MOST_DIGITS = 9
+_TIME = re.compile(rb'"created_at"\s*:\s*"([0-9T:.+Z-]{1,40})(?=")')
+_TIME_BYTES = b"0123456789T:.+Z-"
+_LONGEST_TIME = 40
 _PADDING = re.compile(rb',\s*"(?:obfuscation|p)"\s*:\s*"([^"\\\r\n]*)"\s*\}\s*\Z')
 """The last member of the event itself, under the names that OpenAI and Cloudflare give it."""
 _UNQUOTED = re.compile(rb'[^"\\\r\n]*')
@@ -31,7 +35,7 @@ _LF, _CR, _QUOTE, _BACKSLASH, _ZERO = b'\n\r"\\0'
 class Template:
     """What surrounds one string of an event: `head`, the string, `tail`.
 
-    The head has a second half where a number divides it; the tail has one where a number or padding divides it.
+    The head has a second half where a number or a time divides it; the tail has one where a number or padding does.
     """
 
     __slots__ = (
@@ -46,12 +50,15 @@ class Template:
         "_middle_at",
         "_number_at",
         "_padded",
+        "_timed",
         "_top",
     )
 
     def __init__(self, before: bytes, after: bytes) -> None:
         """`before` ends with the quote before the string, `after` begins with the one behind it."""
         number = _NUMBER.search(before)
+        self._timed = number is None
+        number = number or _TIME.search(before)
         self._head = before[: number.start(1)] if number else before
         self._middle = before[number.end(1) :] if number else b""
         behind = _NUMBER.search(after) if number is None else None
@@ -66,7 +73,7 @@ class Template:
         self._lay_out(len(number[1]) if number else 0)
 
     def _lay_out(self, digits: int) -> None:
-        """Note where everything stands behind a number of so many digits."""
+        """Note where everything stands behind a number or a time of so many characters."""
         number = len(self._head)
         middle = number + digits
         string = middle + len(self._middle)
@@ -103,7 +110,10 @@ class Template:
             if raw[self._middle_at] != self._middle and not self._finds_middle(raw):
                 return None
             number = raw[self._number_at]
-            if not number.isdigit() or (number < b"1" and number != b"0"):
+            if self._timed:
+                if number.strip(_TIME_BYTES):
+                    return None
+            elif not number.isdigit() or (number < b"1" and number != b"0"):
                 return None
         if len(raw) < self._least:
             return None
@@ -120,9 +130,10 @@ class Template:
         return literal if _is_string(literal) else None
 
     def _finds_middle(self, raw: bytes) -> bool:
-        """Is there a number of another length before the second half of the head? Then its like is expected."""
+        """Is there one of another length before the second half of the head? Then its like is expected."""
         start = len(self._head)
-        at = raw.find(self._middle, start + 1, start + _MOST_DIGITS + len(self._middle))
+        most = _LONGEST_TIME if self._timed else _MOST_DIGITS
+        at = raw.find(self._middle, start + 1, start + most + len(self._middle))
         if at >= 0:
             self._lay_out(at - start)
         return at >= 0

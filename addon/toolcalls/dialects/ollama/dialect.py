@@ -6,7 +6,7 @@ from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
-from ...wire.events import Event
+from ...wire.events import Event, Replace, Verdict
 from ...wire.framing import NDJSON
 from ..reader_writer import ReaderWriterDialect
 from .reader import OllamaReader, is_last
@@ -20,6 +20,14 @@ class Ollama(ReaderWriterDialect):
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         reader = OllamaReader()
         super().__init__(request, policy, mender, reader, OllamaWriter(reader))
+
+    @property
+    def waits(self) -> bool:
+        return self.holds_calls
+
+    def read(self, event: Event) -> Verdict:
+        # A blank line ends some clients: not before they have the call that is held.
+        return Replace() if event.data is None else super().read(event)
 
     def is_document(self, first: Event) -> bool:
         line = payload.read_strict(first.data or "")

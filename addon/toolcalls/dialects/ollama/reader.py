@@ -28,6 +28,7 @@ _FUNCTION = ("index", "name", "arguments")
 
 class OllamaReader(AnswerReader):
     whole_calls = True
+    text_key = "content"
 
     def __init__(self) -> None:
         self.head: Json = {}
