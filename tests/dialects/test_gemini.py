@@ -240,6 +240,33 @@ def test_text_makes_no_call_that_the_client_does_not_want(config: Json) -> None:
         assert run(body, declared(**config))[1] == body
 
 
+def test_an_answer_that_was_asked_for_as_json_is_never_a_call() -> None:
+    asked = {
+        "contents": [],
+        "tools": [{"functionDeclarations": [{"name": "Bash", "parameters": {"type": "OBJECT"}}]}],
+        "generationConfig": {"responseMimeType": "application/json"},
+    }
+    body = stream(said(text('{"name": "Bash", "arguments": {}}'), finish="STOP"))
+    assert run(body, read_request(asked))[1] == body
+
+
+def test_odd_parts_stay_where_they_are_in_a_document_that_is_mended() -> None:
+    odd = [
+        {"functionCall": None},
+        {"functionCall": {}},
+        {**call("Bash", LS), "thought": True},
+        {"executableCode": {}},
+    ]
+    body = json.dumps(
+        said(*odd, call("BASH", LS), text("x"), BEGIN["candidates"][0]["content"]["parts"][0], finish="STOP")
+    )
+    out, answer = mend(body, protocol="gemini", question=TOOLS)
+    *parts, last = json.loads(out)["candidates"][0]["content"]["parts"]
+    assert parts == [odd[0], odd[2], odd[3], call("Bash", LS), text("x")]
+    assert (last["functionCall"]["name"], last["functionCall"]["args"]) == ("Todo", {})
+    assert [outcome.status for outcome in answer.outcomes] == ["repaired", "refused"]
+
+
 # MALFORMED_FUNCTION_CALL and UNEXPECTED_TOOL_CALL
 
 

@@ -35,7 +35,7 @@ class WholeDocument:
         finish = stop.finish if stop is not None else Finish.UNKNOWN
         answer.refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
         texts = _searched(read, answer, finish)
-        slots = [Slot.of(fragment) for fragment in read.fragments if not fragment.empty]
+        slots = _slots(read)
         if not slots and not answer.turn.has_found and (stop is None or not words.needs_calls(stop.reason)):
             return body
         if stop is not None:
@@ -51,6 +51,17 @@ class WholeDocument:
         if sent and self.policy.null_content:
             spoken = ["" for _ in spoken]
         return self.writer.document(read, [*spoken, *notes], sent, None if reason is None else str(reason))
+
+
+def _slots(read: ReadEvent) -> list[Slot]:
+    """The calls of a body."""
+    slots: list[Slot] = []
+    for fragment in read.fragments:
+        if slots and slots[-1].goes_on_with(fragment):
+            slots[-1].take(fragment)
+        elif not fragment.empty:
+            slots.append(Slot.of(fragment))
+    return slots
 
 
 def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..policy import Policy
-from ..request import chat, messages, ollama, responses
+from ..request import chat, gemini, messages, ollama, responses
 from ..request.arguments import KnownGoodArguments
 from ..request.edits import Path
 from ..request.hints import add_hints
@@ -29,6 +29,7 @@ _PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
     "responses": responses.mend,
     "zai": chat.mend,
     "ollama": ollama.mend,
+    "gemini": gemini.mend,
 }
 _CREATE = "response.create"
 

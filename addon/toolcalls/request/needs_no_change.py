@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ids import MARK
+from . import gemini
 from .arguments import KnownGoodArguments
 from .refusals import Refusals
 
@@ -117,8 +118,13 @@ def _are_foreign(ids: list[str], refusals: Refusals) -> bool:
     return len(unique) == len(ids) and MARK not in "\n".join(ids) and not refusals.know_any(unique)
 
 
+def _gemini(request: Json, known: KnownGoodArguments, refusals: Refusals) -> bool:
+    return all(MARK not in identity for _, identity in gemini.ids_in(request.get("request", request)))
+
+
 _LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals], bool]] = {
     "messages": _messages,
     "responses": _responses,
+    "gemini": _gemini,
     "ollama": _ollama,
 }

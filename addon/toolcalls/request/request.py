@@ -118,10 +118,16 @@ def _read_gemini(request: dict[str, Any], streams: bool) -> Request:
         choices=1,
         stream=streams,
         used_ids=used_ids(request),
-        calls_wanted=not _is_none(config.get("mode")),
+        calls_wanted=not _is_none(config.get("mode")) and not _is_json(request),
         allowed=frozenset(filter(_is_text, names)) if isinstance(names, list) and names else None,
         heard=heard_in(request),
     )
+
+
+def _is_json(request: dict[str, Any]) -> bool:
+    """Was the answer asked for as JSON? Then a text that looks like a call is that answer."""
+    generation = _inside(request, "generationConfig", "generation_config")
+    return "json" in str(generation.get("responseMimeType", generation.get("response_mime_type", ""))).lower()
 
 
 def _is_text(value: object) -> bool:

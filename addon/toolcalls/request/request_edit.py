@@ -204,6 +204,12 @@ class RequestEdit:
         else:
             self.edits.add(result.at, result.key, write(line))
 
+    def restore_id(self, place: Path, identity: str) -> None:
+        """Give an id of ours back to the upstream; any other stays."""
+        original = restore(identity)
+        if original is not None:
+            self._give_back(place, original)
+
     def _give_back(self, place: Path, original: str) -> None:
         self.edits.replace(place, write(original))
         self.count("id")

@@ -118,6 +118,10 @@ class Slot(PartialCall):
         slot.take(fragment)
         return slot
 
+    def goes_on_with(self, fragment: Fragment) -> bool:
+        """Is this more of a call of which the upstream said that more follows?"""
+        return self.unfinished and self.place == fragment.place
+
     def take(self, fragment: Fragment) -> None:
         """All of a call, or what the upstream says next about one of which it said that more follows."""
         self.id = self.id or fragment.id

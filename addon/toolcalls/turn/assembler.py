@@ -172,7 +172,7 @@ class CallAssembler:
     def _whole(self, fragment: Fragment) -> Slot:
         """A call that comes in one piece, or more of one of which the upstream said that more follows."""
         last = self.slots[-1] if self.slots else None
-        if last is not None and last.unfinished and last.place == fragment.place:
+        if last is not None and last.goes_on_with(fragment):
             last.take(fragment)
             return last
         return self._new(Slot.of(fragment))

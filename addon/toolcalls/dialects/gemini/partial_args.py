@@ -12,7 +12,7 @@ from typing import Any, Final
 
 Path = tuple[str | int, ...]
 
-UNCLEAR: Final = "the pieces of its arguments do not fit together"
+UNCLEAR: Final = "it is not clear how the pieces of its arguments fit together"
 
 _STEP: Final = re.compile(r"""\.([^.\[\]'"$]+)|\[(\d{1,6})\]|\['([^'\\]*)'\]|\["([^"\\]*)"\]""")
 _MOST_STEPS: Final = 32

@@ -24,6 +24,7 @@ from .malformed import REASON, STEP, quoted_call
 from .partial_args import UNCLEAR, PartialArguments
 
 CALL: Final = "functionCall"
+SIGNATURE: Final = "thoughtSignature"
 _PIECES: Final = "partialArgs"
 _OWN_KEYS: Final = frozenset({"id", "name", "args", _PIECES, "willContinue"})
 _STOPPED: Final = "STOP"
@@ -100,16 +101,11 @@ class GeminiReader(AnswerReader):
         return runs
 
     def _part(self, part: Json) -> _Run:
-        if CALL in part and isinstance(part[CALL], dict) and part.get("thought") is not True:
+        if is_call(part):
             return _Run([part], [self._call(part)])
-        text = part.get("text")
-        if (
-            isinstance(text, str)
-            and part.get("thought") is not True
-            and part.keys() <= {"text", "thoughtSignature", "thought"}
-        ):
+        if is_text(part):
             # A signature without a text says nothing that could follow a call.
-            return _Run([part], [TextDelta(text)] if text else [], "thoughtSignature" in part)
+            return _Run([part], [TextDelta(part["text"])] if part["text"] else [], SIGNATURE in part)
         return _Run([part], [OtherDelta()], says_more=True)
 
     def _call(self, part: Json) -> Fragment:
@@ -151,6 +147,20 @@ class GeminiReader(AnswerReader):
                 call = Fragment(self._calls, "", *quoted, steps=(STEP,))
                 return [call, Stop(_STOPPED, Finish.COMPLETE)]
         return [Stop(reason, Finish.of(reason))]
+
+
+def is_call(part: Json) -> bool:
+    """A call of the answer. One that the model only thinks of is none."""
+    return isinstance(part.get(CALL), dict) and part.get("thought") is not True
+
+
+def is_text(part: Json) -> bool:
+    """A text of the answer, with or without a signature."""
+    return (
+        isinstance(part.get("text"), str)
+        and part.get("thought") is not True
+        and part.keys() <= {"text", SIGNATURE, "thought"}
+    )
 
 
 def _is_calls(run: _Run) -> bool:

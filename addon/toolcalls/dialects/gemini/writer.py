@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.finish import FinishWords
 from ...turn.parts import ReadEvent
 from ..reader_writer import AnswerWriter
 from .envelope import Envelope, Json, candidates_of, parts_of
-from .reader import CALL
-
-_SIGNATURE: Final = "thoughtSignature"
+from .reader import CALL, SIGNATURE, is_call, is_text
 
 
 class GeminiWriter(AnswerWriter):
@@ -29,7 +25,7 @@ class GeminiWriter(AnswerWriter):
         return self._written(read, _rest(read))
 
     def calls(self, read: ReadEvent) -> bytes:
-        return self._written(read, [part for part in _parts(read) if CALL in part])
+        return self._written(read, list(filter(is_call, _parts(read))))
 
     def call(self, call: CompletedCall) -> bytes:
         return self._written(None, [_call_part(call)])
@@ -40,24 +36,21 @@ class GeminiWriter(AnswerWriter):
         return self._envelope.write(self._envelope.like(said, rest, ends=read is not None, reason=reason))
 
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
-        spoken, sent = iter(texts), iter(calls)
-        by_place = {call.slot.place: call for call in calls if call.slot is not None}
-        place = 0
+        spoken, told = iter(texts), iter(read.fragments)
+        sent = {call.slot.place: call for call in calls if call.slot is not None}
         parts: list[Json] = []
         for part in _parts(read):
-            if CALL in part and part.get("thought") is not True:
-                place += 1
-                call = by_place.pop(place, None)
+            if is_call(part):
+                call = sent.pop(next(told).place, None)
                 parts += [_call_part(call)] if call is not None else []
-            elif _is_text(part):
+            elif is_text(part) and part["text"]:
                 said = {**part, "text": next(spoken)}
-                parts += [said] if said["text"] or _SIGNATURE in part else []
+                parts += [said] if said["text"] or SIGNATURE in part else []
             else:
                 parts.append(part)
         parts += [{"text": text} for text in spoken if text]
-        parts += [
-            _call_part(call) for call in sent if call.slot is None or by_place.pop(call.slot.place, None) is not None
-        ]
+        parts += map(_call_part, sent.values())
+        parts += [_call_part(call) for call in calls if call.slot is None]
         return self._envelope.write(self._envelope.like(read.payload, parts, ends=True, reason=reason or ""))
 
     def keep_alive(self) -> bytes:
@@ -73,27 +66,10 @@ def _parts(read: ReadEvent) -> list[Json]:
     return parts_of(known[0]) if known and isinstance(known[0], dict) else []
 
 
-def _is_text(part: Json) -> bool:
-    """A text of the answer, as the reader tells it."""
-    return (
-        bool(part.get("text"))
-        and isinstance(part["text"], str)
-        and part.get("thought") is not True
-        and CALL not in part
-    )
-
-
 def _rest(read: ReadEvent) -> list[Json]:
     """The parts without texts and calls; what a signature signs stays with it, but for the text."""
-    kept: list[Json] = []
-    for part in _parts(read):
-        if CALL in part:
-            continue
-        if not _is_text(part):
-            kept.append(part)
-        elif _SIGNATURE in part:
-            kept.append({**part, "text": ""})
-    return kept
+    kept = [part for part in _parts(read) if not is_call(part) and (not is_text(part) or SIGNATURE in part)]
+    return [{**part, "text": ""} if is_text(part) else part for part in kept]
 
 
 def _call_part(call: CompletedCall) -> Json:
