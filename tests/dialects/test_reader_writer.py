@@ -225,6 +225,15 @@ def test_the_last_event_goes_out_as_it_came_where_its_text_is_no_call() -> None:
 
 
 @pytest.mark.usefixtures("_whole_calls")
+def test_nothing_is_held_of_a_call_that_was_sent_again_once_something_follows_it() -> None:
+    again = {"id": "c1", **LS}
+    answer = engine.Response("invented", BASH)
+    for event in (line(calls=[again]), line(calls=[again]), line(say="next")):
+        out = b"".join(answer.feed(event.encode()))
+    assert (out.decode(), answer.held_bytes) == (line(say="next"), 0)
+
+
+@pytest.mark.usefixtures("_whole_calls")
 def test_calls_with_the_finish_reason_go_out_as_they_came_unless_another_end_follows() -> None:
     end = line(calls=[LS, CUT], stop="calls")
     assert run(line(say="Look: ") + end)[0] == line(say="Look: ") + end

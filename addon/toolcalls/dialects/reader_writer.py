@@ -158,19 +158,20 @@ class ReaderWriterDialect(Dialect):
         """Take the text and the calls of an event. True where nothing of it has to be written anew."""
         answer = self._answer
         fragments = read.fragments
-        if self._reader.whole_calls and self._goes_on(read):
+        complete = self._reader.whole_calls and self._goes_on(read)
+        if complete:
             draft.out += self._said(read, answer.pass_text_on(), draft)
             self._send(Finish.COMPLETE, draft)
-        unchanged = not (fragments or draft.out)
+        unchanged = not (fragments or complete)
         alone = len(read.parts) == 1 and not read.says_more
         source = read.raw if alone or _says_and_ends(read) else None
-        spoken: list[bytes] = []
+        spoken: list[bytes | TextPiece] = []
         for part in read.parts:
             said: SearchResult | None = None
             if isinstance(part, TextDelta):
                 said = answer.say(part.text, source)
                 if said is None and part.text:
-                    spoken.append(self._spoken(read, TextPiece(part.text, source), draft))
+                    spoken.append(TextPiece(part.text, source))
             elif isinstance(part, OtherDelta):
                 answer.refused = answer.refused or part.refusal
                 said = answer.say_otherwise()
@@ -181,7 +182,7 @@ class ReaderWriterDialect(Dialect):
                     self._hold_text(read, part.text, said, draft)
         if not unchanged:
             flowing = self._gather(read, fragments)
-            draft.out += spoken
+            draft.out += [said if isinstance(said, bytes) else self._spoken(read, said, draft) for said in spoken]
             draft.out += self._rest(read)
             draft.out += flowing
             self._hold_calls(read, fragments, draft, flowing=bool(flowing))
