@@ -9,7 +9,7 @@ from typing import Final
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
-from ...wire.events import PASS, Event, Hold
+from ...wire.events import PASS, Event, Replace
 from ..reader_writer import ReaderWriterDialect
 from .envelope import Envelope
 from .reader import GeminiReader
@@ -43,10 +43,10 @@ class Gemini(ReaderWriterDialect):
             raw = item.encode()
             verdict = self.read(Event(raw, item))
             changed = changed or verdict is not PASS
-            if verdict is PASS:
+            if isinstance(verdict, Replace):
+                out += verdict.out
+            elif verdict is PASS:
                 out.append(raw)
-            elif not isinstance(verdict, Hold):
-                out += verdict.out  # type: ignore[union-attr]
         closing = self.close()
         out += closing.out if closing is not None else ()
         if not changed or out == [item.encode() for item in items]:
