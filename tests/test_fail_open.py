@@ -137,7 +137,7 @@ READERS: dict[str, Callable[[bytes], Said]] = {"chat": chat, "messages": message
 NAMES = (
     "chat-text-beside-call",
     "chat-error-in-mid-call",
-    "chat-todowrite-seed",
+    "000-sse-stream",
     "chat-python-payload",
     "messages-args-container-as-string",
     "messages-args-python-literals",

@@ -75,6 +75,19 @@ def test_the_environment_sets_options_and_the_old_switches_work() -> None:
     }
 
 
+@pytest.mark.parametrize("word", ["0", "false", "no", "off", "False", " OFF "])
+def test_the_old_switches_are_off_in_every_word(word: str) -> None:
+    assert from_environment({"RCC_TOOL_ENHANCE": word, "RCC_SSE_TOOL_AGGREGATE": word}) == {
+        "toolfix_arguments": "false",
+        "toolfix_aggregate": "false",
+    }
+
+
+@pytest.mark.parametrize("word", ["1", "true", "yes", "on", "", "whatever"])
+def test_any_other_word_leaves_the_old_switches_on(word: str) -> None:
+    assert from_environment({"RCC_TOOL_ENHANCE": word, "RCC_SSE_TOOL_AGGREGATE": word}) == {}
+
+
 def test_tool_patterns_limit_which_tools_are_touched() -> None:
     policy = make_policy(read_options({"toolfix_tools": "^Bash$, Todo"}))
     assert policy.touches("Bash") and policy.touches("TodoWrite")

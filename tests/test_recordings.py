@@ -26,7 +26,7 @@ def test_there_are_scenarios_for_every_protocol_and_some_where_nothing_may_chang
 
 def test_a_recording_stands_in_the_folder_of_its_protocol_or_among_the_seeds() -> None:
     for directory in DIRECTORIES:
-        group = "seeds" if "seed" in directory.name.split("-") else store.load(directory).protocol
+        group = "seeds" if directory.name[:3].isdigit() else store.load(directory).protocol
         assert directory == RECORDINGS / group / directory.name
 
 
@@ -42,7 +42,11 @@ def test_the_recording_is_mended_as_expected_at_every_split(directory: Path) -> 
         assert replay(recording, pieces).drift == []
 
 
-REQUESTS = [directory for directory in DIRECTORIES if directory.name.startswith("request-")]
+REQUESTS = [
+    directory
+    for directory in DIRECTORIES
+    if directory.name.startswith("request-") or (directory / store.REQUEST_AFTER).is_file()
+]
 LEFT_ALONE = {"request-messages-repeated-id-untouched"}
 """A history that servers refuse, and in which nobody knows what was meant."""
 
@@ -59,9 +63,9 @@ def test_what_goes_up_is_a_history_that_strict_servers_read(directory: Path) -> 
         VALIDATORS[recording.protocol](request, ids)
 
 
-@pytest.mark.parametrize("name", ["history-poisoned", "repeated-tool-use"])
+@pytest.mark.parametrize("name", ["history-poisoned", "repeated-tool-use", "empty-name-history"])
 def test_without_us_servers_refuse_the_histories_that_we_mend(name: str) -> None:
-    broken = [store.load(directory) for directory in REQUESTS if directory.name.endswith(name)]
+    broken = [store.load(directory) for directory in REQUESTS if name in directory.name]
     assert broken
     for recording in broken:
         with pytest.raises(Illegal):

@@ -86,7 +86,7 @@ class Response:
             outcomes.append(outcome)
             tell(outcome)
 
-        mender = Mender(request.tools, policy, Ids(seed, request.used_ids), report)
+        mender = Mender(request.tools, policy, Ids(seed, request.used_ids), report, request.callable_tools)
         self.seconds = mender.seconds
         if protocol in _DIALECTS:
             dialect = _DIALECTS[protocol](request, policy, mender)

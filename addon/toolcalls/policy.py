@@ -39,7 +39,7 @@ class Policy:
     text_calls: bool = True
     request: bool = True
     hints: bool = False
-    retry_guidance: bool = False
+    retry_guidance: bool | Literal["auto"] = "auto"
     zai: Literal["auto", "on", "off"] = "auto"
     zai_after_null: Literal["cut", "forward_all"] = "cut"
     think: bool = False
@@ -81,6 +81,21 @@ def _switch(text: str) -> bool:
     if word in {"false", "0", "no", "off"}:
         return False
     raise BadOption("say true or false.")
+
+
+def _is_off(text: str) -> bool:
+    """Does a switch of another tool say off? What it says otherwise is not ours to check."""
+    try:
+        return not _switch(text)
+    except BadOption:
+        return False
+
+
+def _switch_or_auto(text: str) -> bool | Literal["auto"]:
+    try:
+        return "auto" if text.strip().lower() == "auto" else _switch(text)
+    except BadOption:
+        raise BadOption("say auto, true or false.") from None
 
 
 def _choice(*allowed: str) -> Callable[[str], str]:
@@ -167,7 +182,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("request", "true", "Mend requests: poisoned history, repeated blocks, why a call was refused. Ids of ours "
            "are restored always.", _switch),
     Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),
-    Option("retry_guidance", "false", "Add a retry instruction to every failed tool result.", _switch),
+    Option("retry_guidance", "auto", "Retry instruction in tool results: auto (those that blame the arguments), "
+           "true (every failed one), false.", _switch_or_auto),
     Option("zai", "auto", "Convert the chat.z.ai stream: auto (when the request declares tools), on, off.",
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",
@@ -185,7 +201,7 @@ _LEGACY_SWITCHES = {"RCC_TOOL_ENHANCE": "toolfix_arguments", "RCC_SSE_TOOL_AGGRE
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The option texts that the environment sets: TOOLFIX_…, and the two switches of other tools."""
-    texts = {name: "false" for variable, name in _LEGACY_SWITCHES.items() if environment.get(variable) == "0"}
+    texts = {name: "false" for variable, name in _LEGACY_SWITCHES.items() if _is_off(environment.get(variable, ""))}
     for option in OPTIONS:
         if option.variable in environment:
             texts[option.full_name] = environment[option.variable]

@@ -227,11 +227,13 @@ class Stream:
         body = self._ledger.take(_DOCUMENT)
         self._ledger.held(_DOCUMENT, len(body))
         line, ended, behind = body.lstrip().partition(_LF)
+        if not ended:
+            return _BodyKind.LINE
         if line.strip() == b"{":
             return _BodyKind.DOCUMENT
-        if behind.strip() or (ended and not self._dialect.is_document(self._framing.read_event(line))):
+        if behind.strip() or not self._dialect.is_document(self._framing.read_event(line)):
             return _BodyKind.EVENTS
-        self._line_ended = bool(ended)
+        self._line_ended = True
         return _BodyKind.LINE
 
     # An event stream

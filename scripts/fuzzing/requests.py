@@ -17,7 +17,13 @@ from .mutation import MAX_INPUT, mutated_bytes, mutated_value
 from .part import Part, chance_of, corpus, need
 
 OURS = Ids("seed").fresh("x:0", "call", "why")
-POLICIES = [Policy(), Policy(), Policy(hints=True), Policy(retry_guidance=True), Policy(request=False)]
+POLICIES = [
+    Policy(),
+    Policy(retry_guidance=False),
+    Policy(hints=True),
+    Policy(retry_guidance=True),
+    Policy(request=False),
+]
 MAY_COME_AGAIN = {"repeated call", "repeated result"}
 """What a second mending may change: two broken calls with one id look alike once both are mended."""
 GUIDED = MAY_COME_AGAIN | {"reason in a result"}

@@ -14,6 +14,8 @@ MARK = "mark"
 CUT = "cutoff"
 """The file that only a command writes which was cut off."""
 RUN = f"echo ran >> {MARK}"
+UNKNOWN = "invalid"
+"""A tool that none of the agents declares: where toolfix sends a refused call that `{}` would run."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -30,6 +32,8 @@ class Tools:
     list_key: str
     list_done: Callable[[Path, list[str]], bool]
     """Whether the tool with the list has done its work, by the work folder and the tool results."""
+    optional_tool: str = ""
+    """A tool without required fields; empty where the agent declares none."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -43,7 +47,10 @@ class Scenario:
     finish: str = ""
     """The finish reason `length`, where the answer is cut off and says so."""
     cut: bool = False
+    """A command is cut off, which must not run."""
     lists: bool = False
+    once: bool = False
+    """The model sends it badly once; the second attempt is a good call of the shell."""
 
 
 def _arguments(tools: Tools, **more: Any) -> Json:
@@ -67,6 +74,11 @@ def _cut(tools: Tools) -> str:
     return f'{{"{tools.command}": "echo cut >> {CUT}'
 
 
+def _unreadable(tools: Tools) -> tuple[str, str]:
+    """Two different objects for a tool that requires nothing; a tool that nobody has, where there is none."""
+    return tools.optional_tool or UNKNOWN, '{"a": 1}{"b": 2}'
+
+
 SCENARIOS = (
     Scenario("Python dict", _shell(lambda tools: repr(_arguments(tools)))),
     Scenario("array as string", _listed, lists=True),
@@ -77,6 +89,8 @@ SCENARIOS = (
     Scenario("wrong-case name", lambda tools: (_swapped(tools.shell), json.dumps(_arguments(tools)))),
     Scenario("wrong key", _shell(lambda tools: json.dumps({tools.wrong_command: RUN}))),
     Scenario("text call", _shell(lambda tools: json.dumps(_arguments(tools))), as_text=True),
-    Scenario("cut off", _shell(_cut), cut=True),
-    Scenario("cut off, says so", _shell(_cut), finish="length", cut=True),
+    Scenario("cut off", _shell(_cut), cut=True, once=True),
+    Scenario("cut off, says so", _shell(_cut), finish="length", cut=True, once=True),
+    Scenario("refused, nothing required", _unreadable, once=True),
+    Scenario("unknown tool", lambda _: (UNKNOWN, '{"tool":"x","error":"y","receivedArgs":{}}'), once=True),
 )

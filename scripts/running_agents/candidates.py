@@ -55,13 +55,14 @@ EDITS = {"path": "file.txt", "edits": [{"oldText": "before", "newText": "after"}
 
 CANDIDATES = (
     _candidate("claude", "@anthropic-ai/claude-code@2.1.325", Tools("Bash", "command", "cmd", "timeout",
-               "ReportFindings", {"findings": [FINDING]}, "findings", accepted)),
+               "ReportFindings", {"findings": [FINDING]}, "findings", accepted, "ListAgents")),
     _candidate("codex", "@openai/codex@0.166.0", Tools("exec_command", "cmd", "command", "yield_time_ms",
-               "exec_command", {"cmd": RUN, "prefix_rule": ["echo", "ran"]}, "prefix_rule", ran)),
+               "exec_command", {"cmd": RUN, "prefix_rule": ["echo", "ran"]}, "prefix_rule", ran, "get_goal")),
     _candidate("opencode", "opencode-ai@1.18.33", Tools("bash", "command", "cmd", "timeout",
                "todowrite", {"todos": [TODO]}, "todos", accepted)),
     _candidate("qwen", "@qwen-code/qwen-code@0.24.4", Tools("run_shell_command", "command", "cmd", "timeout",
-               "tool_call", {"name": "todo_write", "arguments": {"todos": [TODO]}}, "arguments", accepted)),
+               "tool_call", {"name": "todo_write", "arguments": {"todos": [TODO]}}, "arguments", accepted,
+               "get_goal")),
     _candidate("pi", "@mariozechner/pi-coding-agent@0.73.1", Tools("bash", "command", "cmd", "timeout",
                "edit", EDITS, "edits", edited)),
     _candidate("gemini", "@google/gemini-cli@0.61.0", Tools("run_shell_command", "command", "cmd", "delay_ms",

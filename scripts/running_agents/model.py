@@ -63,8 +63,7 @@ class Model:
         if self.sent > ATTEMPTS:
             self.finished = True
             return writer.text(GIVES_UP)
-        if self.scenario.cut and self.sent > 1:
-            # Cut off once; the second attempt is whole.
+        if self.scenario.once and self.sent > 1:
             return writer.call(f"call_{self.sent}", self.tools.shell, json.dumps({self.tools.command: RUN}), "")
         name, arguments = self.scenario.call(self.tools)
         if self.scenario.as_text:

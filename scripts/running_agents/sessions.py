@@ -109,7 +109,7 @@ def judge(model: Model, status: int | None, output: str) -> tuple[bool, str]:
         return False, f"ran {times} times"
     tries = model.sent
     if status == 0 and model.done() and FINAL in output:
-        allowed = 2 if model.scenario.cut else 1
+        allowed = 2 if model.scenario.once else 1
         return tries <= allowed, "well" if tries <= allowed else f"after {tries} tries"
     if model.scenario.finish and status and "max_output_tokens" in output:
         return False, "stops and says why"

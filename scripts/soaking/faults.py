@@ -82,7 +82,7 @@ def _reads_slowly(_chance: random.Random, turn: Turn) -> None:
 def _spoils(chance: random.Random, turn: Turn) -> None:
     """Send the answer as gzip up to a flush, and garbage behind it."""
     # A stream that is being converted (Z.AI) ends with an error event then; a document is mitmproxy's own to decode.
-    if not turn.case.streamed or not asks_for_a_stream(turn.case) or turn.case.name.startswith("zai-"):
+    if not turn.case.streamed or not asks_for_a_stream(turn.case) or turn.case.path.startswith("/api/"):
         turn.fault = turn.case.fault
         return
     chunks = compressed(cut_up(chance, turn.case), "gzip")

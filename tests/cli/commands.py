@@ -12,8 +12,10 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 
 
-def toolfix(*arguments: str, stdin: bytes = b"", cwd: Path = ROOT) -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "addon")}
+def toolfix(
+    *arguments: str, stdin: bytes = b"", cwd: Path = ROOT, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "addon"), **(environment or {})}
     command = [sys.executable, "-m", "toolcalls.cli", *arguments]
     return subprocess.run(
         command, input=stdin, capture_output=True, cwd=cwd, env=environment, timeout=120, check=False

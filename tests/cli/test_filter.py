@@ -35,6 +35,16 @@ def test_options_are_those_of_mitmproxy() -> None:
     assert b"{'todos'" in result.stdout
 
 
+def test_the_switches_of_the_environment_are_understood_and_set_wins() -> None:
+    off = {"RCC_TOOL_ENHANCE": "off"}
+    assert b"{'todos'" in toolfix("filter", stdin=BEFORE, environment=off).stdout
+    assert (
+        b"{'todos'" not in toolfix("filter", "--set", "toolfix_arguments=true", stdin=BEFORE, environment=off).stdout
+    )
+    live = toolfix("filter", stdin=BEFORE, environment={"RCC_SSE_TOOL_AGGREGATE": "no"}).stdout
+    assert live.count(b'"arguments"') > AFTER.count(b'"arguments"')
+
+
 def test_many_at_once_give_what_each_would_have_given_alone() -> None:
     request = json.loads((PYTHON_DICT / "request.json").read_bytes())
     entries = [

@@ -397,12 +397,14 @@ def test_refused_arguments_go_to_the_invalid_tool_where_there_is_one() -> None:
     assert held.call_list()[0][0] == "oops"
 
 
-def test_a_refused_call_that_would_run_on_nothing_is_dropped_and_a_line_says_so() -> None:
+def test_a_refused_call_that_would_run_on_nothing_goes_to_the_invalid_tool_declared_or_not() -> None:
     free = read_request({"tools": [{"type": "function", "function": {"name": "Bash", "parameters": {}}}]})
     held = read(mend(CUT.replace('"length"', '"tool_calls"'), question=free)[0])
-    assert not held.calls
-    assert "Bash" in held.text and "cut off" in held.text
-    assert held.finishes == ["stop"]
+    [(name, given)] = held.call_list()
+    sent = json.loads(given)
+    assert (name, sent["tool"], sent["receivedArgs"]) == ("invalid", "Bash", '{"command": "rm -rf /')
+    assert "cut off" in sent["error"]
+    assert (held.text, held.finishes) == ("", ["tool_calls"])
 
 
 def test_the_other_fallbacks_do_what_they_say() -> None:

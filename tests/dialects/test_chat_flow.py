@@ -36,6 +36,16 @@ def test_the_first_fragment_reaches_the_client_in_the_callback_in_which_it_arriv
     assert json.loads(events(second)[0])["choices"][0]["delta"]["tool_calls"][0]["function"] == {"arguments": 'and":'}
 
 
+def test_the_role_that_comes_with_the_first_fragment_is_in_the_first_delta() -> None:
+    for first in ({"role": "assistant", "content": None}, {"role": "assistant"}):
+        begun = chunk({**first, **piece(0, "a", "Bash", '{"comm')})
+        out, _ = mend(begun + chunk(piece(0, arguments='and":"ls"}')) + chunk({}, "tool_calls") + DONE, policy=FLOW)
+        deltas = [json.loads(data)["choices"][0]["delta"] for data in events(out)[:-1]]
+        assert [delta.get("role") for delta in deltas].count("assistant") == 1
+        assert deltas[0]["role"] == "assistant"
+        assert read(out).call_list() == [("Bash", '{"command":"ls"}')]
+
+
 def test_valid_fragments_arrive_as_they_are() -> None:
     text = '{"command": "ls -la", "timeout": 5}'
     out, answer = mend(stream(text), question=BASH, policy=FLOW)

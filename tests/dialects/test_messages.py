@@ -13,6 +13,7 @@ from tests.dialects.messages_wire import (
     ERROR,
     MESSAGE_STOP,
     PING,
+    REQUEST,
     SERVER_TOOL,
     A,
     B,
@@ -231,18 +232,22 @@ def test_max_tokens_never_turns_half_a_call_into_a_whole_one(pieces):
     assert outcomes[0].status == "refused"
 
 
-def test_a_call_that_cannot_be_mended_and_would_run_is_dropped_with_a_note():
-    out, outcomes = mended(begin() + tool(0, '{"a": ', name="TaskList") + end())
-    message = strict.read(out)
-    assert message.calls == []
-    assert "TaskList" in message.text
-    assert message.stop_reason == "end_turn"
-    assert outcomes[0].dropped
-
-
-def test_beside_another_call_a_dropped_one_leaves_no_note():
+def test_a_call_that_cannot_be_mended_and_would_run_on_nothing_goes_to_the_invalid_tool_declared_or_not():
     message = client(begin() + tool(0, '{"a": ', name="TaskList") + tool(1, A, identity="t2") + end())
-    assert (message.calls, message.text) == ([CALL_A], "")
+    (name, given), other = message.calls
+    assert (name, given["tool"], other) == ("invalid", "TaskList", CALL_A)
+    assert (message.text, message.stop_reason) == ("", "tool_use")
+
+
+def test_a_refused_call_of_a_tool_without_fields_is_dropped_and_a_note_says_so_where_no_other_is_left():
+    free = {**REQUEST, "tools": [*REQUEST["tools"], {"type": "custom", "name": "patch"}]}
+    cut_off = tool_start(0, name="patch") + end("max_tokens")
+    out, outcomes = mended(begin() + cut_off, free)
+    message = strict.read(out)
+    assert (message.calls, message.stop_reason) == ([], "max_tokens")
+    assert "patch" in message.text and outcomes[0].dropped
+    out, _ = mended(begin() + tool(0, A) + cut_off.replace(b'"index": 0', b'"index": 1'), free)
+    assert (strict.read(out).calls, strict.read(out).text) == ([CALL_A], "")
 
 
 # Blocks

@@ -118,12 +118,12 @@ def test_illegal_and_repeated_ids_are_replaced():
     assert (restore(first), second, restore(third)) == ("read:0", "toolu_01", "toolu_01")
 
 
-def test_a_dropped_call_leaves_a_note_where_it_was_the_only_one():
-    out = through(answer({**READ_A, "name": "TaskList", "input": "{'a': "}))
-    assert [block["type"] for block in out["content"]] == ["text"]
-    assert out["stop_reason"] == "end_turn"
+def test_a_refused_call_that_would_run_on_nothing_goes_to_the_invalid_tool_declared_or_not():
     out = through(answer(READ_A, {**READ_A, "id": "t2", "name": "TaskList", "input": "{'a': "}))
-    assert out["content"] == [READ_A]
+    assert out["content"][0] == READ_A
+    sent = out["content"][1]
+    assert (sent["name"], sent["input"]["tool"], sent["input"]["receivedArgs"]) == ("invalid", "TaskList", "{'a': ")
+    assert out["stop_reason"] == "tool_use"
 
 
 def test_a_refused_call_goes_to_the_invalid_tool_where_it_is_declared():

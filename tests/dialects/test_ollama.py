@@ -83,7 +83,10 @@ UNTOUCHED = {
     "a load answer": line("", done=True, done_reason="load"),
     "status lines": '{"status":"pulling manifest"}\n{"status":"success"}\n',
     "no newline at the end": line("Hi") + done().rstrip("\n"),
-    "CRLF": (line("Hi") + line("", call("Bash", LS)) + done()).replace("\n", "\r\n"),
+    "a blank line first": "\n" + line("Hi") + done(),
+    "a number that nobody reads": line("", call("Bash", {"command": "ls", "timeout": 1})).replace(":1}", ":1e400}")
+    + done(),
+    "CRLF": ("\n" + line("Hi") + line("", call("Bash", LS)) + done()).replace("\n", "\r\n"),
     "no reason": line("", call("Bash", LS)) + line("", done=True),
     "somebody else's stream": 'data: {"type":"text-delta","delta":"Hi"}\n\ndata: [DONE]\n\n',
     "somebody else's text": "Hello there,\nhow are you",

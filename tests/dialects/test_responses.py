@@ -384,17 +384,10 @@ def test_an_error_that_is_no_event_of_the_protocol_goes_on_and_the_response_has_
     assert final.response["error"] == {"code": "502", "message": "upstream gone"}
 
 
-def test_a_dropped_call_is_gone_from_every_carrier_and_a_line_says_so() -> None:
-    body = Upstream().call("now", "{broken").end().bytes()
-    final = read(body)
-    assert final.calls() == []
-    assert "dropped" in final.texts()[0]
-    assert [item["type"] for item in final.response["output"]] == ["message"]
-
-
-def test_a_dropped_call_beside_others_leaves_no_line() -> None:
+def test_a_refused_call_that_would_run_on_nothing_goes_to_the_invalid_tool_declared_or_not() -> None:
     final = read(Upstream().call("now", "{broken").call("shell", SHELL).end().bytes())
-    assert final.calls() == [("function_call", "shell", SHELL)]
+    (_, name, given), other = final.calls()
+    assert (name, json.loads(given)["tool"], other) == ("invalid", "now", ("function_call", "shell", SHELL))
     assert final.texts() == []
 
 

@@ -102,6 +102,36 @@ def test_reasoning_around_a_tool_and_the_answer_behind_it_come_apart():
     assert (answer["tool_calls"], answer["finish_reason"]) == ([], "stop")
 
 
+def test_thinking_around_a_hidden_call_of_the_backend_is_separated():
+    backend = Backend().say(phase="thinking", delta_content="I search.")
+    backend.say(phase="tool_call", delta_name="search", delta_arguments="{}")
+    backend.say(phase="tool_response", tool_name="search", status="completed", delta_content="rows")
+    for text in ("\n", "Found ", "it."):
+        backend.say(phase="thinking", delta_content=text)
+    answer = got(backend.delta("It is 4.").done())
+    assert (answer["reasoning"], answer["content"]) == ("I search.\n\nFound it.", "It is 4.")
+
+
+def test_a_block_of_the_backend_counts_wherever_it_stands_in_the_line():
+    for before in ("Let me look. ", "a < b, so ", "<g", "x <"):
+        backend = Backend().delta(before)
+        answer = got(backend.become(before + block("Bash", LS)).done())
+        assert calls(answer) == [("Bash", {"command": "ls"})], before
+        assert answer["content"].strip() == before.strip()
+    behind = block("Bash", LS) + " " + block("Read", LS, "call_2") + " and so on"
+    answer = got(Backend().become("I do both: " + behind).done())
+    assert [name for name, _ in calls(answer)] == ["Bash", "Read"]
+    assert answer["content"].split() == ["I", "do", "both:", "and", "so", "on"]
+
+
+@pytest.mark.parametrize("before", ["The form is `", 'He wrote "', "Blocks look so: "])
+def test_a_block_in_the_line_that_is_quoted_or_said_by_the_model_is_text(before: str):
+    phase = "answer" if before.endswith(" ") else "tool_call"
+    answer = got(Backend().become(before + block("Bash", LS), phase).done())
+    assert (answer["tool_calls"], answer["finish_reason"]) == ([], "stop")
+    assert "<glm_block" in answer["content"]
+
+
 def test_thinking_without_a_wrapper_is_no_part_of_the_document():
     backend = (
         Backend().say(phase="thinking", delta_content="😀 hm").delta("Hi").say(edit_index=2, edit_content=" you")

@@ -14,7 +14,9 @@ from .stage import ROOT, Clients
 SAMPLE = [
     recording
     for recording in map(store.load, store.find(ROOT / "recordings")[::16])
-    if not recording.flow.get("policy") and not recording.flow.get("content_encoding")
+    if not recording.flow.get("policy")
+    and not recording.flow.get("content_encoding")
+    and recording.suffix != ".jsonl"
 ]
 
 

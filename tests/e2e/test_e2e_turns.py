@@ -189,6 +189,23 @@ def test_guidance_names_the_missing_field_and_without_it_the_request_is_untouche
     assert direct.bodies == [body]
 
 
+def test_a_result_that_blames_the_arguments_asks_to_rewrite_them_and_the_session_goes_on(
+    speech: Speech, plays: Plays, proxy: ProxyProcess, clients: Clients, upstream: Upstream
+) -> None:
+    """The checks of the document on the three chains, with the options as they are: {} for a tool that needs more."""
+    name = f"blamed-{speech.api}"
+    strict = Strict(speech, [Said("read", "{}", "call_1"), Said("read", '{"filePath": "/a"}', "call_2")])
+    plays.add(name, strict)
+    ask = agent(speech, clients, upstream, name)
+    [call] = ask(proxy, [])["calls"]
+    blame = "Invalid arguments: missing required field(s): filePath."
+    answer = ask(proxy, speech.remember(call, blame))
+    assert strict.results()[0].startswith(f"{blame}\n\n[toolfix] This call failed")
+    assert "Rewrite the input so that it satisfies the expected schema" in strict.results()[0]
+    assert [json.loads(again["arguments"]) for again in answer["calls"]] == [{"filePath": "/a"}]
+    assert strict.complaints == []
+
+
 # Bodies
 
 ENCODINGS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import json5
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -103,6 +104,24 @@ def json5_documents(draw: st.DrawFn) -> str:
         return joined([f"{key}{draw(gap)}:{draw(gap)}{node(depth)}" for key in keys], "{}")
 
     return draw(around) + pairs(0) + draw(around)
+
+
+@pytest.mark.parametrize("number", ["Infinity", "+Infinity", "-Infinity", "NaN"])
+def test_the_numbers_of_json5_that_json_cannot_say_are_refused(number: str) -> None:
+    assert json5.loads(f"{{a: {number}}}") is not None
+    assert mend_arguments(f"{{a: {number}}}").status == "refused"
+
+
+@pytest.mark.parametrize("key", [r"\u0061", r"\u0061b", r"a\u0062", r"$\u0061_1", r"\u0061\u0062"])
+def test_a_letter_of_a_key_may_be_an_escape_as_in_json5(key: str) -> None:
+    document = f"{{{key}: 1}}"
+    assert mend_arguments(document).value == json5.loads(document)
+    assert mend_arguments(document).steps == ("unquoted keys",)
+
+
+@pytest.mark.parametrize("key", [r"\u0020", r"\u007b", r"\x61", r"\u00", r"a\n", r"\u0054rue"])
+def test_an_escape_that_is_no_letter_makes_no_key(key: str) -> None:
+    assert mend_arguments(f"{{{key}: 1}}").status == "refused"
 
 
 @settings(max_examples=150, deadline=None)

@@ -26,7 +26,7 @@ from toolcalls.recording import store
 from toolfix import Toolfix
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
-DIRECTORIES = store.find(RECORDINGS)
+DIRECTORIES = [path for path in store.find(RECORDINGS) if not (path / "before.jsonl").is_file()]
 
 
 @dataclass

@@ -14,6 +14,8 @@ from mitmproxy import exceptions, http
 from mitmproxy.proxy import mode_specs
 from mitmproxy.test import taddons, tflow, tutils
 
+from tests.dialects.zai_streams import Backend
+from tests.dialects.zai_streams import block as glm_block
 from toolcalls import policy
 from toolcalls.cli.proxy_process import SCRIPT
 from toolcalls.proxy import hosts
@@ -322,6 +324,30 @@ def test_a_stream_is_mended_and_its_body_kept(
     assert response.raw_content == b"".join(out)
     assert f"api.openai.com{CHAT}: mended Bash: " in caplog.text
     assert not addon.http.open
+
+
+@pytest.mark.parametrize("wire", ["chat", "zai"])
+def test_at_v_a_valid_call_leaves_three_lines(
+    wire: str, addon: Toolfix, context: taddons.context, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    said = '{"command": "ls"}'
+    block = Backend().delta("x").become(f"x\n\n{glm_block('Bash', said, 'c')}").done()
+    host, path, chunks = {
+        "chat": ("api.openai.com", CHAT, events(said)),
+        "zai": ("chat.z.ai", "/api/v2/chat/completions", block.events),
+    }[wire]
+    flow = asked(host, path)
+    addon.request(flow)
+    answered(flow)
+    play(addon, flow, chunks)
+    where = f"{host}{path}: "
+    lines = [line.partition(where)[2] for line in caplog.text.splitlines() if where in line]
+    assert lines == [
+        "found a tool call; it is held until it is complete.",
+        "sent Bash (c): valid, 17 characters.",
+        "the answer is done; calls: 1 valid.",
+    ]
 
 
 def test_observing_a_stream_passes_its_bytes_and_says_what_would_be_done(

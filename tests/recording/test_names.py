@@ -51,3 +51,18 @@ def test_nothing_is_written_outside_of_the_record_directory(hostile: str, tmp_pa
         "flow.json",
     }
     assert store.load(made).before == EVENT
+
+
+@pytest.mark.parametrize(
+    ("body", "suffix"),
+    [
+        (b'data: {"a":1}\n\n', ".sse"),
+        (b'{"a":{"b":1}}\n', ".json"),
+        (b'{\n "a": {},\n "b": "}\\n{"\n}\n', ".json"),
+        (b'[{"a":1}\n,\n{"a":2}]', ".json"),
+        (b'{"a":1}\n{"a":2}\n', ".ndjson"),
+        (b'{"a":1}\r\n{"a"', ".ndjson"),
+    ],
+)
+def test_a_body_is_named_by_what_it_is(body: bytes, suffix: str) -> None:
+    assert store.suffix_of(body) == suffix

@@ -98,7 +98,9 @@ items = st.builds(
 ) | st.builds(lambda i, v: {"type": "function_call_output", "call_id": i, "output": v}, texts, values)
 responses = st.builds(lambda made: {"input": made}, st.lists(items | values, max_size=6))
 requests = chat | messages | responses | st.dictionaries(texts, values, max_size=4)
-policies = st.builds(Policy, request=st.booleans(), hints=st.booleans(), retry_guidance=st.booleans())
+policies = st.builds(
+    Policy, request=st.booleans(), hints=st.booleans(), retry_guidance=st.sampled_from([True, False, "auto"])
+)
 
 
 def refusals() -> Refusals:

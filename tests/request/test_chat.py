@@ -280,7 +280,9 @@ def test_a_result_without_content_gets_one() -> None:
 def test_a_result_that_says_the_reason_already_stays() -> None:
     refusals, identity = refused()
     text = f"The arguments provided to the tool are invalid: {REASON}."
-    assert mended(body(*turn(call(identity=identity), results=[text])), refusals)[1]["content"] == text
+    sent = body(*turn(call(identity=identity), results=[text]))
+    assert mended(sent, refusals, retry_guidance=False)[1]["content"] == text
+    assert mended(sent, refusals)[1]["content"].startswith(f"{text}\n\n[toolfix] This call failed. Rewrite")
 
 
 def test_the_same_history_is_told_in_the_same_way_every_turn() -> None:
@@ -312,7 +314,7 @@ def test_no_more_than_so_many_refusals_are_remembered_and_the_used_ones_stay() -
 
 def test_guidance_names_what_was_missing_and_asks_for_a_retry() -> None:
     raw = body(*turn(call("{}"), results=["Error: bad call"]), tools=[READ])
-    assert mend(raw) is None, "it is off by default"
+    assert mend(raw) is None, "by default it speaks where arguments are blamed"
     content = mended(raw, retry_guidance=True)[1]["content"]
     assert content.startswith("Error: bad call\n\n[toolfix] This call failed: ")
     assert "missing required field(s): filePath." in content
@@ -328,7 +330,7 @@ def test_guidance_reads_the_payload_of_the_invalid_tool() -> None:
     payload = {"tool": "read", "error": "Invalid arguments: missing required field(s): filePath.", "receivedArgs": {}}
     invalid = {"type": "function", "function": {"name": "invalid", "parameters": {"type": "object"}}}
     raw = body(*turn(call(json.dumps(payload), name="invalid"), results=["no"]), tools=[READ, invalid])
-    assert "filePath. Correct" in mended(raw, retry_guidance=True)[1]["content"]
+    assert "filePath. Rewrite" in mended(raw, retry_guidance=True)[1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -337,9 +339,7 @@ def test_guidance_reads_the_payload_of_the_invalid_tool() -> None:
         "Error: no such file",
         "<tool_use_error>InputValidationError: x</tool_use_error>",
         "InputValidationError: Read failed",
-        "The read tool was called with invalid arguments: SchemaError(Missing key",
         '{"error": "x"}',
-        "failed to parse function arguments: EOF",
     ],
 )
 def test_guidance_speaks_to_results_that_plainly_failed(failed: str) -> None:

@@ -140,13 +140,22 @@ def test_the_same_schema_is_prepared_once_for_all_requests() -> None:
         ({"properties": {"command": {"type": "string"}}}, True),
         ({"properties": {"cmd": {"type": "string"}}}, True),
         ({"properties": {"command": {"type": ["string", "null"]}}}, True),
+        ({"properties": {"command": {"type": "array", "items": {"type": "string"}}}}, True),
+        ({"properties": {"command": {"oneOf": [{"type": "array", "items": {"type": "string"}}]}}}, True),
+        ({"properties": {"command": {"anyOf": [{"type": "string"}, {"type": "array"}]}}}, True),
+        (
+            {"properties": {"command": {"$ref": "#/$defs/c"}}, "$defs": {"c": {"type": ["array", "string"]}}},
+            True,
+        ),
         ({"properties": {"command": {"type": "array"}}}, False),
+        ({"properties": {"command": {"type": "array", "items": {"type": "integer"}}}}, False),
+        ({"properties": {"command": {"anyOf": [{"type": "object"}, {"type": "null"}]}}}, False),
         ({"properties": {"command": {}}}, False),
         ({"properties": {"path": {"type": "string"}}}, False),
         (None, False),
     ],
 )
-def test_shell_like_is_a_string_called_command_or_cmd(schema: Any, shell: bool) -> None:
+def test_shell_like_has_a_string_or_strings_called_command_or_cmd(schema: Any, shell: bool) -> None:
     assert Tool("t", schema).shell_like is shell
 
 

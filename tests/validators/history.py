@@ -27,6 +27,11 @@ def _is_object(arguments: object, where: str) -> None:
         raise Illegal(f"{where}: arguments must be an object: {arguments!r}")
 
 
+def _is_named(name: object, where: str) -> None:
+    if not isinstance(name, str) or not name:
+        raise Illegal(f"{where}: Invalid 'function.name': empty string. Expected a string with minimum length 1")
+
+
 class _Pairs:
     """Calls wait for their results; every id is one that the server gave (None: it does not check that)."""
 
@@ -68,6 +73,7 @@ def chat(request: Json, given: Collection[str] | None = None) -> None:
         pairs.end_of_turn(where)
         for call in message.get("tool_calls") or []:
             pairs.call(call.get("id"), where)
+            _is_named(call["function"].get("name"), where)
             _is_object(call["function"].get("arguments"), where)
     pairs.end_of_turn("the end")
 
@@ -86,6 +92,7 @@ def messages(request: Json, given: Collection[str] | None = None) -> None:
         for block in blocks:
             if block["type"] == "tool_use":
                 pairs.call(block.get("id"), where)
+                _is_named(block.get("name"), where)
                 if given is None and not _MESSAGES_ID.match(block["id"]):
                     raise Illegal(f"{where}: tool_use.id: string should match pattern")
                 if not isinstance(block.get("input"), dict):
@@ -108,6 +115,7 @@ def responses(request: Json, given: Collection[str] | None = None) -> None:
             answered = False
         if item.get("type") == "function_call":
             pairs.call(item.get("call_id"), where)
+            _is_named(item.get("name"), where)
             _is_object(item.get("arguments"), where)
     pairs.end_of_turn("the end")
 

@@ -44,7 +44,9 @@ def recordings_directory() -> Path:
 @click.option("--raw", is_flag=True, help="Show the events that the upstream sent and the client got.")
 def demo(names: tuple[str, ...], listed: bool, everything: bool, raw: bool) -> None:
     """Play broken answers through a real mitmdump on this machine and show what an agent gets."""
-    recordings = {recording.name: recording for recording in map(store.load, store.find(recordings_directory()))}
+    loaded = map(store.load, store.find(recordings_directory()))
+    # A WebSocket session is replayed message by message (`toolfix replay`); here answers are asked for over HTTP.
+    recordings = {recording.name: recording for recording in loaded if recording.suffix != ".jsonl"}
     if listed:
         for recording in recordings.values():
             click.echo(f"{recording.name}  {recording.flow.get('title', '')}")

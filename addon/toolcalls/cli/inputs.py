@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import click
 
-from ..policy import BadOption, Policy, make_policy, read_options
+from ..policy import BadOption, Policy, from_environment, make_policy, read_options
 from .trust import DEFAULT_CONFDIR
 
 
@@ -41,8 +42,8 @@ def remark(sentence: str) -> None:
 
 
 def policy_from(settings: Sequence[str]) -> Policy:
-    """The policy of `--set K=V …`, with the names of the mitmproxy options."""
-    texts = {}
+    """The policy of the environment and of `--set K=V …`, which wins, with the names of the mitmproxy options."""
+    texts = from_environment(os.environ)
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:

@@ -16,11 +16,14 @@ from ..policy import Policy
 from ..tools.declared import Tool, Tools
 from .arguments import Finish, Mended, mend_arguments
 from .continuation import continued
+from .nameless import tool_that_fits
 from .names import NameMended, mend_name
 from .reading.strict import write
 from .shape import preflight
 from .shape.json_in_string import mender_of_containers
 from .shape.shape import mend_shape
+
+NAMED_BY_ARGUMENTS = "name: the one tool that the arguments fit"
 
 _GUESSED = frozenset({"quotes inside a string", "closed a cut-off call", "text around the object", "unquoted values"})
 """Readings that are too bold for a text inside a text: there the outer value is a reading already."""
@@ -29,12 +32,19 @@ _GUESSED = frozenset({"quotes inside a string", "closed a cut-off call", "text a
 class Mender:
     """Mends the calls of one response against the tools and the policy of that response."""
 
-    __slots__ = ("_policy", "_report", "_tools", "ids", "seconds")
+    __slots__ = ("_callable", "_policy", "_report", "_tools", "ids", "seconds")
 
     def __init__(
-        self, tools: Tools, policy: Policy, ids: Ids, report: Callable[[Outcome], None] = lambda _: None
+        self,
+        tools: Tools,
+        policy: Policy,
+        ids: Ids,
+        report: Callable[[Outcome], None] = lambda _: None,
+        callable_tools: Tools | None = None,
     ) -> None:
+        """`callable_tools`: those that a call without a name may be of; all of them where nothing is said."""
         self._tools = tools
+        self._callable = tools if callable_tools is None else callable_tools
         self._policy = policy
         self._report = report
         self.ids = ids
@@ -81,7 +91,7 @@ class Mender:
     ) -> Outcome:
         """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
         came = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
-        named = mend_name(name, self._tools, namespace) if name else NameMended(name, "unknown", namespace=namespace)
+        named = self._named(name, None, namespace)
         if before_error:
             outcome = replace(came, arguments="", dropped=True)
         elif named.status == "not_a_name":
@@ -162,8 +172,9 @@ class Mender:
         value: dict[str, Any] | None,
     ) -> Outcome:
         came = Outcome("valid", name, arguments, name, arguments, steps, namespace=namespace)
-        named = mend_name(name, self._tools, namespace) if name else NameMended(name, "unknown", namespace=namespace)
-        if not self._policy.arguments or (name and not self._policy.touches(named.name)):
+        meant = value if name or value is not None else mend_arguments(arguments, finish).value
+        named = self._named(name, meant, namespace)
+        if not self._policy.arguments or (named.name and not self._policy.touches(named.name)):
             return replace(came, status="repaired") if steps else came
         if named.status == "not_a_name":
             return self._not_a_tool(came)
@@ -177,6 +188,17 @@ class Mender:
         if named.status == "unknown" and name and len(self._tools) and self._invalid_tool() not in (None, name):
             return self._to_invalid(came, preflight.unknown_sentence(name), mend_arguments(arguments, finish).value)
         return self._mend_arguments(came, arguments, finish, named.tool, value)
+
+    def _named(self, name: str, value: dict[str, Any] | None, namespace: str | None) -> NameMended:
+        """The tool that a call means. `value`: its arguments, by which one without a name is known."""
+        if name:
+            return mend_name(name, self._tools, namespace)
+        if not len(self._tools):
+            return NameMended(name, "unknown", namespace=namespace)
+        tool = tool_that_fits(value, self._callable)
+        if tool is None:
+            return NameMended(name, "not_a_name", namespace=namespace)
+        return NameMended(tool.name, "mended", (NAMED_BY_ARGUMENTS,), namespace=tool.namespace, tool=tool)
 
     @staticmethod
     def _arguments_in_name(named: NameMended, arguments: str) -> str:
@@ -229,6 +251,9 @@ class Mender:
             return self._to_invalid(refused, preflight.unreadable_sentence(reason), None)
         if fallback == "empty" or tool is None or tool.required:
             return replace(refused, arguments="{}", steps=(*came.steps, "sent with empty arguments"))
+        if tool.kind == "function":
+            # `{}` would run. The client answers a call of a tool that it does not have, and the session goes on.
+            return self._to_invalid(refused, preflight.unreadable_sentence(reason), None)
         note = f"[toolfix] The call of {came.name} was dropped: {reason}."
         return replace(refused, arguments="", steps=(*came.steps, "dropped"), dropped=True, note=note)
 
@@ -244,7 +269,7 @@ class Mender:
         received = came.received_arguments if value is None else value
         payload = write(preflight.invalid_payload(came.received_name, sentence, received))
         steps = (*came.steps, "sent to the invalid tool")
-        name = self._invalid_tool() or ""
+        name = preflight.invalid_name(self._policy.invalid_tool, self._tools)
         reason = came.reason or sentence.rstrip(".")
         return replace(
             came, status="refused", name=name, arguments=payload, steps=steps, reason=reason, namespace=None

@@ -33,6 +33,7 @@ class BodyStream:
         "_doubtful_end",
         "_ends",
         "_feed",
+        "_found",
         "_held_since",
         "_observe",
         "_silent_since",
@@ -52,11 +53,16 @@ class BodyStream:
         ends: Callable[[FrameType], bool | None] | None = None,
         most: int | None = None,
         clock: Callable[[], float] = time.monotonic,
+        found: Callable[[], None] = lambda: None,
     ) -> None:
-        """`ends` tells by the frame that feeds an empty chunk whether that is the end, for `end`."""
+        """`ends` tells by the frame that feeds an empty chunk whether that is the end, for `end`.
+
+        `found` is called when a call begins to be held.
+        """
         self.response = response
         self._feed = response.feed
         self._ends = ends
+        self._found = found
         self.before = CapturedBytes() if most is None else CapturedBytes(limit=most)
         self.after = self.before
         """What went out: the object `before` itself, as long as every chunk goes out as it came in."""
@@ -117,6 +123,7 @@ class BodyStream:
         """While a call is held, the client's idle timer hears of us now and then."""
         if self._held_since is None:
             self._held_since = now
+            self._found()
         self.longest_hold = max(self.longest_hold, now - self._held_since)
         if not self.response.holding:
             self._held_since = None

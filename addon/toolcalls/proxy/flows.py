@@ -15,14 +15,15 @@ from ..request.request import Request, Seed
 from ..websocket import ResponsesSocket
 from ..wire.encoding import decode_if_possible
 from .body_stream import BodyStream
+from .call_log import CallLog
 
 
 class FlowState:
     """One flow, from its request to the end of its response."""
 
-    __slots__ = ("changed", "encoding", "exchange", "protocol", "request", "request_body", "seed", "stream")
+    __slots__ = ("changed", "encoding", "exchange", "log", "protocol", "request", "request_body", "seed", "stream")
 
-    def __init__(self, protocol: str, request: Request, request_body: bytes | None) -> None:
+    def __init__(self, protocol: str, request: Request, request_body: bytes | None, where: str) -> None:
         self.protocol = protocol
         self.request = request
         self.request_body = request_body
@@ -33,10 +34,12 @@ class FlowState:
         """What went up instead of the request that came, if anything."""
         # No method of this object: that would be a reference cycle, and bodies must be freed with their flow.
         self.seed = Seed(request_body)
+        self.log = CallLog(where)
 
 
 flows: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
 sockets: WeakKeyDictionary[http.HTTPFlow, ResponsesSocket] = WeakKeyDictionary()
+socket_logs: WeakKeyDictionary[http.HTTPFlow, CallLog] = WeakKeyDictionary()
 socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary()
 
 

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 
+from ..calls import Outcome
 from ..engine import Response
 from ..recording.captured import MAX_KEPT
 from ..recording.record import decoded
@@ -38,7 +39,8 @@ class HttpFlows:
     def request(self, flow: http.HTTPFlow, protocol: str) -> None:
         body = content(flow.request)
         asked = decode(body)
-        state = self.open[flow] = FlowState(protocol, read_request(asked, protocol, flow.request.path), body)
+        asked_for = read_request(asked, protocol, flow.request.path)
+        state = self.open[flow] = FlowState(protocol, asked_for, body, place(flow))
         if _is_signed(flow.request):
             return
         state.changed = self._mend_request(flow, state, asked)
@@ -78,6 +80,7 @@ class HttpFlows:
             doubtful_end=flow.response.is_http2,
             ends=_is_the_end,
             most=MAX_KEPT if recorder else self._settings.most_kept,
+            found=state.log.found,
         )
         if not observe:
             headers.pop("content-encoding", None)
@@ -120,13 +123,19 @@ class HttpFlows:
         self._close(flow, state, broken=True)
 
     def _answer(self, state: FlowState) -> Response:
+        remember, note = self._refusals.remember, state.log.decided
+
+        def tell(outcome: Outcome) -> None:
+            remember(outcome)
+            note(outcome)
+
         return Response(
             state.protocol,
             state.request,
             self._settings.policy,
             encoding=state.encoding,
             seed=state.seed,
-            tell=self._refusals.remember,
+            tell=tell,
         )
 
     def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState) -> None:

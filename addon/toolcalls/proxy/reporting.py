@@ -71,6 +71,7 @@ class Reporter:
             logger.info(f"{place(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete.")
         for outcome in answer.outcomes:
             self.call(flow, outcome)
+        state.log.done()
         self._count(state.protocol, answer, long_held=long_held, broken=broken)
         recorder = self._settings.recorder
         if recorder:

@@ -9,8 +9,9 @@ from mitmproxy import http
 from ..recording.frames import SocketTranscript
 from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
+from .call_log import CallLog
 from .exchanges import socket_exchange_of
-from .flows import place, socket_exchanges, sockets
+from .flows import place, socket_exchanges, socket_logs, sockets
 from .message_batch import deliver
 from .reporting import Reporter
 from .settings import Settings
@@ -25,9 +26,11 @@ class WebSocketFlows:
         self._refusals = refusals
         self._sockets = sockets
         self._exchanges = socket_exchanges
+        self._logs = socket_logs
 
     def start(self, flow: http.HTTPFlow) -> None:
         socket = self._sockets[flow] = ResponsesSocket(self._settings.policy, self._refusals)
+        self._logs[flow] = CallLog(place(flow))
         if self._settings.recorder:
             exchange = socket_exchange_of(flow, socket.outcomes, self._settings.texts)
             self._exchanges[flow] = exchange
@@ -63,6 +66,7 @@ class WebSocketFlows:
         """Say what became of the calls of the last message, behind those that were known before it."""
         outcomes = socket.outcomes[known:]
         for outcome in outcomes:
+            self._logs[flow].decided(outcome)
             self._reporter.call(flow, outcome)
             self._reporter.summary.answer([outcome])
         self._reporter.metrics.called("responses", outcomes, socket.seconds)
@@ -76,6 +80,7 @@ class WebSocketFlows:
         exchange = self._exchanges.pop(flow, None)
         if socket is None:
             return
+        self._logs.pop(flow).done()
         self._reporter.metrics.answered("responses", failed=socket.failure is not None)
         if self._settings.recorder and exchange:
             self._settings.recorder.write(exchange)

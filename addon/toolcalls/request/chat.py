@@ -41,7 +41,9 @@ def mend_messages(request: Json, revision: RequestEdit, at: Path, take_arguments
             _mend_calls(calls, revision, (*at, number, "tool_calls"), take_arguments)
         old = message.get("function_call")
         if isinstance(old, dict):
-            take_arguments((*at, number, "function_call"), old, "arguments", old.get("name"))
+            place = (*at, number, "function_call")
+            name = revision.take_name(place, old, "", old.get("arguments"))
+            take_arguments(place, old, "arguments", name)
     if results:
         revision.take_results(results)
 
@@ -57,5 +59,7 @@ def _mend_calls(entries: list[Any], revision: RequestEdit, at: Path, take_argume
     for call in revision.take_calls(batch, "id"):
         function = call.entry.get("function")
         if isinstance(function, dict):
-            revision.note_call(call.id, function.get("name"), function.get("arguments"))
-            take_arguments((*call.at, "function"), function, "arguments", function.get("name"))
+            place, given = (*call.at, "function"), function.get("arguments")
+            name = revision.take_name(place, function, call.id, given)
+            revision.note_call(call.id, name, given)
+            take_arguments(place, function, "arguments", name)

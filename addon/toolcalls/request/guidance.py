@@ -1,4 +1,4 @@
-"""The sentences that a tool result gets: why its call was refused, and, if the user wants it, what to do now.
+"""The sentences that a tool result gets: why its call was refused or failed, and what to do now.
 
 They depend on nothing but the request and what was refused, so that the same history reads the same every turn.
 """
@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
-from ..mend.shape.preflight import invalid_tool, missing_required, missing_sentence
+from ..mend.shape.preflight import invalid_name, missing_required, missing_sentence
 from ..policy import Policy
 from ..tools.declared import Tools
 
@@ -28,16 +28,61 @@ _FAILED = re.compile(
 """How results begin in which an agent reports that a call could not be run."""
 
 
+_BLAMED = "|".join(
+    (
+        r"(?:invalid|missing) (?:required )?(?:tool )?(?:argument|param|parameter|field)s?\b",
+        r"(?:invalid|missing) (?:required )?(?:tool )?(?:input|property|properties)\b",
+        r"failed to parse (?:\w{1,20}+ )?(?:arguments|input)\b",
+        r"the \S{1,80}+ tool was called with invalid arguments\b",
+        r"the arguments provided to the tool are invalid\b",
+        r"the required parameter\b",
+        r"\b\w{1,80}+ failed due to the following issues?:",
+        r"validation failed for tool\b",
+        r"(?:params|input|arguments) must (?:have|be|match|not)\b",
+    )
+)
+_BLAMES = re.compile(
+    rf"\s{{0,8}}+(?:<tool_use_error>|(?:tool )?error: |[a-z_]{{1,50}}(?:error|exception): ){{0,4}}(?:{_BLAMED})",
+    re.IGNORECASE,
+)
+"""How results begin in which Claude Code, Codex, opencode, qwen-code, pi and the invalid tools of others blame the
+arguments."""
+_BLAMES_WITHIN = re.compile(_BLAMED, re.IGNORECASE)
+_NEAR = 400
+"""So far into a result that is marked as an error the arguments may be blamed."""
+
+_ASKED = "satisfies the expected schema"
 _OURS = "[toolfix] This call "
+_AGAIN = "send the call again; do not repeat it unchanged and do not give up."
 
 
 def refused(reason: str) -> str:
     return f"{_OURS}was refused: {reason}; send the call again."
 
 
-def correct(reason: str | None) -> str:
+def rewrite(reason: str | None) -> str:
+    """For a call whose arguments are missing or invalid."""
     why = f"{_OURS}failed: {reason.rstrip('.')}." if reason else f"{_OURS}failed."
-    return f"{why} Correct the arguments and send the call again; do not repeat it unchanged and do not give up."
+    return f"{why} Rewrite the input so that it {_ASKED} and {_AGAIN}"
+
+
+def correct() -> str:
+    """For a call that failed otherwise."""
+    return f"{_OURS}failed. Correct the arguments and {_AGAIN}"
+
+
+def concerns_arguments(reason: str) -> bool:
+    """Is this refusal of ours about the arguments, and not about a name or an answer that was cut off?"""
+    return "cut off" not in reason and not reason.startswith(("Unknown tool", "Not a tool name"))
+
+
+def blames_arguments(content: object, *, failed: bool = False) -> bool:
+    """Does a result say that arguments are missing or invalid, and not yet what to do? `failed`: it is marked so."""
+    first = _first_text(content)
+    if first is None:
+        return False
+    blames = _BLAMES.match(first) or (failed and _BLAMES_WITHIN.search(first, 0, _NEAR))
+    return bool(blames) and not says(content, _ASKED)
 
 
 def says(content: object, line: str) -> bool:
@@ -55,20 +100,22 @@ def told(content: object) -> bool:
 
 def plainly_failed(content: object, part: str) -> bool:
     """Does a result that carries no mark of failure begin as one?"""
-    first = content if isinstance(content, str) else None
-    if isinstance(content, list):
-        first = next(iter(_texts(content)), None)
+    first = _first_text(content)
     return first is not None and _FAILED.match(first) is not None
 
 
-def lacking(name: str, given: object, tools: Tools | None, policy: Policy) -> str | None:
+def _first_text(content: object) -> str | None:
+    if isinstance(content, list):
+        return next(iter(_texts(content)), None)
+    return content if isinstance(content, str) else None
+
+
+def lacking(name: str, given: object, tools: Tools, policy: Policy) -> str | None:
     """What a call in the history lacks, as its declared schema has it; None when nothing."""
-    if tools is None:
-        return None
     value: Any = mend_arguments(given, Finish.UNKNOWN).value if isinstance(given, str) else given
     if not isinstance(value, dict):
         value = {}
-    if name == invalid_tool(policy.invalid_tool, tools):
+    if name == invalid_name(policy.invalid_tool, tools):
         # The payload of the client's tool for invalid calls says itself why the call went there.
         error = value.get("error")
         return error if isinstance(error, str) and error else None

@@ -85,12 +85,11 @@ def _mend(
     mend = _PROTOCOLS.get(protocol)
     if mend is None or request is None:
         return None
-    wishes = policy.request and (policy.hints or policy.retry_guidance)
-    if not wishes and needs_no_change(protocol, request, known_arguments, refusals):
+    wishes = policy.request and (policy.hints or policy.retry_guidance is True)
+    guides = policy.request and policy.retry_guidance == "auto"
+    if not wishes and needs_no_change(protocol, request, known_arguments, refusals, guides=guides):
         return None
-    revision = RequestEdit(policy, refusals, known_arguments)
-    if revision.guides:
-        revision.tools = Tools.read(request)
+    revision = RequestEdit(policy, refusals, known_arguments, Tools.read(request))
     if policy.request and policy.hints:
         add_hints(request, revision, at)
     mend(request, revision, at)

@@ -42,8 +42,9 @@ def _mend_blocks(blocks: list[Any], revision: RequestEdit, at: Path) -> None:
             revision.count("empty text")
     for call in revision.take_calls(calls, "id") if calls else ():
         block = call.entry
-        revision.note_call(call.id, block.get("name"), block.get("input"))
-        revision.take_object(call.at, block, "input", block.get("name"))
+        name = revision.take_name(call.at, block, call.id, block.get("input"))
+        revision.note_call(call.id, name, block.get("input"))
+        revision.take_object(call.at, block, "input", name)
     if results:
         revision.take_results(results)
 

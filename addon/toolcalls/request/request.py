@@ -40,6 +40,14 @@ class Request:
     heard: Heard = field(default_factory=Heard)
     """What the model was given to read: a call that stands in it is read aloud."""
 
+    @property
+    def callable_tools(self) -> Tools:
+        """The tools that the client lets this answer call."""
+        if not self.calls_wanted:
+            return Tools()
+        allowed = self.allowed
+        return self.tools if allowed is None else Tools(tool for tool in self.tools if tool.name in allowed)
+
 
 def decode(body: bytes | str | None) -> dict[str, Any] | None:
     """The request body as an object, or None where it is no readable JSON object."""

@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ids import restore
+from ..mend.arguments import Finish, mend_arguments
+from ..mend.nameless import tool_that_fits
 from ..mend.reading.strict import write
+from ..mend.shape.preflight import invalid_name
 from ..policy import Policy
 from ..tools.declared import Tools
 from . import arguments, guidance
@@ -51,8 +54,8 @@ class RequestEdit:
     policy: Policy
     refusals: Refusals
     known: arguments.KnownGoodArguments
-    tools: Tools | None = None
-    """The declared tools, where guidance asks for what was missing."""
+    tools: Tools = field(default_factory=Tools)
+    """The tools that the request declares."""
     edits: Edits = field(default_factory=Edits)
     steps: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
@@ -62,6 +65,8 @@ class RequestEdit:
     _shared: set[str] = field(default_factory=set)
     """Ids that several different calls of one batch have: their results are told apart by nothing but order."""
     _missing: dict[str, str] = field(default_factory=dict)
+    _named: dict[str, str] = field(default_factory=dict)
+    """The names that calls without one got, by the ids that the client knows."""
 
     @property
     def mends(self) -> bool:
@@ -69,7 +74,7 @@ class RequestEdit:
 
     @property
     def guides(self) -> bool:
-        return self.policy.request and self.policy.retry_guidance
+        return self.policy.request and self.policy.retry_guidance is not False
 
     def count(self, step: str) -> None:
         self.steps[step] = self.steps.get(step, 0) + 1
@@ -140,6 +145,26 @@ class RequestEdit:
         else:
             self.edits.add(at, key, arguments.NOTHING)
 
+    def take_name(self, at: Path, entry: Json, identity: str, given: object) -> str:
+        """The name of a call. One that is none gets that of the one tool that its arguments fit, else the invalid
+        tool's: hosts refuse a history with an empty name for ever, and its result needs a call to answer."""
+        name = entry.get("name")
+        if not self.mends or is_name(name):
+            return name if isinstance(name, str) else ""
+        value = mend_arguments(given, Finish.UNKNOWN).value if isinstance(given, str) else given
+        tool = tool_that_fits(value if isinstance(value, dict) else None, self.tools)
+        if tool is not None and tool.namespace is None:
+            good = tool.name
+        else:
+            good = invalid_name(self.policy.invalid_tool, self.tools)
+        if "name" in entry:
+            self.edits.replace((*at, "name"), write(good))
+        else:
+            self.edits.add(at, "name", write(good))
+        self._named[identity] = good
+        self.count("name")
+        return good
+
     def note_call(self, identity: object, name: object, given: object) -> None:
         """For guidance: what a call lacks, by its id."""
         if self.guides and isinstance(identity, str) and isinstance(name, str):
@@ -173,6 +198,8 @@ class RequestEdit:
             original = restore(result.id)
         if original is not None and original != result.id:
             self._give_back((*result.at, result.id_key), original)
+        if result.id in self._named and "name" in result.entry:
+            self.edits.replace((*result.at, "name"), write(self._named[result.id]))
         if self.mends:
             self._tell(result)
 
@@ -181,16 +208,8 @@ class RequestEdit:
         content = result.entry.get(result.key)
         if reason is not None:
             self.reasons[result.id] = reason
-        if self.guides:
-            reason = reason or self._missing.get(result.id)
-            if reason is None and not result.failed and not guidance.plainly_failed(content, result.part):
-                return
-            line = guidance.correct(reason)
-        elif reason is None or guidance.says(content, reason):
-            return
-        else:
-            line = guidance.refused(reason)
-        if guidance.says(content, line) or guidance.told(content):
+        line = self._line(result, reason, content)
+        if not line or guidance.says(content, line) or guidance.told(content):
             return
         self.count("reason in a result")
         place = (*result.at, result.key)
@@ -210,9 +229,28 @@ class RequestEdit:
         if original is not None:
             self._give_back(place, original)
 
+    def _line(self, result: HistoryResult, reason: str | None, content: object) -> str:
+        """What a result is to say besides; empty where it is nothing."""
+        every = self.policy.retry_guidance is True
+        blames = self.guides and guidance.blames_arguments(content, failed=result.failed)
+        if reason is not None:
+            if every or blames or (self.guides and guidance.concerns_arguments(reason)):
+                return guidance.rewrite(None if guidance.says(content, reason) else reason)
+            return "" if guidance.says(content, reason) else guidance.refused(reason)
+        missing = self._missing.get(result.id)
+        if blames or (every and missing):
+            return guidance.rewrite(missing)
+        failed = every and (result.failed or guidance.plainly_failed(content, result.part))
+        return guidance.correct() if failed else ""
+
     def _give_back(self, place: Path, original: str) -> None:
         self.edits.replace(place, write(original))
         self.count("id")
+
+
+def is_name(name: object) -> bool:
+    """Can this be the name of a tool? It has a letter or a digit."""
+    return isinstance(name, str) and any(map(str.isalnum, name))
 
 
 def _appended(raw: str, item: str) -> str:

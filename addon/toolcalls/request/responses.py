@@ -47,8 +47,9 @@ def _settle(calls: list[HistoryCall], results: list[HistoryResult], revision: Re
     for call in revision.take_calls(calls, "call_id") if calls else ():
         item = call.entry
         if item.get("type") == _FUNCTION:
-            revision.note_call(call.id, item.get("name"), item.get("arguments"))
-            revision.take_arguments(call.at, item, "arguments", item.get("name"))
+            name = revision.take_name(call.at, item, call.id, item.get("arguments"))
+            revision.note_call(call.id, name, item.get("arguments"))
+            revision.take_arguments(call.at, item, "arguments", name)
     if results:
         revision.take_results(results)
     calls.clear()

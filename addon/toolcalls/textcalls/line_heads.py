@@ -94,6 +94,11 @@ def indentation(line: str) -> int:
     return blank + 3 * line.count("\t", 0, blank)
 
 
+def leading_space(line: str) -> str:
+    """The white space that a line begins with."""
+    return line[: len(line) - len(visible(line))]
+
+
 def visible(text: str) -> str:
     """A text from its first visible character on."""
     return text[blanks.match(text).end() :]  # type: ignore[union-attr]

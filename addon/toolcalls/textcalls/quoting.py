@@ -15,12 +15,11 @@ from __future__ import annotations
 import re
 from copy import copy
 
-from . import lead_ins, thoughts
-from .code_lines import has_words, is_code
+from . import thoughts
 from .elements import Elements
 from .fences import OpenFence, fence_mark
 from .left_open import TAG_ENDS, block_closer, closing_line, here_document_ends, span_closer
-from .line_heads import indentation, introduces, is_quoted, list_item, opens_below, visible
+from .line_heads import indentation, introduces, is_quoted, leading_space, list_item, opens_below, visible
 from .quotation_marks import (
     BEFORE_A_TEMPLATE,
     IN_CODE,
@@ -38,11 +37,13 @@ from .quotation_marks import (
     literal_closer,
 )
 from .straight_quotes import StraightQuotes
+from .thoughts import OpenThought
+from .words_before import KEPT, WordsBefore
 
 _MOST_MARKS = 8
 _HEAD = 120
 """So much of a line shows how it begins."""
-_ENDING = lead_ins.KEPT
+_ENDING = KEPT
 """So much of a line shows how it ends."""
 _BEFORE = 16
 """So many characters before a token show what it is."""
@@ -51,6 +52,7 @@ _BEFORE = 16
 class Quoting:
     __slots__ = (
         "_above",
+        "_before",
         "_code",
         "_code_before",
         "_elements",
@@ -67,22 +69,18 @@ class Quoting:
         "_lead",
         "_length",
         "_marks",
-        "_paragraph",
-        "_paragraph_ended",
         "_quotes",
         "_ruled",
         "_seen",
         "_span",
         "_starts_heredoc",
         "_tail",
+        "_thought",
         "_until",
-        "_wrapper",
         "behind_quoted",
         "introduced",
         "previous",
         "said",
-        "thinking",
-        "thinks_first",
     )
 
     def __init__(self) -> None:
@@ -105,10 +103,7 @@ class Quoting:
         # The paragraph.
         self._above = ""
         """The last line that was not blank, or what is kept of it."""
-        self._paragraph = ""
-        """Its last characters, up to the line."""
-        self._paragraph_ended = False
-        """A blank line stands behind it."""
+        self._before = WordsBefore()
         self._code = 0
         """How many backticks opened inline code."""
         self._kept_code = False
@@ -141,12 +136,7 @@ class Quoting:
         """Something visible was said."""
         self.previous = ""
         """The last character, unless a call took it away."""
-        self.thinking = False
-        """Inside reasoning."""
-        self._wrapper = ""
-        """What that reasoning is wrapped in."""
-        self.thinks_first = False
-        """That reasoning is a `<think>` that the message begins with."""
+        self._thought = OpenThought()
 
     # Questions
 
@@ -156,7 +146,7 @@ class Quoting:
         self._look(self._length)
         if self._fence or self._until or self._span or self._elements.tag or self._elements.name:
             return True
-        return bool(self._code or self._marks) or self._foreign or (self.thinking and not self.thinks_first)
+        return bool(self._code or self._marks) or self._foreign or (self._thought.open and not self._thought.first)
 
     @property
     def quoted_so_far(self) -> bool:
@@ -177,7 +167,7 @@ class Quoting:
             or self._is_quoted_line()
         ):
             return False
-        if self._is_indented() and (self._in_list or self._in_block or self._in_diff):
+        if leading_space(self._head) and (self._in_list or self._in_block or self._in_diff):
             return False
         if not visible(self._head) and self.introduced:
             return False
@@ -186,12 +176,7 @@ class Quoting:
     @property
     def told(self) -> bool:
         """Do the words before this place, or the line above, say that what follows is no call but shown?"""
-        line = self._behind_thoughts()
-        if not visible(line):
-            above = self._paragraph
-            return is_code(above.rpartition("\n")[2]) or lead_ins.shows(above)
-        above = "" if self._paragraph_ended or self._lead else self._paragraph + "\n"
-        return not has_words(line) or is_code(line) or lead_ins.shows((above + line)[-lead_ins.KEPT :])
+        return self._before.show(self._behind_thoughts(), alone=bool(self._lead))
 
     def _behind_thoughts(self) -> str:
         """The end of this line, behind what was only thought."""
@@ -207,15 +192,13 @@ class Quoting:
         lead = visible(self._head)
         return lead.startswith((">", "|", "~~~")) or (indentation(self._head) >= 4 and not self._in_list)
 
-    def _is_indented(self) -> bool:
-        return bool(self._head) and not visible(self._head[0])
-
     def copy(self) -> Quoting:
         """A state of its own that is equal to this one."""
         other = copy(self)
         other._elements = copy(self._elements)
         other._fence = copy(self._fence)
         other._quotes = copy(self._quotes)
+        other._before = copy(self._before)
         return other
 
     # Text that passes
@@ -229,7 +212,7 @@ class Quoting:
         self._head = (self._head + line)[:_HEAD]
         self._last = (self._last + line)[-_ENDING:]
         self._length += len(line)
-        self._paragraph = ""
+        self._before.forget()
         self.said = True
         self.previous = ""
 
@@ -256,35 +239,24 @@ class Quoting:
     def _skip_lines(self, text: str, at: int) -> int:
         """Past whole lines that change nothing."""
         if self._fence:
-            lines = None if self._fence.in_quote or self.thinking else IN_FENCE.match(text, at)
+            lines = None if self._fence.in_quote or self._thought.open else IN_FENCE.match(text, at)
             return lines.end() if lines else at
         marked = self._span or self._elements.tag or self._elements.name or self._code or self._marks
         if marked or self._until or self._quotes.odd:
             return at  # something is open
-        lines = None if self._in_list or self._in_diff or self.thinking else ORDINARY.match(text, at)
+        lines = None if self._in_list or self._in_diff or self._thought.open else ORDINARY.match(text, at)
         if lines is None:
             return at
         if text[at] == "\n" and self._ruled:
             self.introduced = False
-        for line in text[max(at, lines.end() - 2 * lead_ins.KEPT) : lines.end() - 1].split("\n"):
-            self._add_to_paragraph(line)
+        for line in text[max(at, lines.end() - 2 * KEPT) : lines.end() - 1].split("\n"):
+            self._before.add(line)
         last = text[max(at, lines.end() - _HEAD) : lines.end()].rstrip().rpartition("\n")[2]
         if last:
             self.said = True
             self._in_block = opens_below("", last)
             self.introduced = introduces(last)
         return lines.end()
-
-    def _add_to_paragraph(self, line: str) -> None:
-        """A whole line, or its end."""
-        if not visible(line):
-            self._paragraph_ended = True
-            return
-        if visible(line)[0] in QUOTED_LINES:
-            self._paragraph = ""
-            return
-        above = "" if self._paragraph_ended else self._paragraph + "\n"
-        self._paragraph, self._paragraph_ended = (above + line)[-lead_ins.KEPT :], False
 
     def _take(self, text: str) -> None:
         """More of the current line."""
@@ -307,18 +279,18 @@ class Quoting:
         elif self._starts_heredoc:
             self._until = here_document_ends(self._starts_heredoc)
         elif self._fence:
-            if self.thinking and thoughts.closes(line):
+            if self._thought.open and thoughts.closes(line):
                 # The fence was a part of the thought.
-                self._fence, self.thinking, self.thinks_first = None, False, False
-            elif self._fence.is_closed_by(line, self._lead_of_line()):
+                self._fence, self._thought = None, OpenThought()
+            elif self._fence.is_closed_by(line, leading_space(self._head)):
                 self._fence = None
         elif not self._span:
             if self._lead:
-                self._paragraph = ""
-            self._add_to_paragraph(self._behind_thoughts())
+                self._before.forget()
+            self._before.add(self._behind_thoughts())
             self._end_line_of_text(line)
         if self._fence or self._until or self._span or self._ends_block:
-            self._paragraph = ""
+            self._before.forget()
         self._end_line()
 
     def _end_line(self) -> None:
@@ -350,10 +322,10 @@ class Quoting:
         if marker is not None:
             body = visible(body[marker.end() :])
             self._in_list = self._in_list or not quoted
-        elif not self._is_indented():
+        elif not leading_space(self._head):
             self._in_list = False
         self._in_diff = line.startswith("@@ ") or (self._in_diff and self._head[0] in " +-")
-        self._in_block = opens_below(self._head, self._last) or (self._in_block and self._is_indented())
+        self._in_block = opens_below(self._head, self._last) or (self._in_block and bool(leading_space(self._head)))
         # A line right below a block quote belongs to it.
         self.introduced = bool(body) if quoted else introduces(line)
         self._ruled = quoted or not line.strip("-*_=")
@@ -365,16 +337,12 @@ class Quoting:
             self._code = 0  # It closes the code that began in a line above.
             return
         if fence and (fence[0] == "~" or "`" not in body[len(fence) :]):
-            self._fence, self._code = OpenFence(fence, self._lead_of_line(), in_quote=quoted), 0
+            self._fence, self._code = OpenFence(fence, leading_space(self._head), in_quote=quoted), 0
             self.introduced = False
 
     def _unpaired(self) -> str:
         """The marks that are open at the end of the line."""
         return '"' * self._quotes.odd + "`" * (self._code == 1)
-
-    def _lead_of_line(self) -> str:
-        """The white space that the line begins with."""
-        return self._head[: len(self._head) - len(visible(self._head))]
 
     def _look(self, until: int) -> None:
         """Look at the tokens that begin before this place of the line."""
@@ -397,11 +365,8 @@ class Quoting:
                 at = closer.end()
                 if closer[0][:1] in "\"'" and OPENS_STRING.search(text, max(0, at - 11), closer.start()):
                     continue  # It looks like the beginning of another string.
-                self._span, self._ends_block = (
-                    "",
-                    self._in_block_span and not visible(self._head[: begin + closer.start()]),
-                )
-                self._in_block_span = False
+                self._ends_block = self._in_block_span and not visible(self._head[: begin + closer.start()])
+                self._span, self._in_block_span = "", False
                 continue
             if self._elements.tag:
                 end = TAG_END.search(text, at, max(at, last))
@@ -435,13 +400,11 @@ class Quoting:
         elif token["foreign"] or token["ours"]:
             self._foreign = bool(token["foreign"])
         elif token["thought"]:
-            if not self.thinking:
-                self._wrapper = thoughts.kind(found)
-                self.thinking, self.thinks_first = True, not self.said and found.lower() == "<think>"
+            if not self._thought.open:
+                self._thought = OpenThought(thoughts.kind(found), not self.said and found.lower() == "<think>")
         elif token["thought_end"]:
-            if not self.thinking or thoughts.kind(found) == self._wrapper:
-                self.thinking = self.thinks_first = False
-                self._lead = place + len(found)
+            if not self._thought.open or thoughts.kind(found) == self._thought.wrapper:
+                self._thought, self._lead = OpenThought(), place + len(found)
         elif token["literal"]:
             self._span = literal_closer(found.lower(), self._head, place) or self._span
         elif token["opened"]:
@@ -475,7 +438,7 @@ class Quoting:
             self._until = TAG_ENDS
             return False
         if thoughts.opens(f"<{name}>"):
-            self.thinking, self.thinks_first, self._wrapper = True, False, thoughts.kind(f"<{name}>")
+            self._thought = OpenThought(thoughts.kind(f"<{name}>"))
         else:
             self._elements.open(name, ending, at_head=True, spaced=False)
         return True

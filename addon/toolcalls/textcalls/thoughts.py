@@ -7,6 +7,7 @@ and without their opener, which then stood in the prompt.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 _TAGS = (
     "think", "thinking", "thought", "thoughts", "thinking_process", "thought_process", "internal_thoughts",
@@ -64,6 +65,19 @@ _STEMS = re.compile(_STEM)
 _LETTERS = re.compile(r"[^\W\d]+")
 _KINDS = {closer.lower(): opener.lower() for opener, closer in _TOKENS.items()}
 _CHANNEL = ("<|channel|>", "<|end|>", "<|return|>")
+
+
+class OpenThought(NamedTuple):
+    """The reasoning that is open, if any."""
+
+    wrapper: str | None = None
+    """What it is wrapped in, as `kind` names it; None where nothing is open."""
+    first: bool = False
+    """It is a `<think>` that the message begins with."""
+
+    @property
+    def open(self) -> bool:
+        return self.wrapper is not None
 
 
 def kind(token: str) -> str:

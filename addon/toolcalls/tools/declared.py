@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
 
-from .schema.node import STRING, Node, possible
+from .schema.node import ARRAY, EVERY_TYPE, STRING, Node, possible
 from .schema.schema import prepared
 from .schema.views import View, view_of
 
@@ -56,12 +56,25 @@ class Tool:
 
     @property
     def shell_like(self) -> bool:
-        """It has a string property `command` or `cmd`."""
+        """It has a property `command` or `cmd` that is a string, a list of strings, or one of several such things."""
         view = self.view
         if view is None:
             return False
         nodes = [node for name in ("command", "cmd") for node in view.properties.get(name, ())]
-        return any(node.types is not None and STRING in possible(node) for node in nodes)
+        return any(map(_may_be_command, nodes))
+
+
+def _may_be_command(node: Node) -> bool:
+    types = possible(node)
+    return types != EVERY_TYPE and (STRING in types or (ARRAY in types and _lists_strings(node, 0)))
+
+
+def _lists_strings(node: Node, depth: int) -> bool:
+    """Does it, or a part of it, say that the items of a list are strings?"""
+    if node.items is not None and STRING in possible(node.items) != EVERY_TYPE:
+        return True
+    parts = (*node.all_of, *node.any_of, *node.one_of, *((node.ref,) if node.ref else ()))
+    return depth < _MAX_NESTING and any(_lists_strings(part, depth + 1) for part in parts)
 
 
 class Tools:

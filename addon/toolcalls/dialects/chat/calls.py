@@ -89,9 +89,7 @@ _KNOWN = frozenset({"index", "id", "type", "function"})
 
 
 def written_call(outcome: Outcome, arguments: str, extra: Json) -> Json:
-    function: Json = {"arguments": arguments}
-    if outcome.name:
-        function = {"name": outcome.name, **function}
+    function = {"name": outcome.name, "arguments": arguments}
     return {"id": outcome.id, "type": "function", "function": function, **extra}
 
 

@@ -129,6 +129,7 @@ class Choice:
         flowing = self._gather(fragments, legacy)
         rest = self._rest(delta, said)
         spoken = says_something(rest) or bool(chunk.get("usage")) or bool(choice.get("logprobs"))
+        spoken = spoken or bool(flowing and rest.get("role"))
         if fragments and not spoken and not flowing and said is None:
             self._writer.keep_role(rest)
             return self.hold

@@ -99,8 +99,6 @@ class ToolUse(PartialCall):
 def gathered(call: ToolUse, finish: Finish, *, steps: tuple[str, ...] = ()) -> GatheredCall:
     """A call as its block tells it. `finish`: how the answer ended."""
     told = call.told
-    if call.empty and not call.block.get("input"):
-        return GatheredCall("", "", told=told)
     if finish is Finish.COMPLETE and not call.closed and call.fragments:
         # A stop reason in the middle of a block: more of it may follow.
         finish = Finish.UNKNOWN

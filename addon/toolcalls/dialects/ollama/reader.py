@@ -42,7 +42,10 @@ class OllamaReader(AnswerReader):
         if "error" in line:
             return ReadEvent(event.raw, line, [Failure()])
         if message_of(line).get("tool_calls"):
-            line = _read_exactly(event.data or "") or line
+            # With every number as it is written. One that no reader of JSON has (1e400) could not be written again.
+            line = payload.read_twice(event.data or "")[1]
+            if line is None:
+                return None
         message = message_of(line)
         self.head = {key: line[key] for key in ("model", "created_at") if key in line}
         more = any(value for key, value in message.items() if key not in _MESSAGE)
@@ -70,7 +73,8 @@ class OllamaReader(AnswerReader):
         function = entry.get("function")
         steps: list[str] = []
         if not isinstance(function, dict):
-            entry, function = {"id": entry.get("id")}, {key: entry[key] for key in _FUNCTION if key in entry}
+            function = {key: entry[key] for key in _FUNCTION if key in entry}
+            entry = {key: value for key, value in entry.items() if key not in (*_FUNCTION, "function")}
             steps.append("function around the call")
         identity, name, arguments = entry.get("id"), function.get("name"), function.get("arguments")
         if not isinstance(arguments, dict):
@@ -109,9 +113,3 @@ def is_line(line: Json) -> bool:
 
 def is_last(line: Json) -> bool:
     return line.get("done") is True
-
-
-def _read_exactly(text: str) -> Json | None:
-    """The line with every number as it is written; None where it has one that JSON does not."""
-    value = payload.read_twice(text)[1]
-    return value if isinstance(value, dict) else None

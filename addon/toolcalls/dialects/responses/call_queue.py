@@ -268,7 +268,7 @@ class CallQueue:
         waiting = self._queue
         self._queue = []
         waiting += [item for item in self._items.in_order() if isinstance(item, FunctionCall) and item.open]
-        if any(not call.wanted_name() and call.settle()[0] for call in waiting):
+        if len(waiting) > 1 and any(not call.wanted_name() and call.settle()[0] for call in waiting):
             # Arguments of no call may be missing in each that is not whole by itself.
             for call in waiting:
                 call.doubt = call.doubt or ("" if call.is_whole() else MIXED)

@@ -47,6 +47,7 @@ class Zai(Dialect):
         "_mender",
         "_over",
         "_owners",
+        "_parted",
         "_phase",
         "_policy",
         "_reader",
@@ -76,6 +77,8 @@ class Zai(Dialect):
         self._thinking = ""
         """Where thinking goes: `document` or `apart`; empty before the first of it."""
         self._undecided = ""
+        self._parted = False
+        """A call of the backend's own came between two parts of thinking that is no part of the document."""
         self._phase = ""
         self._usage: Json | None = None
         self._reason: str | None = None
@@ -154,6 +157,7 @@ class Zai(Dialect):
     def _change(self, data: Json) -> list[bytes]:
         """Apply the event, then look at the document: the phase alone does not tell what an edit means."""
         phase = self._phase = phase_of(data)
+        self._parted = self._parted or (self._thinking == "apart" and phase in ("tool_call", "tool_response"))
         patch = patch_of(data)
         known = self._reader.block_count
         if phase == "tool_response":
@@ -195,8 +199,18 @@ class Zai(Dialect):
                 self._thinking = "apart"
         self._undecided = ""
         if self._thinking == "apart":
-            return [("reasoning", text)]
+            return self._think_apart(text)
         return self._apply(Patch(patch.kind, text, patch.index))
+
+    def _think_apart(self, text: str) -> list[Said]:
+        """Parts with a hidden call between them join with a blank line, as wrappers do."""
+        if self._parted:
+            text = text.lstrip("\n")
+            if not text:
+                return []
+            self._parted = False
+            text = f"\n\n{text}"
+        return [("reasoning", text)]
 
     def _decide_thinking(self) -> list[bytes]:
         """Thinking that looked like the beginning of a wrapper was none."""

@@ -35,6 +35,9 @@ _TAG_REST = re.compile(r'>|[^\S\n](?:[^">\n]|"[^"\n]*")*+>')
 _REASONING = re.compile(r'\stype="reasoning"[\s>]')
 _BLANK = re.compile(r"\s*+")
 
+_QUOTES: Final = "`'\"‘“«"
+"""Right behind one of these a block is shown, not meant."""
+
 _MORE: Final = -1
 _NO: Final = 0
 
@@ -231,19 +234,37 @@ class Reader:
                 tag = at
             elif tag == len(text):
                 return at
-        if text[tag : tag + 1] == "<" and (state.line_start if tag == at else text[tag - 1] == "\n"):
-            quoted = state.fence.open and not self._origins.calling(base + tag)
-            opening = (_NO if quoted else _block_opening(text, tag)) or _wrapper_opening(text, tag)
+        if text[tag : tag + 1] == "<":
+            line_start = state.line_start if tag == at else text[tag - 1] == "\n"
+            meant = (line_start and not state.fence.open) or self._is_the_backends(base + tag)
+            opening = _block_opening(text, tag) if meant else _NO
+            opening = opening or (_wrapper_opening(text, tag) if line_start else _NO)
             if opening == _MORE:
                 return at
             if opening:
                 return self._open_element(text, tag, opening, base)
-        end = text.find("\n<", tag) + 1 or len(text)
+        end = self._next_element(text, tag, base)
         if end == len(text) and is_high_surrogate(text[-1]):
             end -= 1
         if end > at:
             self._say(text[at:end])
         return end
+
+    def _next_element(self, text: str, start: int, base: int) -> int:
+        """Where the next element may begin: at the start of a line; a block of the backend wherever it is."""
+        end = text.find("\n<", start) + 1 or len(text)
+        at = text.find("<g", start + 1, end)
+        while at >= 0:
+            if self._is_the_backends(base + at):
+                return at
+            at = text.find("<g", at + 1, end)
+        # Half a tag at the end may be such a block too.
+        last = len(text) - 1
+        return last if end > last > start and text[last] == "<" and self._is_the_backends(base + last) else end
+
+    def _is_the_backends(self, place: int) -> bool:
+        """Did the backend itself write here, in the phase of tool calls, and does it not quote?"""
+        return self._origins.calling(place) and (not place or self.document.units(place - 1, place) not in _QUOTES)
 
     def _open_element(self, text: str, tag: int, opening: int, base: int) -> int:
         state = self._state

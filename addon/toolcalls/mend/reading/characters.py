@@ -60,6 +60,10 @@ line_break = re.compile(r"[\n\r]")
 # A key without quotes: an identifier, as JSON5 has it, or an option name (`-n`, `head-limit`).
 _NAME = r"(?:-{0,2}(?:[^\W\d]|\$)[\w$.\-]{0,120}+)"
 name = re.compile(_NAME)
+# JSON5 writes a letter of a name as `\\u0061` too.
+_ESCAPE = r"\\u[0-9a-fA-F]{4}"
+escaped_name = re.compile(rf"(?:{_NAME})?+(?:{_ESCAPE}(?:[\w$]*+))++")
+escape = re.compile(_ESCAPE)
 _QUOTED_KEY = (
     r'(?:"(?:[^"\\]|\\.){0,200}+"'
     r"|'(?:[^'\\]|\\.){0,200}+'"
@@ -131,7 +135,9 @@ plain_array_end = re.compile(rf"{_S}(,?){_S}\]")
 plain_comma = re.compile(rf"{_S},{_S}(?=[{{\[])")
 
 # An object begins here, and not a brace of prose or code.
-object_start = re.compile(rf"[{OPEN_OBJECT}](?={_GAP}(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}{_GAP}[{COLONS}]))")
+object_start = re.compile(
+    rf"[{OPEN_OBJECT}](?={_GAP}(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}(?:{_GAP}[{COLONS}]|{_ESCAPE})))"
+)
 # Bare words and numbers end where something else begins.
 word = re.compile(rf"[^\s{INVISIBLE}{COMMAS}:：{{}}｛｝\[\]［］()（）\"'“”‘’`/#<>]++")
 measure_mark = re.compile(r"\d\Z")

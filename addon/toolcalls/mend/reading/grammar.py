@@ -149,14 +149,15 @@ def _key(s: Source, char: str) -> str:
     if char in chars.QUOTES:
         return read_string(s, KEY)
     s.spend(SLOW)
-    found = chars.name.match(s.text, s.pos)
-    if found is None or found[0] in _PYTHON_CONSTANTS:
+    found = chars.escaped_name.match(s.text, s.pos) or chars.name.match(s.text, s.pos)
+    key = chars.escape.sub(lambda escape: chr(int(escape[0][2:], 16)), found[0]) if found else ""
+    if found is None or key in _PYTHON_CONSTANTS or not chars.name.fullmatch(key):
         raise Refusal(f"there is no key at character {s.pos:,}")
     s.pos = found.end()
     if s.pos == s.length:
         raise s.cut()
     s.step("unquoted keys")
-    return found[0]
+    return key
 
 
 def read_array(s: Source) -> list[Any]:

@@ -42,6 +42,11 @@ def invalid_tool(option: str, tools: Tools) -> str | None:
     return INVALID if declared is not None and declared.namespace is None else None
 
 
+def invalid_name(option: str, tools: Tools) -> str:
+    """What a call is named that no tool of the client can take: agents answer an unknown tool with an error."""
+    return invalid_tool(option, tools) or INVALID
+
+
 def invalid_payload(tool: str, error: str, received: dict[str, Any] | str) -> dict[str, Any]:
     """`tool`: the name as it came; `received`: the arguments as an object, or the raw text."""
     return {"tool": tool, "error": error, "receivedArgs": received}

@@ -1,0 +1,103 @@
+"""A call that never gets a name runs only where its arguments can be those of one declared tool."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.dialects.text_protocols import CHAT, MESSAGES, RESPONSES, Client, Protocol
+from tests.must_not_run.wires import TOOLS, Said, call, outcomes, stream
+from tests.splits import mend
+from toolcalls.policy import Policy
+
+INVALID = {
+    "type": "function",
+    "function": {
+        "name": "invalid",
+        "parameters": {
+            "type": "object",
+            "properties": {"tool": {"type": "string"}, "error": {"type": "string"}},
+            "required": ["tool", "error"],
+        },
+    },
+}
+WITHOUT_CALLS = {"chat": "stop", "messages": "end_turn", "responses": "completed"}
+
+NAMED = {
+    '{"command":"ls"}': "Bash",
+    "{'command': 'ls', 'timeout': 5}": "Bash",
+    '{"file_path":"/a"}': "Read",
+    '{"file_path":"/a","content":"x"}': "Write",
+}
+NOT_NAMED = [
+    "{}",
+    '{"zzz":1}',
+    '{"command":"ls","zzz":1}',
+    '{"timeout":5}',
+    '{"command":"rm -rf /tmp/x',
+    "[1]",
+    "ls",
+]
+
+
+def nameless(arguments: str, *more: dict[str, Any], tools: list[Any] = TOOLS, finish: str = "calls") -> Said:
+    return Said(calls=(call("", arguments),), finish=finish, request={"tools": [*tools, *more]})
+
+
+@pytest.mark.parametrize("arguments", NAMED)
+def test_the_one_tool_that_the_arguments_fit_is_the_one_that_was_meant(arguments: str) -> None:
+    for where, client in outcomes(nameless(arguments)):
+        assert [each["name"] for each in client.calls] == [NAMED[arguments]], where
+
+
+@pytest.mark.parametrize("arguments", NOT_NAMED)
+def test_any_other_is_dropped_and_the_finish_follows(arguments: str) -> None:
+    for where, client in outcomes(nameless(arguments)):
+        assert client == Client("", [], WITHOUT_CALLS[where.split()[0]]), where
+
+
+@pytest.mark.parametrize("arguments", NOT_NAMED)
+def test_any_other_goes_to_the_invalid_tool_that_the_client_declares(arguments: str) -> None:
+    for where, client in outcomes(nameless(arguments, INVALID)):
+        [sent] = client.calls
+        assert (sent["name"], sent["arguments"]["tool"]) == ("invalid", ""), where
+        assert sent["arguments"]["error"] == "Not a tool name: empty.", where
+
+
+def test_arguments_that_fit_two_tools_are_those_of_none() -> None:
+    twice = [*TOOLS, {"type": "function", "function": {**TOOLS[0]["function"], "name": "Shell"}}]
+    for where, client in outcomes(nameless('{"command":"ls"}', tools=twice)):
+        assert client.calls == [], where
+
+
+@pytest.mark.parametrize("choice", ["none", {"type": "function", "function": {"name": "Read"}}])
+def test_a_tool_that_the_client_does_not_let_this_answer_call_is_not_meant(choice: Any) -> None:
+    said = nameless('{"command":"ls"}')
+    for where, client in outcomes(
+        Said(calls=said.calls, finish="calls", request={**said.request, "tool_choice": choice})
+    ):
+        assert client.calls == [], where
+
+
+def test_arguments_that_were_cut_off_are_those_of_no_tool() -> None:
+    for where, client in outcomes(nameless('{"command":"rm -rf /tmp/x"', finish="length")):
+        assert client.calls == [], where
+
+
+@pytest.mark.parametrize("arguments", ["{}", '{"command":"ls"}', "{'command': 'ls'}"])
+def test_without_declared_tools_it_goes_on_with_its_arguments_mended_and_its_name_as_it_is(arguments: str) -> None:
+    meant = json.loads(arguments.replace("'", '"'))
+    for where, client in outcomes(nameless(arguments, tools=[])):
+        assert client.calls == [{"name": "", "arguments": meant}], where
+
+
+@pytest.mark.parametrize("protocol", [CHAT, MESSAGES, RESPONSES], ids=lambda protocol: protocol.name)
+def test_with_aggregation_off_nothing_of_it_goes_out_before_it_has_a_name(protocol: Protocol) -> None:
+    for arguments, names in (('{"command":"ls"}', ["Bash"]), ('{"zzz":1}', [])):
+        said = nameless(arguments)
+        out, _ = mend(
+            stream(protocol, said), protocol=protocol.name, question=said.question, policy=Policy(aggregate=False)
+        )
+        assert [each["name"] for each in protocol.read(out).calls] == names
