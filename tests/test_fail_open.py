@@ -1,12 +1,14 @@
 """Rule 4: an exception anywhere in the engine never loses a byte of the answer and never raises.
 
 The test walks every line that the engine executes for an answer and raises there, at its first and at its last
-execution: in the wire, the dialect, the slots, the mending, the text search. Only the books themselves
-(stream, ledger, guard) are not attacked: they are what is being tested.
+execution: in the wire, the dialect, the slots, the mending, the text search, and in the stream and the ledger too.
+Not attacked are the entries of the ledger, which can do nothing but store (a test of its own says so), and the few
+functions that catch the exception and give out what is held.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from collections import Counter
@@ -23,9 +25,21 @@ from tests.splits import cut
 from toolcalls.engine import Response
 from toolcalls.recording import store
 from toolcalls.request.request import decode, read_request
+from toolcalls.wire.ledger import Ledger
 
 ENGINE = str(Path(toolcalls.__file__).parent)
-BOOKS = ("stream.py", "ledger.py", "body_stream.py", "engine.py", "events.py")
+BOOKS = ("body_stream.py", "engine.py", "events.py")
+LEDGER = Path(ENGINE) / "wire" / "ledger.py"
+STREAM = Path(ENGINE) / "stream.py"
+ENTRY = "# Entry."
+ENTRIES = {
+    (str(LEDGER), number) for number, line in enumerate(LEDGER.read_text().splitlines(), 1) if line.endswith(ENTRY)
+}
+CATCHES = {
+    *("feed", "_feed", "_feed_decoded", "_take_block", "close"),  # they have the `try`
+    *("_fail", "_abort", "_stop_holding", "drain"),  # they are what happens then
+}
+"""The functions of the stream and the ledger that must be right for anything to fail open."""
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
 Line = tuple[str, int]
@@ -46,11 +60,16 @@ class Saboteur:
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
         name = frame.f_code.co_filename
-        return None if not name.startswith(ENGINE) or name.endswith(BOOKS) else self._trace
+        if not name.startswith(ENGINE) or name.endswith(BOOKS):
+            return None
+        catches = frame.f_code.co_name in CATCHES and name in (str(LEDGER), str(STREAM))
+        return None if catches else self._trace
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":
             line = frame.f_code.co_filename, frame.f_lineno
+            if line in ENTRIES:
+                return self._trace
             self.counts[line] += 1
             if line == self._line and self.counts[line] == self._execution:
                 raise self._error("injected")
@@ -186,3 +205,38 @@ def test_whatever_line_raises_the_answer_arrives_mended_or_as_it_came(name: str)
 @pytest.mark.parametrize("name", NAMES[::3])
 def test_the_same_for_the_errors_that_are_easily_forgotten(name: str, error: type[Exception]) -> None:
     walk(name, error, thorough=False)
+
+
+def test_the_entries_of_the_ledger_do_nothing_but_store_what_is_known() -> None:
+    """And nothing in the ledger changes the books but an entry."""
+    tree = ast.parse(LEDGER.read_text())
+    (ledger,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    for method in ledger.body:
+        if not isinstance(method, ast.FunctionDef) or method.name in ("__init__", "drain"):
+            continue
+        for node in ast.walk(method):
+            marked = (str(LEDGER), getattr(node, "lineno", 0)) in ENTRIES
+            if isinstance(node, ast.Assign):
+                stored = [part for target in node.targets for part in getattr(target, "elts", [target])]
+                known = getattr(node.value, "elts", [node.value])
+                ours = any(isinstance(part, ast.Attribute) for part in stored)
+                assert not marked or all(isinstance(part, ast.Name | ast.Constant) for part in known)
+                # How far was searched and how the last event went are no part of what is owed to the client.
+                harmless = {ast.unparse(part) for part in stored} <= {"self.searched", "self.passed_last"}
+                assert marked or harmless or not ours, f"line {node.lineno} changes the books and is no entry"
+            elif marked and isinstance(node, ast.Call):
+                assert ast.unparse(node.func).endswith((".append", ".extend")), f"line {node.lineno} may fail"
+
+
+@pytest.mark.parametrize("method", ["push", "push_simple"])
+def test_a_chunk_that_cannot_be_cut_into_events_is_not_lost(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> bytes:
+        raise Injected("injected")
+
+    body = b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
+    answer = Response("chat")
+    out = answer.feed(body) if method == "push_simple" else []
+    monkeypatch.setattr(Ledger, method, fails)
+    out += [*answer.feed(body[:20]), *answer.feed(body[20:]), *answer.close()]
+    assert b"".join(out) == body * (2 if method == "push_simple" else 1)
+    assert isinstance(answer.failure, Injected)

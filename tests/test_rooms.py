@@ -24,24 +24,26 @@ MAY_KNOW = {
     "ids": "",
     "outcome_labels": "",
     "policy": "",
+    "shown": "",
     "tools": "",
-    "wire": "",
+    "wire": "work",
+    "work": "",
     # One call.
     "calls": "ids wire",
-    "mend": "calls policy tools",
-    "textcalls": "tools",
+    "mend": "calls policy tools work",
+    "textcalls": "tools work",
     # One answer, one request.
-    "request": "calls ids mend policy tools",
+    "request": "calls ids mend policy tools work",
     "unread": "textcalls wire",
-    "turn": "calls mend policy request textcalls tools unread wire",
-    "dialects": "calls ids mend policy request textcalls tools turn unread wire",
-    "stream": "calls dialects unread wire",
-    "engine": "calls dialects mend policy request stream wire",
+    "turn": "calls mend policy request textcalls tools unread wire work",
+    "dialects": "calls ids mend policy request textcalls tools turn unread wire work",
+    "stream": "calls dialects unread wire work",
+    "engine": "calls dialects mend policy request stream wire work",
     "websocket": "calls engine policy request wire",
     # The world outside.
     "recording": "__init__ calls engine outcome_labels policy request websocket wire",
-    "proxy": "__init__ calls engine outcome_labels policy recording request websocket wire",
-    "cli": "__init__ calls engine mend policy proxy recording request tools turn wire",
+    "proxy": "__init__ calls engine outcome_labels policy recording request shown websocket wire",
+    "cli": "__init__ calls engine mend policy proxy recording request shown tools turn wire",
 }
 """The rooms, and the modules that stand beside them, each with those that it may import. No way leads back."""
 

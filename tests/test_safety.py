@@ -42,6 +42,42 @@ def test_only_the_commands_start_processes() -> None:
         assert path.is_relative_to(COMMANDS) or not names & PROCESSES, path
 
 
+WRITING = {"write_text", "write_bytes", "mkdir", "makedirs", "TemporaryDirectory", "NamedTemporaryFile", "mkstemp"}
+WRITERS = {
+    "cli/agents.py": "doctor",
+    "cli/certificate.py": "demo",
+    "cli/demo.py": "demo",
+    "cli/doctor_probe.py": "doctor",
+    "cli/run.py": "run",
+    "cli/trust.py": "confdir",
+    "proxy/session_summary.py": "run",
+    "recording/index.py": "recordings/",
+    "recording/record.py": "toolfix_record",
+    "recording/store.py": "toolfix_record",
+}
+"""The files of the addon that write to the disk, and the word by which SECURITY.md's table tells of it."""
+
+
+def test_security_md_tells_of_everything_that_is_written() -> None:
+    found = set()
+    for path in FILES:
+        for name, call in calls(path):
+            opens = (name == "os.open" and "O_WRONLY" in ast.unparse(call)) or (
+                name.endswith(("open", ".fdopen")) and _mode_of(call)[:1] in ("w", "a", "x")
+            )
+            if opens or name.rpartition(".")[2] in WRITING:
+                found.add(str(path.relative_to(ADDON / "toolcalls")))
+    assert found == set(WRITERS)
+    text = (ADDON.parent / "SECURITY.md").read_text(encoding="utf-8")
+    table = text.partition("## What is written where")[2].partition("\n## ")[0]
+    assert all(word in table for word in WRITERS.values())
+
+
+def _mode_of(call: ast.Call) -> str:
+    modes = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
+    return next((mode for mode in modes if mode in ("w", "wb", "a", "ab", "x", "xb")), "")
+
+
 def test_every_command_listens_on_loopback() -> None:
     """`proxy`, `run`, `demo` and `doctor` start mitmdump in one of these places."""
     found = 0

@@ -26,6 +26,7 @@ from .request.request import Request
 from .stream import Stream
 from .wire.encoding import decoder
 from .wire.events import MOST_CALLS, LimitReached
+from .work import Work
 
 AUTO: Final = "auto"
 
@@ -86,14 +87,15 @@ class Response:
             outcomes.append(outcome)
             tell(outcome)
 
-        mender = Mender(request.tools, policy, Ids(seed, request.used_ids), report, request.callable_tools)
+        work = Work()
+        mender = Mender(request.tools, policy, Ids(seed, request.used_ids), report, request.callable_tools, work)
         self.seconds = mender.seconds
         if protocol in _DIALECTS:
             dialect = _DIALECTS[protocol](request, policy, mender)
         else:
             makers = {**_DIALECTS, "chat": Chat}
             dialect = AnyProtocol(lambda name: makers[name](request, policy, mender), makers)
-        self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), outcomes)
+        self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), outcomes, work)
         if isinstance(dialect, Sniffer):
             dialect.decided = self._stream.set_dialect
         self.feed = self._stream.feed

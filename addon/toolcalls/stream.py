@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import json
 import re
-from enum import Enum
 
 from .calls import Outcome
 from .dialects.interface import KEEP_ALIVE_COMMENT, Dialect
 from .unread.fast_path import FastPath
 from .wire import sse
+from .wire.body_kind import BodyKind, kind_of, kind_of_first_line
 from .wire.encoding import Decoder, Inflated
 from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Pass, Replace, Verdict, joined
 from .wire.framing import SSE
 from .wire.ledger import Ledger
 from .wire.sse import WHOLE
+from .work import EVENT, LINE, SILENT, Work
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
@@ -30,15 +31,8 @@ _LF = b"\n"
 
 
 _WRAPPED = ("data:", "event:")
-
-
-class _BodyKind(Enum):
-    UNKNOWN = "nothing but white space so far"
-    EVENTS = "an event stream"
-    LINE = "a line that may be one JSON document"
-    DOCUMENT = "one JSON document"
-    OPEN = "passes untouched"
-    ENDED = "is swallowed: we ended the answer"
+_LONG_EVENT = 1024
+_MOST_VALUES = 250_000
 
 
 class Stream:
@@ -51,25 +45,35 @@ class Stream:
         "_dialect",
         "_fast_path",
         "_framing",
+        "_gathered",
         "_kind",
         "_ledger",
         "_limit",
         "_line_ended",
         "_outcomes",
         "_whole_chunks",
+        "_work",
         "failure",
         "limited",
     )
 
     def __init__(
-        self, dialect: Dialect, limit: int, decoder: Decoder | None = None, outcomes: list[Outcome] | None = None
+        self,
+        dialect: Dialect,
+        limit: int,
+        decoder: Decoder | None = None,
+        outcomes: list[Outcome] | None = None,
+        work: Work | None = None,
     ) -> None:
         self._dialect = dialect
         self._limit = limit
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
+        self._work = work or Work()
+        self._gathered = Work(_MOST_VALUES)
+        """The values that may still be gathered: when a call is complete they are read all at once."""
         self._fast_path = FastPath()
-        self._kind = _BodyKind.UNKNOWN
+        self._kind = BodyKind.UNKNOWN
         self._framing = dialect.framing
         self._ledger = Ledger(dialect.framing)
         self._line_ended = False
@@ -89,7 +93,7 @@ class Stream:
     @property
     def holding(self) -> bool:
         """Is a tool call of an event stream held back right now?"""
-        if self._kind is not _BodyKind.EVENTS:
+        if self._kind is not BodyKind.EVENTS:
             return False
         return self._ledger.held_bytes > 0 or self._dialect.holding
 
@@ -110,10 +114,11 @@ class Stream:
         if not self._whole_chunks:
             return self._feed(chunk)
         ledger = self._ledger
+        ledger.coming = chunk
         try:
             if not ledger.rest and chunk[_END] in WHOLE:
-                block = ledger.block = chunk
-                ledger.done = 0
+                block = chunk
+                ledger.block, ledger.done, ledger.coming = chunk, 0, b""
             else:
                 usual = ledger.push_simple(chunk)
                 if usual is None and chunk.endswith(b"\r"):
@@ -145,7 +150,7 @@ class Stream:
 
     def _feed(self, chunk: bytes) -> list[bytes]:
         """Any chunk: the first one, one that is encoded or ends with a CR, one of a body that is no event stream."""
-        if not chunk or self._kind is _BodyKind.ENDED:
+        if not chunk or self._kind is BodyKind.ENDED:
             return []
         try:
             data = self._decoder.decode(chunk) if self._decoder else chunk
@@ -153,7 +158,7 @@ class Stream:
             return [*self._feed_decoded(error.before), *self._cut_off(error)]
         except Exception as error:
             self._decoder = None
-            if self._kind is not _BodyKind.OPEN:
+            if self._kind is not BodyKind.OPEN:
                 return self._fail(error, len(self._outcomes), chunk)
             self.failure = error
             data = chunk
@@ -162,11 +167,12 @@ class Stream:
     def _feed_decoded(self, data: bytes) -> list[bytes]:
         out: list[bytes] = []
         told = len(self._outcomes)
-        if self._kind is _BodyKind.OPEN:
+        if self._kind is BodyKind.OPEN:
             # The client was told of no encoding, so it gets none, whatever it was that made us let go.
             return [data] if data else []
+        self._ledger.coming = data
         try:
-            if self._kind is _BodyKind.EVENTS:
+            if self._kind is BodyKind.EVENTS:
                 self._read(data, out)
             elif data:
                 self._look(data, out)
@@ -181,11 +187,11 @@ class Stream:
         out: list[bytes] = []
         told = len(self._outcomes)
         try:
-            if self._kind is _BodyKind.EVENTS:
+            if self._kind is BodyKind.EVENTS:
                 self._close_events(out)
-            elif self._kind in (_BodyKind.DOCUMENT, _BodyKind.LINE):
+            elif self._kind in (BodyKind.DOCUMENT, BodyKind.LINE):
                 self._close_document(out)
-            elif self._kind is _BodyKind.UNKNOWN:
+            elif self._kind is BodyKind.UNKNOWN:
                 out += self._ledger.drain()
         except Exception as error:
             out += self._fail(error, told)
@@ -195,46 +201,31 @@ class Stream:
         """Decide by the first byte that is not white space what the body is; by the first line, where it is lines."""
         self._ledger.open(data)
         self._ledger.held(_DOCUMENT, len(data))
-        if self._kind is _BodyKind.UNKNOWN:
+        if self._kind is BodyKind.UNKNOWN:
             first = _FIRST_BYTE.search(data)
-            self._kind = self._kind_of(first[0]) if first else self._kind
-        if self._kind is _BodyKind.LINE:
+            self._kind = kind_of(first[0], lines=self._framing is not SSE) if first else self._kind
+        if self._kind is BodyKind.LINE:
             self._kind = self._kind_of_line(data)
-        if self._kind is _BodyKind.OPEN:
+        if self._kind is BodyKind.OPEN:
             data = self._ledger.take(_DOCUMENT)
-            out.append(data)
-            self._ledger.passed(len(data))
-        elif self._kind is _BodyKind.EVENTS:
-            data = self._ledger.take(_DOCUMENT)
-            self._ledger.open(b"")
-            self._read(data, out)
+            self._ledger.passed(len(data), data, out)
+        elif self._kind is BodyKind.EVENTS:
+            self._ledger.take(_DOCUMENT)
+            self._read(self._ledger.coming_again(), out)
 
-    def _kind_of(self, first: bytes) -> _BodyKind:
-        if self._framing is not SSE:
-            # Others answer at this path too, with whatever they like.
-            return _BodyKind.LINE if first == b"{" else _BodyKind.OPEN
-        if first in (b"{", b"["):
-            return _BodyKind.DOCUMENT
-        # A page of HTML, or Amazon's event stream, which is binary and begins with a length.
-        return _BodyKind.OPEN if first in (b"<", b"\0") else _BodyKind.EVENTS
-
-    def _kind_of_line(self, data: bytes) -> _BodyKind:
-        """One line, or several that are one document, or the first line of a stream."""
+    def _kind_of_line(self, data: bytes) -> BodyKind:
+        """A body of lines: one document, on one line or several, or a stream."""
         if self._line_ended:
-            return _BodyKind.EVENTS if data.strip() else _BodyKind.LINE
+            return BodyKind.EVENTS if data.strip() else BodyKind.LINE
         if _LF not in data:
-            return _BodyKind.LINE
+            return BodyKind.LINE
         body = self._ledger.take(_DOCUMENT)
         self._ledger.held(_DOCUMENT, len(body))
-        line, ended, behind = body.lstrip().partition(_LF)
-        if not ended:
-            return _BodyKind.LINE
-        if line.strip() == b"{":
-            return _BodyKind.DOCUMENT
-        if behind.strip() or not self._dialect.is_document(self._framing.read_event(line)):
-            return _BodyKind.EVENTS
-        self._line_ended = True
-        return _BodyKind.LINE
+        if _LF not in body.lstrip():
+            return BodyKind.LINE
+        kind = kind_of_first_line(body, lambda line: self._dialect.is_document(self._framing.read_event(line)))
+        self._line_ended = kind is BodyKind.LINE
+        return kind
 
     # An event stream
 
@@ -244,14 +235,14 @@ class Stream:
             self._after_cr = False
             if data.startswith(b"\n"):
                 # The LF of a CRLF whose CR ended the last event: it goes where that event went.
-                data = data[1:]
                 if ledger.passed_last:
                     out.append(b"\n")
+                data = ledger.coming = data[1:]
         block = ledger.push(data)
         if block:
             verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
             self._take_events(block, verdict, out)
-        if self._kind is _BodyKind.EVENTS:
+        if self._kind is BodyKind.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
             self._whole_chunks = not self._after_cr and self._decoder is None and self._framing is SSE
 
@@ -276,9 +267,7 @@ class Stream:
                 return
             verdict = take(raw)
             if verdict is PASS:
-                out.append(raw)
-                ledger.passed_last = True
-                ledger.done += size
+                ledger.passed(size, raw, out)
             elif verdict is None:
                 self._read_event(raw, out)
             else:
@@ -289,13 +278,19 @@ class Stream:
     def _obey(self, verdict: Pass | Hold, raw: bytes, out: list[bytes]) -> None:
         """An event that was not read passes or is held."""
         if isinstance(verdict, Hold):
+            self._gathered.spend(_values(raw))
             self._ledger.held(verdict.key, len(raw))
         else:
-            out.append(raw)
-            self._ledger.passed(len(raw))
+            self._ledger.passed(len(raw), raw, out)
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
+        work = self._work
+        work.came(len(raw))
+        if len(raw) > _LONG_EVENT:
+            work.read_json(raw)
+            work.spend(LINE * (raw.count(b"\n") + raw.count(b"\r")))
         event = self._framing.read_event(raw)
+        work.spend(SILENT if event.data is None else EVENT)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
         self._answer(event, len(raw), out)
@@ -312,15 +307,14 @@ class Stream:
             answer = self._read_lines_alone(event)
         self._changed = self._changed or answer is not PASS
         if isinstance(answer, Hold):
+            self._gathered.spend(_values(event.raw))
             self._ledger.held(answer.key, size)
         elif isinstance(answer, Replace):
-            out += answer.out
-            self._ledger.replied(size, answer)
+            self._ledger.replied(size, answer, out)
             # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.
             self._ledger.passed_last = bool(answer.out) and answer.out[-1] is event.raw
         else:
-            out.append(event.raw)
-            self._ledger.passed(size)
+            self._ledger.passed(size, event.raw, out)
 
     def _passes_silent(self) -> bool:
         """Do events without data pass?"""
@@ -329,11 +323,18 @@ class Stream:
 
     def _read_lines_alone(self, event: Event) -> Verdict:
         """A "blank" line of spaces glued events together: each data line is read alone, the books see one."""
-        return joined((line, self._dialect.read(line)) for line in sse.lines_alone(event))
+        return joined((line, self._read_line_alone(line)) for line in sse.lines_alone(event))
+
+    def _read_line_alone(self, line: Event) -> Verdict:
+        self._work.spend(EVENT)
+        return self._dialect.read(line)
 
     def _close_events(self, out: list[bytes]) -> None:
         last = self._ledger.ended()
         if last:
+            self._work.came(len(last))
+            self._work.read_json(last)
+            self._work.spend(LINE * (last.count(b"\n") + last.count(b"\r")))
             event = sse.unwrapped(self._framing.read_event(last))
             if self._framing is SSE and _is_whole(event.data, say_done=self._changed):
                 # Clients drop an event without its blank line. Half an event is dropped by right.
@@ -341,10 +342,9 @@ class Stream:
             self._answer(event, len(last), out)
         reply = self._dialect.close()
         if reply is not None:
-            out += reply.out
+            self._ledger.replied(0, reply, out)
             # The event that the upstream did not end, wherever it stands, is ended before another one follows.
             out[:-1] = [self._framing.ended(piece) for piece in out[:-1]]
-            self._ledger.replied(0, reply)
         # What the dialect still has not asked for is no call: nobody may think that one is held.
         self._ledger.drain()
 
@@ -352,14 +352,15 @@ class Stream:
         body = self._ledger.take(_DOCUMENT)
         framing = self._dialect.framing_of(body)
         if framing is not self._framing:
-            self._kind = _BodyKind.EVENTS
-            self._framing = framing
-            self._ledger = Ledger(framing)
+            self._kind, self._framing = BodyKind.EVENTS, framing
+            ledger = Ledger(framing)
+            ledger.coming = body
+            self._ledger = ledger
             self._read(body, out)
             self._close_events(out)
         elif body:
-            out.append(self._dialect.body(body))
-            self._ledger.passed(len(body))
+            self._work.read_json(body)
+            self._ledger.passed(len(body), self._dialect.body(body), out)
 
     # Failing open
 
@@ -369,7 +370,7 @@ class Stream:
         else:
             self.failure = error
             out = self._abort("the answer could not be read")
-        if self._kind is _BodyKind.OPEN:
+        if self._kind is BodyKind.OPEN:
             # What this step claimed to have mended goes out as it came.
             del self._outcomes[told:]
             out += [unread] if unread else []
@@ -382,13 +383,15 @@ class Stream:
         """
         out = self.close()
         self.failure = error
-        self._kind = _BodyKind.ENDED
+        self._kind = BodyKind.ENDED
         self._whole_chunks = False
         return out
 
     def _stop_holding(self) -> list[bytes]:
         self.limited = True
-        return self._abort("the answer is larger than toolfix holds (toolfix_max_held_bytes, or too many calls)")
+        return self._abort(
+            "the answer is more than toolfix holds (toolfix_max_held_bytes, its calls) or reads in time"
+        )
 
     def _abort(self, reason: str) -> list[bytes]:
         self._whole_chunks = False
@@ -398,11 +401,16 @@ class Stream:
             self.failure = error
             last_words = None
         if last_words is not None:
-            self._kind = _BodyKind.ENDED
+            self._kind = BodyKind.ENDED
             self._ledger.drain()
             return list(last_words)
-        self._kind = _BodyKind.OPEN
+        self._kind = BodyKind.OPEN
         return self._ledger.drain()
+
+
+def _values(raw: bytes) -> int:
+    """How many values these bytes have at most."""
+    return raw.count(b",") + raw.count(b"[")
 
 
 def _is_whole(data: str | None, *, say_done: bool) -> bool:

@@ -191,4 +191,4 @@ def test_the_engine_imports_nothing_but_the_standard_library() -> None:
     )
     addon = Path(__file__).parents[2] / "addon"
     done = subprocess.run([sys.executable, "-c", script], cwd=addon, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n[]\n"
+    assert done.stdout == "[]\n['toolcalls.work']\n"

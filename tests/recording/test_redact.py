@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.recording.credential_corpus import look_alikes, secrets
 from toolcalls.recording import redact as redact_module
 from toolcalls.recording.redact import _WINDOW, redact, redact_bytes
 
@@ -140,3 +141,19 @@ def test_what_is_known_to_be_harmless_is_bounded(monkeypatch: pytest.MonkeyPatch
     for number in range(25):
         redact_bytes(b"%d" % number)
         assert len(redact_module._harmless) <= 10
+
+
+def test_the_corpus_of_made_up_secrets_is_masked() -> None:
+    """docs/recordings.md tells these figures."""
+    corpus = secrets()
+    assert len(corpus) == 200 and len({row.text for row in corpus}) == 200
+    missed = [row for row in corpus if row.secret in redact(row.text)]
+    half = [row for row in corpus if row not in missed and row.secret[len(row.secret) // 2 :] in redact(row.text)]
+    assert missed == []
+    assert half == []
+
+
+def test_the_corpus_of_texts_that_look_like_secrets_stays() -> None:
+    corpus = look_alikes()
+    assert len(corpus) == 200
+    assert [row for row in corpus if redact(row.text) != row.text] == []

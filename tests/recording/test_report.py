@@ -167,3 +167,11 @@ def test_the_page_is_read_from_a_zipped_package_too(tmp_path: Path) -> None:
                 file.write(path, path.relative_to(ROOT / "addon"))
     names = set(zipfile.ZipFile(archive).namelist())
     assert {f"toolcalls/recording/report.{kind}" for kind in ("html", "css", "js")} <= names
+
+
+def test_a_report_is_readable_by_its_user_alone_whatever_was_there_before(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    for _ in range(2):
+        write_report(RECORDINGS / "chat", target)
+        assert target.stat().st_mode & 0o777 == 0o600
+        target.chmod(0o644)

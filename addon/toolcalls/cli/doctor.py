@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from ..shown import LINE, shown_lines
 from . import agents, doctor_checks, doctor_probe, trust
 from .doctor_checks import Finding
 
@@ -65,6 +66,6 @@ def _findings(wanted: agents.Agent | None, confdir: Path, port: int, *, patience
 
 def _show(finding: Finding) -> None:
     mark = click.style(f"{finding.status:5}", fg=_COLOURS[finding.status])
-    click.echo(f"{mark}  {finding.what}")
+    click.echo(f"{mark}  {shown_lines(finding.what, LINE)}")
     if finding.fix:
-        click.echo(f"       fix: {finding.fix}")
+        click.echo(f"       fix: {shown_lines(finding.fix, LINE)}")

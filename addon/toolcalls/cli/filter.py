@@ -52,7 +52,7 @@ def filter(
     _warn(answer)
     if report:
         try:
-            Path(report).write_bytes(store.pretty(store.calls_json(answer.outcomes)))
+            store.private_report(Path(report), store.pretty(store.calls_json(answer.outcomes)))
         except OSError as error:
             raise click.UsageError(f"the report {report!r} cannot be written ({error.strerror}).") from None
 
@@ -79,7 +79,9 @@ def _warn(answer: Response) -> None:
     if answer.failure is not None:
         click.echo(f"toolfix failed ({answer.failure!r}) and let the body pass as it came.", err=True)
     if answer.limited:
-        click.echo("more than toolfix_max_held_bytes or 1,000 calls were held; the rest passed untouched.", err=True)
+        click.echo(
+            "more than toolfix_max_held_bytes, 1,000 calls or too much work; the rest passed untouched.", err=True
+        )
 
 
 def _filter_line(number: int, entry: dict[str, Any], settings: tuple[str, ...]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from ..policy import BadOption, Policy, from_environment, make_policy, read_options
+from ..shown import LINE, shown_lines
 from .trust import DEFAULT_CONFDIR
 
 
@@ -38,7 +39,7 @@ def end_line(text: str) -> None:
 
 def remark(sentence: str) -> None:
     """Say on stderr what was done."""
-    click.echo(f"toolfix: {sentence}", err=True)
+    click.echo(f"toolfix: {shown_lines(sentence, LINE)}", err=True)
 
 
 def policy_from(settings: Sequence[str]) -> Policy:

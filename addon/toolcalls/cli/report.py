@@ -8,6 +8,7 @@ import click
 
 from ..recording import store
 from ..recording.report import write_report
+from ..shown import LINE, shown_lines
 
 
 @click.command()
@@ -24,5 +25,5 @@ def report(directory: str, output: str) -> None:
     except OSError as error:
         raise click.ClickException(f"{output} cannot be written ({error.strerror}): name another file.") from None
     for sentence in skipped:
-        click.echo(f"left out: {sentence}", err=True)
+        click.echo(f"left out: {shown_lines(sentence, LINE)}", err=True)
     click.echo(f"{output}: {len(found) - len(skipped)} recordings")

@@ -18,6 +18,7 @@ import click
 from ..proxy import session_summary as tally
 from ..proxy.session_summary import Summary
 from ..recording.report import write_report
+from ..shown import LINE, shown_lines
 from . import client_environment as surroundings
 from . import inputs, trust
 from .foreground import NOT_FOUND, CannotStart, Child
@@ -90,7 +91,7 @@ def _check_report(report: str | None) -> None:
 
 
 def say(sentence: str) -> None:
-    click.echo(f"toolfix: {sentence}", err=True)
+    click.echo(f"toolfix: {shown_lines(sentence, LINE)}", err=True)
 
 
 def _run(command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], folder: Path) -> int:

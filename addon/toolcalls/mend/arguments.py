@@ -14,17 +14,20 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..work import MENDING, Work
 from .finish import Finish
 from .reading import characters as chars
 from .reading.document import read_document
 from .reading.escapes import drive_in_text
-from .reading.source import Source
+from .reading.source import MAX_WORK, Source
 from .reading.strict import kind, read, scan_string, write
 from .refusal import Refusal
 
 __all__ = ["Finish", "Mended", "mend_arguments"]
 
 MAX_LEVELS = 3
+_PER_STEP = 32
+"""Characters of broken text that are looked through in one step, before the grammar reads them."""
 # Taking out trailing commas by pattern costs about 80 µs a KB of small items; longer text is left to the
 # grammar, which reads long strings as fast and refuses what has too many parts.
 MAX_REWRITTEN = 128 * 1024
@@ -41,14 +44,24 @@ class Mended:
     reason: str = ""
 
 
-def mend_arguments(text: str, finish: Finish = Finish.UNKNOWN, *, complete_truncated: bool = False) -> Mended:
-    """Never raises. `finish` is why the model stopped; `complete_truncated` closes what was cut off."""
+def mend_arguments(
+    text: str, finish: Finish = Finish.UNKNOWN, *, complete_truncated: bool = False, work: Work | None = None
+) -> Mended:
+    """Raises nothing but `TooMuchWork`, and that only where `work` says how much there may be.
+
+    `finish` is why the model stopped; `complete_truncated` closes what was cut off.
+    """
     steps: dict[str, None] = {}
+    options = ReadOptions(finish, complete_truncated, work or Work())
     try:
+        if work is not None:
+            work.read_json(text)
         value = _strict(text)
         if type(value) is dict:
             return Mended("valid", text, value)
-        value = _mend(text, value, ReadOptions(finish, complete_truncated), steps, level=0)
+        if work is not None:
+            work.spend(len(text) // _PER_STEP)
+        value = _mend(text, value, options, steps, level=0)
         return Mended("repaired", write(value), value, tuple(steps))
     except Refusal as refusal:
         # Its frames know it and, one above the other, the answer and the flow: a circle with all their bytes in it.
@@ -62,6 +75,7 @@ def mend_arguments(text: str, finish: Finish = Finish.UNKNOWN, *, complete_trunc
 class ReadOptions:
     finish: Finish
     complete: bool
+    work: Work
 
     @property
     def may_lack(self) -> bool:
@@ -121,7 +135,10 @@ def _tolerant(
     source = Source(text, policy.finish, policy.complete)
     source.steps = steps
     source.tried = error.msg != "Extra data"
-    return read_document(source)
+    try:
+        return read_document(source)
+    finally:
+        policy.work.spend(MENDING * (MAX_WORK - max(source.work, 0)))
 
 
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,32});")

@@ -14,6 +14,7 @@ from typing import Any
 from ..calls import Ids, Outcome
 from ..policy import Policy
 from ..tools.declared import Tool, Tools
+from ..work import Work
 from .arguments import Finish, Mended, mend_arguments
 from .continuation import continued
 from .nameless import tool_that_fits
@@ -32,7 +33,7 @@ _GUESSED = frozenset({"quotes inside a string", "closed a cut-off call", "text a
 class Mender:
     """Mends the calls of one response against the tools and the policy of that response."""
 
-    __slots__ = ("_callable", "_policy", "_report", "_tools", "ids", "seconds")
+    __slots__ = ("_callable", "_policy", "_report", "_tools", "_work", "ids", "seconds")
 
     def __init__(
         self,
@@ -41,12 +42,14 @@ class Mender:
         ids: Ids,
         report: Callable[[Outcome], None] = lambda _: None,
         callable_tools: Tools | None = None,
+        work: Work | None = None,
     ) -> None:
         """`callable_tools`: those that a call without a name may be of; all of them where nothing is said."""
         self._tools = tools
         self._callable = tools if callable_tools is None else callable_tools
         self._policy = policy
         self._report = report
+        self._work = work or Work()
         self.ids = ids
         self.seconds: list[float] = []
         """What mending took, one figure a call."""
@@ -147,7 +150,7 @@ class Mender:
             return replace(came, status="repaired") if came.steps else came
         reason = doubt or "the answer was cut off before the arguments"
         if not doubt and (arguments.strip() or not (before_error or finish is Finish.CUT)):
-            mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
+            mended = self._read(arguments, finish, complete=self._completes)
             text = continued(sent, mended.text, mended.value) if mended.text is not None else None
             if text is not None:
                 steps = (*came.steps, *mended.steps)
@@ -172,7 +175,7 @@ class Mender:
         value: dict[str, Any] | None,
     ) -> Outcome:
         came = Outcome("valid", name, arguments, name, arguments, steps, namespace=namespace)
-        meant = value if name or value is not None else mend_arguments(arguments, finish).value
+        meant = value if name or value is not None else self._read(arguments, finish).value
         named = self._named(name, meant, namespace)
         if not self._policy.arguments or (named.name and not self._policy.touches(named.name)):
             return replace(came, status="repaired") if steps else came
@@ -181,12 +184,12 @@ class Mender:
         came = replace(came, name=named.name, namespace=named.namespace, steps=(*steps, *named.steps))
         if named.tool is not None and named.tool.kind == "custom":
             return replace(came, status="repaired") if came.steps else came
-        if named.arguments is not None and _contradicts(named.arguments, arguments):
+        if named.arguments is not None and self._contradicts(named.arguments, arguments):
             return self._refuse(came, named.tool, "the name and the arguments of the call tell different arguments")
         if named.arguments is not None:
             return self._mend_arguments(came, self._arguments_in_name(named, arguments), finish, named.tool)
         if named.status == "unknown" and name and len(self._tools) and self._invalid_tool() not in (None, name):
-            return self._to_invalid(came, preflight.unknown_sentence(name), mend_arguments(arguments, finish).value)
+            return self._to_invalid(came, preflight.unknown_sentence(name), self._read(arguments, finish).value)
         return self._mend_arguments(came, arguments, finish, named.tool, value)
 
     def _named(self, name: str, value: dict[str, Any] | None, namespace: str | None) -> NameMended:
@@ -199,6 +202,20 @@ class Mender:
         if tool is None:
             return NameMended(name, "not_a_name", namespace=namespace)
         return NameMended(tool.name, "mended", (NAMED_BY_ARGUMENTS,), namespace=tool.namespace, tool=tool)
+
+    @property
+    def _completes(self) -> bool:
+        return self._policy.truncated == "complete"
+
+    def _read(self, arguments: str, finish: Finish = Finish.UNKNOWN, *, complete: bool = False) -> Mended:
+        """Read arguments and mend them where they are broken, as long as the answer may still cause work."""
+        return mend_arguments(arguments, finish, complete_truncated=complete, work=self._work)
+
+    def _contradicts(self, inside: object, arguments: str) -> bool:
+        """Are the arguments of a call others than those that stand in its name?"""
+        told = self._read(inside, Finish.COMPLETE).value if isinstance(inside, str) else inside
+        own = self._read(arguments, Finish.COMPLETE).value
+        return bool(told) and bool(own) and told != own
 
     @staticmethod
     def _arguments_in_name(named: NameMended, arguments: str) -> str:
@@ -214,7 +231,7 @@ class Mender:
         if known is not None:
             mended = Mended("valid", arguments, known)
         else:
-            mended = mend_arguments(arguments, finish, complete_truncated=self._policy.truncated == "complete")
+            mended = self._read(arguments, finish, complete=self._completes)
         if mended.text is None and tool is not None and finish is Finish.COMPLETE:
             mended = _with_first_fragment(arguments, tool) or mended
         steps = (*came.steps, *mended.steps)
@@ -222,6 +239,7 @@ class Mender:
             return self._refuse(replace(came, steps=steps), tool, mended.reason)
         value, text = mended.value, mended.text
         if tool is not None and self._policy.shape:
+            self._work.look_at(value)
             shaped = mend_shape(value, tool, drop_empty=self._policy.drop_empty, mend_text=_CONTAINERS[finish])
             if shaped.steps:
                 value, steps = shaped.value, (*steps, *shaped.steps)
@@ -261,7 +279,7 @@ class Mender:
         """A name without a letter or digit is no tool."""
         sentence = preflight.not_a_name_sentence(came.received_name)
         if self._invalid_tool() is not None:
-            return self._to_invalid(came, sentence, mend_arguments(came.received_arguments).value)
+            return self._to_invalid(came, sentence, self._read(came.received_arguments).value)
         dropped = replace(came, status="refused", arguments="", reason=sentence.rstrip("."), dropped=True)
         return replace(dropped, steps=(*came.steps, "dropped"))
 
@@ -277,13 +295,6 @@ class Mender:
 
     def _invalid_tool(self) -> str | None:
         return preflight.invalid_tool(self._policy.invalid_tool, self._tools)
-
-
-def _contradicts(inside: object, arguments: str) -> bool:
-    """Are the arguments of a call others than those that stand in its name?"""
-    told = mend_arguments(inside, Finish.COMPLETE).value if isinstance(inside, str) else inside
-    own = mend_arguments(arguments, Finish.COMPLETE).value
-    return bool(told) and bool(own) and told != own
 
 
 def _object_in(text: str, finish: Finish) -> dict[str, Any] | None:

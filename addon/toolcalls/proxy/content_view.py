@@ -15,6 +15,7 @@ from ..calls import Outcome
 from ..engine import Response, mend_whole, protocol_of
 from ..policy import Policy
 from ..request.request import decode, read_request, seed_of
+from ..shown import shown, shown_lines
 from .flows import content
 
 NAME = "toolfix"
@@ -42,12 +43,17 @@ def text_of(told: ViewedResponse) -> str:
     lines += [told.note] if told.note else []
     for number, outcome in enumerate(told.outcomes, 1):
         done = ", ".join(outcome.steps)
-        lines += ["", f"call {number}: {outcome.name or '(no name)'}, {outcome.status}{f': {done}' if done else ''}"]
-        lines += [f"  because  {outcome.reason}"] if outcome.reason else []
+        lines += [
+            "",
+            f"call {number}: {shown(outcome.name) or '(no name)'}, {outcome.status}{f': {done}' if done else ''}",
+        ]
+        lines += [f"  because  {shown(outcome.reason, 400)}"] if outcome.reason else []
         if outcome.received_name != outcome.name:
-            lines += [f"  name     {outcome.received_name or '(none)'} → {outcome.name or '(none)'}"]
-        lines += [f"  before   {outcome.received_arguments}"]
-        lines += ["  after    (dropped)" if outcome.dropped else f"  after    {outcome.arguments}"]
+            lines += [f"  name     {shown(outcome.received_name) or '(none)'} → {shown(outcome.name) or '(none)'}"]
+        lines += [f"  before   {shown_lines(outcome.received_arguments, MOST_SHOWN)}"]
+        lines += [
+            "  after    (dropped)" if outcome.dropped else f"  after    {shown_lines(outcome.arguments, MOST_SHOWN)}"
+        ]
     if told.before == told.after:
         return "\n".join([*lines, "", f"── as it came: {len(told.before):,} bytes ──", _body(told.before)])
     return "\n".join(
@@ -67,7 +73,7 @@ _STATUSES = ("valid", "repaired", "refused")
 
 
 def _body(data: bytes) -> str:
-    text = data[:MOST_SHOWN].decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\n")
+    text = shown_lines(data[:MOST_SHOWN].decode("utf-8", "replace"), MOST_SHOWN).rstrip("\n")
     return text if len(data) <= MOST_SHOWN else f"{text}\n… {len(data) - MOST_SHOWN:,} more bytes"
 
 

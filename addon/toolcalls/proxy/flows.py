@@ -12,6 +12,7 @@ from mitmproxy import http
 from ..recording.record import Exchange
 from ..request.mend import Changed
 from ..request.request import Request, Seed
+from ..shown import shown
 from ..websocket import ResponsesSocket
 from ..wire.encoding import decode_if_possible
 from .body_stream import BodyStream
@@ -50,4 +51,4 @@ def content(message: http.Message) -> bytes:
 
 def place(flow: http.HTTPFlow) -> str:
     """Host and path, for a log line."""
-    return f"{flow.request.pretty_host}{flow.request.path.partition('?')[0]}"
+    return shown(f"{flow.request.pretty_host}{flow.request.path.partition('?')[0]}")

@@ -98,7 +98,7 @@ class Metrics:
 
 _EVENTS = {
     "failed_open": "Answers that toolfix failed on and let pass as they came.",
-    "limited": "Answers that held more than toolfix_max_held_bytes.",
+    "limited": "Answers that were more than toolfix holds or reads in time: their rest passed as it came.",
     "long_held": "Answers in which a call was held for more than a minute.",
     "broken": "Answers whose connection broke.",
 }

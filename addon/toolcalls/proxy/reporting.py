@@ -10,24 +10,28 @@ from mitmproxy import http
 
 from ..calls import Outcome
 from ..engine import Response
+from ..recording.redact import redact
+from ..shown import shown
 from ..wire.encoding import Corrupt, Inflated
 from ..wire.events import MOST_CALLS
 from . import session_summary
 from .body_stream import LONG_HOLD_SECONDS
 from .exchanges import exchange_of
 from .flows import FlowState, place
+from .log_lines import guard
 from .metrics import Metrics
 from .settings import Settings
 
 logger = logging.getLogger("toolfix")
 
-SAMPLE = 200
-"""Most characters of an upstream's text in one log line."""
+_MASKED = 2048
+"""So much of arguments is searched for secrets before a sample of it is shown."""
 
 
 class Reporter:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        guard(logger)
         self.metrics = Metrics()
         self.summary = session_summary.SummaryFile(os.environ.get(session_summary.VARIABLE, ""))
 
@@ -47,14 +51,14 @@ class Reporter:
         if not outcome.touched:
             return
         would = "would have " if self._settings.observes else ""
-        name = outcome.received_name or "(no name)"
+        name = shown(outcome.received_name) or "(no name)"
         sizes = f"{len(outcome.received_arguments):,} → {len(outcome.arguments):,} characters"
         if outcome.status == "refused":
-            logger.warning(f"{place(flow)}: {would}refused {name}: {outcome.reason} ({sizes})")
+            logger.warning(f"{place(flow)}: {would}refused {name}: {shown(outcome.reason, 400)} ({sizes})")
         else:
             logger.info(f"{place(flow)}: {would}mended {name}: {', '.join(outcome.steps)} ({sizes})")
-        logger.debug(f"{place(flow)}: {name} before {outcome.received_arguments[:SAMPLE]!r}")
-        logger.debug(f"{place(flow)}: {name} after {outcome.arguments[:SAMPLE]!r}")
+        logger.debug(f"{place(flow)}: {name} before {_sample(outcome.received_arguments)}")
+        logger.debug(f"{place(flow)}: {name} after {_sample(outcome.arguments)}")
 
     def response(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool) -> None:
         """Say what was done with a response that is over."""
@@ -64,8 +68,10 @@ class Reporter:
         if answer.failure is not None:
             self._failure(flow, state, answer.failure)
         if answer.limited:
-            most = f"more than toolfix_max_held_bytes or {MOST_CALLS:,} calls"
-            logger.warning(f"{place(flow)}: {most} were held; the rest passed untouched.")
+            most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or work that others would wait for"
+            logger.warning(
+                f"{place(flow)}: the answer is more than toolfix takes on ({most}); the rest passed untouched."
+            )
         long_held = stream.longest_hold > LONG_HOLD_SECONDS
         if long_held:
             logger.info(f"{place(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete.")
@@ -107,3 +113,8 @@ class Reporter:
             )
         # Its frames know the flow, which would never be forgotten with them.
         failure.__traceback__ = failure.__context__ = failure.__cause__ = None
+
+
+def _sample(arguments: str) -> str:
+    """How the arguments begin, with secrets masked as in a recording."""
+    return shown(redact(arguments[:_MASKED]) + arguments[_MASKED:])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Outcome
+from ..shown import LINE, shown
 
 VARIABLE = "TOOLFIX_SUMMARY"
 MOST_REASONS = 100
@@ -30,7 +31,7 @@ class SummaryFile:
         self._write({"calls": [outcome.status for outcome in outcomes]})
 
     def trouble(self, sentence: str) -> None:
-        self._write({"trouble": sentence})
+        self._write({"trouble": shown(sentence, LINE)})
 
     def no_answer(self, sentence: str) -> None:
         """Why an answer did not come: worth a word where none came at all. Each is written once."""

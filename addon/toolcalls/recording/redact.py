@@ -8,7 +8,23 @@ JSON. A secret that a server cuts across deltas cannot be found; docs/recordings
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
+from math import log2
+
+from .credentials import (
+    COMMANDS,
+    DOTTED,
+    HOOKS,
+    KEYS,
+    NAMED,
+    NAMES,
+    NO_SECRET,
+    OTHER_SHAPES,
+    QUERY,
+    WHOSE_KEY,
+    WORD,
+)
 
 _WINDOW = 8 * 1024
 """Bytes that are searched at a time: a search holds the interpreter, and streams wait for it (about 0.2 ms)."""
@@ -29,24 +45,21 @@ def _any_case(source: str) -> re.Pattern[bytes]:
     return re.compile(source.encode(), re.VERBOSE | re.IGNORECASE)
 
 
+def _shapes() -> str:
+    """The keys of the table as one pattern, by their first letter: most runs begin with none of them."""
+    by_letter: dict[str, list[str]] = {}
+    for shape in KEYS:
+        mixed = f"(?={WORD}{{0,200}}?(?:[A-Z0-9]|[a-z]{{16}}))" if shape.mixed else ""
+        follows = f"{mixed}{shape.alphabet}{{{shape.least},}}"
+        for beginning in shape.beginnings.split():
+            by_letter.setdefault(beginning[0], []).append(re.escape(beginning[1:]) + follows)
+    rows = (f"{letter}(?:{'|'.join(rest)})" for letter, rest in by_letter.items())
+    return "|".join((*rows, *OTHER_SHAPES))
+
+
 # By its shape: a run of at least 14 such characters is looked at where it, or a part of it, begins.
-_BEGINNING = _pattern(r"\b[sprgAxhnftdea0-9](?=[A-Za-z0-9_-]{13})")
-_SHAPED = _pattern(
-    r"""
-    (?:
-      (?:sk|pk|rk)-[A-Za-z0-9_-]{16,}                    # OpenAI, Anthropic, OpenRouter, Stripe and their kin
-    | (?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}
-    | (?:gh[pousr]_|github_pat_|glpat-)[A-Za-z0-9_-]{16,}
-    | (?:AKIA|ASIA)[A-Z0-9]{16}\b
-    | AIza[A-Za-z0-9_-]{30,}
-    | xox[abeoprs]-[A-Za-z0-9-]{10,}
-    | (?:gsk|hf|nvapi|xai|fw|tgp|r8|npm|pypi|dop_v1|shpat)[_-][A-Za-z0-9_-]{20,}
-    | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}      # JSON web tokens
-    | [0-9a-f]{32}\.[A-Za-z0-9]{16}\b                                 # Z.AI and BigModel
-    )
-    """
-)
-_GOOGLE = _pattern(r"\bya29\.(?P<secret>[A-Za-z0-9_-]{16,})")
+_BEGINNING = _pattern(r"(?<![A-Za-z0-9])[A-Za-z0-9](?=[A-Za-z0-9_-]{13})")
+_SHAPED = _pattern(_shapes())
 _PEM = _any_case(r"private\ key-----(?P<secret>(?:[A-Za-z0-9+/=\ ]|\\{1,4}[nr]|[\r\n]){16,})")
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LINE_END = re.compile(rb"(\\{1,4}[nr]|[\r\n ])")
@@ -58,42 +71,43 @@ _QUOTED = r"""
     | \\"(?P<c>(?:[^"\\\r\n]|\\u[0-9a-fA-F]{4}|\\\\\\\\|\\\\\\"|\\\\[^\\"]){LEAST,4096}))
 """
 _BARE = r"""[^\s"'\\,;&}{)(<>\[\]\x80-\xff]"""
-_ASSIGNED = r"[A-Za-z0-9_-]{0,32}(?P<named>\\{0,7}[\"'])?\s{0,4}[:=]\s{0,4}"
+_EQUALS = r"(?:[:=]|\\{1,4}u003[dD]|%3[dD])"
+_ASSIGNED = rf"[A-Za-z0-9_-]{{0,32}}(?P<named>\\{{0,7}}[\"'])?\s{{0,4}}{_EQUALS}\s{{0,4}}"
 _SCHEME = r"(?:(?:bearer|basic|token|bot)\s{1,4})?"
 
-_WHOSE_KEY = "|".join(
-    rf"(?<={word}[_-])|(?<={word})" for word in ["api", "access", "private", "secret", "signing", "encryption"]
-)
+_OWNED_KEY = "|".join(rf"(?<={word}[_-])|(?<={word})" for word in WHOSE_KEY)
 _NAMED = _any_case(
-    rf"(?:(?:{_WHOSE_KEY})key|secret|passw(?:or)?d|passwd|authorization|session[_-]?(?:id|key|token)|cookie|credential"
-    rf"|(?<=[cx])srf){_ASSIGNED}"
-    rf"(?:{_QUOTED.replace('LEAST', '4')}|\\{{0,7}}[\"']?{_SCHEME}(?P<bare>{_BARE}{{6,}}))"
+    rf"(?:(?:{_OWNED_KEY})key|{NAMED}){_ASSIGNED}(?!\\{{0,7}}[\"']?{NO_SECRET})"
+    rf"(?:{_QUOTED.replace('LEAST', '4')}|\\{{0,7}}[\"']?{_SCHEME}(?P<bare>{_BARE}{{6,}}+)(?!\())"
 )
-# `token` is a word of every parser and of every usage count: only what has a digit and no space in it.
+# `"auth": "…"` of Docker and npm; the word alone is one of every program.
+_AUTH = _any_case(r"""(?<=["'_])auth\\{0,7}["']?\s{0,4}[:=]\s{0,4}\\{0,7}["']?(?P<secret>[A-Za-z0-9+/=_-]{8,})""")
+# `token` is a word of every parser and of every usage count: only what looks as if nobody had thought of it.
 _TOKEN = _any_case(
-    r"""tokens?(?P<named>\\{0,7}["'])?\s{0,4}[:=]\s{0,4}\\{0,7}["']?(?P<secret>(?=[^\s"'\\]{0,200}?[0-9])
-        (?=[^\s"'\\]{0,200}?[A-Za-z])[A-Za-z0-9._~+/=:-]{8,})"""
+    rf"""tokens?(?:_[A-Za-z0-9_]{{1,32}})?(?P<named>\\{{0,7}}["'])?\s{{0,4}}{_EQUALS}\s{{0,4}}\\{{0,7}}["']?
+        (?P<secret>(?=[^\s"'\\]{{0,200}}?[0-9])(?=[^\s"'\\]{{0,200}}?[A-Za-z])[A-Za-z0-9._~+/=:-]{{8,}})"""
 )
 _COOKIES = _any_case(r"""cookies?\s{0,4}:\s{0,4}(?P<secret>[^\r\n"'\\{}\[\]\x80-\xff]{6,})""")
 _AUTHORITY = _any_case(r"""(?:bearer|basic)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})""")
 _QUERY = _any_case(
-    r"""[?&](?:key|sig|signature|code|auth|pass|passwd|password|pwd|jwt|sid|secret|token)=
-        (?P<secret>[^&\s"'\\<>\#]{4,})"""
+    rf"(?:[?&]|u0026|%26){QUERY}(?:=|\\{{1,4}}u003d|%3d)(?P<secret>(?![0-9]{{1,3}}\b)[^&\s\"'\\<>\#%]{{4,}})"
 )
 _USERINFO = _any_case(r"""://[^\s/:@"'\\]{0,64}:(?P<secret>[^\s/@"'\\]{1,256})@""")
 
 # By its name: where one of these words stands (in lower case), the pattern is tried.
-_WORDS: dict[re.Pattern[bytes], tuple[bytes, ...]] = {
-    _GOOGLE: (b"ya29.",),
-    _PEM: (b"private key-----",),
-    _QUERY: (b"?", b"&"),
-    _USERINFO: (b"://",),
-    _AUTHORITY: (b"bearer ", b"basic "),
-    _COOKIES: (b"cookie",),
-    _NAMED: (b"key", b"secret", b"passw", b"authorization", b"session", b"cookie", b"credential", b"srf"),
-    _TOKEN: (b"token",),
+_WORDS: dict[re.Pattern[bytes], tuple[str, ...]] = {
+    **{_pattern(source): (word,) for word, source in DOTTED.items()},
+    **{_any_case(source): (word,) for word, source in {**HOOKS, **COMMANDS}.items()},
+    _PEM: ("private key-----",),
+    _QUERY: ("?", "&", "u0026", "%26"),
+    _USERINFO: ("://",),
+    _AUTHORITY: ("bearer ", "basic "),
+    _COOKIES: ("cookie",),
+    _NAMED: ("key", *NAMES),
+    _AUTH: ("auth",),
+    _TOKEN: ("token",),
 }
-_HINTS = [(word, pattern) for pattern, words in _WORDS.items() for word in words]
+_HINTS = [(word.encode(), pattern) for pattern, words in _WORDS.items() for word in words]
 _RUN = b"a" * 14
 _RUNS = bytes(0x61 if chr(byte).isascii() and (chr(byte).isalnum() or byte in b"_-") else 0x20 for byte in range(256))
 """Characters of a run and all others: what is long enough for a credential is then found as a plain text."""
@@ -135,8 +149,9 @@ def _mask(data: bytes, start: int, out: bytearray) -> bool:
             named = pattern.match(data, start + at)
             if named:
                 first, last = named.span(next(name for name in _GROUPS[pattern] if named[name] is not None))
-                out[first:last] = _masked(data[first:last], pattern)
-                found = True
+                if pattern is not _TOKEN or _is_random(data[first:last]):
+                    out[first:last] = _masked(data[first:last], pattern)
+                    found = True
             at = lower.find(hint, at + 1)
     return found
 
@@ -153,6 +168,24 @@ def _runs(window: bytes) -> Iterator[tuple[int, int]]:
         first = runs.find(_RUN, last)
 
 
+_PARTS = re.compile(rb"[._~+/=:-]+")
+_LETTER, _DIGIT = re.compile(rb"[A-Za-z]"), re.compile(rb"[0-9]")
+_LONG, _LEAST_BITS = 8, 2.5
+
+
+def _is_random(value: bytes) -> bool:
+    """Has the value a part that is no word, number or version: long, of letters and digits, hardly repeating?"""
+    for part in _PARTS.split(value[:512]):
+        if len(part) >= _LONG and _LETTER.search(part) and _DIGIT.search(part) and _entropy(part) >= _LEAST_BITS:
+            return True
+    return False
+
+
+def _entropy(part: bytes) -> float:
+    """Bits for each character, by how often each of them stands there."""
+    return -sum(n / len(part) * log2(n / len(part)) for n in Counter(part).values())
+
+
 def _masked(secret: bytes, pattern: re.Pattern[bytes]) -> bytes:
     if pattern is _PEM:
         return b"".join(part if _LINE_END.fullmatch(part) else b"*" * len(part) for part in _LINE_END.split(secret))
@@ -161,4 +194,4 @@ def _masked(secret: bytes, pattern: re.Pattern[bytes]) -> bytes:
 
 def redact(text: str) -> str:
     """The text with everything masked that looks like a secret."""
-    return redact_bytes(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    return redact_bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")

@@ -32,7 +32,7 @@ MOST_OF_ALL_BODIES = 40 * 1024 * 1024
 
 def write_report(directory: Path, target: Path, told: Callable[[str], None] = lambda _: None) -> None:
     """Write the page. `told` hears a sentence about each recording that cannot be shown."""
-    target.write_text(page(directory, told), encoding="utf-8")
+    store.private_report(target, page(directory, told).encode())
 
 
 def page(directory: Path, told: Callable[[str], None] = lambda _: None) -> str:

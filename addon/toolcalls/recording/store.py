@@ -165,6 +165,15 @@ def private_file(path: Path, data: bytes) -> None:
         raise
 
 
+def private_report(path: Path, data: bytes) -> None:
+    """Write a file that the user named, a device or a link too; a file is then readable by the user alone."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        if path.is_file():
+            path.chmod(0o600)
+        file.write(data)
+
+
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file of a recording anew, whole or not at all, as private as the recording is."""
     private_file(path, data)

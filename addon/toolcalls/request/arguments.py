@@ -12,6 +12,7 @@ from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
 from ..mend.reading.strict import write
+from ..work import Work
 
 NOTHING = "{}"
 MAX_KNOWN = 65_536
@@ -76,13 +77,13 @@ def _are_objects(texts: list[str]) -> bool:
     return True
 
 
-def mended(text: str) -> str:
+def mended(text: str, work: Work | None = None) -> str:
     """The object that was meant; an empty one where that cannot be told.
 
     The call is past, and it failed or it ran: what counts is that the upstream can read it. Why the model
     stopped is not known any more, so nothing that was cut off is completed.
     """
-    return mend_arguments(text, Finish.UNKNOWN).text or NOTHING
+    return mend_arguments(text, Finish.UNKNOWN, work=work).text or NOTHING
 
 
 def one_object(text: str) -> str:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..work import Work
+
 _OWN = frozenset(("assistant", "model", "ai", "bot", "system", "developer", "none"))
 """Whose words the model says itself, or follows. Everybody else's it reads."""
 _OWN_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "computer_call"))
@@ -42,17 +44,24 @@ class Heard:
         self._searched: tuple[str, ...] = ()
         """The texts, and all of them as one where there are several. Made when the first call is looked for."""
 
-    def holds(self, name: str, call: str) -> bool:
+    def holds(self, name: str, call: str, work: Work | None = None) -> bool:
         """Does the text of this call of a tool stand in what the model read?"""
         if not self.texts:
             return False
+        work = work or Work()
+        work.spend(sum(map(len, self.texts)) // 512 + len(call))
         wanted = _core(name, call)
         # A word of the call shows at the speed of memory which texts, and which parts of them, are worth a look.
         word = max((word for word in _WORD.findall(call) if word.lower() in wanted), key=len, default="")
         reach = 4 * len(call) + _AROUND
         if not self._searched:  # A page may have come in several parts.
             self._searched = (*self.texts, "\n".join(self.texts)) if len(self.texts) > 1 else self.texts
-        return any(wanted in _plain(part) for text in self._searched for part in _parts(text, word, reach))
+        for text in self._searched:
+            for part in _parts(text, word, reach):
+                work.spend(len(part) // 2)
+                if wanted in _plain(part):
+                    return True
+        return False
 
 
 def heard_in(request: dict[str, Any]) -> Heard:

@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..tools.declared import Tools
+from ..work import TooMuchWork, Work
 from .heard import Heard, heard_in
 from .ids_in_history import used_ids
 
 MAX_BODY = 64 * 1024 * 1024
 """Above this a request body is not read: no agent sends it, and reading it would stall every stream."""
+MOST_STEPS = 120_000
+"""What the values of a request may cost to read. Long texts and images are none; half a million commas are."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -54,8 +57,9 @@ def decode(body: bytes | str | None) -> dict[str, Any] | None:
     if not body or len(body) > MAX_BODY:
         return None
     try:
+        Work(MOST_STEPS + len(body) // 64).read_json(body)
         request = json.loads(body)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, TooMuchWork):
         return None
     return request if isinstance(request, dict) else None
 

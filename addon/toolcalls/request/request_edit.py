@@ -18,6 +18,7 @@ from ..mend.reading.strict import write
 from ..mend.shape.preflight import invalid_name
 from ..policy import Policy
 from ..tools.declared import Tools
+from ..work import TooMuchWork, Work
 from . import arguments, guidance
 from .edits import Edits, Path
 from .refusals import Refusals
@@ -67,6 +68,8 @@ class RequestEdit:
     _missing: dict[str, str] = field(default_factory=dict)
     _named: dict[str, str] = field(default_factory=dict)
     """The names that calls without one got, by the ids that the client knows."""
+    _work: Work | None = field(default_factory=Work)
+    """What mending arguments may still cost; None where it was too much, and the rest goes up as it came."""
 
     @property
     def mends(self) -> bool:
@@ -124,7 +127,7 @@ class RequestEdit:
         if isinstance(value, str):
             if self.known.is_object(value):
                 return
-            good = arguments.mended(value)
+            good = self._mended(value)
             if good != value:
                 self.edits.replace((*at, key), write(good))
                 self.count("arguments")
@@ -134,6 +137,19 @@ class RequestEdit:
             self.edits.rewrite((*at, key), arguments.quoted)
         else:
             self.edits.add(at, key, write(arguments.NOTHING))
+
+    def _mended(self, value: str) -> str:
+        """The arguments that were meant; as they came where the history has more broken ones than can be mended.
+
+        Calls are looked at from the first to the last, so that the next turn leaves the same ones as they are.
+        """
+        if self._work is not None:
+            try:
+                return arguments.mended(value, self._work)
+            except TooMuchWork:
+                self._work = None
+        self.count("arguments left as they came")
+        return value
 
     def take_object(self, at: Path, entry: Json, key: str, name: object) -> None:
         """Arguments that must be an object."""

@@ -28,11 +28,13 @@ class CutOff(Exception):
 
 
 class Cursor:
-    __slots__ = ("_base", "_drained", "_records", "_undrained", "eof", "finished", "inside", "pos", "window")
+    __slots__ = ("_base", "_drained", "_records", "_undrained", "eof", "finished", "inside", "looks", "pos", "window")
 
     def __init__(self, text: str) -> None:
         self.window = text
         self.pos = 0
+        self.looks = 0
+        """How often something was looked for, and is not accounted for yet."""
         self.eof = False
         self.finished = True
         self.inside = False
@@ -113,6 +115,7 @@ class Cursor:
         `("", n)` means that nothing but white space comes before the end of the answer.
         """
         longest = max(map(len, literals), default=0)
+        self.looks += 1 + len(literals) // 4
         while True:
             window = self.window
             start = self.pos + skip
@@ -153,6 +156,7 @@ class Cursor:
         """
         pattern, keep = _any_of(tuple(literals))
         start = self.offset
+        self.looks += 1
         self.record()
         while True:
             last = self.pos + limit - (self.offset - start)

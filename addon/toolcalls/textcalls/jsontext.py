@@ -70,6 +70,7 @@ def _value(cur: Cursor, stops: Sequence[str], outer: bool) -> Step[str]:
             yield
             continue
         cur.pos = match.start()
+        cur.looks += 1
         char = match.group()
         if char in "<[" and stops and depth:
             found, _ = yield from cur.ahead(stops, space=False)
@@ -100,6 +101,7 @@ def _string(cur: Cursor, quote: str, stops: Sequence[str]) -> Step[None]:
             yield
             continue
         cur.pos = match.end()
+        cur.looks += 1
         if match.group() == "\\":
             if not (yield from cur.peek()):
                 raise CutOff

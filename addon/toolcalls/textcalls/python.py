@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..work import Work
 from .cursor import NotACall
 from .values import put
 
@@ -34,14 +35,17 @@ _CHARACTERS = {
 }
 _WORDS = {"True": True, "False": False, "None": None, "true": True, "false": False, "null": None}
 _DEPTH = 64
+_READ, _ESCAPED = 10, 2
+"""The steps that a token and an escape take."""
 
 Call = tuple[str, list[Any], dict[str, Any]]
 """The name of a function, its values without a name and those with one."""
 
 
-def read_calls(text: str) -> list[Call]:
+def read_calls(text: str, work: Work) -> list[Call]:
     """The calls of a list, or of one statement after the other; any may be printed."""
-    reader = _PythonReader(text)
+    work.spend(_ESCAPED * text.count("\\"))
+    reader = _PythonReader(text, work)
     calls: list[Call] = []
     while reader.goes_on():
         listed = reader.took("[")
@@ -73,8 +77,9 @@ def _character(match: re.Match[str]) -> str:
 
 
 class _PythonReader:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, work: Work) -> None:
         self._text, self._at = text, 0
+        self._work = work
         self._kind: str | None = None
         self._token = ""
         self._next()
@@ -82,6 +87,7 @@ class _PythonReader:
     def _next(self) -> str:
         """Go on behind the token, which is given back."""
         token = self._token
+        self._work.spend(_READ)
         match = _LEXEME.match(self._text, self._at)
         if match is None and self._at < len(self._text):
             raise NotACall

@@ -43,10 +43,9 @@ from .words_before import KEPT, WordsBefore
 _MOST_MARKS = 8
 _HEAD = 120
 """So much of a line shows how it begins."""
-_ENDING = KEPT
-"""So much of a line shows how it ends."""
 _BEFORE = 16
 """So many characters before a token show what it is."""
+_LINE, _TOKEN = 16, 6  # The steps that they take.
 
 
 class Quoting:
@@ -81,9 +80,11 @@ class Quoting:
         "introduced",
         "previous",
         "said",
+        "work",
     )
 
     def __init__(self) -> None:
+        self.work = 0  # The steps that are not accounted for yet.
         # The line.
         self._head = ""
         self._length = 0
@@ -210,7 +211,7 @@ class Quoting:
         if newline:
             self._end_line()
         self._head = (self._head + line)[:_HEAD]
-        self._last = (self._last + line)[-_ENDING:]
+        self._last = (self._last + line)[-KEPT:]
         self._length += len(line)
         self._before.forget()
         self.said = True
@@ -263,12 +264,13 @@ class Quoting:
         if self._length < _HEAD:
             self._head = (self._head + text)[:_HEAD]
         self._length += len(text)
-        self._last = (self._last + text)[-_ENDING:]
+        self._last = (self._last + text)[-KEPT:]
         self._tail += text
         if len(self._tail) > 2 * LONGEST:
             self._look(self._length - LONGEST)
 
     def _newline(self) -> None:
+        self.work += _LINE
         self._look(self._length)
         line = visible(self._head).rstrip()
         if self._length > _HEAD:
@@ -390,12 +392,12 @@ class Quoting:
         self._tail = text[at - self._seen :]
 
     def _token(self, token: re.Match[str], place: int) -> None:
+        self.work += _TOKEN
         found = token[0]
         if found[0] == "`":
             if not self._code:
-                self._kept_code = (
-                    len(found) >= 3 or BEFORE_A_TEMPLATE.search(token.string, 0, token.start()) is not None
-                )
+                before = token.string[max(0, token.start() - _BEFORE) : token.start()]
+                self._kept_code = len(found) >= 3 or BEFORE_A_TEMPLATE.search(before) is not None
             self._code = 0 if self._code == len(found) else self._code or len(found)
         elif token["foreign"] or token["ours"]:
             self._foreign = bool(token["foreign"])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..tools.declared import Tools
+from ..work import Work
 from .cursor import Cursor, NotACall, Step
 from .jsontext import check_keys
 from .names import Names
@@ -40,12 +41,14 @@ class Format:
 
 
 class Region(Cursor):
-    __slots__ = ("closers", "forgotten", "items", "names", "tools")
+    __slots__ = ("closers", "forgotten", "items", "names", "tools", "work")
 
-    def __init__(self, text: str, tools: Tools, names: Names) -> None:
+    def __init__(self, text: str, tools: Tools, names: Names, work: Work) -> None:
         super().__init__(text)
         self.tools = tools
         self.names = names
+        self.work = work
+        """The steps that reading it may still take."""
         self.items: list[tuple[int, ProvenCall | None]] = []
         self.closers: tuple[str, ...] = ()
         """What closes a value in this format. Behind a call it shows that the value went on."""
@@ -55,6 +58,7 @@ class Region(Cursor):
     def add(self, name: str | None, arguments: str, format: str) -> None:
         """A call ends here; without a declared name its text stays text."""
         if name:
+            self.work.read_json(arguments)
             check_keys(arguments)
         self.items.append((self.offset, ProvenCall(name, arguments, format) if name else None))
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..tools.declared import Tools
+from ..work import Work
 from .cursor import CutOff, NotACall, Step
 from .formats import WHOLE, WORD
 from .formats.words import may_be_word
@@ -45,6 +46,8 @@ MAX_HELD = 16 * 1024 * 1024
 _BLOCK = 2048
 _MOST_ARMS = 2
 _MOST_SKIPPED = 16 * 1024
+_OPENER, _REGION, _LOOK, _BRACKET = 40, 400, 10, 6
+"""The steps that an opener, a region, a look into a region and a `<` take."""
 _TAG = re.compile(r"<([^\W\d][\w:.-]{0,60})[\s=>]")
 
 
@@ -69,11 +72,12 @@ class Scanner:
         in_request: Callable[[str, str], bool] = lambda name, text: False,
         begins: bool = True,
         quoting: Quoting | None = None,
+        work: Work | None = None,
     ) -> None:
         """`in_request`: does the text of a call of this tool stand in what the model was given to read?
 
         `begins`: this is the beginning of a message, where the weak forms may stand. `quoting`: what is open of a
-        text that stands before this one.
+        text that stands before this one. `work`: the steps that the search may take.
         """
         self._tools = tools
         self._names = Names(tools, resolve)
@@ -82,6 +86,7 @@ class Scanner:
         self.off = len(tools) == 0
         """Nothing is searched any more."""
         self._quoting = quoting or Quoting()
+        self._work = work or Work()
         self._text = ""
         self._parts: list[str] = []
         self._region: Region | None = None
@@ -131,13 +136,22 @@ class Scanner:
             self._catch_up()
 
     def _catch_up(self) -> None:
-        self._quoting.advance("".join(self._skipped))
+        text = "".join(self._skipped)
         self._skipped.clear()
         self._skipped_size = 0
+        for at in range(0, len(text), _BLOCK):
+            self._quoting.advance(text[at : at + _BLOCK])
+            self._account()
+
+    def _account(self) -> None:
+        """Account for the steps that the quoting took."""
+        self._work.spend(self._quoting.work)
+        self._quoting.work = 0
 
     def feed(self, text: str) -> list[str | FoundCall]:
         if not text:
             return []
+        self._work.said(len(text))
         if self.off:
             return [text]
         if not self.needs(text):
@@ -186,6 +200,7 @@ class Scanner:
     def _take(self, text: str, out: list[str | FoundCall], *, eof: bool = False, finished: bool = False) -> None:
         if self._skipped:
             self._catch_up()
+        self._work.spend(_BRACKET * text.count("<"))
         rest: str | None = text
         while rest is not None:
             if self.off:
@@ -212,6 +227,7 @@ class Scanner:
             if match is None:
                 break
             start, opener = match.start(), match.group()
+            self._work.spend(_OPENER)
             quoting.advance(text[at:start])
             out.append(text[at:start])
             if opener in THOUGHT_ENDS:
@@ -301,7 +317,9 @@ class Scanner:
         self, text: str, reader: Callable[[Region], Step[int]], *, rescue: bool = False, quoted: bool = False
     ) -> None:
         """`rescue`: where it fails, its text is searched. `quoted`: it is only read over, nothing is held."""
-        self._region = Region(text, self._tools, self._names)
+        self._account()
+        self._work.spend(_REGION)
+        self._region = Region(text, self._tools, self._names, self._work)
         self._parts = [] if quoted else [text]
         self._reading = reader(self._region)
         self._rescue = rescue
@@ -330,6 +348,8 @@ class Scanner:
             pass
         except CutOff:
             cut = True
+        self._work.spend(_LOOK * region.looks)
+        region.looks = 0
         if decided:
             self._region = self._reading = None
         if self._read_over:
@@ -373,6 +393,7 @@ class Scanner:
         parts = parted(whole, items, proven)
         calls = [part for part in parts if not isinstance(part, str)]
         if not calls or self._told or any(self._in_request(draft.name, without_tokens(raw)) for draft, raw in calls):
+            self._work.spend(len(whole) // 2)
             if self._rescue:
                 return whole
             at = max(region.offset, 1)

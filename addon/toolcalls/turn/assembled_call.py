@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,8 @@ from ..mend.arguments import Finish, mend_arguments
 from . import payload
 from .fragments import MIXED, full_arguments, mixed
 
-_STRUCTURE = re.compile(r'["{}\[\]]|\\(?:.|\Z)', re.DOTALL)
+_NO_STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|\\.(?:[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
+"""A string, closed or open at the end, or escapes outside of strings."""
 _INSIDE = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 
 _GUESSED = frozenset(
@@ -173,18 +175,14 @@ class Slot(PartialCall):
         self.escaped = False
         if self.in_string:
             at = self._leave(text, at)
-        while (token := _STRUCTURE.search(text, at)) is not None:
-            mark = token[0]
-            at = token.end()
-            if mark == '"':
-                at = self._leave(text, at)
-            elif mark == "\\":
-                self.escaped = True
-            elif mark in "{[":
-                self.depth += 1
-                self.opened = True
-            elif mark in "}]":
-                self.depth -= 1
+        last = deque(_NO_STRUCTURE.finditer(text, at), maxlen=1)
+        if last and last[0].end() == len(text) and last[0][0][0] == '"':
+            self._leave(text, last[0].start() + 1)
+        bare = _NO_STRUCTURE.sub("", text[at:])
+        self.escaped = self.escaped or bare.endswith("\\")
+        opened = bare.count("{") + bare.count("[")
+        self.opened = self.opened or opened > 0
+        self.depth += opened - bare.count("}") - bare.count("]")
 
     def _leave(self, text: str, at: int) -> int:
         """Where the string ends that is open here."""

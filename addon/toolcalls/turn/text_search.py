@@ -21,8 +21,9 @@ from ..tools.declared import Tools
 from ..unread.opener_bytes import can_open
 from ..unread.passed_text import PassedText
 from ..wire.events import PASS, Pass
+from ..work import Work
 
-_MOST_UNREAD = 1024 * 1024
+_MOST_UNREAD = 64 * 1024
 """Nearly every answer is shorter, and without an opener in it nobody asks how its text is quoted."""
 
 
@@ -55,7 +56,7 @@ class SearchResult:
 class TextSearch:
     """One stream of text: the content of a choice, a text block, a text part."""
 
-    __slots__ = ("_held", "_scanner", "_unread")
+    __slots__ = ("_held", "_scanner", "_unread", "_work")
 
     def __init__(
         self,
@@ -72,13 +73,16 @@ class TextSearch:
         tools = request.tools
         ours = _searched(request, policy)
         quoting = after._take_quoting() if after is not None else None
+        work: Work = after._work if after is not None else Work()
+        self._work: Work = work
         self._scanner = Scanner(
             ours,
             max_held=policy.max_held_bytes,
             resolve=lambda name: _declared(name, tools, ours),
-            in_request=request.heard.holds,
+            in_request=lambda name, text: request.heard.holds(name, text, work),
             begins=begins and (quoting is None or not quoting.said),
             quoting=quoting,
+            work=work,
         )
         self._held: deque[TextPiece] = deque()
         self._unread = PassedText()
@@ -133,6 +137,7 @@ class TextSearch:
     def _catch_up(self) -> None:
         """Tell the scanner what passed unread."""
         if self._unread.size:
+            self._work.said(self._unread.size)
             self._scanner.skip(self._unread.take())
 
     def _take_quoting(self) -> Quoting:

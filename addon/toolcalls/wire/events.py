@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from ..work import LimitReached as LimitReached
+
 
 class Event(NamedTuple):
     """One event of the upstream. `raw` are its bytes with its blank line; `data` is None when it carries none."""
@@ -78,7 +80,3 @@ def joined(answers: Iterable[tuple[Event, Verdict]]) -> Pass | Replace:
 
 MOST_CALLS: Final = 1000
 """Most tool calls, choices or output items of one answer: each has state, and is told apart from all the others."""
-
-
-class LimitReached(Exception):
-    """The answer has more of something than we keep: what is held goes out as it came, and the rest passes."""

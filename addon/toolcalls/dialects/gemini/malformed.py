@@ -17,6 +17,7 @@ from ...request.request import Request
 from ...textcalls.cursor import NotACall
 from ...textcalls.python import read_calls
 from ...tools.schema.check import Check, Exhausted
+from ...work import TooMuchWork, Work
 
 REASON: Final = "MALFORMED_FUNCTION_CALL"
 STEP: Final = "read from the message of a malformed call"
@@ -30,8 +31,8 @@ def quoted_call(message: object, request: Request, policy: Policy) -> tuple[str,
         return None
     quoted = _MESSAGE.match(message)
     try:
-        calls = read_calls(quoted[1]) if quoted is not None else []
-    except (NotACall, RecursionError):
+        calls = read_calls(quoted[1], Work()) if quoted is not None else []
+    except (NotACall, RecursionError, TooMuchWork):
         return None
     if len(calls) != 1:
         return None

@@ -50,6 +50,8 @@ class GeminiReader(AnswerReader):
         self._calls = 0
         """How many calls came: each has a place of its own."""
         self._open: PartialArguments | None = None
+        self._ended = False
+        """A finish reason came: a message behind it is not read again."""
 
     def read(self, event: Event) -> ReadEvent | None:
         said = self._envelope.read(event)
@@ -140,12 +142,13 @@ class GeminiReader(AnswerReader):
         return Fragment(pieces.place, identity, name, arguments, extra, steps=("put together",), doubt=doubt)
 
     def _end(self, reason: str, message: object) -> list[Part]:
-        if reason == REASON and not self._calls:
+        if reason == REASON and not self._calls and not self._ended:
             quoted = quoted_call(message, self._request, self._policy)
             if quoted is not None:
                 self._calls += 1
                 call = Fragment(self._calls, "", *quoted, steps=(STEP,))
                 return [call, Stop(_STOPPED, Finish.COMPLETE)]
+        self._ended = True
         return [Stop(reason, Finish.of(reason))]
 
 

@@ -128,7 +128,7 @@ def _may_be_text(raw: str, escape: re.Match[str], as_json: bool) -> bool:
     """`it\\'s` is an apostrophe that was escaped for nothing; `'\\''` is how a shell writes one."""
     if escape[1] != "'":
         return False
-    before, after = raw[: escape.start()][-1:], raw[escape.end() : escape.end() + 1]
+    before, after = raw[max(0, escape.start() - 1) : escape.start()], raw[escape.end() : escape.end() + 1]
     if as_json:
         return not (before.isascii() and before.isalpha() and after.isascii() and after.isalpha())
     return before == after == "'"

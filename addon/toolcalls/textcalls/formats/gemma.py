@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...work import Work
 from ..cursor import CutOff, NotACall, Step
 from ..region import Format, Region
 from ..values import properties, put, typed, write
@@ -50,7 +51,7 @@ def _reader(tags: Gemma) -> Callable[[Region], Step[None]]:
         name = region.names.resolve(written)
         schema = region.schema(name)
         declared = properties(schema)
-        value = _GemmaReader(body.strip(), tags, declared).read()
+        value = _GemmaReader(body.strip(), tags, declared, region.work).read()
         if not isinstance(value, dict):
             raise NotACall
         arguments = {
@@ -73,17 +74,22 @@ _UNTYPED = {"type": ["null", "integer", "number", "boolean", "string"]}
 
 
 _KEY = re.compile(r"[\w.$-]{1,128}")
+_SPACE = re.compile(r"[ \t\r\n]*+")
+_END = {"": re.compile(r"\Z"), ",}": re.compile(r"[,}]"), ",]": re.compile(r"[,\]]")}
+_READ = 24
+"""The steps that a value takes."""
 _IN_BARE = re.compile(r"[\"'`{}\[\]<\n]")
 
 
 class _GemmaReader:
     """`{k:v,…}` and `[v,…]` whose strings stand between markers instead of quotes."""
 
-    def __init__(self, text: str, tags: Gemma, declared: Mapping[str, Any]) -> None:
+    def __init__(self, text: str, tags: Gemma, declared: Mapping[str, Any], work: Work) -> None:
         self._text = text
         self._tags = tags
         self._quote = tags.quote
         self._declared = declared
+        self._work = work
         self._at = 0
 
     def read(self) -> Any:
@@ -94,6 +100,7 @@ class _GemmaReader:
 
     def _value(self, depth: int, ends: str) -> Any:
         text = self._text
+        self._work.spend(_READ)
         if depth > _DEPTH:
             raise NotACall
         self._space()
@@ -110,8 +117,8 @@ class _GemmaReader:
         if opened == "[":
             return self._array(depth)
         start = self._at
-        while self._at < len(text) and text[self._at] not in ends:
-            self._at += 1
+        found = _END[ends].search(text, start)
+        self._at = found.start() if found else len(text)
         bare = text[start : self._at].strip()
         if not bare or _IN_BARE.search(bare):
             raise NotACall
@@ -166,8 +173,8 @@ class _GemmaReader:
         return False
 
     def _space(self) -> None:
-        while self._at < len(self._text) and self._text[self._at] in " \t\r\n":
-            self._at += 1
+        space = _SPACE.match(self._text, self._at)
+        self._at = space.end() if space else self._at
 
 
 def _plain(value: Any) -> Any:

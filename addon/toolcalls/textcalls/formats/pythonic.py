@@ -82,7 +82,7 @@ def _string(region: Region, quote: str) -> Step[None]:
 def add_python(region: Region, source: str, format: str, *, strict: bool) -> None:
     """Report the calls of a Python expression list."""
     calls = []
-    for written, values, named in read_calls(source):
+    for written, values, named in read_calls(source, region.work):
         name = region.names.resolve(written)
         if values and name is not None:
             _name_the_value(region, name, values, named)

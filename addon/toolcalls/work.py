@@ -1,0 +1,80 @@
+"""How much work an answer or a request may cause: counted in steps, never in seconds.
+
+The proxy has one loop for all its streams, so whoever makes one callback of ours long makes all the others wait.
+Every byte that comes allows one step, and `MOST` steps may be saved up; a step takes a quarter of a microsecond or
+so. What would take more is not done: the answer passes as it came. Steps are counted at the same places however the
+network cut the answer, and on every machine, so that what comes out is the same too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+MOST: Final = 120_000
+"""What may be saved up: about 30 ms."""
+
+EVENT: Final = 64
+"""An event that is read. No server sends shorter ones for long."""
+SILENT: Final = 16
+"""An event without data."""
+LINE: Final = 4
+"""A line of an event that has many."""
+VALUE: Final = 4
+"""A value of a JSON document, looked at in Python."""
+MENDING: Final = 6
+"""A unit of work of the tolerant grammar (`mend/reading/source.py`)."""
+
+_SLICE: Final = 64 * 1024
+_SEPARATORS: Final = (",", "[", "{")
+_SEPARATING_BYTES: Final = (b",", b"[", b"{")
+
+
+class LimitReached(Exception):
+    """The answer has more of something than we keep: what is held goes out as it came, and the rest passes."""
+
+
+class TooMuchWork(LimitReached):
+    """More steps than there were: nothing more is read, mended or searched."""
+
+
+class Work:
+    """The steps that are left."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, most: int = MOST) -> None:
+        self._left = most
+
+    def came(self, size: int) -> None:
+        """So many bytes or characters came: each allows a step."""
+        left = self._left + size
+        self._left = left if left < MOST else max(self._left, MOST)
+
+    def said(self, size: int) -> None:
+        """So many characters of text came: short lines and marks are looked at one by one, so each allows two."""
+        self.came(2 * size)
+
+    def spend(self, steps: int) -> None:
+        """So many steps are about to be taken."""
+        self._left -= steps
+        if self._left < 0:
+            raise TooMuchWork
+
+    def read_json(self, text: str | bytes) -> None:
+        """A JSON text is about to be read at C speed: long strings cost little, many values cost more."""
+        for at in range(0, len(text), _SLICE):
+            # In slices: what is far too much is seen in its first ones.
+            if isinstance(text, str):
+                values = sum(text.count(mark, at, at + _SLICE) for mark in _SEPARATORS)
+            else:
+                values = sum(text.count(mark, at, at + _SLICE) for mark in _SEPARATING_BYTES)
+            self.spend((min(len(text) - at, _SLICE) >> 7) + (values >> 2))
+
+    def look_at(self, value: Any) -> None:
+        """Every value inside this one is about to be looked at."""
+        pending = [value]
+        while pending:
+            item = pending.pop()
+            inside = item.values() if isinstance(item, dict) else item
+            self.spend(VALUE * len(inside))
+            pending += [entry for entry in inside if isinstance(entry, dict | list)]

@@ -1,0 +1,84 @@
+"""Whatever an upstream calls its tools and paths, a log line stays one visible line of a bounded length."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+import pytest
+from mitmproxy.test import tflow
+
+from toolcalls.calls import Outcome
+from toolcalls.cli import doctor
+from toolcalls.cli.doctor_checks import Finding
+from toolcalls.cli.run import say
+from toolcalls.proxy.content_view import ViewedResponse, text_of
+from toolcalls.proxy.reporting import Reporter
+from toolcalls.proxy.session_summary import SummaryFile, read
+from toolcalls.proxy.settings import Settings
+from toolcalls.shown import LINE, shown, shown_lines
+
+HOSTILE = "Bash\r\nERROR: all is lost\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe\u2028\x00\ud800"
+VISIBLE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]*")
+
+
+def test_what_is_not_visible_is_escaped_and_what_is_long_is_cut() -> None:
+    assert VISIBLE.fullmatch(shown(HOSTILE))
+    assert shown(HOSTILE).startswith(r"Bash\r\nERROR: all is lost\x1b[2J")
+    assert shown("Bash naïve 工具 🎉") == "Bash naïve 工具 🎉"
+    assert shown("x" * 1_000_000) == "x" * 200 + "… (1,000,000 characters)"
+    assert len(shown("\x00" * 1_000_000)) < 450
+    assert shown_lines("a\r\nb\tc\x1b[1m", 100) == "a\nb\tc\\x1b[1m"
+
+
+@pytest.mark.parametrize("status", ["repaired", "refused"])
+def test_a_log_line_stays_one_line_whatever_the_names_and_paths_are(
+    status: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    flow = tflow.tflow()
+    flow.request.path = "/v1/\x1b[31m\n" + "p" * 1_000_000
+    reporter = Reporter(Settings())
+    for name in (HOSTILE, "x" * 1_000_000):
+        outcome = Outcome(status, name, HOSTILE, name, HOSTILE * 1000, (HOSTILE,), HOSTILE)  # type: ignore[arg-type]
+        reporter.call(flow, outcome)
+    ours = [record.getMessage() for record in caplog.records if record.name == "toolfix"]
+    assert len(ours) == 6
+    assert all(VISIBLE.fullmatch(line) and len(line) < 2 * LINE + 100 for line in ours)
+
+
+def test_a_traceback_of_ours_says_nothing_invisible(caplog: pytest.LogCaptureFixture) -> None:
+    Reporter(Settings())
+    try:
+        raise ValueError(HOSTILE)
+    except ValueError:
+        logging.getLogger("toolfix").exception(f"failed on {HOSTILE}")
+    assert all(VISIBLE.fullmatch(line) for line in caplog.text.split("\n"))
+    assert "Traceback" in caplog.text
+
+
+def test_samples_of_arguments_are_masked_as_recordings_are(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    key = "gh" + "p_" + "a1B2" * 9
+    arguments = f'{{"command": "curl -H \'x-api-key: {key}\'", "password": "hunter2hunter2", "n": 1}}'
+    outcome = Outcome("repaired", "Bash", arguments, "Bash", arguments, ("trailing comma",))
+    Reporter(Settings()).call(tflow.tflow(), outcome)
+    assert "before" in caplog.text and "curl -H" in caplog.text
+    assert key not in caplog.text and "hunter2" not in caplog.text
+
+
+def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = Outcome("refused", HOSTILE, HOSTILE, "x" * 1_000_000, HOSTILE, (), HOSTILE)
+    view = text_of(ViewedResponse("chat", HOSTILE.encode("utf-8", "replace"), b"after", [outcome]))
+    assert all(VISIBLE.fullmatch(line) for line in view.split("\n")) and len(view) < 10_000
+    file = SummaryFile(str(tmp_path / "summary"))
+    file.trouble(HOSTILE)
+    [trouble] = read(tmp_path / "summary").troubles
+    assert VISIBLE.fullmatch(trouble)
+    say(HOSTILE)
+    doctor._show(Finding("wrong", HOSTILE, HOSTILE))
+    said = capsys.readouterr()
+    assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))

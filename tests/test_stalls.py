@@ -1,0 +1,197 @@
+"""No text stalls the loop: what would take long is not done, and the answer passes as it came.
+
+The time is that of the processor, so that a busy machine changes little. Without the budget of `toolcalls/work.py`
+each of these took from half a second to minutes; the limit here is a generous one, docs/faults.md has the figures.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.splits import cut, cut_at_random, feed
+from toolcalls.engine import Response
+from toolcalls.policy import Policy
+from toolcalls.request.mend import mend_request
+from toolcalls.request.refusals import Refusals
+from toolcalls.request.request import decode, read_request
+from toolcalls.work import MOST, TooMuchWork, Work
+
+Json = dict[str, Any]
+LONGEST = 0.3
+"""Seconds that one callback may take here; on a quiet machine none takes 0.05."""
+READ = 64 * 1024
+"""What mitmproxy reads at a time."""
+
+
+def tool(name: str, **properties: Json) -> Json:
+    schema = {"type": "object", "properties": properties, "required": list(properties)[:1]}
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+TOOLS = [tool("Bash", command={"type": "string"}), tool("Todo", todos={"type": "array", "items": {"type": "object"}})]
+
+
+def asked(messages: list[Json] | None = None) -> Json:
+    return {"model": "m", "stream": True, "tools": TOOLS, "messages": messages or []}
+
+
+def event(delta: Json, finish: str | None = None) -> bytes:
+    return b"data: %s\n\n" % json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).encode()
+
+
+def said(text: str) -> bytes:
+    return b"".join(event({"content": text[at : at + 4000]}) for at in range(0, len(text), 4000)) + event({}, "stop")
+
+
+def call(arguments: str, number: int = 0, name: str = "Bash") -> bytes:
+    first = {"index": number, "id": f"call_{number}", "function": {"name": name, "arguments": ""}}
+    pieces = (arguments[at : at + 4000] for at in range(0, len(arguments), 4000))
+    rest = (event({"tool_calls": [{"index": number, "function": {"arguments": piece}}]}) for piece in pieces)
+    return event({"tool_calls": [first]}) + b"".join(rest)
+
+
+def text_of(body: bytes) -> str:
+    """What the answer says. Where a call may stand in a text, its events are written anew, with the same words."""
+    events = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: {")]
+    return "".join(one["choices"][0]["delta"].get("content", "") for one in events if one["choices"])
+
+
+END = event({}, "tool_calls")
+HERMES = '<tool_call>\n{"name":"Bash","arguments":{"command":%s}}\n</tool_call>\n'
+
+TOO_MUCH: dict[str, Callable[[], bytes]] = {
+    "an f-string": lambda: said('<|python_start|>[Bash(command=f"' + "{x}" * 200_000 + '")]<|python_end|>'),
+    "a list of Python": lambda: said("<|python_start|>[Bash(command=[" + "1," * 300_000 + "])]<|python_end|>"),
+    "escapes of Python": lambda: said('<|python_start|>[Bash(command="' + "\\n" * 300_000 + '")]<|python_end|>'),
+    "Gemma's format": lambda: said("<|tool_call>call:Bash{command:[" + "1," * 300_000 + "]}<tool_call|>"),
+    "one event of many lines": lambda: b"data: x\r" * 125_000,
+    "many tiny events": lambda: b"data: x\n\n" * 60_000,
+    "many events of nothing": lambda: b"data: x\n\n" + b"\r" * 400_000,
+    "900 broken calls": lambda: b"".join(call('{"command": [' + "'a'," * 3000 + "]}", n) for n in range(900)) + END,
+    "one event of numbers": lambda: b'data: {"choices":[],"x":[' + b"1," * 2_000_000 + b"1]}\n\n",
+    "a document of numbers": lambda: b'{"choices":[],"x":[' + b"1," * 2_000_000 + b"1]}",
+    "a valid call of numbers": lambda: call('{"command": [' + "1," * 1_000_000 + "1]}") + END,
+    "a valid call of objects": lambda: call('{"todos": [' + '{"id":1},' * 200_000 + "{}]}", name="Todo") + END,
+    "a call in tags, of numbers": lambda: said(HERMES % ("[" + "1," * 300_000 + "1]")),
+    "20,000 calls in tags": lambda: said(HERMES % '"ls"' * 20_000),
+    "the parameters of a call": lambda: said(
+        "<tool_call><function=Bash>" + "<parameter=a>\nx\n</parameter>" * 20_000
+    ),
+    "a message that is JSON": lambda: said('{"name":"Bash","arguments":{"command":[' + '"a",' * 150_000 + '"b"]}}'),
+    "openers": lambda: said("<tool_call>" * 50_000),
+    "brackets": lambda: said("<" * 500_000),
+    "fences": lambda: said("```\n" * 150_000 + "<tool_call>"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_what_would_take_long_passes_as_it_came_and_is_counted(name: str) -> None:
+    body = TOO_MUCH[name]()
+    answer = Response("chat", read_request(asked()), Policy())
+    out: list[bytes] = []
+    slowest = 0.0
+    for piece in [*cut(body, READ), None]:
+        before = time.process_time()
+        out += answer.close() if piece is None else answer.feed(piece)
+        slowest = max(slowest, time.process_time() - before)
+    sent = b"".join(out)
+    assert sent == body or (text_of(sent) == text_of(body) and b"tool_calls" not in sent)
+    assert answer.limited and answer.failure is None and not answer.outcomes
+    assert slowest < LONGEST
+
+
+def test_a_long_line_of_quotes_is_looked_at_once() -> None:
+    body = said("a \"b' `c` " * 50_000 + "<tool_call>")
+    answer = Response("chat", read_request(asked()), Policy())
+    before = time.process_time()
+    assert text_of(feed(answer, [body])) == text_of(body)
+    assert time.process_time() - before < 10 * LONGEST
+
+
+@pytest.mark.parametrize("name", ["many tiny events", "fences", "openers", "a list of Python", "Gemma's format"])
+def test_where_it_becomes_too_much_does_not_depend_on_how_the_stream_was_cut(name: str) -> None:
+    """A call before the too much is mended in the same way, whatever follows."""
+    body = call("{'command': 'ls'}") + END + TOO_MUCH[name]()
+    expected = feed(Response("chat", read_request(asked()), Policy()), [body])
+    for pieces in (cut(body, READ), cut(body, 1000), cut_at_random(body, 1)):
+        assert feed(Response("chat", read_request(asked()), Policy()), pieces) == expected
+    assert b'{\\"command\\":\\"ls\\"}' in expected
+
+
+def test_a_long_call_and_a_long_text_are_no_work() -> None:
+    """A megabyte of code in one string has few parts, as broken arguments and as a call in the text."""
+    code = "def f(a, b):\n    return {'a': [a, b]}\n" * 25_000
+    for body in (call("{'command': " + json.dumps(code) + "}") + END, said(HERMES % json.dumps(code))):
+        answer = Response("chat", read_request(asked()), Policy())
+        feed(answer, cut(body, READ))
+        assert [outcome.status for outcome in answer.outcomes] == ["repaired"]
+    prose = 'He said "yes", and `x < y`.\n\n- one\n- two\n\n```\ncode\n```\n' * 800
+    answer = Response("chat", read_request(asked()), Policy())
+    body = said(prose)
+    assert feed(answer, cut(body, READ)) == body
+    assert not answer.limited
+
+
+def history(broken: str, number: int) -> list[Json]:
+    return [
+        message
+        for at in range(number)
+        for message in (
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": f"c{at}", "function": {"name": "Bash", "arguments": broken % at}}],
+            },
+            {"role": "tool", "tool_call_id": f"c{at}", "content": "ok"},
+        )
+    ]
+
+
+def mended(messages: list[Json]) -> tuple[bytes, Json, float]:
+    body = json.dumps(asked(messages)).encode()
+    before = time.process_time()
+    request = decode(body)
+    read_request(request)
+    changed = mend_request("chat", body, request, Policy(), Refusals())
+    took = time.process_time() - before
+    return changed.body if changed else body, changed.steps if changed else {}, took
+
+
+def test_a_history_of_more_broken_calls_than_can_be_mended_is_mended_from_its_beginning() -> None:
+    """The next turn leaves the same calls as they are, so that prompt caches hold."""
+    few, many = (history("{'command': [" + "'a%d', " * 1 + "'b', " * 700 + "]}", number) for number in (60, 90))
+    body, steps, took = mended(many)
+    assert took < LONGEST
+    assert 0 < steps["arguments"] < 60 and steps["arguments left as they came"] == 90 - steps["arguments"]
+    mended_first = json.loads(mended(few)[0])["messages"]
+    assert json.loads(body)["messages"][: len(mended_first)] == mended_first
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        history("{'command': [" + "'a%d'," + "'b'," * 3000 + "]}", 800),
+        [{"role": "user", "content": [1] * 3_000_000}],
+    ],
+    ids=["broken calls", "numbers"],
+)
+def test_a_request_of_far_too_many_values_goes_up_as_it_came(messages: list[Json]) -> None:
+    body, steps, took = mended(messages)
+    assert body == json.dumps(asked(messages)).encode() and not steps
+    assert took < LONGEST
+
+
+def test_every_byte_allows_a_step_and_no_more_than_so_many_are_saved_up() -> None:
+    work = Work()
+    work.spend(MOST)
+    work.came(100)
+    work.spend(100)
+    with pytest.raises(TooMuchWork):
+        work.spend(1)
+    work.came(10 * MOST)
+    with pytest.raises(TooMuchWork):
+        work.spend(MOST + 1)
