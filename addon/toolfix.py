@@ -100,7 +100,7 @@ class Toolfix:
 
     def request(self, flow: http.HTTPFlow) -> None:
         if metrics_page.is_asked_for(flow):
-            flow.response = metrics_page.response(flow, self.stats)
+            flow.response = metrics_page.response(flow, self.settings.metrics_readers, self.stats)
             return
         protocol = protocol_of(flow.request.path)
         if protocol is not None and self._is_ours(flow, "POST"):

@@ -6,7 +6,8 @@ import zlib
 from functools import cache
 
 import brotli
-import zstandard
+
+from scripts.shared import zstd_writer
 
 MIB = 1024 * 1024
 BECOMES = 1024 * MIB
@@ -43,7 +44,7 @@ def brotli_bomb(first: bytes = b"") -> bytes:
 
 @cache
 def zstd_bomb(first: bytes = b"") -> bytes:
-    return zstandard.compress(first) + zstandard.compress(bytes(64 * MIB)) * 16
+    return zstd_writer.compress(first) + zstd_writer.compress(bytes(64 * MIB)) * 16
 
 
 BOMBS = {"gzip": gzip_bomb, "deflate": deflate_bomb, "br": brotli_bomb, "zstd": zstd_bomb}

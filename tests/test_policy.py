@@ -34,7 +34,8 @@ def test_a_bad_value_is_one_sentence_that_says_what_is_allowed(name: str) -> Non
     with pytest.raises(BadOption) as caught:
         read_options({name: BAD.get(name, "maybe")})
     message = str(caught.value)
-    assert message.startswith(f"{name}=") and "is not allowed: " in message and message.endswith(".")
+    assert message.startswith(name) and "is not allowed: " in message and message.endswith(".")
+    assert message.startswith(f"{name}=") != BY_NAME[name].secret, "a secret is not said again"
 
 
 def test_the_defaults_are_those_of_the_contract() -> None:

@@ -13,7 +13,6 @@ from typing import Final
 from .calls import Ids, Outcome
 from .dialects.chat.dialect import Chat
 from .dialects.gemini.dialect import Gemini
-from .dialects.interface import KEEP_ALIVE_COMMENT as KEEP_ALIVE_COMMENT
 from .dialects.interface import Dialect
 from .dialects.messages.dialect import Messages
 from .dialects.ollama.dialect import Ollama

@@ -58,6 +58,8 @@ class Option:
     default: str
     help: str
     read: Callable[[str], Any] = field(repr=False)
+    secret: bool = False
+    """Its text is not told to anybody, wrong or not."""
 
     @property
     def full_name(self) -> str:
@@ -71,7 +73,8 @@ class Option:
         try:
             return self.read(text)
         except BadOption as bad:
-            raise BadOption(f"{self.full_name}={text!r} is not allowed: {bad}") from None
+            given = self.full_name if self.secret else f"{self.full_name}={text!r}"
+            raise BadOption(f"{given} is not allowed: {bad}") from None
 
 
 def _switch(text: str) -> bool:
@@ -155,6 +158,12 @@ def _hosts(text: str) -> tuple[str, ...]:
     return hosts
 
 
+def _readers(text: str) -> str:
+    if text in ("off", "loopback") or re.fullmatch(r"[!-~]{16,}", text):
+        return text
+    raise BadOption("say off, loopback, or a token of 16 characters or more without spaces.")
+
+
 def _directory(text: str) -> str:
     return "" if text.strip().lower() in {"", "off"} else text.strip()
 
@@ -191,6 +200,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("think", "false", "Chat only (others sign reasoning): a leading <think> block goes to reasoning_content.",
            _switch),
     Option("record", "off", "A directory to record before/after flows into; off: do not record.", _directory),
+    Option("metrics", "off", "Who may read /metrics: off, loopback (any client on this machine), or a bearer token.",
+           _readers, secret=True),
     Option("max_held_bytes", "16 MiB", "Most bytes held for one response; past it the rest passes untouched.", _size),
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ import json
 import re
 
 from .calls import Outcome
-from .dialects.interface import KEEP_ALIVE_COMMENT, Dialect
+from .dialects.interface import Dialect
 from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.body_kind import BodyKind, kind_of, kind_of_first_line
@@ -106,7 +106,7 @@ class Stream:
         try:
             return self._dialect.keep_alive()
         except Exception:
-            return KEEP_ALIVE_COMMENT
+            return b""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""

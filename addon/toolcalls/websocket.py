@@ -23,7 +23,10 @@ from .wire import sse
 
 _CREATE = "response.create"
 _MOST_HEARD = 64
-"""So many of the newest texts of a connection are remembered."""
+_MOST_HEARD_LENGTH = 16 * 1024 * 1024
+"""So many of the newest texts of a connection are remembered, and so many characters; the newest one always is."""
+_MOST_IDS_LENGTH = 1024 * 1024
+"""Most characters of the ids that are remembered: the oldest are forgotten first."""
 
 
 class ResponsesSocket:
@@ -38,6 +41,7 @@ class ResponsesSocket:
         "_seed",
         "_started",
         "_used",
+        "_used_length",
         "failure",
         "outcomes",
         "seconds",
@@ -56,8 +60,9 @@ class ResponsesSocket:
         self.seconds: list[float] = []
         """What mending took, one figure a call."""
         self.failure: Exception | None = None
-        self._used: set[str] = set()
-        """The ids of this connection: a follow-up frame does not bring those of the turns before."""
+        self._used: dict[str, None] = {}
+        """The ids of this connection, the newest last: a follow-up frame does not bring those of the turns before."""
+        self._used_length = 0
 
     def client_message(self, text: str) -> str:
         """A frame of the client, whose answer is the next response; gives the frame that goes up."""
@@ -73,9 +78,10 @@ class ResponsesSocket:
         self._request["input"] = additional or kept.get("input")
         self._request["tool_choice"] = request.get("tool_choice")
         # A follow-up frame brings only what is new: what was read before stands in the conversation all the same.
-        self._heard = Heard([*self._heard.texts, *heard_in(request).texts][-_MOST_HEARD:])
+        self._heard = Heard(_newest([*self._heard.texts, *heard_in(request).texts]))
         self._seed = seed_of(text.encode("utf-8", "replace"))
-        self._used |= used_ids(request)
+        for identity in used_ids(request):
+            self._remember(identity)
         self._answer = None
         try:
             return mend_frame(text, self._policy, self._refusals) or text
@@ -103,6 +109,16 @@ class ResponsesSocket:
             return [text]
         return [data for raw in sse.split(b"".join(out)) if (data := sse.read_event(raw).data) is not None]
 
+    @property
+    def holding(self) -> bool:
+        """Is a tool call held back right now?"""
+        return self._answer is not None and self._answer.holding
+
+    def keep_alive(self) -> str:
+        """A message of the protocol that says nothing new, for the client of a call that is held."""
+        assert self._answer is not None
+        return sse.read_event(self._answer.keep_alive()).data or ""
+
     def _begin(self) -> None:
         question = replace(read_request(self._request), used_ids=frozenset(self._used), heard=self._heard)
         self._answer = Response("responses", question, self._policy, seed=self._seed, tell=self._hear)
@@ -110,7 +126,26 @@ class ResponsesSocket:
 
     def _hear(self, outcome: Outcome) -> None:
         self._refusals.remember(outcome)
-        self._used.add(outcome.id)
+        self._remember(outcome.id)
+
+    def _remember(self, identity: str) -> None:
+        if identity in self._used:
+            return
+        self._used[identity] = None
+        self._used_length += len(identity)
+        while self._used_length > _MOST_IDS_LENGTH:
+            oldest = next(iter(self._used))
+            del self._used[oldest]
+            self._used_length -= len(oldest)
+
+
+def _newest(texts: list[str]) -> list[str]:
+    """The newest texts that may be remembered."""
+    kept = texts[-_MOST_HEARD:]
+    length = sum(map(len, kept))
+    while len(kept) > 1 and length > _MOST_HEARD_LENGTH:
+        length -= len(kept.pop(0))
+    return kept
 
 
 def _framed(text: str, kind: str) -> bytes:

@@ -9,12 +9,12 @@ import zlib
 from collections.abc import Callable
 
 import brotli
-import zstandard
 
 from toolcalls.engine import Response
 from toolcalls.wire import sse
 from toolcalls.wire.encoding import Corrupt, decode_if_possible, decode_whole, decoder
 
+from ..shared import zstd_writer
 from .answers import bodies
 from .clients import is_sound
 from .mutation import RAW, mutated_bytes
@@ -24,7 +24,7 @@ ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "deflate": zlib.compress,
     "br": lambda data: bytes(brotli.compress(data, quality=2)),
-    "zstd": zstandard.compress,
+    "zstd": zstd_writer.compress,
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from .broken_calls import SCENARIOS
+from .broken_calls import SCENARIOS, long_call
 from .candidates import CANDIDATES
 from .installing import APART, install, without_network
 from .sessions import Ended, play
@@ -22,6 +22,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/agents", description=__doc__)
     parser.add_argument("--agent", action="append", choices=[known.agent.binary for known in CANDIDATES])
     parser.add_argument("--scenario", action="append", choices=[scenario.name for scenario in SCENARIOS])
+    parser.add_argument(
+        "--long-call", type=float, metavar="SECONDS", help="instead: one right call that takes so long to arrive"
+    )
+    parser.add_argument(
+        "--idle", type=float, default=0.0, metavar="SECONDS", help="how long the agents wait for the next word"
+    )
+    parser.add_argument("--set", dest="options", action="append", default=[], metavar="K=V", help="for toolfix run")
     parser.add_argument("--only", choices=["with", "without"], help="half of the table")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what every session said and asked")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
@@ -42,13 +49,14 @@ def main() -> None:
     without_network()
     ended: list[Ended] = []
     for candidate in wanted:
-        for scenario in SCENARIOS:
+        for scenario in (long_call(options.long_call),) if options.long_call else SCENARIOS:
             if options.scenario and scenario.name not in options.scenario:
                 continue
             for toolfix in (False, True):
                 if options.only and (options.only == "with") != toolfix:
                     continue
-                one = play(candidate, scenario, toolfix=toolfix, keep=options.keep)
+                given = [word for setting in options.options for word in ("--set", setting)]
+                one = play(candidate, scenario, toolfix=toolfix, keep=options.keep, idle=options.idle, options=given)
                 ended.append(one)
                 side = "with toolfix" if toolfix else "without"
                 print(f"{one.agent}, {one.scenario}, {side}: {one.how} ({one.seconds:.0f} s)", file=sys.stderr)

@@ -49,6 +49,8 @@ class Scenario:
     cut: bool = False
     """A command is cut off, which must not run."""
     lists: bool = False
+    seconds: float = 0.0
+    """How long the call takes to arrive; no more than a tenth of it passes between two events."""
     once: bool = False
     """The model sends it badly once; the second attempt is a good call of the shell."""
 
@@ -72,6 +74,14 @@ def _listed(tools: Tools) -> tuple[str, str]:
 
 def _cut(tools: Tools) -> str:
     return f'{{"{tools.command}": "echo cut >> {CUT}'
+
+
+def long_call(seconds: float) -> Scenario:
+    """A call that is right and takes so long to arrive: a long file of a slow model."""
+    slow = f"{RUN} # {'x' * 900}"
+    return Scenario(
+        f"a call of {seconds:g} s", _shell(lambda tools: json.dumps({tools.command: slow})), seconds=seconds
+    )
 
 
 def _unreadable(tools: Tools) -> tuple[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from toolcalls.cli import agents
@@ -37,16 +39,56 @@ class Candidate:
     agent: agents.Agent
     package: str
     tools: Tools
+    impatient: Callable[[agents.AgentSession, float], agents.AgentSession]
+    """Sets how many seconds the agent waits for the next word of an answer, where it can be told."""
 
     @property
     def folder(self) -> Path:
         return CACHE / self.agent.binary
 
 
+def _impatient_claude(session: agents.AgentSession, seconds: float) -> agents.AgentSession:
+    # It takes nothing below ten seconds.
+    limits = dict.fromkeys(("CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS", "CLAUDE_STREAM_IDLE_TIMEOUT_MS"), _ms(seconds))
+    return replace(session, environ={**session.environ, **limits, "CLAUDE_ENABLE_STREAM_WATCHDOG": "1"})
+
+
+def _impatient_codex(session: agents.AgentSession, seconds: float) -> agents.AgentSession:
+    ((name, config),) = session.files.items()
+    return replace(session, files={name: f"{config}stream_idle_timeout_ms = {_ms(seconds)}\n"})
+
+
+def _impatient_opencode(session: agents.AgentSession, seconds: float) -> agents.AgentSession:
+    ((name, text),) = session.files.items()
+    config = json.loads(text)
+    config["provider"]["local"]["options"]["chunkTimeout"] = int(_ms(seconds))
+    return replace(session, files={name: json.dumps(config)})
+
+
+def _impatient_qwen(session: agents.AgentSession, seconds: float) -> agents.AgentSession:
+    return replace(session, environ={**session.environ, "QWEN_STREAM_IDLE_TIMEOUT_MS": _ms(seconds)})
+
+
+def _patient(session: agents.AgentSession, _seconds: float) -> agents.AgentSession:
+    return session
+
+
+def _ms(seconds: float) -> str:
+    return str(int(seconds * 1000))
+
+
+_IMPATIENT = {
+    "claude": _impatient_claude,
+    "codex": _impatient_codex,
+    "opencode": _impatient_opencode,
+    "qwen": _impatient_qwen,
+}
+
+
 def _candidate(binary: str, package: str, tools: Tools) -> Candidate:
     agent = agents.named(binary)
     assert agent is not None
-    return Candidate(agent, package, tools)
+    return Candidate(agent, package, tools, _IMPATIENT.get(binary, _patient))
 
 
 FINDING = {"file": "file.txt", "line": 1, "summary": "a word", "failure_scenario": "none", "category": "correctness"}

@@ -52,7 +52,9 @@ class Model:
             return Play([b'{"error":{"message":"not here"}}'], 404, {"content-type": "application/json"})
         if self.tools.shell not in declared(request):
             return Play(writer.text("A title"), headers=EVENT_STREAM)
-        return Play(self._answer(writer, request), headers=EVENT_STREAM)
+        events = self._answer(writer, request)
+        pause = 0.0 if self.finished else self.scenario.seconds / len(events)
+        return Play(events, headers=EVENT_STREAM, pause=pause)
 
     def _answer(self, writer: Writer, request: Json) -> list[bytes]:
         self.results = [*results(request)]

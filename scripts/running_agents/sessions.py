@@ -40,8 +40,20 @@ class Ended:
     output: str = field(repr=False, default="")
 
 
-def play(candidate: Candidate, scenario: Scenario, *, toolfix: bool, keep: Path | None) -> Ended:
-    """Run one session in an empty home, and keep what was said where that is wanted."""
+def play(
+    candidate: Candidate,
+    scenario: Scenario,
+    *,
+    toolfix: bool,
+    keep: Path | None,
+    idle: float = 0.0,
+    options: Sequence[str] = (),
+) -> Ended:
+    """Run one session in an empty home, and keep what was said where that is wanted.
+
+    `idle`: the agent waits so many seconds for the next word; 0: as long as it does by itself. `options` go to
+    `toolfix run`.
+    """
     with tempfile.TemporaryDirectory(prefix="toolfix-agent-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         work = folder / "home" / "work"
@@ -53,6 +65,7 @@ def play(candidate: Candidate, scenario: Scenario, *, toolfix: bool, keep: Path 
         # Without toolfix over plain HTTP: what Rust clients think of a self-signed certificate is not the question.
         with Upstream(model, certificate if toolfix else None) as upstream:
             session = candidate.agent.session(upstream.url, PROMPT)
+            session = candidate.impatient(session, idle) if idle else session
             session.prepare(folder / "home")
             environ = {
                 "PATH": programs(), "HOME": str(folder / "home"), "TERM": "dumb", "LANG": "C.UTF-8",
@@ -61,10 +74,10 @@ def play(candidate: Candidate, scenario: Scenario, *, toolfix: bool, keep: Path 
             }  # fmt: skip
             command = list(session.command)
             if toolfix:
-                command = [sys.executable, "-m", "toolcalls.cli", "run", "--verbose", "--", *command]
+                command = [sys.executable, "-m", "toolcalls.cli", "run", "--verbose", *options, "--", *command]
                 environ["PYTHONPATH"] = str(ROOT / "addon")
             started = time.monotonic()
-            status, output = _bounded(command, environ, work)
+            status, output = _bounded(command, environ, work, PATIENCE + 4 * scenario.seconds)
             seconds = time.monotonic() - started
         if keep:
             kept = (
@@ -79,14 +92,14 @@ def play(candidate: Candidate, scenario: Scenario, *, toolfix: bool, keep: Path 
         return Ended(candidate.agent.name, scenario.name, toolfix, well, how, seconds, output)
 
 
-def _bounded(command: Sequence[str], environ: dict[str, str], work: Path) -> tuple[int | None, str]:
+def _bounded(command: Sequence[str], environ: dict[str, str], work: Path, patience: float) -> tuple[int | None, str]:
     """Exit status (None when its time was over) and all that was said."""
     process = subprocess.Popen(
         command, env=environ, cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace", start_new_session=True,
     )  # fmt: skip
     try:
-        output, _ = process.communicate(timeout=PATIENCE)
+        output, _ = process.communicate(timeout=patience)
         return process.returncode, output
     except subprocess.TimeoutExpired:
         with contextlib.suppress(ProcessLookupError):

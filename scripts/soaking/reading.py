@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,19 @@ def events_of(body: bytes) -> list[Json]:
         return [json.loads(body)]
     lines = (line.removeprefix(b"data: ") for line in body.split(b"\n") if line.startswith(b"data: {"))
     return [json.loads(line) for line in lines]
+
+
+_KEEP_ALIVE = re.compile(
+    rb'event: ping\ndata: {"type":"ping"}\n\n'
+    rb"|event: (?:response.in_progress|keepalive)\ndata: .*\n\n"
+    rb'|data: {[^\n]*"choices":\[{"index":\d+,'
+    rb'(?:"finish_reason":null,"delta":{}|"delta":{},"finish_reason":null)}\]}\n\n'
+)
+
+
+def without_keep_alives(body: bytes) -> bytes:
+    """An answer without the events that say nothing new, which may be there or not, as long as it took."""
+    return _KEEP_ALIVE.sub(b"", body)
 
 
 def calls_of(protocol: str, body: bytes) -> list[Call]:

@@ -72,7 +72,7 @@ class Soak:
         self._cases: Iterator[Case] = cases(self._chance, Scenarios(), self._tokens)
         self._turns: dict[str, Turn] = {}
         certificate = write_certificate(folder / "upstream.pem", ["localhost"])
-        common = ("-s", str(PROBE_SCRIPT), "--set", "flow_detail=0")
+        common = ("-s", str(PROBE_SCRIPT), "--set", "flow_detail=0", "--set", "toolfix_metrics=loopback")
         trusting = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
         recording = ("--set", f"toolfix_record={self.recorded}")
         self.plain, self.tls = Upstream(self._answer), Upstream(self._answer, certificate)

@@ -6,12 +6,10 @@ every event in it was final when it was sent, so no call in it is half a call.
 
 from __future__ import annotations
 
-from toolcalls.proxy.body_stream import KEEP_ALIVE
-
 from .case import Case
 from .client import Got
 from .faults import GARBAGE
-from .reading import texts_of
+from .reading import texts_of, without_keep_alives
 from .turn import Turn
 
 
@@ -34,8 +32,8 @@ def verdict(turn: Turn, got: Got) -> str:
     body = got.body if partial else got.decoded()
     if "content-encoding" in got.headers and partial:
         return ""  # an answer that is not ours to decode, cut off
-    body = body.replace(KEEP_ALIVE, b"")
-    whole = turn.case.after
+    body = without_keep_alives(body)
+    whole = without_keep_alives(turn.case.after)
     if (partial and not whole.startswith(body)) or (not partial and not broken and body != whole):
         return f"other bytes: {_difference(whole, body)}"
     return "" if partial or body == whole else f"it ended early, as if complete: {len(body)} of {len(whole)} bytes"

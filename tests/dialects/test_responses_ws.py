@@ -100,3 +100,19 @@ def test_with_aggregation_off_the_first_fragment_is_delivered_at_once() -> None:
     subject = socket(aggregate=False)
     delivered = [subject.server_message(m) for m in frames(Upstream().call("shell", '{"command":', '"ls"}').end())]
     assert all(delivered[:5])
+
+
+def test_the_ids_and_texts_of_a_connection_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    from toolcalls import websocket
+
+    monkeypatch.setattr(websocket, "_MOST_IDS_LENGTH", 100)
+    monkeypatch.setattr(websocket, "_MOST_HEARD_LENGTH", 1000)
+    subject = socket()
+    for number in range(50):
+        told = {"type": "function_call_output", "call_id": f"call_{number:04}", "output": f"{number}" * 200}
+        subject.client_message(json.dumps({"type": "response.create", "input": [told]}))
+    assert "call_0049" in subject._used
+    assert "call_0000" not in subject._used
+    assert sum(map(len, subject._used)) <= 100
+    assert subject._heard.texts[-1] == "49" * 200
+    assert sum(map(len, subject._heard.texts)) <= 1000

@@ -1,7 +1,8 @@
 """The clients of the end-to-end tests: the real SDKs, driven by JSON lines.
 
 Runs under a Python of its own, where the SDKs are installed (their pins clash with mitmproxy's). A line in:
-{"api", "base_url", "proxy", "ca", "http2", "stream", "request"}. The answer is a line
+{"api", "base_url", "proxy", "ca", "http2", "stream", "request"}, and "helper" for the SDK's own streaming helper where it
+has two ways. The answer is a line
 {"calls", "text", "finish", "error", "http_version"}: what an agent would end up with. `"api": "raw"` gives the
 bytes instead: a line {"chunk"} for each piece as it arrives, then {"status", "headers", "http_version", "error"}.
 """
@@ -88,6 +89,9 @@ def setup_of(job: Job) -> str:
 
 def chat(job: Job, told: dict[str, Any]) -> None:
     client = openai_client(setup_of(job)).with_options(base_url=job["base_url"])
+    if job.get("helper"):
+        chat_helper(client, job, told)
+        return
     request = dict(job["request"], stream=job["stream"])
     raw = client.chat.completions.with_raw_response.create(**request)
     told["http_version"] = raw.http_response.http_version
@@ -100,6 +104,21 @@ def chat(job: Job, told: dict[str, Any]) -> None:
             told["calls"].append({"id": call.id, "name": call.function.name, "arguments": call.function.arguments})
         return
     chat_stream(raw.parse(), told)
+
+
+def chat_helper(client: openai.OpenAI, job: Job, told: dict[str, Any]) -> None:
+    """What the SDK itself puts together from the chunks."""
+    request = {name: value for name, value in job["request"].items() if name != "stream"}
+    with client.chat.completions.stream(**request) as stream:
+        for _ in stream:
+            pass
+        final = stream.get_final_completion()
+    told["id"] = final.id
+    told["role"] = final.choices[0].message.role
+    told["text"] = final.choices[0].message.content or ""
+    told["finish"] = final.choices[0].finish_reason
+    for call in final.choices[0].message.tool_calls or []:
+        told["calls"].append({"id": call.id, "name": call.function.name, "arguments": call.function.arguments})
 
 
 def chat_stream(chunks: Iterable[Any], told: dict[str, Any]) -> None:
@@ -157,12 +176,28 @@ def messages_block(block: Any, told: dict[str, Any]) -> None:
 
 def responses(job: Job, told: dict[str, Any]) -> None:
     client = openai_client(setup_of(job)).with_options(base_url=job["base_url"])
+    if job.get("helper"):
+        responses_helper(client, job, told)
+        return
     raw = client.responses.with_raw_response.create(**dict(job["request"], stream=job["stream"]))
     told["http_version"] = raw.http_response.http_version
     final = raw.parse()
     if job["stream"]:
         responses_stream(final, told)
         return
+    told["finish"] = final.status or ""
+    told["text"] = final.output_text
+    told["calls"] = [call for item in final.output for call in responses_call(item)]
+
+
+def responses_helper(client: openai.OpenAI, job: Job, told: dict[str, Any]) -> None:
+    """What the SDK itself puts together from the events."""
+    request = {name: value for name, value in job["request"].items() if name != "stream"}
+    with client.responses.stream(**request) as stream:
+        for _ in stream:
+            pass
+        final = stream.get_final_response()
+    told["id"] = final.id
     told["finish"] = final.status or ""
     told["text"] = final.output_text
     told["calls"] = [call for item in final.output for call in responses_call(item)]

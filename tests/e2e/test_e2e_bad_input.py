@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import brotli
 import pytest
-import zstandard
 
+from scripts.shared import zstd_writer
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Upstream
 
@@ -42,7 +42,7 @@ def raw_deflate(data: bytes) -> bytes:
 ENCODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "gzip": ("gzip", gzip.compress),
     "br": ("br", brotli.compress),
-    "zstd": ("zstd", zstandard.compress),
+    "zstd": ("zstd", zstd_writer.compress),
     "deflate": ("deflate", zlib.compress),
     "raw deflate": ("deflate", raw_deflate),
 }

@@ -1,4 +1,4 @@
-"""/metrics of a real proxy: the counts are those of what was sent, and only this machine may ask."""
+"""/metrics of a real proxy: the counts are those of what was sent, and only those may ask whom the option names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from toolcalls.cli.upstream import Play, Upstream
@@ -29,10 +30,13 @@ from .stage import (
 )
 
 
-def get(port: int, path: str = "/metrics", *, to: str = "127.0.0.1", host: str = "") -> tuple[int, str]:
+def get(
+    port: int, path: str = "/metrics", *, to: str = "127.0.0.1", host: str = "", token: str = ""
+) -> tuple[int, str]:
     connection = http.client.HTTPConnection(to, port, timeout=PATIENCE)
     try:
-        connection.request("GET", path, headers={"host": host} if host else {})
+        headers = {"host": host} if host else {}
+        connection.request("GET", path, headers=headers | ({"authorization": f"Bearer {token}"} if token else {}))
         response = connection.getresponse()
         return response.status, response.read().decode()
     finally:
@@ -120,7 +124,27 @@ def test_only_this_machine_and_only_the_own_address_is_answered(
     outside = outside_address()
     if outside is not None:
         status, text = get(process.port, to=outside, host=f"{outside}:{process.port}")
-        assert (status, text) == (403, "toolfix shows its metrics to this machine alone.\n")
+        assert (status, "toolfix_info" in text) == (403, False)
+
+
+TOKEN = "token-of-the-tests-0123456789"
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["regular", "reverse"])
+def test_who_may_read_is_said_by_the_option_and_by_default_nobody_may(
+    reverse: bool, start: Start, plain_upstream: Upstream, tmp_path: Path
+) -> None:
+    """Behind a balancer every client is one of this machine: a token tells, or nobody does."""
+    mode = ("--mode", f"reverse:{plain_upstream.url}") if reverse else ()
+    path = "/toolfix/metrics" if reverse else "/metrics"
+    readers = {"off": {"": 403, TOKEN: 403}, TOKEN: {"": 403, TOKEN[:-1]: 403, TOKEN: 200}}
+    for option, expected in readers.items():
+        recorded = tmp_path / option
+        process = start("--set", f"toolfix_metrics={option}", "--set", f"toolfix_record={recorded}", *mode)
+        for given, status in expected.items():
+            got, text = get(process.port, path, token=given)
+            assert (got, "toolfix_info" in text) == (status, status == 200), (option, given)
+        assert TOKEN not in process.output
 
 
 def test_behind_a_reverse_proxy_metrics_are_the_upstreams_and_ours_have_a_path(

@@ -11,8 +11,8 @@ from typing import Any
 
 import brotli
 import pytest
-import zstandard
 
+from scripts.shared import zstd_writer
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Upstream
 from toolcalls.recording import store
@@ -211,10 +211,7 @@ def test_a_result_that_blames_the_arguments_asks_to_rewrite_them_and_the_session
 ENCODINGS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
     "gzip": (gzip.compress, gzip.decompress),
     "br": (brotli.compress, brotli.decompress),
-    "zstd": (
-        zstandard.ZstdCompressor().compress,
-        lambda data: zstandard.ZstdDecompressor().decompress(data, 1 << 20),
-    ),
+    "zstd": (zstd_writer.compress, zstd_writer.decompress),
 }
 POISONED = json.dumps(
     {

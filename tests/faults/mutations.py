@@ -42,8 +42,8 @@ HTTP_FLOWS = ENGINE + "proxy/http_flows.py"
 NOT_CALLED = (HTTP_FLOWS, "self._close(flow, state, broken=True)", "return")
 JOINED = (
     HTTP_FLOWS,
-    "flow.response.stream = stream.feed",
-    'flow.response.stream = lambda chunk: b"".join(stream.feed(chunk)) if chunk else stream.end(True)',
+    "        response.stream = stream.feed",
+    '        response.stream = lambda chunk: b"".join(stream.feed(chunk)) if chunk else stream.end(True)',
 )
 NO_END = (ENGINE + "dialects/chat/dialect.py", 'answer = self._end(b"", Finish.CUT)', "answer = None")
 NO_LIMIT = (ENGINE + "stream.py", "self._limit = limit", "self._limit = 10**12")
@@ -65,7 +65,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "stalls", "test_slow.py before_a_stall and chat", "the answer is streamed, not gathered",
-        ((HTTP_FLOWS, "or not state.request.stream:", "or state.request.stream:"),),
+        ((HTTP_FLOWS, "            self._stream(flow, response, state)\n            return", "            return"),),
     ),
     Mutation(
         "stalls", "test_slow.py gives_up_on_a_stalled", "flows are known weakly, and closed in the `error` hook",
@@ -107,7 +107,7 @@ script.ReloadInterval = 0.05'''),),
         (
             (ENGINE + "stream.py", "except Exception as error:", "except ValueError as error:"),
             (ENGINE + "turn/payload.py", "(ValueError, RecursionError)", "ValueError"),
-            (ENGINE + "request/request.py", "(ValueError, RecursionError)", "ValueError"),
+            (ENGINE + "request/request.py", "(ValueError, RecursionError, TooMuchWork)", "(ValueError, TooMuchWork)"),
         ),
     ),
     Mutation(
@@ -174,8 +174,8 @@ script.ReloadInterval = 0.05'''),),
         ),),
     ),
     Mutation(
-        "clock jumps", "test_clocks.py told_of_once", "the comment counts as something said",
-        ((ENGINE + "proxy/body_stream.py", "            self._silent_since = now\n            return [self.response", "            return [self.response"),),
+        "clock jumps", "test_clocks.py told_of_once", "the keep-alive counts as something said",
+        ((ENGINE + "proxy/hold_timer.py", "if spoke or due:", "if spoke:"),),
     ),
 )  # fmt: skip
 

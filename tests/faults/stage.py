@@ -34,6 +34,7 @@ class Stage:
     ) -> None:
         own = ("-s", str(script)) if script else ()
         level = ("--set", "flow_detail=0") if quiet else ()
+        own += ("--set", "toolfix_metrics=loopback") if script else ()
         # The probe stands first, so that its clocks are there when the addon takes them.
         self.proxy = ProxyProcess(confdir, ("-s", str(PROBE), *own, *level, *arguments), script=None)
         self.upstream = Upstream()
@@ -89,15 +90,18 @@ class Stage:
         listen: bool = True,
         keep: bool = True,
         version: str = "1.1",
+        path: str = "",
+        length: int | None = None,
     ) -> Asked:
-        """Send a request whose answer is the play."""
+        """Send a request whose answer is the play. `length`: of a body that the caller goes on to send."""
         name = f"play{id(play)}"
         self.upstream.plays[name] = play
         spoken = PROTOCOLS[protocol]
         content = spoken.request() if body is None else body
         reader, writer = await asyncio.open_connection("127.0.0.1", self.proxy.port, limit=2**20)
-        target = f"http://127.0.0.1:{self.upstream.port}/{name}{spoken.path}"
-        head = f"POST {target} HTTP/{version}\r\nhost: 127.0.0.1\r\ncontent-length: {len(content)}\r\n\r\n"
+        target = f"http://127.0.0.1:{self.upstream.port}/{name}{path or spoken.path}"
+        size = len(content) if length is None else length
+        head = f"POST {target} HTTP/{version}\r\nhost: 127.0.0.1\r\ncontent-length: {size}\r\n\r\n"
         writer.write(head.encode() + content)
         asked = Asked(reader, writer, keep)
         return asked.listen() if listen else asked

@@ -1,4 +1,4 @@
-"""The stream: books, the keep-alive comment, and the doubtful ends of HTTP/2."""
+"""The stream: books, the keep-alive event, and the doubtful ends of HTTP/2."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import json
 
 import pytest
 
-from toolcalls.engine import Response
-from toolcalls.proxy.body_stream import KEEP_ALIVE, KEEP_ALIVE_SECONDS, BodyStream
+from tests.faults.streams import BROKEN, PROTOCOLS, RIGHT
+from tests.faults.streams import event as wire_event
+from toolcalls.engine import Response, mend_whole
+from toolcalls.proxy.body_stream import BodyStream
+from toolcalls.proxy.hold_timer import KEEP_ALIVE_SECONDS
 from toolcalls.recording import captured
 from toolcalls.recording.captured import CapturedBytes
+from toolcalls.wire import sse
 
 
 class Clock:
@@ -46,21 +50,39 @@ TEXT = event({"content": "x"})
 DONE = b"data: [DONE]\n\n"
 
 
-def test_while_a_call_is_held_the_client_hears_of_us_every_five_seconds_of_arriving_chunks(
+KEEP_ALIVE = b'data: {"choices":[{"index":0,"finish_reason":null,"delta":{}}]}\n\n'
+
+
+def test_while_a_call_is_held_the_client_hears_of_us_every_two_seconds_of_arriving_chunks(
     stream: BodyStream, clock: Clock
 ) -> None:
     heard = []
-    for _ in range(121):
+    for _ in range(41):
         out = stream.feed(fragment(" "))
         heard += [clock.now - 1000.0] if out == [KEEP_ALIVE] else []
         assert out in ([], [KEEP_ALIVE])
         clock.now += 0.25
-    assert heard == [5.0, 10.0, 15.0, 20.0, 25.0, 30.0]
+    assert heard == [2.0, 4.0, 6.0, 8.0, 10.0]
 
 
-def test_the_comment_is_an_event_stream_comment() -> None:
-    assert KEEP_ALIVE.startswith(b":")
-    assert KEEP_ALIVE.endswith(b"\n\n")
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_the_client_hears_is_an_event_of_its_protocol_that_changes_nothing(protocol: str, clock: Clock) -> None:
+    """With it and without it a client ends up with the same calls, and the books know nothing of it."""
+    events = PROTOCOLS[protocol].write("", BROKEN)
+    stream = BodyStream(PROTOCOLS[protocol].answer(), clock=clock)
+    out: list[bytes] = []
+    for said in events:
+        clock.now += KEEP_ALIVE_SECONDS
+        out += stream.feed(said)
+    body = b"".join([*out, *stream.end(sure=True)])
+    plain = mend_whole(PROTOCOLS[protocol].answer(), b"".join(events))
+    assert stream.after.joined() == plain
+    kept = [raw for raw in sse.split(body) if raw not in sse.split(plain)]
+    assert kept
+    assert all(sse.read_event(raw).data for raw in kept), "an event with data"
+    calls = PROTOCOLS[protocol].calls(body)
+    assert calls == PROTOCOLS[protocol].calls(plain)
+    assert [json.loads(arguments) for _, arguments in calls] == [RIGHT]
 
 
 def test_ollama_hears_a_line_for_a_comment_ends_its_clients(clock: Clock) -> None:
@@ -74,27 +96,72 @@ def test_ollama_hears_a_line_for_a_comment_ends_its_clients(clock: Clock) -> Non
     assert (json.loads(line), line[-1:]) == (head, b"\n")
 
 
-def test_the_comment_is_in_no_book(stream: BodyStream, clock: Clock) -> None:
-    stream.feed(fragment('{"command":'))
+def test_a_response_is_told_again_with_its_own_id_without_what_echoes_the_request(clock: Clock) -> None:
+    created = {
+        "id": "r",
+        "object": "response",
+        "instructions": "x" * 1000,
+        "tools": [{"name": "y" * 1000}],
+        "model": "m",
+    }
+    item = {"id": "f", "type": "function_call", "call_id": "c", "name": "Bash", "arguments": ""}
+    stream = BodyStream(PROTOCOLS["responses"].answer(), clock=clock)
+    stream.feed(wire_event("response.created", response=created, sequence_number=7))
+    stream.feed(wire_event("response.output_item.added", output_index=0, item=item, sequence_number=8))
     clock.now += KEEP_ALIVE_SECONDS
-    assert stream.feed(fragment('"ls"}')) == [KEEP_ALIVE]
-    out = stream.feed(event({}, "tool_calls")) + stream.feed(DONE) + stream.end(sure=True)
-    assert stream.after.joined() == b"".join(out)
-    assert KEEP_ALIVE not in stream.after.joined()
+    (said,) = stream.feed(
+        wire_event(
+            "response.function_call_arguments.delta", item_id="f", output_index=0, delta="{", sequence_number=9
+        )
+    )
+    told = json.loads(sse.read_event(said).data or "")
+    assert sse.read_event(said).type == told["type"] == "response.in_progress"
+    assert told["sequence_number"] == 7, "what follows keeps its own number"
+    assert told["response"] == {
+        "id": "r",
+        "object": "response",
+        "instructions": None,
+        "tools": [],
+        "model": "m",
+        "status": "in_progress",
+    }
 
 
-def test_text_takes_the_place_of_the_comment(stream: BodyStream, clock: Clock) -> None:
+def test_a_response_that_nobody_announced_has_an_event_too(clock: Clock) -> None:
+    item = {"id": "f", "type": "function_call", "call_id": "c", "name": "Bash", "arguments": ""}
+    stream = BodyStream(PROTOCOLS["responses"].answer(), clock=clock)
+    stream.feed(wire_event("response.output_item.added", output_index=0, item=item, sequence_number=0))
+    clock.now += KEEP_ALIVE_SECONDS
+    (said,) = stream.feed(
+        wire_event("response.function_call_arguments.delta", item_id="f", output_index=0, delta="{")
+    )
+    assert json.loads(sse.read_event(said).data or "")["type"] == "keepalive"
+
+
+def test_comments_of_the_upstream_take_nobodys_place(stream: BodyStream, clock: Clock) -> None:
+    """A client that counts events hears nothing of them."""
+    stream.feed(fragment("{"))
+    heard = 0
+    for _ in range(5):
+        clock.now += KEEP_ALIVE_SECONDS / 2
+        out = stream.feed(b": processing\n\n" + fragment(" "))
+        assert out[0] == b": processing\n\n"
+        heard += out[1:] == [KEEP_ALIVE]
+    assert heard == 2
+
+
+def test_text_takes_the_place_of_the_event(stream: BodyStream, clock: Clock) -> None:
     stream.feed(fragment("{"))
     for _ in range(8):
-        clock.now += 3.0
+        clock.now += 1.5
         assert stream.feed(TEXT) == [TEXT]
-    clock.now += 3.0
+    clock.now += 1.5
     assert stream.feed(fragment(" ")) == []
-    clock.now += 2.0
+    clock.now += 0.5
     assert stream.feed(fragment(" ")) == [KEEP_ALIVE]
 
 
-def test_there_is_no_comment_where_no_call_is_held(stream: BodyStream, clock: Clock) -> None:
+def test_there_is_no_such_event_where_no_call_is_held(stream: BodyStream, clock: Clock) -> None:
     half = TEXT[:10]
     assert stream.feed(TEXT) == [TEXT]
     clock.now += 100.0
@@ -103,7 +170,7 @@ def test_there_is_no_comment_where_no_call_is_held(stream: BodyStream, clock: Cl
     assert b"".join(stream.feed(TEXT[10:])) == TEXT
 
 
-def test_there_is_no_comment_in_a_json_document(stream: BodyStream, clock: Clock) -> None:
+def test_there_is_no_such_event_in_a_json_document(stream: BodyStream, clock: Clock) -> None:
     for piece in (b'{"choices": [', b"]", b"}"):
         assert stream.feed(piece) == []
         clock.now += 100.0

@@ -109,13 +109,13 @@ def exchange(recording: store.Recording, addon: Toolfix, heard: Heard, pieces: l
     headers = http.Headers([(name.encode(), text.encode()) for name, text in fields.items()])
     response = flow.response = tutils.tresp(headers=headers, content=None)
     addon.responseheaders(flow)
-    if callable(response.stream):
-        stream: Any = response.stream
+    stream: Any = response.stream
+    if callable(stream):
         out = [sent for chunk in [*pieces, b""] for sent in stream(chunk)]
     else:
         response.raw_content = b"".join(pieces)
     addon.response(flow)
-    if not callable(response.stream):
+    if not callable(stream):
         out = [response.raw_content or b""]
     assert ours.stream is not None and ours.stream.response.failure is None
     return Seen(

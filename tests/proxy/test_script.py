@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from mitmproxy import exceptions, http
+from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.proxy import mode_specs
 from mitmproxy.test import taddons, tflow, tutils
 
@@ -19,6 +20,7 @@ from tests.dialects.zai_streams import block as glm_block
 from toolcalls import policy
 from toolcalls.cli.proxy_process import SCRIPT
 from toolcalls.proxy import hosts
+from toolcalls.proxy.body_stream import MAX_KEPT_UNOBSERVED
 from toolfix import Toolfix
 
 CHAT = "/v1/chat/completions"
@@ -287,14 +289,63 @@ def test_observing_leaves_every_header(addon: Toolfix, context: taddons.context)
 
 @pytest.mark.parametrize(
     ("request_", "response_"),
-    [
-        ({"stream": False}, {}),
-        ({}, {"status": 500}),
-        ({}, {"status": 302}),
-        ({}, {"content_encoding": "compress"}),
-        ({}, {"content": b"here already"}),
-    ],
-    ids=["not asked for", "an error", "elsewhere", "an encoding that is not known", "replayed"],
+    [({}, {"status": 500}), ({}, {"status": 302}), ({}, {"content_encoding": "compress"}), ({"path": "/events"}, {})],
+    ids=["an error", "elsewhere", "an encoding that is not known", "a stream of nobody's"],
+)
+def test_what_is_streamed_and_not_mended_passes_as_it_came_and_is_kept_for_the_views(
+    request_: dict[str, Any], response_: dict[str, Any], addon: Toolfix, context: taddons.context
+) -> None:
+    flow = asked(**request_)
+    addon.request(flow)
+    response = answered(flow, content_length="7", **response_)
+    before = response.headers.copy()
+    addon.responseheaders(flow)
+    assert callable(response.stream)
+    out = [sent for chunk in (b"abc", b"", b"defg", b"") for sent in response.stream(chunk)]
+    assert out == [b"abc", b"defg"], "no empty chunk: it would end the response"
+    addon.response(flow)
+    assert response.headers == before
+    assert response.raw_content == b"abcdefg"
+    assert flow not in addon.http.open
+
+
+def test_of_what_is_not_mended_no_more_is_kept_than_of_what_is(addon: Toolfix, context: taddons.context) -> None:
+    flow = asked()
+    addon.request(flow)
+    response = answered(flow, status=500)
+    addon.responseheaders(flow)
+    assert callable(response.stream)
+    for _ in range(3):
+        response.stream(b"x" * MAX_KEPT_UNOBSERVED)
+    addon.response(flow)
+    assert response.raw_content is None
+
+
+def test_a_request_that_mitmproxy_streams_passes_with_its_answer(
+    addon: Toolfix, context: taddons.context, caplog: pytest.LogCaptureFixture
+) -> None:
+    flow = asked(content=None)
+    flow.request.stream = True
+    addon.request(flow)
+    assert flow not in addon.http.open
+    assert "it and its answer pass as they came" in caplog.text
+
+
+def test_mitmproxy_lets_large_bodies_stream_unless_the_user_has_said_when() -> None:
+    with taddons.context(Proxyserver()) as context:
+        addon = Toolfix()
+        context.master.addons.add(addon)
+        context.configure(addon, toolfix_mode="repair")
+        assert context.options.stream_large_bodies == "32m"
+        context.options.update(stream_large_bodies="1m")
+        context.configure(addon, toolfix_mode="observe")
+        assert context.options.stream_large_bodies == "1m"
+
+
+@pytest.mark.parametrize(
+    ("request_", "response_"),
+    [({"stream": False}, {}), ({}, {"content": b"here already"})],
+    ids=["not asked for", "replayed"],
 )
 def test_what_is_not_streamed_keeps_its_headers(
     request_: dict[str, Any], response_: dict[str, Any], addon: Toolfix, context: taddons.context
@@ -468,6 +519,7 @@ def test_the_script_is_where_the_command_looks_for_it() -> None:
 def test_a_flow_whose_answer_failed_is_forgotten_with_it(addon: Toolfix, context: taddons.context) -> None:
     """The frames of the exception know the flow."""
     flow = asked()
+    addon.settings.somebody_looks = True
     addon.request(flow)
     answered(flow, content_encoding="gzip")
     play(addon, flow, [b"\x1f\x8b no gzip", b"and more"])

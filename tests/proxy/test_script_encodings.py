@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 
 import brotli
 import pytest
-import zstandard
 from mitmproxy.test import taddons
 
+from scripts.shared import zstd_writer
 from tests.bombs import BOMBS, MIB
 from tests.proxy.test_script import answered, asked, callable_of, document, events
 from toolfix import Toolfix
@@ -22,7 +22,7 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "deflate": zlib.compress,
     "br": brotli.compress,
-    "zstd": zstandard.compress,
+    "zstd": zstd_writer.compress,
 }
 
 

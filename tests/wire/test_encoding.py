@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import brotli
 import pytest
-import zstandard
 
+from scripts.shared import zstd_writer
 from tests.splits import splits
 from toolcalls.wire.encoding import decoder, readable
 
@@ -29,7 +29,7 @@ def raw_deflate(data: bytes) -> bytes:
         ("deflate", zlib.compress),
         ("deflate", raw_deflate),
         ("br", brotli.compress),
-        ("zstd", zstandard.ZstdCompressor().compress),
+        ("zstd", zstd_writer.compress),
         ("gzip", lambda data: gzip.compress(data[:100]) + gzip.compress(data[100:])),
     ],
 )

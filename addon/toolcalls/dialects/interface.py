@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Final
 
 from ..unread.fast_path import Lesson
+from ..wire import sse
 from ..wire.events import Event, Replace, Verdict
 from ..wire.framing import SSE, Framing
 
-KEEP_ALIVE_COMMENT: Final = b": toolfix holds a tool call until it is complete\n\n"
-"""For want of an event of the protocol: a comment of an event stream."""
+KEEP_ALIVE_COMMENT: Final = sse.comment(" toolfix holds a tool call until it is complete")
+"""For want of an event of the protocol: it keeps a connection alive, but some clients count events only."""
 
 
 class Dialect(ABC):
@@ -68,9 +69,10 @@ class Dialect(ABC):
     def keep_alive(self) -> bytes:
         """An event that says nothing new, for a client whose idle timer counts events while a call is held.
 
-        Changes nothing here: what the answer becomes must not depend on the time that it took.
+        Changes nothing here: what the answer becomes must not depend on the time that it took. Nothing where a
+        framing has no comments.
         """
-        return KEEP_ALIVE_COMMENT
+        return KEEP_ALIVE_COMMENT if self.framing is SSE else b""
 
     def abort(self, reason: str) -> tuple[bytes, ...] | None:
         """We fail, or the limit is reached: the end of the response, behind which whatever still comes is swallowed.

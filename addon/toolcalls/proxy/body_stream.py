@@ -1,7 +1,7 @@
 """The stream callable of one response: the engine between its books of what came and what went.
 
 mitmproxy calls it with every chunk. It never raises (an exception leaves the client hanging) and never
-gives back an empty chunk (which ends a chunked response early). Sends the keep-alive events.
+gives back an empty chunk (which ends a chunked response early). Sends the keep-alive events, which are in no book.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from ..engine import KEEP_ALIVE_COMMENT, Response
+from ..engine import Response
 from ..recording.captured import MAX_KEPT as MAX_KEPT
 from ..recording.captured import CapturedBytes
+from .hold_timer import HoldTimer, speaks
 
-KEEP_ALIVE = KEEP_ALIVE_COMMENT
-KEEP_ALIVE_SECONDS = 5.0
 LONG_HOLD_SECONDS = 60.0
 MAX_KEPT_UNOBSERVED = 1024 * 1024
 """Most bytes kept of one response where no view, file or recorder wants them.
@@ -34,13 +33,11 @@ class BodyStream:
         "_ends",
         "_feed",
         "_found",
-        "_held_since",
+        "_hold",
         "_observe",
-        "_silent_since",
         "after",
         "before",
         "failure",
-        "longest_hold",
         "response",
     )
 
@@ -67,13 +64,16 @@ class BodyStream:
         self.after = self.before
         """What went out: the object `before` itself, as long as every chunk goes out as it came in."""
         self.failure: Exception | None = None
-        self.longest_hold = 0.0
         self._observe = observe
         self._doubtful_end = doubtful_end
         self._asked_to_end = False
         self._clock = clock
-        self._silent_since = clock()
-        self._held_since: float | None = None
+        self._hold = HoldTimer(clock())
+
+    @property
+    def longest_hold(self) -> float:
+        """The longest that a call of this answer was held, in seconds."""
+        return self._hold.longest
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """A chunk of the body."""
@@ -83,7 +83,7 @@ class BodyStream:
         now = self._clock()
         out = self._feed(chunk)
         before = self.before
-        if len(out) == 1 and out[0] is chunk and self._held_since is None and self.after is before:
+        if len(out) == 1 and out[0] is chunk and not self._hold.running and self.after is before:
             # Nearly every chunk: it passes, so nothing of it is held. This is `CapturedBytes.add` in one piece.
             before.size += len(chunk)
             if before.size <= before.limit:
@@ -96,7 +96,7 @@ class BodyStream:
         self.before.add(chunk, now)
         if self._observe:
             return [chunk]
-        return self._keep_alive(out, now) if self.response.holding or self._held_since is not None else out
+        return self._keep_alive(out, now) if self.response.holding or self._hold.running else out
 
     def _write_down(self, out: list[bytes], now: float) -> None:
         """What goes out is no longer what came in."""
@@ -121,15 +121,9 @@ class BodyStream:
 
     def _keep_alive(self, out: list[bytes], now: float) -> list[bytes]:
         """While a call is held, the client's idle timer hears of us now and then."""
-        if self._held_since is None:
-            self._held_since = now
+        if not self._hold.running:
             self._found()
-        self.longest_hold = max(self.longest_hold, now - self._held_since)
-        if not self.response.holding:
-            self._held_since = None
-        if out:
-            self._silent_since = now
-        elif now - max(self._silent_since, self._held_since or now) >= KEEP_ALIVE_SECONDS:
-            self._silent_since = now
-            return [self.response.keep_alive()]
+        if self._hold.keep_alive_due(now, holding=self.response.holding, spoke=speaks(out)):
+            said = self.response.keep_alive()
+            return [*out, said] if said else out
         return out

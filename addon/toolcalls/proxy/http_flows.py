@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from mitmproxy import http
+from mitmproxy import ctx, http
 
 from ..calls import Outcome
 from ..engine import Response
@@ -21,6 +21,7 @@ from . import content_view, upstream_trouble
 from .body_stream import BodyStream
 from .exchanges import exchange_of
 from .flows import FlowState, content, flows, place
+from .passed_body import PassedBody
 from .reporting import Reporter
 from .settings import Settings
 
@@ -33,10 +34,18 @@ class HttpFlows:
         self._reporter = reporter
         self._refusals = refusals
         self.open = flows
+        self._passing: WeakKeyDictionary[http.HTTPFlow, PassedBody] = WeakKeyDictionary()
         self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
-        """Those that are over, for the content view, as long as mitmproxy keeps them."""
+        """Those that are over, for the content view, as long as mitmproxy keeps them; where somebody looks at all."""
 
     def request(self, flow: http.HTTPFlow, protocol: str) -> None:
+        if flow.request.stream:
+            limit = getattr(ctx.options, "stream_large_bodies", None)
+            logger.warning(
+                f"{place(flow)}: the request is larger than stream_large_bodies={limit}: "
+                "it and its answer pass as they came."
+            )
+            return
         body = content(flow.request)
         asked = decode(body)
         asked_for = read_request(asked, protocol, flow.request.path)
@@ -65,19 +74,30 @@ class HttpFlows:
         return changed
 
     def response_headers(self, flow: http.HTTPFlow) -> None:
-        state = self.open.get(flow)
-        if state is None or flow.response is None or not _may_hold_calls(flow.response) or not state.request.stream:
+        state, response = self.open.get(flow), flow.response
+        if response is None or response.raw_content is not None:
+            # Where mitmproxy replays a flow, or another addon answers, the body is here already.
             return
-        if flow.response.raw_content is not None:
-            # mitmproxy replays a flow, or another addon answers: the body is here already.
+        if state is None:
+            streams = _is_event_stream(response)
+        elif state.request.stream and _may_hold_calls(response):
+            self._stream(flow, response, state)
             return
-        headers = flow.response.headers
+        else:
+            streams = state.request.stream
+        if streams and not response.stream:
+            passed = self._passing[flow] = PassedBody(self._settings.most_kept)
+            response.stream = passed.feed
+
+    def _stream(self, flow: http.HTTPFlow, response: http.Response, state: FlowState) -> None:
+        """Mend the response as it comes."""
+        headers = response.headers
         state.encoding = headers.get("content-encoding", "")
         recorder, observe = self._settings.recorder, self._settings.observes
         stream = state.stream = BodyStream(
             self._answer(state),
             observe=observe,
-            doubtful_end=flow.response.is_http2,
+            doubtful_end=response.is_http2,
             ends=_is_the_end,
             most=MAX_KEPT if recorder else self._settings.most_kept,
             found=state.log.found,
@@ -92,9 +112,12 @@ class HttpFlows:
         if recorder:
             state.exchange = exchange_of(flow, stream, state, self._settings.texts)
             recorder.begin(state.exchange)
-        flow.response.stream = stream.feed
+        response.stream = stream.feed
 
     def response(self, flow: http.HTTPFlow) -> None:
+        passed = self._passing.pop(flow, None)
+        if passed is not None and flow.response is not None and passed.kept.complete:
+            flow.response.raw_content = passed.kept.joined()
         state = self.open.get(flow)
         if state is None or flow.response is None:
             return
@@ -102,6 +125,9 @@ class HttpFlows:
             request = flow.request
             sentence = upstream_trouble.of_status(request.pretty_host, flow.response.status_code, request.path)
             self._reporter.summary.no_answer(sentence)
+        if passed is not None:
+            self._close(flow, state)
+            return
         if state.stream is None:
             self._mend_at_once(flow, state)
         elif flow.response.raw_content is None and state.stream.after.complete:
@@ -112,6 +138,7 @@ class HttpFlows:
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The connection broke: nothing more reaches the client. What was held is recorded and freed."""
+        self._passing.pop(flow, None)
         state = self.open.get(flow)
         if state is None:
             return
@@ -162,9 +189,13 @@ class HttpFlows:
         self.open.pop(flow, None)
         if state.stream is None:
             return
-        self.closed[flow] = state
         state.seed.forget()
         self._reporter.response(flow, state, broken=broken)
+        if self._settings.somebody_looks:
+            self.closed[flow] = state
+        elif flow.response is not None and flow.response.stream:
+            # A finished flow waits for the garbage collection, with dozens of others; what we knew of it does not.
+            flow.response.stream = True
 
     def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
         """What the content view shows of a flow, live or over."""
@@ -184,6 +215,12 @@ def _is_signed(request: http.Request) -> bool:
 
 def _may_hold_calls(response: http.Response) -> bool:
     return 200 <= response.status_code < 300 and readable(response.headers.get("content-encoding", ""))
+
+
+def _is_event_stream(response: http.Response) -> bool:
+    """Does it come event by event? Nobody waits for its end, so neither must mitmproxy."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind in ("text/event-stream", "application/x-ndjson")
 
 
 def _is_the_end(caller: FrameType) -> bool | None:

@@ -1,13 +1,24 @@
-"""`/metrics` of the proxy itself, for this machine alone."""
+"""`/metrics` of the proxy itself, for those whom `toolfix_metrics` names.
+
+By default nobody: a TCP balancer on this machine makes every client one of this machine, and in reverse mode nobody
+knows which name a page in a browser asked for. Only who starts the proxy knows who reaches its port.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from hmac import compare_digest
 
 from mitmproxy import http
 from mitmproxy.proxy import mode_specs
 
 from . import hosts, metrics
+
+_REFUSED = """toolfix shows its metrics to nobody who is not named.
+Where only you reach this port: --set toolfix_metrics=loopback (or TOOLFIX_METRICS=loopback).
+Behind a balancer, or with others on this machine: a token of 16 characters or more as its value, and sent as
+"Authorization: Bearer TOKEN".
+"""
 
 
 def is_asked_for(flow: http.HTTPFlow) -> bool:
@@ -24,9 +35,18 @@ def is_asked_for(flow: http.HTTPFlow) -> bool:
     return bool(own) and flow.request.port == own[1] and (host == own[0] or hosts.is_loopback(host))
 
 
-def response(flow: http.HTTPFlow, text: Callable[[], str]) -> http.Response:
-    """The page, or a refusal for clients on other machines."""
-    client = flow.client_conn.peername
-    if client and hosts.is_loopback(client[0]):
+def response(flow: http.HTTPFlow, readers: str, text: Callable[[], str]) -> http.Response:
+    """The page, or a refusal. `readers` is what `toolfix_metrics` says."""
+    if _may_read(flow, readers):
         return http.Response.make(200, text(), {"content-type": metrics.CONTENT_TYPE})
-    return http.Response.make(403, "toolfix shows its metrics to this machine alone.\n")
+    return http.Response.make(403, _REFUSED, {"content-type": "text/plain; charset=utf-8"})
+
+
+def _may_read(flow: http.HTTPFlow, readers: str) -> bool:
+    if readers == "off":
+        return False
+    if readers == "loopback":
+        client = flow.client_conn.peername
+        return bool(client) and hosts.is_loopback(client[0])
+    given = flow.request.headers.get("authorization", "")
+    return compare_digest(given.encode("utf-8", "replace"), f"Bearer {readers}".encode())

@@ -16,6 +16,11 @@ from ..recording.record import Recorder
 from . import hosts
 from .body_stream import MAX_KEPT_UNOBSERVED
 
+MAX_GATHERED = "32m"
+"""So much mitmproxy gathers of a body before it lets it stream, unless the user has set `stream_large_bodies`.
+
+More than the largest request that hosts take (32 MB)."""
+
 
 class Settings:
     """What the options say. One object for all hooks; `read` changes it in place."""
@@ -26,14 +31,21 @@ class Settings:
         self.patterns: list[str] = []
         """Of the hosts whose TLS is opened."""
         self.recorder: Recorder | None = None
-        self.most_kept = MAX_KEPT_UNOBSERVED
-        """Most bytes kept of one response that is not recorded."""
+        self.somebody_looks = False
+        """Are the bodies of finished flows wanted?"""
+        self.metrics_readers = "off"
+        """Who may read /metrics."""
         self.texts: dict[str, str] = {}
         """As a recording notes them. Asking mitmproxy for each of them costs too much to do it for every flow."""
 
     @property
     def observes(self) -> bool:
         return self.mode == "observe"
+
+    @property
+    def most_kept(self) -> int:
+        """Most bytes kept of one response that is not recorded."""
+        return MAX_KEPT if self.somebody_looks else MAX_KEPT_UNOBSERVED
 
     def declare(self, loader: Loader) -> None:
         """Tell mitmproxy of our options."""
@@ -48,7 +60,9 @@ class Settings:
 
     def updated(self, names: set[str]) -> None:
         """Some options of mitmproxy or of ours have changed. Raises `BadOption`."""
-        self.most_kept = MAX_KEPT if _somebody_looks() else MAX_KEPT_UNOBSERVED
+        self.somebody_looks = _somebody_looks()
+        if getattr(ctx.options, "stream_large_bodies", "unknown") is None:
+            ctx.options.update(stream_large_bodies=MAX_GATHERED)  # type: ignore[no-untyped-call]
         if "allow_hosts" in names and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
             # Somebody has set it anew; without ours it would open every host, or none of ours.
             self._allow(self.patterns)
@@ -59,7 +73,8 @@ class Settings:
         policy.check_variables(os.environ)
         values = policy.read_options(texts)
         self._record_into(values["toolfix_record"])
-        self.texts = texts
+        self.texts = {name: text for name, text in texts.items() if not policy.BY_NAME[name].secret}
+        self.metrics_readers = values["toolfix_metrics"]
         self.mode = values["toolfix_mode"]
         self.policy = policy.make_policy(values)
         self._allow([*self._wanted(values), *_reverse_targets(ctx.options.mode)])

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 
@@ -12,6 +15,8 @@ from ..websocket import ResponsesSocket
 from .call_log import CallLog
 from .exchanges import socket_exchange_of
 from .flows import place, socket_exchanges, socket_logs, sockets
+from .hold_timer import HoldTimer
+from .kept_messages import KeptMessages
 from .message_batch import deliver
 from .reporting import Reporter
 from .settings import Settings
@@ -20,12 +25,21 @@ logger = logging.getLogger("toolfix")
 
 
 class WebSocketFlows:
-    def __init__(self, settings: Settings, reporter: Reporter, refusals: Refusals) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        reporter: Reporter,
+        refusals: Refusals,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._settings = settings
         self._reporter = reporter
         self._refusals = refusals
         self._sockets = sockets
         self._exchanges = socket_exchanges
+        self._kept = KeptMessages()
+        self._clock = clock
+        self._timers: WeakKeyDictionary[http.HTTPFlow, HoldTimer] = WeakKeyDictionary()
         self._logs = socket_logs
 
     def start(self, flow: http.HTTPFlow) -> None:
@@ -38,6 +52,7 @@ class WebSocketFlows:
         self._reporter.summary.answer([])
 
     def message(self, flow: http.HTTPFlow) -> None:
+        self._kept.came(flow, self._settings.most_kept)
         socket = self._sockets.get(flow)
         message = flow.websocket.messages[-1] if flow.websocket else None
         if socket is None or message is None or message.injected:
@@ -59,8 +74,22 @@ class WebSocketFlows:
             for frame in frames:
                 transcript.after.add(False, frame)
             self._report(flow, socket, known)
-            if not self._settings.observes and frames != [message.text]:
-                deliver(flow, message, frames)
+            if not transcript.before.complete:
+                # Nor are the calls of what a recording no longer keeps.
+                del socket.outcomes[known:]
+            if not self._settings.observes:
+                spoken = self._keep_alive(flow, socket, frames)
+                if spoken != [message.text]:
+                    deliver(flow, message, spoken)
+
+    def _keep_alive(self, flow: http.HTTPFlow, socket: ResponsesSocket, frames: list[str]) -> list[str]:
+        """While a call is held, the client's idle timer hears of us now and then. In no recording."""
+        now = self._clock()
+        timer = self._timers.setdefault(flow, HoldTimer(now))
+        held = socket.holding or timer.running
+        due = held and timer.keep_alive_due(now, holding=socket.holding, spoke=bool(frames))
+        said = socket.keep_alive() if due else ""
+        return [said] if said else frames
 
     def _report(self, flow: http.HTTPFlow, socket: ResponsesSocket, known: int) -> None:
         """Say what became of the calls of the last message, behind those that were known before it."""

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from ..calls import Outcome
 
 MAX_REMEMBERED = 4096
+MAX_BYTES = 4 * 1024 * 1024
+"""Most characters of all that is remembered: an id is as long as the upstream likes."""
 MAX_LENGTH = 400
 """Most characters of a reason: it may quote a name that the upstream made up."""
 
@@ -19,10 +21,11 @@ class Refusals:
     even where the upstream's own (`functions.x:0`) do not.
     """
 
-    __slots__ = ("_reasons",)
+    __slots__ = ("_reasons", "_size")
 
     def __init__(self) -> None:
         self._reasons: OrderedDict[str, str] = OrderedDict()
+        self._size = 0
 
     def __len__(self) -> int:
         return len(self._reasons)
@@ -36,10 +39,16 @@ class Refusals:
             self.add(outcome.id, outcome.reason)
 
     def add(self, identity: str, reason: str) -> None:
-        self._reasons[identity] = reason[:MAX_LENGTH]
-        self._reasons.move_to_end(identity)
-        if len(self._reasons) > MAX_REMEMBERED:
-            self._reasons.popitem(last=False)
+        self._forget(identity, self._reasons.pop(identity, None))
+        reason = reason[:MAX_LENGTH]
+        self._reasons[identity] = reason
+        self._size += len(identity) + len(reason)
+        while len(self._reasons) > MAX_REMEMBERED or self._size > MAX_BYTES:
+            self._forget(*self._reasons.popitem(last=False))
+
+    def _forget(self, identity: str, reason: str | None) -> None:
+        """What was taken out no longer counts."""
+        self._size -= len(identity) + len(reason) if reason is not None else 0
 
     def reason(self, identity: str) -> str | None:
         """Why that call was refused; None when it was not, or when it is forgotten."""

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
 from typing import Protocol
+
+from . import zstd
 
 MIB = 1024 * 1024
 
@@ -103,10 +107,10 @@ class _Zstd:
     slice = 256  # a block of four bytes can say 128 KiB
 
     def __init__(self) -> None:
-        import zstandard
-
-        self._frames = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
-        self._frame = self._frames.decompressobj()
+        frames = zstd.frames(MAX_WINDOW)
+        assert frames is not None, "nobody asks for a codec that is not there"
+        self._frames = frames
+        self._frame = frames()
 
     @property
     def ended(self) -> bool:
@@ -116,7 +120,7 @@ class _Zstd:
         decoded = []
         while data:
             if self._frame.eof:
-                self._frame = self._frames.decompressobj()
+                self._frame = self._frames()
             decoded.append(self._frame.decompress(data))
             data = self._frame.unused_data
         return b"".join(decoded)
@@ -171,13 +175,22 @@ class Decoder:
 
 def readable(encoding: str) -> bool:
     """Is this a content encoding that we can undo (or none at all)?"""
-    return encoding.strip().lower() in {"", "identity", *_CODECS}
+    name = encoding.strip().lower()
+    return name in ("", "identity") or (name in _CODECS and _is_there(name))
+
+
+@cache
+def _is_there(name: str) -> bool:
+    """Is the library of this codec there? A mitmproxy that brings another one must not cost anybody an answer."""
+    if name == "br":
+        return find_spec("brotli") is not None
+    return name != "zstd" or zstd.frames(MAX_WINDOW) is not None
 
 
 def decoder(encoding: str, *limits: int) -> Decoder | None:
     """The decoder of one content encoding, with limits of its own; None where there is nothing to undo."""
     make = _CODECS.get(encoding.strip().lower())
-    return Decoder(make(), *limits) if make else None
+    return Decoder(make(), *limits) if make and readable(encoding) else None
 
 
 def decode_whole(body: bytes, encoding: str, most: int = MAX_WHOLE) -> bytes:

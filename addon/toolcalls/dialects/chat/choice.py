@@ -339,3 +339,6 @@ class Choice:
         written = [self._writer.call(call) for call in calls]
         notes = [self._writer.note(note) for note in self.answer.turn.take_notes()]
         return [delta for delta in written if delta is not None] + notes
+
+    def keep_alive(self) -> bytes:
+        return self._writer.keep_alive()

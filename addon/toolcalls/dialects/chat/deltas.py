@@ -55,6 +55,10 @@ class DeltaWriter:
         choice = chunk["choices"][0] if chunk else {"index": self.index}
         return self.chunk(chunk or self._envelope, {**choice, "finish_reason": reason}, {})
 
+    def keep_alive(self) -> bytes:
+        """A chunk with an empty delta. No role: clients that put deltas together would have it twice."""
+        return self.chunk(self._envelope, {"index": self.index, "finish_reason": None}, {})
+
     def call(self, call: CompletedCall) -> bytes | None:
         """A complete call as one delta; None where nothing of it is left to be sent."""
         outcome = call.outcome

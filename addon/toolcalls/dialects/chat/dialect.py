@@ -18,7 +18,7 @@ from ...turn.assembled_call import index_of
 from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Event, Hold, LimitReached, Replace, Verdict
-from ..interface import Dialect
+from ..interface import KEEP_ALIVE_COMMENT, Dialect
 from ..odd_data import OddKind, odd_data
 from ..trouble import trouble_in
 from .body import mend_body
@@ -108,6 +108,9 @@ class Chat(Dialect):
             return None
         answer = self._end(b"", Finish.CUT)
         return answer if isinstance(answer, Replace) else None
+
+    def keep_alive(self) -> bytes:
+        return next((choice.keep_alive() for choice in self._choices.values()), KEEP_ALIVE_COMMENT)
 
     def body(self, body: bytes) -> bytes:
         return mend_body(body, self._request, self._policy, self._mender)

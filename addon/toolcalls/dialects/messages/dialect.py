@@ -103,6 +103,9 @@ class Messages(Dialect):
         self._end(draft, whole=None)
         return draft.reply()
 
+    def keep_alive(self) -> bytes:
+        return PING
+
     def body(self, body: bytes) -> bytes:
         return mend_body(body, self._request, self._policy, self._mender)
 

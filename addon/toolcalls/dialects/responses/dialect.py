@@ -27,6 +27,7 @@ from .finalizer import TERMINAL, Finalizer, finish_in
 from .freeform import INPUT, Freeform
 from .item_search import ItemSearch
 from .items import CALL, FREEFORM, Item, Items, with_needed
+from .keep_alive import keep_alive
 from .long import STATED, LongText
 from .text_items import TextItems, is_text
 
@@ -105,6 +106,9 @@ class Responses(Dialect):
             return None
         self._over = True
         return self._stop(Finish.CUT)
+
+    def keep_alive(self) -> bytes:
+        return keep_alive(self._ending.created, self._writer.last)
 
     def body(self, body: bytes) -> bytes:
         return mend_body(body, self._request, self._policy, self._mender)

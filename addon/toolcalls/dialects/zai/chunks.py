@@ -36,6 +36,11 @@ class Chunks:
     def say(self, delta: Json) -> list[bytes]:
         return [*self._begin(), self._choice(delta, None)]
 
+    def keep_alive(self) -> bytes:
+        """A chunk with an empty delta."""
+        choice = {"index": 0, "delta": {}, "finish_reason": None}
+        return sse.write(payload.write({**self._named(), "choices": [choice]}))
+
     def finish(self, reason: str, usage: Json | None, *, apart: bool) -> list[bytes]:
         """The end. Usage is a chunk of its own where the client asked for one, else it rides on the last chunk."""
         out = self._begin()
@@ -56,15 +61,14 @@ class Chunks:
         if self.begun:
             return []
         self.begun = True
+        self._head = self._named()
+        return [self._choice({"role": "assistant"}, None)]
+
+    def _named(self) -> Json:
+        """What all chunks begin with."""
         # The time is not ours to say: a recording has to give the same bytes tomorrow.
         created = self._head.get("created", 0)
-        self._head = {
-            "id": self._identity,
-            "object": "chat.completion.chunk",
-            "created": created,
-            "model": self._model,
-        }
-        return [self._choice({"role": "assistant"}, None)]
+        return {"id": self._identity, "object": "chat.completion.chunk", "created": created, "model": self._model}
 
     def _choice(self, delta: Json, reason: str | None, more: Json | None = None) -> bytes:
         return self._write([{"index": 0, "delta": delta, "finish_reason": reason}], more or {})

@@ -123,6 +123,9 @@ class Zai(Dialect):
     def holding(self) -> bool:
         return self.converting and not self._over and self._has_calls()
 
+    def keep_alive(self) -> bytes:
+        return self._chunks.keep_alive() if self.converting else super().keep_alive()
+
     def abort(self, reason: str) -> tuple[bytes, ...] | None:
         if not self.converting:
             return None

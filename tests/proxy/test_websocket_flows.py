@@ -1,0 +1,71 @@
+"""The hooks of a WebSocket: while a call is held the client hears an event of the protocol now and then."""
+
+from __future__ import annotations
+
+import json
+
+from mitmproxy.test import tflow
+from mitmproxy.websocket import WebSocketMessage
+from wsproto.frame_protocol import Opcode
+
+from tests.faults.streams import BROKEN, PROTOCOLS, RIGHT
+from toolcalls.proxy.hold_timer import KEEP_ALIVE_SECONDS
+from toolcalls.proxy.kept_messages import KeptMessages
+from toolcalls.proxy.message_batch import MessageBatch
+from toolcalls.proxy.reporting import Reporter
+from toolcalls.proxy.settings import Settings
+from toolcalls.proxy.websocket_flows import WebSocketFlows
+from toolcalls.request.refusals import Refusals
+from toolcalls.wire import sse
+
+
+def delivered(message: WebSocketMessage) -> list[str]:
+    if message.dropped:
+        return []
+    content = message.content
+    return [one.decode() for one in (content.messages if isinstance(content, MessageBatch) else (content,))]
+
+
+def test_while_a_call_is_held_the_client_of_a_websocket_hears_of_us() -> None:
+    """Codex counts the messages of a socket as it counts events: silence ends its session."""
+    now = 0.0
+    settings = Settings()
+    settings.mode = "repair"
+    flows = WebSocketFlows(settings, Reporter(settings), Refusals(), clock=lambda: now)
+    flow = tflow.twebsocketflow()
+    assert flow.websocket
+    flow.websocket.messages.clear()
+    flows.start(flow)
+
+    def send(text: str, *, from_client: bool = False) -> list[str]:
+        flow.websocket.messages.append(WebSocketMessage(Opcode.TEXT, from_client, text.encode()))
+        flows.message(flow)
+        return delivered(flow.websocket.messages[-1])
+
+    send(json.dumps({"type": "response.create", **json.loads(PROTOCOLS["responses"].request())}), from_client=True)
+    got: list[str] = []
+    for raw in PROTOCOLS["responses"].write("", BROKEN):
+        now += KEEP_ALIVE_SECONDS
+        got += send(sse.read_event(raw).data or "")
+    kinds = [json.loads(text)["type"] for text in got]
+    assert kinds[:3] == ["response.created", "response.in_progress", "response.in_progress"]
+    assert kinds.count("response.in_progress") == kinds.index("response.output_item.added") - 1
+    body = b"".join(sse.write(text, json.loads(text)["type"]) for text in got)
+    assert [json.loads(arguments) for _, arguments in PROTOCOLS["responses"].calls(body)] == [RIGHT]
+
+
+def test_mitmproxy_keeps_no_more_of_the_messages_than_it_may_and_always_the_last_one() -> None:
+    kept = KeptMessages()
+    flow = tflow.twebsocketflow()
+    assert flow.websocket
+    messages = flow.websocket.messages
+    messages.clear()
+    for number in range(10_000):
+        messages.append(WebSocketMessage(Opcode.TEXT, False, b"%d" % number * 100))
+        kept.came(flow, 100_000)
+        messages[-1].content = b"changed since"
+        assert sum(len(message.content) for message in messages) <= 100_000
+    assert len(messages) < 200
+    messages.append(WebSocketMessage(Opcode.TEXT, False, b"x" * 200_000))
+    kept.came(flow, 100_000)
+    assert [len(message.content) for message in messages] == [200_000]
