@@ -37,7 +37,7 @@ MAY_KNOW = {
     "parse_failure": "calls mend policy request tools wire",
     "unread": "textcalls wire",
     "turn": "calls mend policy request textcalls tools unread wire work",
-    "dialects": "calls ids mend policy request textcalls tools turn unread wire",
+    "dialects": "calls ids mend policy request textcalls tools turn unread wire work",
     "stream": "calls dialects unread wire work",
     "engine": "calls dialects mend parse_failure policy request stream wire work",
     "websocket": "calls engine policy request wire",

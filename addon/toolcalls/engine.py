@@ -6,12 +6,14 @@ is unknown, from the first thing that the upstream says; never from a provider's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from .calls import Ids, Outcome
 from .dialects.chat.dialect import Chat
+from .dialects.gemini.dialect import Gemini
 from .dialects.interface import Dialect
 from .dialects.messages.dialect import Messages
 from .dialects.ollama.dialect import Ollama
@@ -35,23 +37,28 @@ _DIALECTS: dict[str, Callable[[Request, Policy, Mender], Dialect]] = {
     "messages": Messages,
     "responses": Responses,
     "zai": Zai,
+    "gemini": Gemini,
     "ollama": Ollama,
 }
 
 PROTOCOLS: Final = (AUTO, *_DIALECTS)
 
 _PATHS = (
-    ("/chat/completions", "chat"),
-    ("/messages", "messages"),
-    ("/responses", "responses"),
-    ("/api/chat", "ollama"),
+    (re.compile(r"/chat/completions\Z"), "chat"),
+    (re.compile(r"/messages\Z"), "messages"),
+    (re.compile(r"/responses\Z"), "responses"),
+    (re.compile(r"/api/chat\Z"), "ollama"),
+    (re.compile(r":(?:generateContent|streamGenerateContent)\Z"), "gemini"),
+    # Messages behind Vertex, and behind gateways with the paths of Bedrock that speak SSE.
+    (re.compile(r":(?:rawPredict|streamRawPredict)\Z"), "messages"),
+    (re.compile(r"/model/[^/]+/(?:invoke|invoke-with-response-stream)\Z"), "messages"),
 )
 
 
 def protocol_of(path: str) -> str | None:
     """Which protocol is spoken at this path; None when it is none of ours."""
     bare = path.partition("?")[0].rstrip("/")
-    return next((name for end, name in _PATHS if bare.endswith(end) and name in _DIALECTS), None)
+    return next((name for end, name in _PATHS if end.search(bare) and name in _DIALECTS), None)
 
 
 class Response:

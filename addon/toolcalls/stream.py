@@ -18,7 +18,7 @@ from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.body_kind import BodyKind, kind_of, kind_of_first_line
 from .wire.encoding import Decoder, Inflated
-from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Pass, Replace, Verdict
+from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Pass, Replace, Verdict, joined
 from .wire.framing import SSE
 from .wire.ledger import Ledger
 from .wire.sse import WHOLE
@@ -338,25 +338,11 @@ class Stream:
 
     def _read_lines_alone(self, event: Event) -> Verdict:
         """A "blank" line of spaces glued events together: each data line is read alone, the books see one."""
-        out: list[bytes] = []
-        release: list[str] = []
-        hold: list[tuple[str, bytes]] = []
-        untouched = True
-        for line in sse.lines_alone(event):
-            self._work.spend(EVENT)
-            answer = self._dialect.read(line)
-            if isinstance(answer, Hold):
-                hold.append((answer.key, line.raw))
-            elif isinstance(answer, Replace):
-                out += answer.out
-                release += answer.release
-                hold = [entry for entry in hold if entry[0] not in answer.release]
-                hold += answer.hold
-            else:
-                out.append(line.raw)
-                continue
-            untouched = False
-        return PASS if untouched else Replace(tuple(out), tuple(release), tuple(hold))
+        return joined((line, self._read_line_alone(line)) for line in sse.lines_alone(event))
+
+    def _read_line_alone(self, line: Event) -> Verdict:
+        self._work.spend(EVENT)
+        return self._dialect.read(line)
 
     def _close_events(self, out: list[bytes]) -> None:
         last = self._ledger.ended()

@@ -107,4 +107,6 @@ CANDIDATES = (
                "get_goal")),
     _candidate("pi", "@mariozechner/pi-coding-agent@0.73.1", Tools("bash", "command", "cmd", "timeout",
                "edit", EDITS, "edits", edited)),
+    _candidate("gemini", "@google/gemini-cli@0.61.0", Tools("run_shell_command", "command", "cmd", "delay_ms",
+               "list_directory", {"dir_path": ".", "ignore": ["*.log"]}, "ignore", accepted)),
 )  # fmt: skip

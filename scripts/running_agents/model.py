@@ -13,14 +13,21 @@ from pathlib import Path
 
 from toolcalls.cli.upstream import Play, Seen
 
-from ..shared.answer_writers import Chat, Json, Messages, Responses, Writer
+from ..shared.answer_writers import Chat, Gemini, Json, Messages, Responses, Writer
 from .broken_calls import MARK, RUN, Scenario, Tools
 
 FINAL = "All done, says the model."
 GIVES_UP = "I give up, says the model."
 ATTEMPTS = 3
 EVENT_STREAM = {"content-type": "text/event-stream"}
-WRITERS: dict[str, Writer] = {"/chat/completions": Chat(), "/messages": Messages(), "/responses": Responses()}
+STREAM_PATH = ":streamGenerateContent"
+"""Asks for a stream by itself."""
+WRITERS: dict[str, Writer] = {
+    "/chat/completions": Chat(),
+    "/messages": Messages(),
+    "/responses": Responses(),
+    STREAM_PATH: Gemini(),
+}
 
 
 @dataclass(slots=True)
@@ -41,7 +48,7 @@ class Model:
         except ValueError:
             return Play([b"{}"], headers={"content-type": "application/json"})
         writer = next((writer for end, writer in WRITERS.items() if end in seen.path.partition("?")[0]), None)
-        if writer is None or not request.get("stream"):
+        if writer is None or not (request.get("stream") or STREAM_PATH in seen.path):
             return Play([b'{"error":{"message":"not here"}}'], 404, {"content-type": "application/json"})
         if self.tools.shell not in declared(request):
             return Play(writer.text("A title"), headers=EVENT_STREAM)
@@ -73,14 +80,18 @@ class Model:
 
 def declared(request: Json) -> set[str]:
     """The names of the tools that a request declares."""
-    return {str(tool.get("function", tool).get("name")) for tool in request.get("tools") or []}
+    tools = [one for tool in request.get("tools") or [] for one in tool.get("functionDeclarations", [tool])]
+    return {str(tool.get("function", tool).get("name")) for tool in tools}
 
 
 def results(request: Json) -> Iterator[str]:
     """The tool results of a request, whatever its protocol."""
-    for item in request.get("messages") or request.get("input") or []:
+    for item in request.get("messages") or request.get("input") or request.get("contents") or []:
         if not isinstance(item, dict):
             continue
+        yield from (
+            json.dumps(part["functionResponse"]) for part in item.get("parts") or [] if "functionResponse" in part
+        )
         if item.get("role") == "tool":
             yield json.dumps(item.get("content"))
         if item.get("type") == "function_call_output":

@@ -1,4 +1,4 @@
-"""Streamed answers as servers write them: a text or one call, in each protocol, nine characters at a time."""
+"""Streamed answers as servers write them: a text or one call, in each protocol, most nine characters at a time."""
 
 from __future__ import annotations
 
@@ -128,3 +128,26 @@ class Responses(Writer):
         status = "incomplete" if finish else "completed"
         started = {**item, "status": "in_progress"}
         return self._answer(started, between, {**item, "arguments": arguments, "status": status}, finish)
+
+
+class Gemini(Writer):
+    """Answers of `:streamGenerateContent?alt=sse`, where calls come whole."""
+
+    def _event(self, part: Json, finish: str = "") -> bytes:
+        candidate: Json = {"content": {"parts": [part], "role": "model"}, "index": 0}
+        candidate |= {"finishReason": finish} if finish else {}
+        usage = {"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20}
+        answer = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m", "responseId": "r"}
+        return b"data: " + json.dumps(answer).encode() + b"\r\n\r\n"
+
+    def text(self, text: str) -> list[bytes]:
+        """In one piece: Gemini's are long."""
+        return [self._event({"text": text}), self._event({"text": ""}, "STOP")]
+
+    def call(self, ident: str, name: str, arguments: str, finish: str) -> list[bytes]:
+        """Arguments that are no object are sent as the text that they are."""
+        try:
+            args = json.loads(arguments)
+        except ValueError:
+            args = arguments
+        return [self._event({"functionCall": {"name": name, "args": args}}, "MAX_TOKENS" if finish else "STOP")]

@@ -12,7 +12,10 @@ from tests.dialects import invented_protocol
 from tests.dialects.test_chat import question
 from tests.splits import mend
 from toolcalls import engine
+from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
+from toolcalls.turn.parts import ReadEvent, Stop, TextDelta
+from toolcalls.wire.events import Event
 
 BASH = question("Bash", "Read")
 TEXT_CALL = '<tool_call>\n{"name": "Bash", "arguments": {"command": "ls"}}\n</tool_call>'
@@ -208,6 +211,43 @@ def test_the_last_of_the_calls_that_come_whole_is_refused_where_the_answer_was_c
         assert [outcome.status for outcome in answer.outcomes] == ["valid", "refused"]
     for body in (line(calls=[CUT]) + line(say="Then"), line(calls=[CUT]) + line(muse="hm")):
         assert "rm -rf" in run(body + line(stop="full"))[0], "it was complete before the model went on"
+
+
+@pytest.mark.usefixtures("_whole_calls")
+def test_text_that_was_held_stays_before_the_call_that_follows_it() -> None:
+    body = line(say="Look ") + line(say="<") + line(calls=[LS]) + line(say="next") + line(stop="calls")
+    assert run(body)[0] == body
+
+
+def test_the_last_event_goes_out_as_it_came_where_its_text_is_no_call() -> None:
+    for end in (line(say="I write <tool_call>", stop="full"), line(say=f"It is {TEXT_CALL} here.", stop="done")):
+        assert run(line(say="<") + end)[0] == line(say="<") + end
+
+
+@pytest.mark.usefixtures("_whole_calls")
+def test_nothing_is_held_of_a_call_that_was_sent_again_once_something_follows_it() -> None:
+    again = {"id": "c1", **LS}
+    answer = engine.Response("invented", BASH)
+    for event in (line(calls=[again]), line(calls=[again]), line(say="next")):
+        out = b"".join(answer.feed(event.encode()))
+    assert (out.decode(), answer.held_bytes) == (line(say="next"), 0)
+
+
+@pytest.mark.usefixtures("_whole_calls")
+def test_calls_with_the_finish_reason_go_out_as_they_came_unless_another_end_follows() -> None:
+    end = line(calls=[LS, CUT], stop="calls")
+    assert run(line(say="Look: ") + end)[0] == line(say="Look: ") + end
+    assert "rm -rf" not in run(end + line(stop="full"))[0]
+
+
+def test_a_call_in_an_earlier_text_of_a_document_is_text_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def two_texts(reader: Any, event: Event) -> ReadEvent:
+        said = json.loads(event.data or "")
+        return ReadEvent(event.raw, said, [*map(TextDelta, said["texts"]), Stop("done", Finish.COMPLETE)])
+
+    monkeypatch.setattr(invented_protocol.InventedReader, "read", two_texts)
+    body = json.dumps({"texts": [TEXT_CALL, " was an example."]})
+    assert run(body)[0] == body
 
 
 def test_our_own_exception_gives_back_what_came(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.text_protocols import OLLAMA, PROTOCOLS, Client, Protocol, deltas
+from tests.dialects.text_protocols import GEMINI, OLLAMA, PROTOCOLS, Client, Protocol, deltas
 from tests.splits import feed, mend
 from toolcalls.engine import Response, mend_whole
 from toolcalls.request.request import Request, read_request
@@ -19,7 +19,7 @@ NEGATIVE = [case for case in CASES if case["kind"] == "negative"]
 OTHERS = [case for case in CASES if case["kind"] != "negative"]
 SIZES = (1, 2, 3, 7, 100_000)
 
-every_protocol = pytest.mark.parametrize("protocol", (*PROTOCOLS, OLLAMA), ids=lambda protocol: protocol.name)
+every_protocol = pytest.mark.parametrize("protocol", (*PROTOCOLS, OLLAMA, GEMINI), ids=lambda protocol: protocol.name)
 
 
 def question(case: dict[str, Any]) -> Request:

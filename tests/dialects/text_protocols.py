@@ -12,6 +12,7 @@ from tests.dialects import messages_wire
 from tests.dialects.responses_wire import Upstream
 from tests.dialects.test_chat import DONE, chunk
 from tests.validators import chat as strict_chat
+from tests.validators import gemini as strict_gemini
 from tests.validators import messages as strict_messages
 from tests.validators import ollama as strict_ollama
 from tests.validators import responses as strict_responses
@@ -154,6 +155,34 @@ def _ollama_read(body: bytes) -> Client:
     return Client(held.text, [_call(*call) for call in held.calls], held.done_reason or "")
 
 
+# Gemini
+
+
+def gemini_answer(*parts: Json, finish: str = "") -> Json:
+    candidate: Json = {"content": {"parts": list(parts), "role": "model"}, "index": 0}
+    return {"candidates": [{**candidate, **({"finishReason": finish} if finish else {})}], "modelVersion": "m"}
+
+
+def gemini_event(*parts: Json, finish: str = "") -> bytes:
+    return b"data: " + json.dumps(gemini_answer(*parts, finish=finish)).encode() + b"\r\n\r\n"
+
+
+def _gemini_stream(texts: list[str], cut: bool) -> bytes:
+    finish = "MAX_TOKENS" if cut else "STOP"
+    return b"".join(gemini_event({"text": text}) for text in texts[:-1]) + gemini_event(
+        *({"text": text} for text in texts[-1:]), finish=finish
+    )
+
+
+def _gemini_document(text: str, cut: bool) -> bytes:
+    return json.dumps(gemini_answer({"text": text}, finish="MAX_TOKENS" if cut else "STOP")).encode()
+
+
+def _gemini_read(body: bytes) -> Client:
+    held = strict_gemini.read(body)
+    return Client(held.text, [_call(*call) for call in held.calls], "".join(held.finishes[-1:]))
+
+
 CHAT = Protocol(
     "chat", _chat_stream, _chat_document, _chat_read, _chat_read_document, ("stop", "tool_calls", "length")
 )
@@ -174,4 +203,7 @@ RESPONSES = Protocol(
     ("completed", "completed", "incomplete"),
 )
 OLLAMA = Protocol("ollama", _ollama_stream, _ollama_document, _ollama_read, _ollama_read, ("stop", "stop", "length"))
+GEMINI = Protocol(
+    "gemini", _gemini_stream, _gemini_document, _gemini_read, _gemini_read, ("STOP", "STOP", "MAX_TOKENS")
+)
 PROTOCOLS = (CHAT, MESSAGES, RESPONSES)

@@ -21,6 +21,7 @@ import anthropic
 import httpx
 import ollama
 import openai
+from google import genai
 
 TIMEOUT = 20.0
 Job = dict[str, Any]
@@ -253,6 +254,40 @@ def ollama_chat(job: Job, told: dict[str, Any]) -> None:
             told["calls"].append({"name": call.function.name, "arguments": arguments})
 
 
+# Gemini
+
+
+@lru_cache
+def gemini_client(setup: str, base_url: str) -> genai.Client:
+    job = json.loads(setup)
+    client_args = {key: value for key, value in transport(job).items() if key != "timeout"}
+    options = genai.types.HttpOptions(base_url=base_url, client_args=client_args, timeout=int(TIMEOUT * 1000))
+    return genai.Client(api_key=job["key"], vertexai=False, http_options=options)
+
+
+def gemini(job: Job, told: dict[str, Any]) -> None:
+    models = gemini_client(setup_of(job), job["base_url"]).models
+    request = job["request"]
+    config = {"tools": request.get("tools"), "tool_config": request.get("toolConfig")}
+    config["automatic_function_calling"] = {"disable": True}
+    asked = {"model": "gemini-2.5-pro", "contents": request["contents"], "config": config}
+    answers = models.generate_content_stream(**asked) if job["stream"] else [models.generate_content(**asked)]
+    for answer in answers:
+        for candidate in answer.candidates or []:
+            told["finish"] = candidate.finish_reason.value if candidate.finish_reason else told["finish"]
+            for part in (candidate.content.parts if candidate.content else None) or []:
+                gemini_part(part, told)
+
+
+def gemini_part(part: Any, told: dict[str, Any]) -> None:
+    if part.function_call is not None:
+        call = {"name": part.function_call.name, "arguments": json.dumps(part.function_call.args or {})}
+        signature = base64.b64encode(part.thought_signature).decode("ascii") if part.thought_signature else ""
+        told["calls"].append({**call, "signature": signature})
+    elif part.text and not part.thought:
+        told["text"] += part.text
+
+
 # Bytes
 
 
@@ -272,6 +307,7 @@ APIS: dict[str, Callable[[Job, dict[str, Any]], None]] = {
     "messages": messages,
     "responses": responses,
     "ollama": ollama_chat,
+    "gemini": gemini,
     "raw": raw,
 }
 

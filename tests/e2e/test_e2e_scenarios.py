@@ -161,9 +161,9 @@ TEXT |= {
     f"{protocol}-text-{name}": text for protocol in ("chat", "messages", "responses") for name, text in _LEFT.items()
 }
 
-# The session's proxy has the default options. Ollama's client is in test_e2e_ollama.py.
+# The session's proxy has the default options. Ollama's and Gemini's clients have files of their own.
 _ALL = [store.load(path) for path in store.find(recordings_directory())]
-_PLAYED = [one for one in _ALL if one.suffix != ".jsonl" and one.protocol != "ollama"]
+_PLAYED = [one for one in _ALL if one.suffix != ".jsonl" and one.protocol not in ("ollama", "gemini")]
 RECORDINGS = [recording for recording in _PLAYED if not recording.flow.get("policy")]
 UNTOUCHED = [recording for recording in RECORDINGS if recording.before == recording.after]
 TOUCHED = [recording for recording in RECORDINGS if recording not in UNTOUCHED]

@@ -15,7 +15,16 @@ from typing import Any, Literal
 from tests.dialects import messages_wire
 from tests.dialects.responses_wire import Upstream
 from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.text_protocols import CHAT, MESSAGES, OLLAMA, Protocol, ollama_line
+from tests.dialects.text_protocols import (
+    CHAT,
+    GEMINI,
+    MESSAGES,
+    OLLAMA,
+    Protocol,
+    gemini_answer,
+    gemini_event,
+    ollama_line,
+)
 
 Json = dict[str, Any]
 Kind = Literal["text", "further", "reasoning", "call"]
@@ -56,6 +65,8 @@ def stream(protocol: Protocol, parts: tuple[Part, ...], size: int = 0, seed: int
         return _messages(parts, size, seed) + (messages_wire.end(reason) if finish else b"")
     if protocol is OLLAMA:
         return _ollama(parts, size, seed) + (ollama_line({}, done_reason=reason) if finish else b"")
+    if protocol is GEMINI:
+        return _gemini(parts, size, seed) + (gemini_event({"text": ""}, finish=reason) if finish else b"")
     upstream = _responses(parts, size, seed)
     return (upstream.end(reason) if finish else upstream).bytes()
 
@@ -83,6 +94,8 @@ def document(protocol: Protocol, parts: tuple[Part, ...]) -> bytes:
         entries = [_entry(number, part) for number, part in enumerate(calls)]
         message = {"content": text_of(parts), "thinking": thoughts, "tool_calls": entries}
         return ollama_line({key: value for key, value in message.items() if value}, done_reason=reason)
+    if protocol is GEMINI:
+        return json.dumps(gemini_answer(*map(_part, parts), finish=reason)).encode()
     made = _responses(parts, 0, 0).end(reason)
     return json.dumps(made.events[-1]["response"]).encode()
 
@@ -111,6 +124,23 @@ def _ollama(parts: tuple[Part, ...], size: int, seed: int) -> bytes:
         else:
             key = "thinking" if part.kind == "reasoning" else "content"
             said += b"".join(ollama_line({key: text}) for text in pieces(part.text, size, seed))
+    return said
+
+
+def _part(part: Part) -> Json:
+    if part.kind == "call":
+        return {"functionCall": {"name": part.name, "args": json.loads(part.text)}}
+    return {"text": part.text, **({"thought": True} if part.kind == "reasoning" else {})}
+
+
+def _gemini(parts: tuple[Part, ...], size: int, seed: int) -> bytes:
+    said = b""
+    for part in parts:
+        if part.kind == "call":
+            said += gemini_event(_part(part))
+        else:
+            told = {**_part(part)}
+            said += b"".join(gemini_event({**told, "text": text}) for text in pieces(part.text, size, seed))
     return said
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from tests.dialects.text_protocols import OLLAMA, PROTOCOLS, Client, Protocol
+from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol
 from tests.must_not_run import parts as wire
 from tests.must_not_run import prose_behind, quoted_ends, read_aloud, rehearsals, shown
 from tests.must_not_run.parts import Part, text_of
@@ -261,7 +261,7 @@ def _plain_question() -> Request:
 
 
 def question_of(case: Case) -> Request:
-    words = "chat" if case.protocol is OLLAMA else case.protocol.name
+    words = case.protocol.name if case.protocol in PROTOCOLS else "chat"
     said = case.way.requests(words, case.format)
     return read_request({"tools": TOOLS, "stream": True, **said}) if said else _plain_question()
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.dialects.text_protocols import CHAT, OLLAMA, PROTOCOLS, Client, Protocol
+from tests.dialects.text_protocols import CHAT, GEMINI, OLLAMA, PROTOCOLS, Client, Protocol
 from tests.must_not_run import meant, quotations, quoted_ends, shown
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part
@@ -43,9 +43,10 @@ def test_a_quoted_call_is_text_and_the_text_is_not_changed(group: str, protocol:
     assert not wrong, f"{len(wrong)} of {sum(1 for _ in cases(ways, protocol))}:\n" + "\n".join(wrong[:60])
 
 
-def test_a_quoted_call_is_text_on_ollama_s_wire_too() -> None:
-    """Its text goes the same way, so a part of the cases shows it."""
-    sample = [replace(case, protocol=OLLAMA) for case in cases(WAYS, CHAT) if case.number % 4 == 0]
+@pytest.mark.parametrize(("protocol", "rest"), [(OLLAMA, 0), (GEMINI, 1)], ids=["ollama", "gemini"])
+def test_a_quoted_call_is_text_on_the_other_wires_too(protocol: Protocol, rest: int) -> None:
+    """Their text goes the same way, so a part of the cases shows it."""
+    sample = [replace(case, protocol=protocol) for case in cases(WAYS, CHAT) if case.number % 4 == rest]
     assert len(sample) > 2_000
     wrong = [f"{said}: {case}" for case in sample if (said := problem(case))]
     assert not wrong, f"{len(wrong)} of {len(sample)}:\n" + "\n".join(wrong[:60])

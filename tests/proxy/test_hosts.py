@@ -48,3 +48,25 @@ def test_nothing_matches_nothing() -> None:
 def test_what_is_no_host_name_is_refused(text: str) -> None:
     with pytest.raises(BadOption, match="is not a host name"):
         read_options({"toolfix_hosts": text})
+
+
+def test_every_host_of_the_list_has_a_source() -> None:
+    assert all(source.strip() for source in hosts.LLM_HOSTS.values())
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "us-central1-aiplatform.googleapis.com", "aiplatform.googleapis.com", "cloudcode-pa.googleapis.com",
+        "generativelanguage.googleapis.com", "models.github.ai", "llm.chutes.ai", "nano-gpt.com", "api.cline.bot",
+    ],
+)  # fmt: skip
+def test_the_hosts_of_the_other_wires_are_ours(host: str) -> None:
+    assert hosts.matches(host, 443, DEFAULT)
+
+
+@pytest.mark.parametrize(
+    "host", ["storage.googleapis.com", "oauth2.googleapis.com", "bedrock-runtime.us-east-1.amazonaws.com"]
+)
+def test_other_services_of_their_owners_are_not(host: str) -> None:
+    assert not hosts.matches(host, 443, DEFAULT)

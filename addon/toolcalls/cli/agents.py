@@ -131,7 +131,7 @@ AGENTS = (
     Agent("Codex", "codex", "npm install -g @openai/codex", "responses", _codex),
     Agent("opencode", "opencode", "npm install -g opencode-ai", "chat", _opencode),
     Agent("qwen-code", "qwen", "npm install -g @qwen-code/qwen-code", "chat", _qwen),
-    Agent("Gemini CLI", "gemini", "npm install -g @google/gemini-cli", "", _gemini, "it passes untouched today"),
+    Agent("Gemini CLI", "gemini", "npm install -g @google/gemini-cli", "gemini", _gemini),
     Agent("pi", "pi", "npm install -g @mariozechner/pi-coding-agent", "chat", _pi),
     Agent("aider", "aider", "pipx install aider-chat", "chat", _aider, "it declares no tools"),
 )

@@ -7,7 +7,6 @@ fragments of calls is held; of all others the writer makes new ones.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 from ..mend.call import Mender
@@ -16,77 +15,18 @@ from ..policy import Policy
 from ..request.request import Request
 from ..turn.answer import Answer, CompletedCall
 from ..turn.assembled_call import Fragment, Slot
-from ..turn.finish import FinishWords
-from ..turn.live import LivePart
 from ..turn.parts import Failure, OtherDelta, ReadEvent, Stop, TextDelta
-from ..turn.text_search import SearchResult
+from ..turn.text_search import SearchResult, TextPiece
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
-from ..wire.events import PASS, Event, Hold, Replace, Verdict
-from .interface import KEEP_ALIVE_COMMENT, Dialect
+from ..wire.events import PASS, Event, Hold, Replace, Verdict, joined
+from .answer_io import AnswerReader as AnswerReader
+from .answer_io import AnswerWriter as AnswerWriter
+from .interface import Dialect
 from .reply_builder import ReplyBuilder
+from .whole_document import WholeDocument
 
 _CALLS, _TEXT, _END = "calls", "text", "end"
 _HOLD = Hold(_CALLS)
-
-
-class AnswerReader(ABC):
-    """One protocol's events → their parts."""
-
-    whole_calls = False
-    """Does a call come in one piece? Then whatever follows it shows that it is complete; one that the finish reason
-    cuts off may be half a call that the server closed."""
-    text_key = ""
-    """The key of the JSON string that holds the text of an event; "" where events are always read."""
-    arguments_key = ""
-    """The key of the JSON string that holds a fragment of arguments; "" likewise."""
-
-    @abstractmethod
-    def read(self, event: Event) -> ReadEvent | None:
-        """What an event, or a whole body, says; None where it is none of this protocol."""
-
-
-class AnswerWriter(ABC):
-    """What an answer lets go → one protocol's events."""
-
-    words: FinishWords
-    ids = True
-    """Does each call have to have an id? If not, one that came without an id has none."""
-
-    @abstractmethod
-    def text(self, read: ReadEvent | None, text: str) -> bytes:
-        """An event that says a text, like the one that was read; None: there is none to be like."""
-
-    @abstractmethod
-    def rest(self, read: ReadEvent) -> bytes:
-        """An event without its text, its calls and its finish reason."""
-
-    @abstractmethod
-    def calls(self, read: ReadEvent) -> bytes:
-        """An event with nothing but its calls."""
-
-    @abstractmethod
-    def call(self, call: CompletedCall) -> bytes:
-        """A complete call."""
-
-    @abstractmethod
-    def end(self, read: ReadEvent | None, reason: str) -> bytes:
-        """The event with the finish reason, and no text and no calls; None: one of ours."""
-
-    @abstractmethod
-    def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
-        """A whole body with these texts in the places of its own, these calls and this finish reason."""
-
-    def keep_alive(self) -> bytes:
-        """An event that says nothing new."""
-        return KEEP_ALIVE_COMMENT
-
-    def live(self, part: LivePart) -> bytes:
-        """A part of a call that goes out while it comes. Not asked for where calls come whole."""
-        raise NotImplementedError
-
-    def rest_of_call(self, number: int, arguments: str) -> bytes:
-        """What the client still lacks of a call that it got while it came. Not asked for where calls come whole."""
-        raise NotImplementedError
 
 
 @dataclass(slots=True)
@@ -95,6 +35,8 @@ class _CallEvent:
 
     raw: bytes
     slots: list[Slot] = field(default_factory=list)
+    ends: bool = False
+    """It has the finish reason too."""
 
 
 class ReaderWriterDialect(Dialect):
@@ -103,6 +45,7 @@ class ReaderWriterDialect(Dialect):
     __slots__ = (
         "_answer",
         "_ended",
+        "_ended_with",
         "_failed",
         "_live",
         "_mender",
@@ -131,6 +74,8 @@ class ReaderWriterDialect(Dialect):
         """By `id()` of a call: the event that it came in, if that says nothing else."""
         self._waiting_end: ReadEvent | None = None
         """The event with the finish reason: it waits, for a call may follow it."""
+        self._ended_with: ReadEvent | None = None
+        """The event with the finish reason that went out as it came, because of its text."""
         self._failed = False
         self._ended = False
         self.lesson = None
@@ -139,7 +84,15 @@ class ReaderWriterDialect(Dialect):
 
     def read(self, event: Event) -> Verdict:
         self.lesson = None
-        read = self._reader.read(event) if event.data is not None else None
+        told = self._reader.read_apart(event) if event.data is not None else []
+        if len(told) < 2:
+            return self._read(event, told[0] if told else None)
+        apart = [(event._replace(raw=read.raw), read) for read in told]
+        verdict = joined((one, self._read(one, read)) for one, read in apart)
+        self.lesson = None
+        return verdict
+
+    def _read(self, event: Event, read: ReadEvent | None) -> Verdict:
         if read is None or not read.parts:
             return self._pass(event)
         if any(isinstance(part, Failure) for part in read.parts):
@@ -205,19 +158,20 @@ class ReaderWriterDialect(Dialect):
         """Take the text and the calls of an event. True where nothing of it has to be written anew."""
         answer = self._answer
         fragments = read.fragments
-        goes_on = any(not isinstance(part, Stop) for part in read.parts)
-        if self._reader.whole_calls and goes_on and answer.assembler.slots and self._waiting_end is None:
-            # Something follows the calls so far: so they are complete.
+        complete = self._reader.whole_calls and self._goes_on(read)
+        if complete:
+            draft.out += self._said(read, answer.pass_text_on(), draft)
             self._send(Finish.COMPLETE, draft)
-        unchanged = not (fragments or draft.out)
+        unchanged = not (fragments or complete)
         alone = len(read.parts) == 1 and not read.says_more
-        spoken: list[bytes] = []
+        source = read.raw if alone or _says_and_ends(read) else None
+        spoken: list[bytes | TextPiece] = []
         for part in read.parts:
             said: SearchResult | None = None
             if isinstance(part, TextDelta):
-                said = answer.say(part.text, read.raw if alone else None)
+                said = answer.say(part.text, source)
                 if said is None and part.text:
-                    spoken.append(self._writer.text(read, part.text) if not alone else read.raw)
+                    spoken.append(TextPiece(part.text, source))
             elif isinstance(part, OtherDelta):
                 answer.refused = answer.refused or part.refusal
                 said = answer.say_otherwise()
@@ -228,11 +182,18 @@ class ReaderWriterDialect(Dialect):
                     self._hold_text(read, part.text, said, draft)
         if not unchanged:
             flowing = self._gather(read, fragments)
-            draft.out += spoken
+            draft.out += [said if isinstance(said, bytes) else self._spoken(read, said, draft) for said in spoken]
             draft.out += self._rest(read)
             draft.out += flowing
             self._hold_calls(read, fragments, draft, flowing=bool(flowing))
         return unchanged
+
+    def _goes_on(self, read: ReadEvent) -> bool:
+        """Does something follow the calls so far, so that they are complete? A finish reason says how they ended."""
+        slots = self._answer.assembler.slots
+        if not slots or slots[-1].unfinished or self._waiting_end is not None:
+            return False
+        return any(not isinstance(part, Stop) for part in read.parts)
 
     def _rest(self, read: ReadEvent) -> list[bytes]:
         """What an event says besides its text and its calls; with a finish reason it goes on with that."""
@@ -246,7 +207,19 @@ class ReaderWriterDialect(Dialect):
             draft.release(_TEXT)
         if self._policy.null_content and self._answer.turn.sent:
             return []
-        return [piece.source or self._writer.text(read, piece.text) for piece in said.pieces]
+        return [self._spoken(read, piece, draft) for piece in said.pieces]
+
+    def _spoken(self, read: ReadEvent | None, piece: TextPiece, draft: ReplyBuilder) -> bytes:
+        """The event that a text came in. One that ends the answer too does so here, if nothing else is to come."""
+        end = next((end for end in (self._waiting_end, read) if end is not None and end.raw is piece.source), None)
+        if piece.source is None or end is None or end.stop is None:
+            return piece.source or self._writer.text(read, piece.text)
+        if self._answer.has_pending_calls or self._answer.would_be(end.stop, self._writer.words) != end.stop.reason:
+            return self._writer.text(end, piece.text)
+        draft.release(_END)
+        self._waiting_end = None
+        self._ended_with = end
+        return end.raw
 
     def _hold_text(self, read: ReadEvent, text: str, said: SearchResult, draft: ReplyBuilder) -> None:
         held = self._answer.held_text if said.parts else text
@@ -269,8 +242,8 @@ class ReaderWriterDialect(Dialect):
                 slot.quoted.grew(slot.fragments, len(fragment.arguments))
             else:
                 out.append(self._writer.live(part))
-        if self._reader.whole_calls and slots and not (read.says_more or read.text or read.stop):
-            source = _CallEvent(read.raw, slots)
+        if self._reader.whole_calls and slots and not (read.says_more or read.text) and _are_whole(fragments):
+            source = _CallEvent(read.raw, slots, ends=read.stop is not None)
             self._sources.update((id(slot), source) for slot in slots)
         if len(fragments) == 1 and not fragments[0].name and not self._live and slots:
             self._learn_fragments(read, fragments[0], slots[0])
@@ -297,6 +270,9 @@ class ReaderWriterDialect(Dialect):
             elif source is not None and id(source) in as_they_came:
                 draft.out += [source.raw] if id(source) not in written else []
                 written.add(id(source))
+                if source.ends:
+                    draft.release(_END)
+                    self._waiting_end = None
             elif not call.outcome.dropped:
                 draft.out.append(self._writer.call(call))
         draft.out += [self._writer.text(None, note) for note in self._answer.turn.take_notes()]
@@ -304,9 +280,21 @@ class ReaderWriterDialect(Dialect):
 
     def _as_they_came(self, calls: list[CompletedCall]) -> set[int]:
         """The events, by `id()`, all of whose calls go out as they came."""
-        kept = {id(call.slot) for call in calls if _is_unchanged(call)}
+        kept = {id(call.slot) for call in calls if call.unchanged}
         events = {id(source): source for source in self._sources.values()}
-        return {key for key, source in events.items() if all(id(slot) in kept for slot in source.slots)}
+        return {
+            key
+            for key, source in events.items()
+            if all(id(slot) in kept for slot in source.slots) and (not source.ends or self._ends(source, calls))
+        }
+
+    def _ends(self, source: _CallEvent, calls: list[CompletedCall]) -> bool:
+        """Is this event the end of the answer as it came, with its calls as the last ones?"""
+        end = self._waiting_end
+        last = calls[-1].slot if calls else None
+        if end is None or end.raw is not source.raw or not any(slot is last for slot in source.slots):
+            return False
+        return end.stop is not None and end.stop.reason == self._reason
 
     # The end
 
@@ -316,13 +304,16 @@ class ReaderWriterDialect(Dialect):
         assert stop is not None
         if unchanged and not answer.engaged and not self._writer.words.needs_calls(stop.reason):
             return True
-        if unchanged:
-            draft.out += [self._writer.text(read, read.text)] if read.text else []
+        if unchanged and read.text:
+            source = read.raw if _says_and_ends(read) else None
+            draft.out.append(self._spoken(read, TextPiece(read.text, source), draft))
         answer.stop(stop.reason, stop.finish)
         waits = answer.text_undecided and stop.finish is not Finish.CUT
         if not waits:
             self._end_text(read, stop.finish, draft)
-        if not waits and all(slot.whole() for slot in answer.assembler.slots):
+        if self._ended_with is read:
+            return False
+        if not waits and not self._reader.whole_calls and all(slot.whole() for slot in answer.assembler.slots):
             self._send(stop.finish, draft)
         self._waiting_end = read
         draft.release(_END)
@@ -362,57 +353,18 @@ class ReaderWriterDialect(Dialect):
         if self._reader.arguments_key and len(read.parts) == 1 and not read.says_more:
             self.lesson = Lesson(self._reader.arguments_key, fragment.arguments, CallFragments(slot.add, _HOLD))
 
-    # A body that came whole
-
     def body(self, body: bytes) -> bytes:
-        read = self._reader.read(Event(body, body.decode("utf-8", "replace")))
-        if read is None or any(isinstance(part, Failure) for part in read.parts):
-            return body
-        answer = Answer(self._request, self._policy, self._mender, whole_calls=self._reader.whole_calls)
-        stop = read.stop
-        finish = stop.finish if stop is not None else Finish.UNKNOWN
-        answer.refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
-        texts = self._search_texts(read, answer, finish)
-        fragments = [fragment for fragment in read.fragments if not fragment.empty]
-        slots = [Slot.of(fragment) for fragment in fragments]
-        if (
-            not slots
-            and not answer.turn.has_found
-            and (stop is None or not self._writer.words.needs_calls(stop.reason))
-        ):
-            return body
-        if stop is not None:
-            answer.stop(stop.reason, stop.finish)
-        calls = answer.complete_whole(slots, finish, ids=self._writer.ids)
-        reason = answer.true_reason(self._writer.words) if stop is not None else None
-        whole = len(calls) == len(slots) and all(_is_unchanged(call) for call in calls)
-        if whole and texts is None and (stop is None or reason == stop.reason):
-            return body
-        spoken = texts if texts is not None else _texts(read)
-        notes = answer.turn.take_notes()
-        sent = [call for call in calls if not call.outcome.dropped]
-        if sent and self._policy.null_content:
-            spoken = ["" for _ in spoken]
-        return self._writer.document(read, [*spoken, *notes], sent, None if reason is None else str(reason))
-
-    def _search_texts(self, read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:
-        """The texts of a body without the calls in the last of them; None where there are none."""
-        texts = _texts(read)
-        said = [part for part in read.parts if isinstance(part, TextDelta | OtherDelta)]
-        if not texts or not isinstance(said[-1], TextDelta):
-            return None
-        for text in texts[:-1]:
-            answer.say(text)
-            answer.say_otherwise()
-        last = answer.search_whole(texts[-1], finish)
-        return [*texts[:-1], last.text] if last is not None and last.calls else None
+        document = WholeDocument(self._request, self._policy, self._mender, self._reader, self._writer)
+        return document.mended(body)
 
 
-def _texts(read: ReadEvent) -> list[str]:
-    return [part.text for part in read.parts if isinstance(part, TextDelta)]
+def _are_whole(fragments: list[Fragment]) -> bool:
+    """Is each of them a call that can go out as it came?"""
+    return all(fragment.name and not (fragment.unfinished or fragment.steps) for fragment in fragments)
 
 
-def _is_unchanged(call: CompletedCall) -> bool:
-    """Does the client get the call as it came?"""
-    slot, outcome = call.slot, call.outcome
-    return slot is not None and outcome.status == "valid" and outcome.id in (slot.id, "") and not outcome.dropped
+def _says_and_ends(read: ReadEvent) -> bool:
+    """Is it a text and a finish reason, and nothing else?"""
+    return (
+        len(read.parts) == 2 and isinstance(read.parts[0], TextDelta) and read.stop is not None and not read.says_more
+    )

@@ -17,6 +17,7 @@ from ..turn import payload
 from ..wire.events import Event, Replace, Verdict
 from ..wire.framing import Framing
 from .chat.dialect import Chat
+from .gemini.envelope import is_gemini
 from .interface import Dialect
 from .ollama.reader import is_line
 from .zai.dialect import Zai
@@ -48,6 +49,7 @@ _SIGNS: Final = (
         lambda event: str(event.get("type")).startswith("response."),
         lambda body: body.get("object") == "response",
     ),
+    _Sign("gemini", is_gemini, is_gemini),
     _Sign("ollama", is_line, is_line),
 )
 
@@ -90,6 +92,9 @@ class Sniffer(Dialect):
 
     def body(self, body: bytes) -> bytes:
         answer = payload.read_strict(body) if self._open else None
+        if isinstance(answer, list) and answer:
+            # Gemini's stream without `alt=sse`.
+            answer = answer[0]
         found = (sign.protocol for sign in self._signs if isinstance(answer, dict) and sign.body(answer))
         self._decide(next(found, _CHAT))
         return self._chosen.body(body)

@@ -6,7 +6,7 @@ answer was cut off, or nobody knows, nothing is added to a call: `{"command": "r
 `{"command": "rm -rf /"$BUILD"/out"}`, and a later key may be missing too. What is whole by itself needs no finish.
 
 COMPLETE   Chat `stop`, `tool_calls`, `function_call`; Messages `end_turn`, `tool_use`; Responses a response that is
-           `completed`; Z.AI `done` and the null patch
+           `completed`; Z.AI `done` and the null patch; Gemini `STOP`
 CUT        `length`, `max_tokens`, filters, refusals and errors of any protocol, a Responses item or response that is
            `incomplete` or failed, a stream that just ends
 UNKNOWN    `[DONE]`, `message_stop` or a document without a reason, `stop_sequence`, a word that nobody knows, and
@@ -54,6 +54,7 @@ _CUT = frozenset(
     {
         "abort",
         "aborted",
+        "blocklist",
         "broken",
         "cancelled",
         "canceled",
@@ -63,18 +64,23 @@ _CUT = frozenset(
         "failed",
         "incomplete",
         "insufficient_system_resource",
+        "language",
         "length",
+        "malformed_function_call",
+        "malformed_response",
         "max_length",
         "max_output_tokens",
         "max_tokens",
         "model_context_window_exceeded",
         "model_length",
         "pause_turn",
+        "prohibited_content",
         "recitation",
         "refusal",
         "repetition",
         "safety",
         "sensitive",
+        "spii",
         "time_limit",
         "timeout",
     }

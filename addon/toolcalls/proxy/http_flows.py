@@ -55,7 +55,10 @@ class HttpFlows:
         body = content(flow.request)
         asked = decode(body)
         session = self._reasoning.session(protocol, flow.request.pretty_host, _account(flow.request), asked)
-        state = self.open[flow] = FlowState(protocol, read_request(asked, protocol), body, place(flow), session)
+        asked_for = read_request(asked, protocol, flow.request.path)
+        state = self.open[flow] = FlowState(protocol, asked_for, body, place(flow), session)
+        if _is_signed(flow.request):
+            return
         state.changed = self._mend_request(flow, state, asked)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
@@ -259,6 +262,11 @@ def _is_short_error(response: http.Response) -> bool:
     """An error that says how long it is, and that is not much: it may quote a call, so it does not stream."""
     length = response.headers.get("content-length", "")
     return response.status_code >= 400 and length.isdigit() and int(length) <= _SHORT_ERROR
+
+
+def _is_signed(request: http.Request) -> bool:
+    """Does a signature cover the body and the headers? Amazon answers 403 to whatever was changed."""
+    return str(request.headers.get("authorization", "")).startswith("AWS4-HMAC-SHA256")
 
 
 def _may_hold_calls(response: http.Response) -> bool:

@@ -17,7 +17,9 @@ _OWN = frozenset(("assistant", "model", "ai", "bot", "system", "developer", "non
 """Whose words the model says itself, or follows. Everybody else's it reads."""
 _OWN_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "computer_call"))
 """What the model itself said: every other call is one that the host ran, with its result."""
-_NEVER_IN_A_CALL = frozenset(("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type"))
+_NEVER_IN_A_CALL = frozenset(
+    ("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type", "inlineData", "thoughtSignature")
+)
 
 _COLOURS = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]{0,16}m")
 _ESCAPED = re.compile(r"\\++(?:[nrt]|u([0-9a-fA-F]{4}))?")
@@ -71,10 +73,11 @@ def _texts_of(request: dict[str, Any]) -> Iterator[str]:
     asked = request.get("input")
     if isinstance(asked, str):
         yield asked
-    for entry in (*_listed(request.get("messages")), *_listed(asked)):
+    for entry in (*_listed(request.get("messages")), *_listed(asked), *_listed(request.get("contents"))):
         if not isinstance(entry, dict):
             continue
-        role, content = entry.get("role"), entry.get("content")
+        # Gemini's contents need no role where there is only that of the user.
+        role, content = entry.get("role", "user" if "parts" in entry else None), entry.get("content")
         read = isinstance(role, str) and role.lower() not in _OWN
         if read and isinstance(content, str):
             yield content

@@ -28,6 +28,8 @@ def _as_expected(request: Json) -> list[str]:
             for block in message["content"]:
                 if block["type"] == "tool_use":
                     ids.append(block["id"])  # noqa: PERF401
+    for turn in request.get("contents") or ():
+        ids += [part["functionCall"]["id"] for part in turn["parts"] if "id" in part.get("functionCall", ())]
     items = request.get("input")
     if type(items) is list:
         ids += [item["call_id"] for item in items if "call_id" in item]
@@ -42,6 +44,10 @@ def _whatever_it_is(request: Json) -> Iterator[str]:
         for block in _objects(message.get("content")):
             if block.get("type") == "tool_use":
                 yield _id(block.get("id"))
+    for turn in _objects(request.get("contents")):
+        for part in _objects(turn.get("parts")):
+            made = part.get("functionCall")
+            yield _id(made.get("id") if isinstance(made, dict) else None)
     for item in _objects(request.get("input")):
         yield _id(item.get("call_id"))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..policy import Policy
-from ..request import chat, chat_pairs, messages, messages_pairs, ollama, responses, responses_pairs
+from ..request import chat, chat_pairs, gemini, messages, messages_pairs, ollama, responses, responses_pairs
 from ..request.arguments import KnownGoodArguments
 from ..request.edits import Path
 from ..request.hints import add_hints
@@ -39,6 +39,7 @@ _PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
     "responses": responses.mend,
     "zai": chat.mend,
     "ollama": ollama.mend,
+    "gemini": gemini.mend,
 }
 _CREATE = "response.create"
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ids import MARK
+from . import gemini
 from .arguments import KnownGoodArguments
 from .guidance import blames_arguments
 from .refusals import Refusals
@@ -201,8 +202,13 @@ def _in_a_row(given: Sequence[object], times: int) -> bool:
     )
 
 
+def _gemini(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], _loops: int) -> bool:
+    return all(MARK not in identity for _, identity in gemini.ids_in(request.get("request", request)))
+
+
 _LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals, list[Json], int], bool]] = {
     "messages": _messages,
     "responses": _responses,
+    "gemini": _gemini,
     "ollama": _ollama,
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,14 +86,22 @@ class Seed:
 
 
 _OLLAMA = "ollama"
+_STREAMS = re.compile(r":stream(?:GenerateContent|RawPredict)\Z|/invoke-with-response-stream\Z")
+"""Paths that ask for a stream by themselves."""
 
 
-def read_request(request: dict[str, Any] | None, protocol: str = "") -> Request:
-    """What a decoded body asks for. `protocol`: the one that is spoken where it was sent, if that is known."""
+def read_request(request: dict[str, Any] | None, protocol: str = "", path: str = "") -> Request:
+    """What a decoded body asks for. `protocol` and `path`: what is spoken where it was sent, if that is known."""
+    streams = _STREAMS.search(path.partition("?")[0].rstrip("/")) is not None
     unasked = protocol == _OLLAMA
     """Is the answer a stream where the request does not say?"""
     if request is None:
-        return Request(stream=unasked)
+        return Request(stream=streams or unasked)
+    # Behind a Google login the request stands in another one.
+    inner = request.get("request")
+    request = inner if isinstance(inner, dict) and "contents" in inner else request
+    if "contents" in request:
+        return _read_gemini(request, streams)
     count = request.get("n")
     model = request.get("model")
     options = request.get("stream_options")
@@ -100,7 +109,7 @@ def read_request(request: dict[str, Any] | None, protocol: str = "") -> Request:
         tools=Tools.read(request),
         choices=count if isinstance(count, int) and count > 0 else 1,
         legacy_functions=bool(request.get("functions")) and not request.get("tools"),
-        stream=request.get("stream") is True or (unasked and request.get("stream") is None),
+        stream=streams or request.get("stream") is True or (unasked and request.get("stream") is None),
         model=model if isinstance(model, str) else "",
         used_ids=used_ids(request),
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
@@ -109,6 +118,38 @@ def read_request(request: dict[str, Any] | None, protocol: str = "") -> Request:
         allowed=_allowed(request.get("tool_choice") or request.get("function_call")),
         heard=heard_in(request),
     )
+
+
+def _read_gemini(request: dict[str, Any], streams: bool) -> Request:
+    config = _inside(
+        _inside(request, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"
+    )
+    names = config.get("allowedFunctionNames", config.get("allowed_function_names"))
+    return Request(
+        tools=Tools.read(request),
+        choices=1,
+        stream=streams,
+        used_ids=used_ids(request),
+        calls_wanted=not _is_none(config.get("mode")) and not _is_json(request),
+        allowed=frozenset(filter(_is_text, names)) if isinstance(names, list) and names else None,
+        heard=heard_in(request),
+    )
+
+
+def _is_json(request: dict[str, Any]) -> bool:
+    """Was the answer asked for as JSON? Then a text that looks like a call is that answer."""
+    generation = _inside(request, "generationConfig", "generation_config")
+    return "json" in str(generation.get("responseMimeType", generation.get("response_mime_type", ""))).lower()
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _inside(value: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """The object under one of these keys: this protocol's JSON has each in two spellings."""
+    found = next((value[key] for key in keys if key in value), None)
+    return found if isinstance(found, dict) else {}
 
 
 def _allowed(choice: object) -> frozenset[str] | None:

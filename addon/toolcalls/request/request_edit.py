@@ -257,6 +257,12 @@ class RequestEdit:
         else:
             self.edits.add(result.at, result.key, write(line))
 
+    def restore_id(self, place: Path, identity: str) -> None:
+        """Give an id of ours back to the upstream; any other stays."""
+        original = restore(identity)
+        if original is not None:
+            self._give_back(place, original)
+
     def _line(self, result: HistoryResult, reason: str | None, content: object) -> str:
         """What a result is to say besides; empty where it is nothing."""
         every = self.policy.retry_guidance is True

@@ -40,9 +40,9 @@ def types(schema: object, root: object = None, depth: int = 0) -> set[str]:
     found: set[str] = set()
     declared = schema.get("type")
     if isinstance(declared, str):
-        found.add(declared)
+        found.add(declared.lower())
     elif isinstance(declared, list):
-        found.update(entry for entry in declared if isinstance(entry, str))
+        found.update(entry.lower() for entry in declared if isinstance(entry, str))
     elif "properties" in schema:
         found.add("object")
     elif "items" in schema:

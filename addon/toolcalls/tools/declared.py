@@ -1,9 +1,10 @@
 """The tools that the request declared: the oracle for names and shapes.
 
 A request declares tools in one of several wire shapes (Chat, the older `functions`, Messages, Responses with
-namespaces and `additional_tools`). What is kept is the name, the namespace, the kind and the JSON schema
-of the arguments; nothing else of the request. Reading costs next to nothing: a schema is prepared when a
-call of its tool is looked at, and the same schema only once for all requests.
+namespaces and `additional_tools`, Gemini's `functionDeclarations`, whose schemas write types in capitals). What is
+kept is the name, the namespace, the kind and the JSON schema of the arguments; nothing else of the request. Reading
+costs next to nothing: a schema is prepared when a call of its tool is looked at, and the same schema only once for
+all requests.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ Schema = Mapping[str, Any]
 Kind = Literal["function", "custom", "server"]
 
 _MAX_NESTING = 4
+_OTHER_SCHEMA_KEYS = ("input_schema", "parametersJsonSchema", "parameters_json_schema")
 
 
 @dataclass(slots=True)  # not frozen: that costs four times as much to make, for each tool of each request
@@ -170,6 +172,10 @@ def _gather(found: list[Tool], entries: object, namespace: str | None, depth: in
             if isinstance(name, str) and name:
                 _gather(found, entry.get("tools"), name, depth + 1)
             continue
+        listed = entry.get("functionDeclarations", entry.get("function_declarations"))
+        if isinstance(listed, list):
+            _gather(found, listed, namespace, depth + 1)
+            continue
         tool = read_tool(entry, namespace)
         if tool is not None:
             found.append(tool)
@@ -183,9 +189,8 @@ def read_tool(entry: dict[str, Any], namespace: str | None = None) -> Tool | Non
     name = body.get("name")
     schema = body.get("parameters")
     if not isinstance(schema, dict):
-        schema = body.get("input_schema")
-        if not isinstance(schema, dict):
-            schema = None
+        others = (body.get(key) for key in _OTHER_SCHEMA_KEYS)
+        schema = next((other for other in others if isinstance(other, dict)), None)
     if isinstance(name, str) and name:
         if schema is None and kind == "custom":
             return Tool(name, None, "custom", namespace)

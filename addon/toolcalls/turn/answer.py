@@ -20,6 +20,7 @@ from .assembler import CallAssembler
 from .finish import FinishWords
 from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
+from .parts import Stop
 from .resent import ToldCall
 from .text_search import SearchResult, TextSearch, searches
 from .turn import CUT_INSIDE, GatheredCall, Turn
@@ -39,6 +40,14 @@ class CompletedCall:
     """The part of it that the client has."""
     slot: Slot | None = None
     """Its fragments; None where it was written as text."""
+
+    @property
+    def unchanged(self) -> bool:
+        """Does the client get the call as it came?"""
+        slot, outcome = self.slot, self.outcome
+        if slot is None or outcome.dropped:
+            return False
+        return outcome.status == "valid" and outcome.id in (slot.id, "")
 
 
 class Answer:
@@ -88,13 +97,13 @@ class Answer:
     @property
     def engaged(self) -> bool:
         """Was a call or a finish reason seen, or is text held?"""
-        return bool(
-            self.turn.sent
-            or self.turn.has_found
-            or self.assembler.slots
-            or self.reasons
-            or (self.search and self.search.holding)
-        )
+        calls = self.turn.sent or self.has_pending_calls
+        return bool(calls or self.reasons or (self.search and self.search.holding))
+
+    @property
+    def has_pending_calls(self) -> bool:
+        """Was a call seen that is not out?"""
+        return self.turn.has_found or bool(self.assembler.slots)
 
     # Text
 
@@ -109,6 +118,10 @@ class Answer:
     def say_otherwise(self) -> SearchResult | None:
         """Something that is not searched follows the text (reasoning, a citation): what is held of it is no call."""
         return self.search.pass_on() if self.search is not None and self.search.undecided else None
+
+    def pass_text_on(self) -> SearchResult:
+        """A call that goes out now follows the text: what is held of it is no call."""
+        return self.search.pass_on() if self.search is not None and self.search.holding else SearchResult()
 
     @property
     def held_text(self) -> str:
@@ -203,6 +216,10 @@ class Answer:
         said = [*self._finishes, *([Finish.CUT] if self.refused else [])]
         return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in said), Finish.COMPLETE)
 
+    def would_be(self, stop: Stop, words: FinishWords) -> object:
+        """The finish reason that would be true if this were the end."""
+        return words.true_reason(words.believed([*self.reasons, stop.reason]), calls=self.turn.sent > 0)
+
     def true_reason(self, words: FinishWords) -> object:
         """The finish reason that is true, given those that came and the calls that went out."""
         return words.true_reason(words.believed(self.reasons), calls=self.turn.sent > 0)
@@ -212,6 +229,8 @@ def gathered(slot: Slot, tools: Tools, *, ids: bool = True, live: LiveArguments 
     """A call as its fragments tell it. `ids`: it has to have one."""
     name = full_name(slot.names, tools)
     arguments, steps = slot.settle()
+    if slot.unfinished:
+        slot.doubt = slot.doubt or CUT_INSIDE
     value, slot.value = slot.value, None
     told = ToldCall(
         slot.key,

@@ -54,6 +54,10 @@ class Fragment:
     """It tells a whole call, in a message that repeats the answer: to be compared, never appended."""
     steps: tuple[str, ...] = ()
     """What had to be done to read it: then its event cannot go out as it came."""
+    unfinished: bool = False
+    """The upstream said that more of this call follows."""
+    doubt: str = ""
+    """Why the call must not run, whatever else comes."""
 
     @property
     def key(self) -> str:
@@ -90,6 +94,8 @@ class Slot(PartialCall):
     """Only the order of fragments tells whose they are: nothing of it goes out before the end."""
     steps: tuple[str, ...] = ()
     """What had to be done to read its fragments."""
+    unfinished: bool = False
+    """Its last fragment said that more of it follows."""
     said: tuple[int, str, tuple[str, ...]] = (-1, "", ())
     """How many fragments were joined last, to what, and what had to be done for that."""
     ids: set[str] = field(default_factory=set)
@@ -110,8 +116,23 @@ class Slot(PartialCall):
     @classmethod
     def of(cls, fragment: Fragment) -> Slot:
         """A call that came in one piece."""
-        names = [fragment.name] if fragment.name else []
-        return cls(fragment.id, names, [fragment.arguments], fragment.extra, key=fragment.id, steps=fragment.steps)
+        slot = cls(key=fragment.id, place=fragment.place)
+        slot.take(fragment)
+        return slot
+
+    def goes_on_with(self, fragment: Fragment) -> bool:
+        """Is this more of a call of which the upstream said that more follows?"""
+        return self.unfinished and self.place == fragment.place
+
+    def take(self, fragment: Fragment) -> None:
+        """All of a call, or what the upstream says next about one of which it said that more follows."""
+        self.id = self.id or fragment.id
+        self.names += [fragment.name] if fragment.name else []
+        self.fragments = [fragment.arguments]
+        self.extra.update(fragment.extra)
+        self.steps += fragment.steps
+        self.unfinished = fragment.unfinished
+        self.doubt = self.doubt or fragment.doubt
 
     @property
     def begun(self) -> bool:

@@ -92,7 +92,7 @@ class CallAssembler:
         if fragment.empty:
             return None
         if self._whole_calls:
-            return self._new(Slot.of(fragment))
+            return self._whole(fragment)
         if fragment.whole:
             slot = self._restate(fragment)
         elif not fragment.id:
@@ -168,6 +168,14 @@ class CallAssembler:
             if not slot.empty:
                 calls.append(slot)
         return calls
+
+    def _whole(self, fragment: Fragment) -> Slot:
+        """A call that comes in one piece, or more of one of which the upstream said that more follows."""
+        last = self.slots[-1] if self.slots else None
+        if last is not None and last.goes_on_with(fragment):
+            last.take(fragment)
+            return last
+        return self._new(Slot.of(fragment))
 
     def _compare_places(self, fragment: Fragment) -> None:
         """Fragments without an index may be missing in any call that is in doubt."""

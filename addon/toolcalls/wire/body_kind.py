@@ -22,7 +22,8 @@ def kind_of(first: bytes, *, lines: bool) -> BodyKind:
         return BodyKind.LINE if first == b"{" else BodyKind.OPEN
     if first in (b"{", b"["):
         return BodyKind.DOCUMENT
-    return BodyKind.OPEN if first == b"<" else BodyKind.EVENTS
+    # A page of HTML, or Amazon's event stream, which is binary and begins with a length.
+    return BodyKind.OPEN if first in (b"<", b"\0") else BodyKind.EVENTS
 
 
 def kind_of_first_line(body: bytes, is_document: Callable[[bytes], bool]) -> BodyKind:

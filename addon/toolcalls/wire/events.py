@@ -6,6 +6,7 @@ sent instead. The stream keeps the books, so that an exception at any point can 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -54,6 +55,27 @@ PASS: Final = Pass()
 LINES_ALONE: Final = SplitLines()
 
 Verdict = Pass | SplitLines | Hold | Replace
+
+
+def joined(answers: Iterable[tuple[Event, Verdict]]) -> Pass | Replace:
+    """The answers to the events that one event stood for, as the answer to that one."""
+    out: list[bytes] = []
+    release: list[str] = []
+    hold: list[tuple[str, bytes]] = []
+    untouched = True
+    for event, answer in answers:
+        if isinstance(answer, Hold):
+            hold.append((answer.key, event.raw))
+        elif isinstance(answer, Replace):
+            out += answer.out
+            release += answer.release
+            hold = [entry for entry in hold if entry[0] not in answer.release]
+            hold += answer.hold
+        else:
+            out.append(event.raw)
+            continue
+        untouched = False
+    return PASS if untouched else Replace(tuple(out), tuple(release), tuple(hold))
 
 
 MOST_CALLS: Final = 1000

@@ -18,6 +18,7 @@ from ...tools.declared import Tool
 from ...tools.schema.check import Check, Exhausted
 from ...tools.schema.node import ARRAY, NULL, OBJECT, STRING, Node, equality_key, type_of
 from ...tools.schema.views import View, view_of
+from .indexed_keys import indexed, with_array
 from .json_in_string import MendText, container_in, looks_like_container, strict_text
 from .keys import dotted, drifted, nested, renamed, wrapper_key
 from .scalars import admits_free_strings, integer_in, member_for, only_item, scalar_in
@@ -251,6 +252,8 @@ class _Mending:
             if result is value and len(groups) > 1:
                 for head, keys in groups.items():
                     result = self._nested(view, result, {head: keys}, path, depth)
+        for head, items in indexed(view, result).items():
+            result = self._with_array(view, result, head, items, path, depth)
         for rename in drifted(view, result):
             child = view.child(rename.target)
             if child is None:
@@ -282,6 +285,21 @@ class _Mending:
             fits = fits and not self._violations(child, inner)
             result = {**proposal, head: inner}
         if fits and self._violations(view, result) < self._violations(view, value):
+            return result
+        self._undo(mark)
+        return value
+
+    def _with_array(
+        self, view: View, value: dict[str, Any], head: str, items: list[Any], path: str, depth: int
+    ) -> dict[str, Any]:
+        child = view.child(head)
+        if child is None:
+            return value
+        mark = len(self._steps)
+        self._done(None, "array from keys with indices", _join(path, head))
+        inner = self._mend(child, items, _join(path, head), head, depth + 1)
+        result = with_array(value, head, inner)
+        if not self._violations(child, inner) and self._violations(view, result) < self._violations(view, value):
             return result
         self._undo(mark)
         return value

@@ -1,0 +1,77 @@
+"""What a protocol fills in to be a dialect: a reader of its events and a writer of them (`reader_writer.py`)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from ..turn.answer import CompletedCall
+from ..turn.finish import FinishWords
+from ..turn.live import LivePart
+from ..turn.parts import ReadEvent
+from ..wire.events import Event
+from .interface import KEEP_ALIVE_COMMENT
+
+
+class AnswerReader(ABC):
+    """One protocol's events → their parts."""
+
+    whole_calls = False
+    """Does a call come in one piece? Then whatever follows it shows that it is complete; one that the finish reason
+    cuts off may be half a call that the server closed."""
+    text_key = ""
+    """The key of the JSON string that holds the text of an event; "" where events are always read."""
+    arguments_key = ""
+    """The key of the JSON string that holds a fragment of arguments; "" likewise."""
+
+    @abstractmethod
+    def read(self, event: Event) -> ReadEvent | None:
+        """What an event, or a whole body, says; None where it is none of this protocol."""
+
+    def read_apart(self, event: Event) -> list[ReadEvent]:
+        """What an event says, one thing after the other, where their order would be lost: each as an event."""
+        read = self.read(event)
+        return [] if read is None else [read]
+
+
+class AnswerWriter(ABC):
+    """What an answer lets go → one protocol's events."""
+
+    words: FinishWords
+    ids = True
+    """Does each call have to have an id? If not, one that came without an id has none."""
+
+    @abstractmethod
+    def text(self, read: ReadEvent | None, text: str) -> bytes:
+        """An event that says a text, like the one that was read; None: there is none to be like."""
+
+    @abstractmethod
+    def rest(self, read: ReadEvent) -> bytes:
+        """An event without its text, its calls and its finish reason."""
+
+    @abstractmethod
+    def calls(self, read: ReadEvent) -> bytes:
+        """An event with nothing but its calls."""
+
+    @abstractmethod
+    def call(self, call: CompletedCall) -> bytes:
+        """A complete call."""
+
+    @abstractmethod
+    def end(self, read: ReadEvent | None, reason: str) -> bytes:
+        """The event with the finish reason, and no text and no calls; None: one of ours."""
+
+    @abstractmethod
+    def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
+        """A whole body with these texts in the places of its own, these calls and this finish reason."""
+
+    def keep_alive(self) -> bytes:
+        """An event that says nothing new."""
+        return KEEP_ALIVE_COMMENT
+
+    def live(self, part: LivePart) -> bytes:
+        """A part of a call that goes out while it comes. Not asked for where calls come whole."""
+        raise NotImplementedError
+
+    def rest_of_call(self, number: int, arguments: str) -> bytes:
+        """What the client still lacks of a call that it got while it came. Not asked for where calls come whole."""
+        raise NotImplementedError

@@ -1,0 +1,103 @@
+"""What is around the parts of a Gemini event: the candidate, what is said of the whole answer, the login wrapper.
+
+    {"candidates": [{"content": {"parts": […], "role": "model"}, "finishReason": "STOP"}], "usageMetadata": …}
+    {"response": {"candidates": …}, "traceId": …}          the same behind a Google login (cloudcode-pa)
+
+Writes events in the framing of the stream they belong to: SSE with the line ends that came, or items of a JSON array.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...mend.reading.strict import write
+from ...turn import payload
+from ...wire.events import Event
+
+Json = dict[str, Any]
+
+_WRAPPER: Final = "response"
+_CANDIDATES: Final = "candidates"
+_ENDS: Final = ("finishReason", "finishMessage")
+_OF_THE_END: Final = ("usageMetadata",)
+EMPTY_TEXT: Final[Json] = {"text": ""}
+
+
+def answer_of(said: Json) -> Json:
+    """The answer without the wrapper of a login."""
+    inner = said.get(_WRAPPER)
+    return inner if isinstance(inner, dict) and _CANDIDATES not in said else said
+
+
+def is_gemini(said: Json) -> bool:
+    """Does an event or a body look like one of Gemini's?"""
+    answer = answer_of(said)
+    return isinstance(answer.get(_CANDIDATES), list) or isinstance(answer.get("promptFeedback"), dict)
+
+
+def candidates_of(said: Json) -> list[Any]:
+    found = answer_of(said).get(_CANDIDATES)
+    return found if isinstance(found, list) else []
+
+
+def parts_of(candidate: Json) -> list[Json]:
+    content = candidate.get("content")
+    parts = content.get("parts") if isinstance(content, dict) else None
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+
+
+class Envelope:
+    """How events of this answer are written: like the last one that came."""
+
+    __slots__ = ("_crlf", "_last", "_sse")
+
+    def __init__(self, *, sse: bool = True) -> None:
+        self._sse = sse
+        self._crlf = False
+        self._last: Json = {_CANDIDATES: [{"content": {"parts": [], "role": "model"}, "index": 0}]}
+
+    def read(self, event: Event) -> Any:
+        """The decoded event, which those that are written from now on are like."""
+        said = payload.read_twice(event.data or "")[0]
+        if isinstance(said, dict) and len(candidates_of(said)) == 1:
+            self._last = said
+            self._crlf = event.raw.endswith(b"\r\n")
+        return said
+
+    def like(self, said: Json | None, parts: list[Json], *, ends: bool = False, reason: str = "") -> Json:
+        """An event like another one, with these parts. Not at the end: it says neither why it ended nor what it
+        cost."""
+        said = self._last if said is None else said
+        answer = answer_of(said)
+        known = candidates_of(said)
+        candidate = dict(known[0]) if known and isinstance(known[0], dict) else {}
+        if not ends or (reason and reason != candidate.get("finishReason")):
+            for key in _ENDS:
+                candidate.pop(key, None)
+        content = candidate.get("content")
+        role = content.get("role") if isinstance(content, dict) else None
+        candidate = {
+            "content": {"parts": parts or [EMPTY_TEXT], "role": role or "model"},
+            **_without_content(candidate),
+        }
+        if reason:
+            candidate["finishReason"] = reason
+        kept = {key: value for key, value in answer.items() if ends or key not in _OF_THE_END}
+        written = {**kept, _CANDIDATES: [candidate]}
+        return written if answer is said else {**said, _WRAPPER: written}
+
+    def write(self, said: Json) -> bytes:
+        """An event, as the client's framing has it: every client needs `data: ` and a blank line."""
+        text = write(said)
+        if not self._sse:
+            return text.encode()
+        end = "\r\n\r\n" if self._crlf else "\n\n"
+        return f"data: {text}{end}".encode()
+
+    def keep_alive(self) -> bytes:
+        """An event without a candidate: a comment ends the sessions of Gemini CLI."""
+        return b'data: {"candidates": []}\r\n\r\n'
+
+
+def _without_content(candidate: Json) -> Json:
+    return {key: value for key, value in candidate.items() if key != "content"}

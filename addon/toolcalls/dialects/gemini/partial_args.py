@@ -1,0 +1,99 @@
+"""Arguments in pieces, each with the path of the value that it belongs to (Vertex, `streamFunctionCallArguments`).
+
+    {"partialArgs": [{"jsonPath": "$.command", "stringValue": "ls", "willContinue": true}], "willContinue": true}
+
+What has one reading becomes one object; where paths contradict each other or leave a gap, the call must not run.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+Path = tuple[str | int, ...]
+
+UNCLEAR: Final = "it is not clear how the pieces of its arguments fit together"
+
+_STEP: Final = re.compile(r"""\.([^.\[\]'"$]+)|\[(\d{1,6})\]|\['([^'\\]*)'\]|\["([^"\\]*)"\]""")
+_MOST_STEPS: Final = 32
+_VALUES: Final = ("stringValue", "numberValue", "boolValue", "nullValue")
+
+
+class _Contradiction(Exception):
+    pass
+
+
+class PartialArguments:
+    """The arguments of one call while their pieces come."""
+
+    __slots__ = ("_pieces", "_unclear", "place")
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+        self._pieces: dict[Path, list[Any]] = {}
+        self._unclear = False
+
+    def take(self, pieces: object) -> None:
+        for piece in pieces if isinstance(pieces, list) else []:
+            path = _path(piece.get("jsonPath")) if isinstance(piece, dict) else ()
+            told = [key for key in _VALUES if isinstance(piece, dict) and key in piece]
+            if not path or len(told) > 1:
+                self._unclear = True
+            elif told:
+                value = None if told[0] == "nullValue" else piece[told[0]]
+                self._pieces.setdefault(path, []).append(value)
+
+    def value(self) -> dict[str, Any] | None:
+        """The object; None where the pieces do not make one."""
+        if self._unclear:
+            return None
+        root: dict[str, Any] = {}
+        try:
+            for path, pieces in self._pieces.items():
+                _put(root, path, _joined(pieces))
+        except _Contradiction:
+            return None
+        return root
+
+
+def _joined(pieces: list[Any]) -> Any:
+    """Pieces of a text follow each other; anything else is told once."""
+    if all(isinstance(piece, str) for piece in pieces):
+        return "".join(pieces)
+    if len(pieces) > 1:
+        raise _Contradiction
+    return pieces[0]
+
+
+def _path(text: object) -> Path:
+    """The keys and indices of `$.a[0].b`; nothing where it is no such path."""
+    if not isinstance(text, str) or not text.startswith("$"):
+        return ()
+    steps: list[str | int] = []
+    at = 1
+    while at < len(text):
+        step = _STEP.match(text, at)
+        if step is None or len(steps) >= _MOST_STEPS:
+            return ()
+        index = step[2]
+        steps.append(int(index) if index else next(key for key in (step[1], step[3], step[4]) if key is not None))
+        at = step.end()
+    return tuple(steps)
+
+
+def _put(root: dict[str, Any], path: Path, value: Any) -> None:
+    here: Any = root
+    for step, following in zip(path, (*path[1:], None), strict=True):
+        inner: Any = value if following is None else [] if isinstance(following, int) else {}
+        if isinstance(step, int):
+            if not isinstance(here, list) or step > len(here):
+                raise _Contradiction
+            if step == len(here):
+                here.append(inner)
+        elif not isinstance(here, dict):
+            raise _Contradiction
+        else:
+            here.setdefault(step, inner)
+        if following is None and here[step] is not inner:
+            raise _Contradiction
+        here = here[step]

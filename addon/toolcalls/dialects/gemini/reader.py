@@ -1,0 +1,181 @@
+"""Gemini's events → their parts.
+
+A call comes whole, its arguments an object (or absent), in any event; `finishReason` is `STOP` with
+calls too. An event with several things in it is read as one event a thing, so that their order stays. Only the first
+candidate is read: an event with another one passes as it came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ...mend.finish import Finish
+from ...mend.reading.strict import write
+from ...policy import Policy
+from ...request.request import Request
+from ...turn.assembled_call import Fragment
+from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, Stop, TextDelta
+from ...wire.events import Event
+from ..reader_writer import AnswerReader
+from ..trouble import trouble_in
+from .envelope import Envelope, Json, candidates_of, parts_of
+from .malformed import REASON, STEP, quoted_call
+from .partial_args import UNCLEAR, PartialArguments
+
+CALL: Final = "functionCall"
+SIGNATURE: Final = "thoughtSignature"
+_PIECES: Final = "partialArgs"
+_OWN_KEYS: Final = frozenset({"id", "name", "args", _PIECES, "willContinue"})
+_STOPPED: Final = "STOP"
+
+
+@dataclass(slots=True)
+class _Run:
+    """Parts of an event that can stand in one event without losing their order."""
+
+    came: list[Json] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    says_more: bool = False
+
+
+class GeminiReader(AnswerReader):
+    whole_calls = True
+    text_key = "text"
+
+    def __init__(self, request: Request, policy: Policy, envelope: Envelope) -> None:
+        self._request = request
+        self._policy = policy
+        self._envelope = envelope
+        self._calls = 0
+        """How many calls came: each has a place of its own."""
+        self._open: PartialArguments | None = None
+        self._ended = False
+        """A finish reason came: a message behind it is not read again."""
+
+    def read(self, event: Event) -> ReadEvent | None:
+        said = self._envelope.read(event)
+        runs = self._runs(said)
+        if runs is None:
+            return None
+        parts = [part for run in runs for part in run.parts]
+        return ReadEvent(event.raw, said if isinstance(said, dict) else {}, parts, any(run.says_more for run in runs))
+
+    def read_apart(self, event: Event) -> list[ReadEvent]:
+        said = self._envelope.read(event)
+        runs = self._runs(said)
+        if runs is None:
+            return []
+        if len(runs) < 2:
+            run = runs[0] if runs else _Run()
+            return [ReadEvent(event.raw, said if isinstance(said, dict) else {}, run.parts, run.says_more)]
+        apart: list[ReadEvent] = []
+        for run in runs:
+            alone = self._envelope.like(said, run.came, ends=run is runs[-1])
+            apart.append(ReadEvent(self._envelope.write(alone), alone, run.parts, run.says_more))
+        return apart
+
+    def _runs(self, said: Any) -> list[_Run] | None:
+        """What an event says, in order; None where it is no event of this protocol."""
+        if trouble_in(said) is not None:
+            return [_Run(parts=[Failure()])]
+        if not isinstance(said, dict):
+            return None
+        candidates = candidates_of(said)
+        if not candidates:
+            return []
+        first = candidates[0]
+        if len(candidates) > 1 or not isinstance(first, dict) or first.get("index") not in (None, 0):
+            return [_Run(parts=[OtherDelta()], says_more=True)]
+        runs: list[_Run] = []
+        for part in parts_of(first):
+            run = self._part(part)
+            if runs and _is_calls(run) and _is_calls(runs[-1]):
+                runs[-1].came += run.came
+                runs[-1].parts += run.parts
+            else:
+                runs.append(run)
+        reason = first.get("finishReason")
+        if isinstance(reason, str) and reason:
+            if not runs:
+                runs.append(_Run())
+            runs[-1].parts += self._end(reason, first.get("finishMessage"))
+        return runs
+
+    def _part(self, part: Json) -> _Run:
+        if is_call(part):
+            return _Run([part], [self._call(part)])
+        if is_text(part):
+            # A signature without a text says nothing that could follow a call.
+            return _Run([part], [TextDelta(part["text"])] if part["text"] else [], SIGNATURE in part)
+        return _Run([part], [OtherDelta()], says_more=True)
+
+    def _call(self, part: Json) -> Fragment:
+        call = part[CALL]
+        more = {key: value for key, value in call.items() if key not in _OWN_KEYS}
+        extra = {key: value for key, value in part.items() if key != CALL} | ({CALL: more} if more else {})
+        identity, name = _text(call.get("id")), _text(call.get("name"))
+        goes_on = call.get("willContinue") is True
+        if _PIECES in call or goes_on or (self._open is not None and not name and "args" not in call):
+            return self._piece(call, identity, name, extra, goes_on=goes_on)
+        if not (identity or name or "args" in call):
+            return Fragment(None, "", "", "")
+        self._open = None
+        self._calls += 1
+        args = call.get("args")
+        steps = ("arguments made an object",) if isinstance(args, str) else ()
+        return Fragment(self._calls, identity, name, _arguments(args), extra, steps=steps)
+
+    def _piece(self, call: Json, identity: str, name: str, extra: Json, *, goes_on: bool) -> Fragment:
+        """A call of which more follows, a piece of it, or its end."""
+        pieces = self._open
+        if pieces is None or name:
+            self._calls += 1
+            pieces = self._open = PartialArguments(self._calls)
+        pieces.take(call.get(_PIECES))
+        if goes_on:
+            return Fragment(pieces.place, identity, name, "", extra, unfinished=True)
+        self._open = None
+        value = pieces.value()
+        doubt = UNCLEAR if value is None or call.get("args") else ""
+        arguments = write(value) if value is not None else ""
+        return Fragment(pieces.place, identity, name, arguments, extra, steps=("put together",), doubt=doubt)
+
+    def _end(self, reason: str, message: object) -> list[Part]:
+        if reason == REASON and not self._calls and not self._ended:
+            quoted = quoted_call(message, self._request, self._policy)
+            if quoted is not None:
+                self._calls += 1
+                call = Fragment(self._calls, "", *quoted, steps=(STEP,))
+                return [call, Stop(_STOPPED, Finish.COMPLETE)]
+        self._ended = True
+        return [Stop(reason, Finish.of(reason))]
+
+
+def is_call(part: Json) -> bool:
+    """A call of the answer. One that the model only thinks of is none."""
+    return isinstance(part.get(CALL), dict) and part.get("thought") is not True
+
+
+def is_text(part: Json) -> bool:
+    """A text of the answer, with or without a signature."""
+    return (
+        isinstance(part.get("text"), str)
+        and part.get("thought") is not True
+        and part.keys() <= {"text", SIGNATURE, "thought"}
+    )
+
+
+def _is_calls(run: _Run) -> bool:
+    return bool(run.parts) and isinstance(run.parts[0], Fragment)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _arguments(args: Any) -> str:
+    """Arguments as JSON text. A call without any has none: that is how this protocol writes it."""
+    if args is None:
+        return "{}"
+    return args if isinstance(args, str) else write(args)

@@ -1,0 +1,83 @@
+"""What an answer lets go → Gemini's events and documents."""
+
+from __future__ import annotations
+
+from ...turn import payload
+from ...turn.answer import CompletedCall
+from ...turn.finish import FinishWords
+from ...turn.parts import ReadEvent
+from ..reader_writer import AnswerWriter
+from .envelope import Envelope, Json, candidates_of, parts_of
+from .reader import CALL, SIGNATURE, is_call, is_text
+
+
+class GeminiWriter(AnswerWriter):
+    words = FinishWords("STOP", "STOP", frozenset({"finish_reason_unspecified"}))
+    ids = False
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._envelope = envelope
+
+    def text(self, read: ReadEvent | None, text: str) -> bytes:
+        return self._written(read, [{"text": text}])
+
+    def rest(self, read: ReadEvent) -> bytes:
+        return self._written(read, _rest(read))
+
+    def calls(self, read: ReadEvent) -> bytes:
+        return self._written(read, list(filter(is_call, _parts(read))))
+
+    def call(self, call: CompletedCall) -> bytes:
+        return self._written(None, [_call_part(call)])
+
+    def end(self, read: ReadEvent | None, reason: str) -> bytes:
+        rest = _rest(read) if read is not None else []
+        said = read.payload if read is not None else None
+        return self._envelope.write(self._envelope.like(said, rest, ends=read is not None, reason=reason))
+
+    def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
+        spoken, told = iter(texts), iter(read.fragments)
+        sent = {call.slot.place: call for call in calls if call.slot is not None}
+        parts: list[Json] = []
+        for part in _parts(read):
+            if is_call(part):
+                call = sent.pop(next(told).place, None)
+                parts += [_call_part(call)] if call is not None else []
+            elif is_text(part) and part["text"]:
+                said = {**part, "text": next(spoken)}
+                parts += [said] if said["text"] or SIGNATURE in part else []
+            else:
+                parts.append(part)
+        parts += [{"text": text} for text in spoken if text]
+        parts += map(_call_part, sent.values())
+        parts += [_call_part(call) for call in calls if call.slot is None]
+        return self._envelope.write(self._envelope.like(read.payload, parts, ends=True, reason=reason or ""))
+
+    def keep_alive(self) -> bytes:
+        return self._envelope.keep_alive()
+
+    def _written(self, read: ReadEvent | None, parts: list[Json]) -> bytes:
+        said = read.payload if read is not None else None
+        return self._envelope.write(self._envelope.like(said, parts))
+
+
+def _parts(read: ReadEvent) -> list[Json]:
+    known = candidates_of(read.payload)
+    return parts_of(known[0]) if known and isinstance(known[0], dict) else []
+
+
+def _rest(read: ReadEvent) -> list[Json]:
+    """The parts without texts and calls; what a signature signs stays with it, but for the text."""
+    kept = [part for part in _parts(read) if not is_call(part) and (not is_text(part) or SIGNATURE in part)]
+    return [{**part, "text": ""} if is_text(part) else part for part in kept]
+
+
+def _call_part(call: CompletedCall) -> Json:
+    """A call as a part, with all that came beside it. One that was written as text has no id."""
+    outcome = call.outcome
+    said: Json = {"id": outcome.id} if outcome.id and call.slot is not None else {}
+    arguments = payload.read_twice(outcome.arguments)[0]
+    # What the user wants untouched is written as it came.
+    args = arguments if isinstance(arguments, dict) else outcome.arguments
+    said |= {"name": outcome.name, "args": args, **call.extra.get(CALL, {})}
+    return {CALL: said, **{key: value for key, value in call.extra.items() if key != CALL}}

@@ -1,0 +1,61 @@
+"""Google's own Python client reads Gemini's scenarios through a real mitmdump, and ends with the right calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.validators import gemini as strict
+from toolcalls.cli.proxy_process import ProxyProcess
+from toolcalls.cli.upstream import Upstream, play_recording
+from toolcalls.recording import store
+from toolcalls.recording.store import Recording
+
+from .stage import ROOT, Clients, Plays
+
+_ALL = [store.load(path) for path in store.find(ROOT / "recordings" / "gemini")]
+# The client asks neither for the array nor as one that has a Google login.
+RECORDINGS = [one for one in _ALL if not one.before.startswith(b"[") and b'"response":' not in one.before]
+TOUCHED = [one for one in RECORDINGS if one.before != one.after]
+UNTOUCHED = [one for one in RECORDINGS if one not in TOUCHED][::6]
+
+
+def question(recording: Recording, upstream: Upstream) -> dict[str, Any]:
+    asked = json.loads(recording.request)
+    streamed = recording.suffix == ".sse"
+    return {"api": "gemini", "base_url": f"{upstream.url}/{recording.name}", "stream": streamed, "request": asked}
+
+
+def test_the_client_ends_with_the_right_calls(
+    upstream: Upstream, plays: Plays, proxy: ProxyProcess, clients: Clients
+) -> None:
+    for recording in TOUCHED:
+        plays.add(recording.name, play_recording(recording))
+        told = clients.ask(proxy=proxy, **question(recording, upstream))
+        expected, held = recording.calls or [], strict.read(recording.after or b"")
+        assert bool(told["error"]) == bool(held.errors), (recording.name, told["error"])
+        assert [call["name"] for call in told["calls"]] == [call["name"] for call in expected], recording.name
+        got = [json.loads(call["arguments"]) for call in told["calls"]]
+        assert got == [json.loads(call["arguments"]) for call in expected], recording.name
+        signed = [(call["name"], call["signature"]) for call in told["calls"] if call["signature"]]
+        assert signed == [entry for entry in held.signatures if entry[0] != "text"], recording.name
+        assert (told["text"], [told["finish"]]) == (held.text, held.finishes[-1:] or [""]), recording.name
+
+
+def test_an_untouched_answer_is_what_it_is_without_the_proxy(
+    upstream: Upstream, plays: Plays, proxy: ProxyProcess, clients: Clients, certificate: Path
+) -> None:
+    for recording in UNTOUCHED:
+        plays.add(recording.name, play_recording(recording))
+        asked = question(recording, upstream)
+        assert clients.ask(proxy=proxy, **asked) == clients.ask(proxy=None, ca=str(certificate), **asked)
+
+
+def test_without_us_the_client_breaks_off_at_arguments_that_are_text(
+    upstream: Upstream, plays: Plays, clients: Clients, certificate: Path
+) -> None:
+    recording = next(one for one in RECORDINGS if one.name == "gemini-args-text")
+    plays.add(recording.name, play_recording(recording))
+    told = clients.ask(proxy=None, ca=str(certificate), **question(recording, upstream))
+    assert "ValidationError" in told["error"]
