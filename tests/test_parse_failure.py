@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -123,6 +124,54 @@ def test_nothing_is_recovered_where_nobody_wants_a_call() -> None:
     assert not calls(error, messages=read_aloud), "it stands in what the model was given to read"
 
 
+SHELL_NAMED = 'shell{"command": "rm -rf /"}'
+QUOTED_CALL = '<tool_call>\n{"name": "shell", "arguments": {"command": "ls"}}\n</tool_call>'
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        'error parsing tool call: raw=\'{"command":"rm -rf /"}]\', err=invalid character',
+        f"Failed to parse input at pos 3: {QUOTED_CALL}",
+    ],
+)
+def test_an_error_that_quotes_what_somebody_wrote_about_such_errors_goes_on(seen: str) -> None:
+    error = {"message": f"Invalid 'messages[1].content': got: {seen}", "type": "invalid_request_error"}
+    assert calls(json.dumps({"error": error}).encode()) == []
+
+
+def test_a_name_and_arguments_that_stand_in_the_request_are_read_aloud() -> None:
+    assert calls(groq(SHELL_NAMED)) == [("shell", {"command": "rm -rf /"})]
+    assert calls(groq(SHELL_NAMED), messages=[{"role": "user", "content": f"Never say {SHELL_NAMED}!"}]) == []
+
+
+def test_tools_that_are_not_to_be_touched_and_several_choices_are_left_alone() -> None:
+    web_only = Policy(tools=(re.compile("web"),))
+    for error in (groq(SHELL_NAMED), ollama('{"command":"ls"}]'), llama(QUOTED_CALL)):
+        assert calls(error)
+        assert recovered("chat", request(), web_only, error, "seed") is None
+        assert not calls(error, n=2), "nobody knows which choice it would be"
+
+
+@pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
+@pytest.mark.parametrize(
+    "generation", ['shell{"command": "rm -rf /', 'shell{"command": rm}', 'shell{"command": "x",}']
+)
+def test_arguments_that_are_not_mended_have_to_be_whole(protocol: str, generation: str) -> None:
+    policy = Policy(arguments=False)
+    assert recovered(protocol, request(protocol), policy, groq(generation), "seed") is None
+
+
+def test_a_tool_that_takes_a_text_is_no_function_and_a_namespace_is_named() -> None:
+    patch = request("responses", tools=[{"type": "custom", "name": "patch"}])
+    assert recovered("responses", patch, Policy(), groq('patch{"input": "x"}'), "seed") is None
+    inside = [{"type": "function", "name": "shell", "parameters": SHELL}]
+    files = request("responses", tools=[{"type": "namespace", "name": "fs", "tools": inside}])
+    answer = recovered("responses", files, Policy(), llama(QUOTED_CALL), "seed")
+    assert answer is not None
+    assert json.loads(answer.body)["output"][0]["namespace"] == "fs"
+
+
 def one_call(protocol: str, body: bytes, stream: bool) -> Json:
     """The call in an answer that a strict reader takes."""
     if protocol == "chat":
@@ -201,6 +250,41 @@ def test_an_error_in_a_stream_goes_on_where_a_call_is_on_its_way_already() -> No
     after, _ = streamed("chat", begun + ERROR)
     assert ERROR in after
     assert b"Hello!" not in after.replace(ERROR, b"")
+
+
+def chunk(delta: Json, reason: str | None = None) -> bytes:
+    return (
+        b"data: "
+        + json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}).encode()
+        + b"\n\n"
+    )
+
+
+REST = b"data: " + llama(QUOTED_CALL) + b"\n\n"
+
+
+@pytest.mark.parametrize("size", [0, 1, 100])
+@pytest.mark.parametrize(
+    ("before", "error"),
+    [
+        (chunk({"content": "Never run this:\n```\n"}), REST),
+        (chunk({"content": "Look: Failed to parse input at pos "}), REST),
+        (chunk({"content": "I might run"}) + chunk({"content": " `"}), REST),
+        (TEXT + chunk({}, "stop"), ERROR),
+        (TEXT + chunk({}, "length"), ERROR),
+        (TEXT + b"data: [DONE]\n\n", ERROR),
+        (chunk({"refusal": "I will not run that."}), ERROR),
+    ],
+)
+def test_an_error_behind_words_that_decide_or_behind_the_end_goes_on(before: bytes, error: bytes, size: int) -> None:
+    after, outcomes = streamed("chat", before + error, size)
+    assert (after, outcomes) == (before + error, [])
+
+
+def test_the_rest_that_a_server_quotes_behind_reasoning_is_the_call() -> None:
+    after, [outcome] = streamed("chat", chunk({"reasoning_content": "I look."}) + REST)
+    assert (outcome.name, outcome.arguments) == ("shell", '{"command": "ls"}')
+    assert b'"error"' not in after
 
 
 def test_an_error_that_is_the_first_event_of_messages_becomes_an_answer() -> None:

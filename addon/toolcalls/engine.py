@@ -150,7 +150,7 @@ def recovery_for(protocol: str, request: Request, policy: Policy, seed: str | Ca
         answer = Response("chat", replace(request, stream=False), policy, seed=seed)
         return mend_whole(answer, body), answer.outcomes
 
-    return Recovery(protocol, request, ask)
+    return Recovery(protocol, request, policy, ask)
 
 
 def recovered(

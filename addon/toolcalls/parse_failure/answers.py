@@ -114,6 +114,7 @@ def _responses_document(calls: Sequence[Outcome], identity: str, model: str) -> 
             "call_id": call.id,
             "name": call.name,
             "arguments": call.arguments,
+            **({"namespace": call.namespace} if call.namespace else {}),
         }
         for at, call in enumerate(calls)
     ]

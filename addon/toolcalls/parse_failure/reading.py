@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ..calls import Outcome
 from ..mend.arguments import Finish, mend_arguments
+from ..request.request import Request
 from ..tools.declared import Tool, Tools
 from .quoted import Quoted
 
@@ -22,17 +23,22 @@ _NAMED = re.compile(r"([\w.:-]{1,128}+)\s*+(\{.*+)", re.DOTALL)
 _WRAPPED = re.compile(r"\s*<tool-use>\s*(\{.*\})\s*</tool-use>\s*", re.DOTALL)
 
 
-def read_calls(quoted: Quoted, tools: Tools, ask: Ask) -> list[Outcome]:
-    """The calls that the server could not read, mended; none where there is any doubt."""
+def read_calls(quoted: Quoted, request: Request, tools: Tools, ask: Ask) -> list[Outcome]:
+    """The calls that the server could not read, mended; none where there is any doubt. `tools`: those that count."""
     readings = [_from_text(quoted.text, tools, ask)]
-    if quoted.nameless and (tool := _one_that_fits(quoted.text, tools)) is not None:
+    if quoted.nameless and (tool := _one_that_fits(quoted.text, request.tools)) is not None:
         readings.append(_from_call(tool.name, quoted.text, tools, ask))
-    elif named := _NAMED.fullmatch(quoted.text.strip().removesuffix("</function>").rstrip()):
+    elif (named := _named(quoted.text)) and not request.heard.holds(named[1], quoted.text):
         readings.append(_from_call(named[1], named[2], tools, ask))
     readings = [reading for reading in readings if reading]
     if len(readings) != 1:
         return []
     return [replace(outcome, status="repaired", steps=(STEP, *outcome.steps)) for outcome in readings[0]]
+
+
+def _named(text: str) -> re.Match[str] | None:
+    """A name and what follows it: `web_search{"query": …}</function>`."""
+    return _NAMED.fullmatch(text.strip().removesuffix("</function>").rstrip())
 
 
 def _from_text(text: str, tools: Tools, ask: Ask) -> list[Outcome]:
@@ -58,7 +64,15 @@ def _asked(message: dict[str, object], finish: str, tools: Tools, ask: Ask) -> l
 def _is_sound(outcome: Outcome, tools: Tools) -> bool:
     if outcome.status == "refused" or outcome.dropped or any(step in _CLOSED for step in outcome.steps):
         return False
-    return tools.get(outcome.name) is not None
+    # With the mending of arguments off they are what came.
+    return tools.get(outcome.name, outcome.namespace) is not None and _is_object(outcome.arguments)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _one_that_fits(text: str, tools: Tools) -> Tool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,11 +11,16 @@ from ..calls import Outcome
 from ..mend.reading.strict import write
 from ..policy import Policy
 from ..request.request import Request
+from ..tools.declared import Tools
 from ..wire import sse
 from ..wire.events import Event
 from .answers import chat_events, write_answer
 from .quoted import may_quote, quoted_in
 from .reading import Ask, read_calls
+
+_OVER = re.compile(rb'"(?:finish_reason|refusal)"\s*+:\s*+"[^"]|\[DONE\]')
+"""The answer has its end, or is a refusal: what an error quotes then is none of it."""
+_SPOKEN = re.compile(rb'"content"\s*+:\s*+"[^"]')
 
 
 @dataclass(slots=True, frozen=True)
@@ -29,20 +35,25 @@ class Recovered:
 class Recovery:
     """The errors of one response."""
 
-    __slots__ = ("_ask", "_protocol", "_request", "_seen")
+    __slots__ = ("_ask", "_over", "_protocol", "_request", "_seen", "_spoken", "_tools")
 
-    def __init__(self, protocol: str, request: Request, ask: Ask) -> None:
+    def __init__(self, protocol: str, request: Request, policy: Policy, ask: Ask) -> None:
         self._protocol = protocol
         self._request = request
+        self._tools = _ours(request, policy)
         self._ask = ask
         self._seen = False
+        self._over = False
+        self._spoken = False
+        """The client got a text of the model. The first event with one is always read."""
 
     @staticmethod
     def is_wanted(protocol: str, request: Request, policy: Policy) -> bool:
         """May a call be made of what a server quotes?"""
         if protocol not in ("chat", "messages", "responses") or request.legacy_functions:
             return False
-        return policy.text_calls and request.calls_wanted and len(request.tools) > 0
+        # Of several choices nobody knows which one the server could not read.
+        return policy.text_calls and request.choices == 1 and len(_ours(request, policy)) > 0
 
     def of_document(self, body: bytes) -> Recovered | None:
         """An error that is the whole answer."""
@@ -57,29 +68,41 @@ class Recovery:
 
         `undecided`: is a call on its way already? Then nobody knows which of the two is meant.
         """
+        raw = event.raw
+        calls = self._calls(event.data or "") if may_quote(raw) and not self._doubtful(undecided) else []
         first, self._seen = not self._seen, True
-        if not may_quote(event.raw) or undecided() or (self._protocol != "chat" and not first):
-            return [], []
-        calls = self._calls(event.data or "")
+        self._over = self._over or _OVER.search(raw) is not None
+        self._spoken = self._spoken or _SPOKEN.search(raw) is not None
         if not calls:
             return [], []
         if first:
-            _, answer = self._written(calls, event.raw, stream=True)
+            _, answer = self._written(calls, raw, stream=True)
             blocks = sse.split(answer)
         else:
-            head = {"id": f"chatcmpl-{_identity(event.raw)}", "object": "chat.completion.chunk", "created": 0}
+            head = {"id": f"chatcmpl-{_identity(raw)}", "object": "chat.completion.chunk", "created": 0}
             events = chat_events(calls, {**head, "model": self._request.model})
             blocks = [sse.write(write(one)) for one in events]
         return [sse.read_event(block) for block in blocks], calls
 
+    def _doubtful(self, undecided: Callable[[], bool]) -> bool:
+        """Is it open what a call would mean here, or where it would stand?"""
+        return self._over or undecided() or (self._protocol != "chat" and self._seen)
+
     def _calls(self, body: bytes | str) -> list[Outcome]:
         quoted = quoted_in(body)
-        calls = read_calls(quoted, self._request.tools, self._ask) if quoted else []
-        allowed = self._request.allowed
-        return calls if allowed is None or all(call.name in allowed for call in calls) else []
+        if quoted is None or (quoted.rest and self._spoken):
+            # Behind a text it depends on that text whether a call is shown or meant.
+            return []
+        return read_calls(quoted, self._request, self._tools, self._ask)
 
     def _written(self, calls: Sequence[Outcome], raw: bytes, *, stream: bool) -> tuple[str, bytes]:
         return write_answer(self._protocol, calls, _identity(raw), self._request.model, stream=stream)
+
+
+def _ours(request: Request, policy: Policy) -> Tools:
+    """The functions that this answer may call and that the user wants touched."""
+    tools = request.callable_tools
+    return Tools(tool for tool in tools if tool.kind == "function" and policy.touches(tool.name))
 
 
 def _identity(raw: bytes) -> str:
