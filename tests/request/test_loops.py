@@ -77,13 +77,26 @@ def test_what_is_no_loop_stays(protocol: str) -> None:
         *turn(protocol, 1, {}, "no"),
         *turn(protocol, 2, {}, "no\nYou repeat it."),
     ]
-    for history in (polling, others, asked, warned):
+    notice = "[Old tool result content cleared]"
+    cleared = [entry for number in range(4) for entry in turn(protocol, number, {}, notice)]
+    for history in (polling, others, asked, warned, cleared):
         assert up(protocol, [USER, *history]) == [USER, *history]
     looping = [USER, *(entry for number in range(3) for entry in turn(protocol, number, {}, "no"))]
     assert up(protocol, looping, loops=0) == looping
     assert up(protocol, looping, loops=4) == looping
     assert up(protocol, looping, request=False) == looping
     assert up(protocol, looping, loops=2) != looping
+
+
+def test_what_a_user_says_beside_a_result_and_a_result_that_fails_end_the_row() -> None:
+    said = [turn("messages", number, {}, "no") for number in range(3)]
+    for _, answer in said:
+        answer["content"].append({"type": "text", "text": "I mended it, try again."})
+    failed = [turn("messages", number, {}, "no") for number in range(3)]
+    failed[1][1]["content"][0]["is_error"] = True
+    for turns in (said, failed):
+        history = [USER, *(entry for pair in turns for entry in pair)]
+        assert up("messages", history) == history
 
 
 def test_parts_get_a_part_and_parallel_calls_are_no_row() -> None:

@@ -1,12 +1,14 @@
 """Loops: of a call that was sent again and again with the same result, one result gets a sentence that says so.
 
-Only turns with one call count, in a row, with nothing said by a user between them. A result that changes is polling.
-The sentence stands in the same place in every later request, because nothing but the history before it decides.
+Only turns with one call count, in a row, with nothing said by a user between them. A result that changes is polling;
+of one that the client cleared to save room nobody knows whether it changed. The sentence stands in the
+same place in every later request, because nothing but the history before it decides.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -15,12 +17,18 @@ from ..mend.reading.strict import write
 from .added_text import BETWEEN, with_text
 from .edits import Path
 from .guidance import OURS, told
-from .pairs import CANCELLED
+from .pairs import CANCELLED, text_of
 from .request_edit import HistoryResult, RequestEdit
 
 Json = dict[str, Any]
 Turn = tuple[object, HistoryResult] | None
 """A call and its result; None where a row of turns ends."""
+
+_CLEARED = re.compile(
+    r"\b(?:clear|remov|prun|omit|elid|trim|truncat|compact|collaps|redact|hidden|mask)", re.IGNORECASE
+)
+_LONGEST_NOTICE = 200
+"""In the place of a result that was cleared stands: `[Old tool result content cleared]` (Claude Code, opencode)."""
 
 
 def sentence(times: int) -> str:
@@ -34,7 +42,8 @@ def mend_loops(protocol: str, request: Json, revision: RequestEdit, at: Path) ->
     times = revision.policy.loops
     row = 0
     before: Turn = None
-    for turn in _TURNS[protocol](request, at):
+    for found in _TURNS[protocol](request, at):
+        turn = None if found is None or _is_cleared(found[1]) else found
         row = row + 1 if turn is not None and before is not None and _same(turn, before) else 1
         before = turn
         if turn is not None and row == times:
@@ -42,10 +51,15 @@ def mend_loops(protocol: str, request: Json, revision: RequestEdit, at: Path) ->
 
 
 def _same(one: tuple[object, HistoryResult], other: tuple[object, HistoryResult]) -> bool:
-    if one[0] != other[0]:
+    if one[0] != other[0] or one[1].failed != other[1].failed:
         return False
     first, second = (_as_it_came(turn[1].entry.get(turn[1].key)) for turn in (one, other))
     return json.dumps(first) == json.dumps(second)
+
+
+def _is_cleared(result: HistoryResult) -> bool:
+    text = text_of(_as_it_came(result.entry.get(result.key))).strip()
+    return len(text) <= _LONGEST_NOTICE and "\n" not in text and _CLEARED.search(text) is not None
 
 
 def _as_it_came(content: Any) -> Any:
@@ -111,7 +125,12 @@ def _messages(request: Json, at: Path) -> Iterator[Turn]:
             continue
         use, (place, block) = uses[0][1], answers[0]
         where = (*at, "messages", number + 1, "content", place)
-        yield _call(use.get("name"), use.get("input")), HistoryResult(where, "", "tool_use_id", block, "content")
+        failed = block.get("is_error") is True
+        result = HistoryResult(where, "", "tool_use_id", block, "content", failed=failed)
+        yield _call(use.get("name"), use.get("input")), result
+        if len(following["content"]) > 1:
+            # Beside the result stands what a user said.
+            yield None
 
 
 def _blocks(message: Json, kind: str) -> list[tuple[int, Json]]:
