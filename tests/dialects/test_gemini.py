@@ -351,6 +351,24 @@ def test_arguments_in_pieces_that_were_cut_off_are_refused(ends: tuple[Json, ...
     assert [outcome.status for outcome in answer.outcomes] == ["refused"]
 
 
+def test_a_value_that_was_not_told_to_its_end_is_cut_off_though_the_call_ends() -> None:
+    held, _, answer = run(stream(BEGIN, *PIECES[:2], piece(), said(text(""), finish="STOP")))
+    assert held.calls == [("Todo", {})]
+    assert [outcome.status for outcome in answer.outcomes] == ["refused"]
+
+
+def test_pieces_behind_another_call_or_with_the_id_of_another_one_never_run() -> None:
+    begin = piece(name="Bash", id="c1", willContinue=True)
+    half = piece(partialArgs=[partial("$.command", stringValue="rm -r /", willContinue=True)], willContinue=True)
+    rest = piece(partialArgs=[partial("$.command", stringValue="tmp/x")])
+    foreign = piece(id="c2", partialArgs=[partial("$.command", stringValue="tmp/x")])
+    end = said(text(""), finish="STOP")
+    for events in ([begin, half, said(call("ls")), rest, end], [begin, half, foreign, rest, end], [rest, end]):
+        _, out, answer = run(stream(*events))
+        assert "tmp/x" not in out
+        assert all(outcome.status == "refused" for outcome in answer.outcomes if outcome.name != "ls")
+
+
 @pytest.mark.parametrize(
     "pieces",
     [
@@ -446,3 +464,29 @@ def test_what_clients_get_of_every_scenario_is_legal(directory: Path) -> None:
     held = read(recording.after or b"")
     expected = [call for call in recording.calls or [] if not call.get("dropped")]
     assert held.calls == [(call["name"], json.loads(call["arguments"])) for call in expected]
+
+
+def test_a_malformed_call_that_stands_in_the_request_is_read_aloud() -> None:
+    quoted = "print(default_api.Bash(command='ls'))"
+    bash = {"name": "Bash", "parameters": {"type": "OBJECT", "properties": {"command": {"type": "STRING"}}}}
+    asked: Json = {"contents": [], "tools": [{"functionDeclarations": [bash]}]}
+    body = stream(said(finish="MALFORMED_FUNCTION_CALL", message=f"Malformed function call: {quoted}"))
+    assert run(body, read_request(asked))[0].calls == [("Bash", LS)]
+    asked["contents"] = [{"role": "user", "parts": [{"text": f"Never say {quoted}"}]}]
+    assert run(body, read_request(asked))[1] == body
+
+
+def test_a_call_behind_a_cut_answer_is_refused() -> None:
+    for late in (said(call("Bash", LS)), said(call("Bash", LS), finish="STOP")):
+        held, _, answer = run(stream(said(text("Hi"), finish="MAX_TOKENS"), late))
+        assert held.calls == [("Bash", {})]
+        assert [outcome.status for outcome in answer.outcomes] == ["refused"]
+
+
+def test_an_error_without_data_comes_behind_the_call_that_is_held_and_half_an_event_is_none() -> None:
+    failed = stream(said(call("Bash", LS))) + json.dumps({"error": {"code": 500, "message": "x"}})
+    assert mend(failed, protocol="gemini", question=TOOLS)[0].decode() == failed
+    whole = run(stream(said(call("Bash", LS))))[1]
+    for size in (3, 9, 40):
+        cut = stream(said(call("Bash", LS))) + stream(said(text("Hi")))[:size]
+        assert run(cut)[1] == whole

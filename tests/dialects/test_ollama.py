@@ -240,6 +240,20 @@ def test_an_answer_that_ends_without_its_last_line_gets_one_if_its_calls_are_who
     assert run(line("", call("Bash", '{"command": "rm -rf /')))[0].calls == [("Bash", {})]
 
 
+def test_half_a_line_never_comes_before_a_call_that_is_held() -> None:
+    begun = line("", call("Bash", LS, "c1", 0))
+    whole = run(begun)[1]
+    for size in (1, 20, 60):
+        assert run(begun + done()[:size])[1] == whole
+
+
+def test_a_call_behind_an_answer_that_was_cut_off_is_refused() -> None:
+    late = line("Hi") + done("length") + line("", call("Bash", LS, "c1", 0))
+    out, answer = mend(late, protocol="ollama", question=ASKED)
+    assert [outcome.status for outcome in answer.outcomes] == ["refused"]
+    assert b'"ls"' not in out
+
+
 def test_a_blank_line_never_comes_before_a_call_that_is_held() -> None:
     body = line("Hi") + "\n" + line("", call("Bash", LS)) + "\n" + done() + "\n"
     assert (

@@ -27,6 +27,7 @@ from .whole_document import WholeDocument
 
 _CALLS, _TEXT, _END = "calls", "text", "end"
 _HOLD = Hold(_CALLS)
+LINE_ENDS = (b"\n", b"\r")
 
 
 @dataclass(slots=True)
@@ -93,6 +94,9 @@ class ReaderWriterDialect(Dialect):
         return verdict
 
     def _read(self, event: Event, read: ReadEvent | None) -> Verdict:
+        if read is None and self.holds_calls and not event.raw.endswith(LINE_ENDS):
+            # Half an event at the end of a cut stream is no event, and behind it comes a call.
+            return Replace()
         if read is None or not read.parts:
             return self._pass(event)
         if any(isinstance(part, Failure) for part in read.parts):
@@ -303,6 +307,7 @@ class ReaderWriterDialect(Dialect):
         answer, stop = self._answer, read.stop
         assert stop is not None
         if unchanged and not answer.engaged and not self._writer.words.needs_calls(stop.reason):
+            answer.passed_stop(stop.finish)
             return True
         if unchanged and read.text:
             source = read.raw if _says_and_ends(read) else None

@@ -209,6 +209,11 @@ class Answer:
         self.reasons.append(reason)
         self._finishes.append(finish)
 
+    def passed_stop(self, finish: Finish) -> None:
+        """The upstream said why the model stopped, and the client has it: a call behind a cut is cut all the same."""
+        if finish is Finish.CUT:
+            self._finishes.append(finish)
+
     def believed(self, finish: Finish) -> Finish:
         """How the answer ended: as the reasons say that came, unless fragments came behind one; else as `finish`."""
         if self._late or not self._finishes:

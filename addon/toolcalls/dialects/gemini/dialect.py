@@ -9,8 +9,10 @@ from typing import Final
 from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
-from ...wire.events import PASS, Event, Replace
-from ..reader_writer import ReaderWriterDialect
+from ...turn import payload
+from ...wire.events import PASS, Event, Replace, Verdict
+from ..reader_writer import LINE_ENDS, ReaderWriterDialect
+from ..trouble import trouble_in
 from .envelope import Envelope
 from .reader import GeminiReader
 from .writer import GeminiWriter
@@ -25,6 +27,19 @@ class Gemini(ReaderWriterDialect):
         self._envelope = Envelope(sse=sse)
         reader = GeminiReader(request, policy, self._envelope)
         super().__init__(request, policy, mender, reader, GeminiWriter(self._envelope))
+
+    @property
+    def waits(self) -> bool:
+        return self.holds_calls
+
+    def read(self, event: Event) -> Verdict:
+        if event.data is not None:
+            return super().read(event)
+        self.lesson = None
+        if trouble_in(payload.read_strict(event.raw.decode("utf-8", "replace"))) is not None:
+            # An error without `data:`: some clients read it, and the call that is held comes before it.
+            return self._fail(event)
+        return PASS if event.raw.endswith(LINE_ENDS) else Replace()
 
     def body(self, body: bytes) -> bytes:
         alone = Gemini(self._request, self._policy, self._mender, sse=False)

@@ -42,6 +42,8 @@ def quoted_call(message: object, request: Request, policy: Policy) -> tuple[str,
         return None
     if request.allowed is not None and tool.name not in request.allowed:
         return None
+    if quoted is None or request.heard.holds(written, quoted[1]):
+        return None
     view = tool.view
     if tool.prepared is None or view is None or not set(arguments) <= set(view.properties):
         return None

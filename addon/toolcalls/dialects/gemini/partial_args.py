@@ -26,12 +26,16 @@ class _Contradiction(Exception):
 class PartialArguments:
     """The arguments of one call while their pieces come."""
 
-    __slots__ = ("_pieces", "_unclear", "place")
+    __slots__ = ("_going_on", "_pieces", "_unclear", "id", "place")
 
-    def __init__(self, place: int) -> None:
+    def __init__(self, place: int, identity: str = "", *, begun: bool = True) -> None:
+        """`begun`: its beginning came, so that these are not pieces of another call."""
         self.place = place
+        self.id = identity
         self._pieces: dict[Path, list[Any]] = {}
-        self._unclear = False
+        self._going_on: dict[Path, bool] = {}
+        """Is more of this value to come?"""
+        self._unclear = not begun
 
     def take(self, pieces: object) -> None:
         for piece in pieces if isinstance(pieces, list) else []:
@@ -39,13 +43,16 @@ class PartialArguments:
             told = [key for key in _VALUES if isinstance(piece, dict) and key in piece]
             if not path or len(told) > 1:
                 self._unclear = True
-            elif told:
+            elif not told:
+                self._going_on[path] = piece.get("willContinue") is True
+            else:
                 value = None if told[0] == "nullValue" else piece[told[0]]
                 self._pieces.setdefault(path, []).append(value)
+                self._going_on[path] = piece.get("willContinue") is True
 
     def value(self) -> dict[str, Any] | None:
-        """The object; None where the pieces do not make one."""
-        if self._unclear:
+        """The object; None where the pieces do not make one, or one of its values was not told to its end."""
+        if self._unclear or any(self._going_on.values()):
             return None
         root: dict[str, Any] = {}
         try:

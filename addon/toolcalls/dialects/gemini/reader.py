@@ -129,9 +129,9 @@ class GeminiReader(AnswerReader):
     def _piece(self, call: Json, identity: str, name: str, extra: Json, *, goes_on: bool) -> Fragment:
         """A call of which more follows, a piece of it, or its end."""
         pieces = self._open
-        if pieces is None or name:
+        if pieces is None or name or (identity and pieces.id and identity != pieces.id):
             self._calls += 1
-            pieces = self._open = PartialArguments(self._calls)
+            pieces = self._open = PartialArguments(self._calls, identity, begun=bool(name))
         pieces.take(call.get(_PIECES))
         if goes_on:
             return Fragment(pieces.place, identity, name, "", extra, unfinished=True)
