@@ -63,6 +63,15 @@ class Client:
 
     protocol = "chat"
 
+    def say(self, *words: str) -> Client:
+        """What was said before the open turn, and the last words of the user."""
+        self.messages = [
+            entry
+            for one in words
+            for entry in ({"role": "user", "content": one}, {"role": "assistant", "content": "ok"})
+        ][:-1]
+        return self
+
     def hear(self, session: ReasoningSession, reply: bytes, ids: tuple[str, ...]) -> None:
         session.answered(reply, list(ids))
         session.over()
@@ -334,3 +343,15 @@ def test_the_memory_is_bounded_in_turns_and_bytes() -> None:
 @pytest.mark.parametrize("protocol", ["chat", "messages", "responses", "zai"])
 def test_an_answer_that_cannot_be_read_is_nothing_to_remember(protocol: str, body: bytes) -> None:
     assert read_answer(protocol, body) is None
+
+
+def test_sessions_whose_users_say_the_same_last_words_do_not_share_their_thoughts() -> None:
+    memory = ReasoningMemory()
+    first = Client(memory, lambda _: None).say("Mend the parser.", "Go on.")
+    second = Client(memory, lambda _: None).say("Plan my wedding.", "Go on.")
+    for client, thought in ((first, "The parser …"), (second, "The wedding …")):
+        client.ask(answer(thought, call()))
+        client.take(call())
+    for client, thought in ((first, "The parser …"), (second, "The wedding …")):
+        client.ask(answer("More", call("functions.read:1")), ("functions.read:1",))
+        assert client.sent["messages"][3]["reasoning_content"] == thought

@@ -1,7 +1,8 @@
 """Reasoning and signatures that a host wants back: what it said beside the calls of a turn, for the next request.
 
-A turn is found again by the account, the host and the model, by all that was said from the last message of the user
-up to it, and by its own ids: `functions.Bash:0` is in every session, and nobody gets what another session thought.
+A turn is found again by the account, the host and the model, by all that the user said, by all that was said from his
+last message up to it, and by its own ids: `functions.Bash:0` and "Go on." are in every session, and nobody gets what
+another session thought.
 A client that changes what was said before gets nothing back, and its request goes up as it came. In memory only.
 """
 
@@ -155,6 +156,12 @@ class _Digest:
             self._hash.update(b"%d:" % len(data))
             self._hash.update(data)
 
+    def copy(self) -> _Digest:
+        """One that goes on from here."""
+        twin = _Digest.__new__(_Digest)
+        twin._hash = self._hash.copy()
+        return twin
+
     def with_turn(self, ids: list[str], text: str) -> bytes:
         """The key of a turn that follows."""
         after = self._hash.copy()
@@ -203,14 +210,17 @@ class ReasoningSession:
         """The assistant messages of the open turn, or of all turns, with the keys that they were kept under."""
         last = max((place for place, (_, message) in enumerate(messages) if _is_of_user(message)), default=0)
         self._last_user = messages[last][0] if messages and _is_of_user(messages[last][1]) else -1
-        digest = self._start()
-        for number, message in messages if everywhere else messages[last:]:
+        asked = self._memory.start(self._protocol, self._host, self._account, self._model)
+        digest = asked.copy()
+        for place, (number, message) in enumerate(messages):
             if not isinstance(message, dict):
                 continue
             role = message.get("role")
             if _is_of_user(message):
-                digest = self._start()
-                digest.add(text_of(message.get("content")))
+                asked.add(text_of(message.get("content")))
+                digest = asked.copy()
+            elif place < last and not everywhere:
+                continue
             elif role == "assistant":
                 ids = _ids(message)
                 text = text_of(message.get("content"))
@@ -219,9 +229,6 @@ class ReasoningSession:
             else:
                 digest.add("results", *_results(message))
         self._said = digest
-
-    def _start(self) -> _Digest:
-        return self._memory.start(self._protocol, self._host, self._account, self._model)
 
     def answered(self, body: bytes, client_ids: list[str]) -> None:
         """The answer is over. `client_ids` are those of its calls that the client knows."""
