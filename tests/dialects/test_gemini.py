@@ -490,3 +490,13 @@ def test_an_error_without_data_comes_behind_the_call_that_is_held_and_half_an_ev
     for size in (3, 9, 40):
         cut = stream(said(call("Bash", LS))) + stream(said(text("Hi")))[:size]
         assert run(cut)[1] == whole
+
+
+def test_nothing_that_is_held_comes_behind_done() -> None:
+    done = "data: [DONE]\r\n\r\n"
+    _, out, answer = run(stream(said(call("Bash", LS))))
+    body = stream(said(call("Bash", LS))) + done
+    assert mend(body, protocol="gemini", question=TOOLS)[0].decode() == out + done
+    assert [outcome.status for outcome in answer.outcomes] == ["valid"]
+    for untouched in (stream(said(text("<tool_call>"))), stream(said(call("Bash", LS), finish="STOP"))):
+        assert mend(untouched + done, protocol="gemini", question=TOOLS)[0].decode() == untouched + done

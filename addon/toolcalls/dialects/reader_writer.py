@@ -28,6 +28,7 @@ from .whole_document import WholeDocument
 _CALLS, _TEXT, _END = "calls", "text", "end"
 _HOLD = Hold(_CALLS)
 LINE_ENDS = (b"\n", b"\r")
+_DONE = "[DONE]"
 
 
 @dataclass(slots=True)
@@ -97,6 +98,8 @@ class ReaderWriterDialect(Dialect):
         if read is None and self.holds_calls and not event.raw.endswith(LINE_ENDS):
             # Half an event at the end of a cut stream is no event, and behind it comes a call.
             return Replace()
+        if read is None and event.data is not None and event.data.strip() == _DONE:
+            return self._done(event)
         if read is None or not read.parts:
             return self._pass(event)
         if any(isinstance(part, Failure) for part in read.parts):
@@ -111,18 +114,29 @@ class ReaderWriterDialect(Dialect):
         return draft.answer()
 
     def close(self) -> Replace | None:
-        if self._ended or self._failed:
-            return None
-        answer = self._answer
-        if not answer.engaged:
+        if self._ended or self._failed or not self._answer.engaged:
             return None
         draft = ReplyBuilder()
-        finish = answer.believed(Finish.CUT)
+        self._end(Finish.CUT, draft)
+        self._ended = True
+        return draft.reply()
+
+    def _done(self, event: Event) -> Verdict:
+        """`[DONE]`, which gateways put behind any stream: everything that is held comes before it."""
+        if self._failed or not self._answer.engaged:
+            return PASS
+        draft = ReplyBuilder(event)
+        self._end(Finish.UNKNOWN, draft)
+        draft.out.append(event.raw)
+        return draft.reply()
+
+    def _end(self, finish: Finish, draft: ReplyBuilder) -> None:
+        """The answer is over: as its reasons say, else as `finish`."""
+        answer = self._answer
+        finish = answer.believed(finish)
         self._end_text(None, finish, draft)
         cut = self._send(finish, draft)
         self._write_end(draft, missing=bool(answer.turn.sent) and not cut)
-        self._ended = True
-        return draft.reply()
 
     def keep_alive(self) -> bytes:
         return self._writer.keep_alive()
@@ -335,7 +349,9 @@ class ReaderWriterDialect(Dialect):
             draft.out.append(self._written_end())
             self._waiting_end = None
         elif missing and not self._answer.reasons:
-            draft.out.append(self._writer.end(None, self._reason))
+            reason = self._reason
+            draft.out.append(self._writer.end(None, reason))
+            self._answer.reasons.append(reason)
 
     def _written_end(self) -> bytes:
         read = self._waiting_end
