@@ -1,4 +1,4 @@
-"""The README is true: its commands run, its tables are those of the code."""
+"""The README and its pages are true: their commands run, their tables are those of the code."""
 
 from __future__ import annotations
 
@@ -8,27 +8,39 @@ from pathlib import Path
 
 import pytest
 
-from toolcalls.policy import OPTIONS
+from scripts.writing_docs import options
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
+PAGES = {
+    path: (ROOT / path).read_text(encoding="utf-8")
+    for path in (
+        "README.md",
+        "docs/mitmproxy.md",
+        "docs/options.md",
+        "docs/recordings.md",
+        "docs/requests.md",
+        "docs/troubleshooting.md",
+    )
+}
 COMMANDS = [
     line
-    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    for page in PAGES.values()
+    for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     for line in block.splitlines()
     if line.strip() and not line.startswith("#")
 ]
 QUICK = [command for command in COMMANDS if "scripts/toolfix" in command]
 
 
-def options_table() -> str:
-    rows = [f"| `{option.full_name}` | `{option.default or '(empty)'}` | {option.help} |" for option in OPTIONS]
-    return "\n".join(["| option | default | meaning |", "| --- | --- | --- |", *rows]).replace("<think>", "`<think>`")
-
-
 def test_the_options_table_is_that_of_the_code() -> None:
-    found = re.search(r"<!-- options -->\n(.*?)\n<!-- /options -->", README, re.DOTALL)
-    assert found and found[1] == options_table()
+    assert options.page() == PAGES["docs/options.md"], "docs/options.md has drifted: run scripts/docs"
+    assert options.table() in PAGES["docs/options.md"]
+
+
+def test_the_readme_fits_a_screen_or_two_and_shows_every_page() -> None:
+    assert len(PAGES["README.md"].splitlines()) <= 110
+    linked = set(re.findall(r"\]\((docs/[a-z]+\.md)", PAGES["README.md"]))
+    assert linked == {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
 
 
 @pytest.mark.parametrize("command", QUICK)
@@ -53,6 +65,7 @@ def test_a_mitmdump_line_of_the_readme_starts_the_proxy(command: str, tmp_path: 
         assert proxy.port
 
 
-def test_every_file_that_the_readme_links_exists() -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", README):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_a_page_links_exists(page: str) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", PAGES[page]):
+        assert (ROOT / page).parent.joinpath(target).exists(), target

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 from tests.textcalls.declared import TWENTY, back, scan, scan_pieces
 from tests.textcalls.test_any_split import FRAGMENTS
+from toolcalls.work import TooMuchWork
 
 from .part import Part, chance_of, need
 
@@ -25,6 +27,11 @@ def make(chance: random.Random) -> bytes:
 
 
 def check(data: bytes) -> None:
+    with suppress(TooMuchWork):  # Then the stream lets the answer pass: a promise of its own.
+        _check(data)
+
+
+def _check(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     chance = chance_of(data)
     finished = chance.random() < 0.7

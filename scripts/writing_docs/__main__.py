@@ -1,12 +1,15 @@
-"""`scripts/docs`: writes docs/commands.md and the index of recordings/."""
+"""`scripts/docs`: writes docs/commands.md, the table of docs/options.md and the index of recordings/."""
 
 from __future__ import annotations
 
 from toolcalls.recording.index import write_index
 
+from . import options
 from .commands import TARGET, page
 
 if __name__ == "__main__":
     TARGET.write_text(page())
     print(f"wrote {TARGET}")
+    options.TARGET.write_text(options.page(), encoding="utf-8")
+    print(f"wrote {options.TARGET}")
     print(f"wrote {write_index(TARGET.parents[1] / 'recordings')}")

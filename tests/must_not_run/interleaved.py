@@ -247,5 +247,7 @@ def _call(name: str, arguments: str) -> Call | None:
         value = json.loads(arguments)
     except ValueError:
         return None
-    rejected = not isinstance(value, dict) or not name or (not value and _REQUIRED[name])
+    if name not in _REQUIRED:
+        return None  # The invalid tool among them.
+    rejected = not isinstance(value, dict) or (not value and _REQUIRED[name])
     return None if rejected else (name, value)

@@ -588,3 +588,25 @@ def test_ollama_generate_declares_no_tools_and_is_none_of_ours(addon: Toolfix) -
     flow = asked_ollama("/api/generate")
     addon.request(flow)
     assert flow not in addon.http.open
+
+
+def test_a_flow_in_which_something_was_mended_is_marked_and_says_so(addon: Toolfix, context: taddons.context) -> None:
+    flow = asked()
+    addon.request(flow)
+    answered(flow)
+    play(addon, flow, events())
+    assert (flow.marked, flow.comment) == (":wrench:", "toolfix: mended Bash: single quotes")
+    healthy = asked()
+    addon.request(healthy)
+    answered(healthy)
+    play(addon, healthy, events('{"command": "ls"}'))
+    assert (healthy.marked, healthy.comment) == ("", "")
+
+
+def test_a_mark_and_a_comment_of_the_users_own_stay(addon: Toolfix, context: taddons.context) -> None:
+    flow = asked()
+    flow.marked, flow.comment = ":star:", "mine"
+    addon.request(flow)
+    answered(flow)
+    play(addon, flow, events())
+    assert (flow.marked, flow.comment) == (":star:", "mine")

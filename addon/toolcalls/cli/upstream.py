@@ -63,7 +63,10 @@ def play_recording(recording: Recording) -> Play:
     if encoding:
         headers["content-encoding"] = encoding
         pieces = compressed(pieces, encoding)
-    return Play(pieces, int(recording.flow.get("status", 200)), headers)
+    status = int(recording.flow.get("status", 200))
+    # An error says how long it is, as hosts have it.
+    length = sum(map(len, pieces)) if status >= 400 else None
+    return Play(pieces, status, headers, content_length=length)
 
 
 def compressed(pieces: Iterable[bytes], encoding: str) -> list[bytes]:

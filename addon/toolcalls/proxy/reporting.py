@@ -24,6 +24,9 @@ from .settings import Settings
 
 logger = logging.getLogger("toolfix")
 
+MARK = ":wrench:"
+"""What a flow in which something was changed is marked with, in the lists of mitmproxy and mitmweb."""
+
 _MASKED = 2048
 """So much of arguments is searched for secrets before a sample of it is shown."""
 
@@ -84,6 +87,7 @@ class Reporter:
             logger.info(f"{place(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete.")
         for outcome in answer.outcomes:
             self.call(flow, outcome)
+        self._mark(flow, answer.outcomes)
         state.log.done()
         self._count(state.protocol, answer, long_held=long_held, broken=broken)
         recorder = self._settings.recorder
@@ -91,6 +95,19 @@ class Reporter:
             exchange = state.exchange or exchange_of(flow, stream, state, self._settings.texts)
             exchange.broken = broken
             recorder.write(exchange)
+
+    def _mark(self, flow: http.HTTPFlow, outcomes: Iterable[Outcome]) -> None:
+        """Mark a flow in the lists of mitmproxy and mitmweb, and say there what was done."""
+        touched = [outcome for outcome in outcomes if outcome.touched]
+        if not touched:
+            return
+        would = "would have " if self._settings.observes else ""
+        first = touched[0]
+        did = "refused" if first.status == "refused" else "mended"
+        why = first.reason if did == "refused" else ", ".join(first.steps)
+        more = f" (and {len(touched) - 1} more)" if len(touched) > 1 else ""
+        flow.marked = flow.marked or MARK
+        flow.comment = flow.comment or f"toolfix: {would}{did} {shown(first.received_name)}: {shown(why)}{more}"
 
     def _count(self, protocol: str, answer: Response, *, long_held: bool, broken: bool) -> None:
         self.summary.answer(answer.outcomes)

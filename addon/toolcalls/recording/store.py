@@ -19,7 +19,7 @@ from .frames import Frame
 
 SUFFIXES = (".sse", ".json", ".ndjson", ".jsonl")
 """Of the bodies: an event stream, one document, a stream of lines, the messages of a WebSocket."""
-_NEXT_LINE = re.compile(rb"\}\s*\n\s*\{")
+_NEXT_LINE = re.compile(rb"\}[^\S\n]*+\n\s*+\{")
 """Behind an object another one begins, with nothing but a line end between them: that is no one document."""
 
 REQUEST_AFTER = "request-after.json"

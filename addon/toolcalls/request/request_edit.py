@@ -188,7 +188,7 @@ class RequestEdit:
             return name if isinstance(name, str) else ""
         value = mend_arguments(given, Finish.UNKNOWN).value if isinstance(given, str) else given
         tool = tool_that_fits(value if isinstance(value, dict) else None, self.tools)
-        if tool is not None and tool.namespace is None:
+        if tool is not None and tool.namespace is None and is_name(tool.name):
             good = tool.name
         else:
             good = invalid_name(self.policy.invalid_tool, self.tools)

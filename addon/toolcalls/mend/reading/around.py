@@ -63,7 +63,7 @@ _TAG = re.compile(
 )
 _BRACKETED = re.compile(r"\[/?([\w ]{1,40})\]|\[e~\[")
 _WORDS = re.compile(r"(?:\*\*|__)?+[^\W\d_][\w'’ \t\r\n,，.!！:：*]*+")
-_ASKS = re.compile(r"\W*(?:is|are|will)\b", re.IGNORECASE)
+_ASKS = re.compile(r"\W{0,16}(?:is|are|will)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_▁]+")
 _LONE = re.compile(rf"[\s{chars.INVISIBLE}]*+[\"'“”‘’(]?[\s{chars.INVISIBLE}]*+")
 
