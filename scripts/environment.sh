@@ -33,7 +33,7 @@ environment() {
 bring_up_to_date() {
   folder=$1 python=$2 inputs=$3
   shift 3
-  series=$("$python" -c 'import sys; print("Python %d.%d" % sys.version_info[:2])')
+  series=$(series_of "$python")
   stamp="$series $(cksum <"$inputs") $*"
   known=$(cat "$folder/.stamp" 2>/dev/null) || known=
   # What the tests need is more than what running needs.
@@ -41,13 +41,12 @@ bring_up_to_date() {
     return 0
   fi
   say "setting up $folder: this takes about a minute, once"
-  case $known in
-    "$series "*) ;;
-    *) set_aside "$folder" && "$python" -m venv "$folder" || {
-        put_back "$folder"
-        fail "$python cannot make a virtual environment: install its venv module (on Debian: python3-venv)."
-      } ;;
-  esac
+  if [ "$(series_of "$folder/bin/python" 2>/dev/null)" != "$series" ]; then
+    set_aside "$folder" && "$python" -m venv "$folder" || {
+      put_back "$folder"
+      fail "$python cannot make a virtual environment: install its venv module (on Debian: python3-venv)."
+    }
+  fi
   if ! "$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@" 1>&2; then
     put_back "$folder"
     if [ -x "$folder/bin/toolfix" ] && "$folder/bin/toolfix" --version >/dev/null 2>&1; then
@@ -59,6 +58,8 @@ bring_up_to_date() {
   printf '%s' "$stamp" >"$folder/.stamp"
   rm -rf "$folder.before"
 }
+
+series_of() { "$1" -c 'import sys; print("Python %d.%d" % sys.version_info[:2])'; }
 
 set_aside() {
   rm -rf "$1.before"
