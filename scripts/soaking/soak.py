@@ -72,7 +72,16 @@ class Soak:
         self._cases: Iterator[Case] = cases(self._chance, Scenarios(), self._tokens)
         self._turns: dict[str, Turn] = {}
         certificate = write_certificate(folder / "upstream.pem", ["localhost"])
-        common = ("-s", str(PROBE_SCRIPT), "--set", "flow_detail=0", "--set", "toolfix_metrics=loopback")
+        common: tuple[str, ...] = (
+            "-s",
+            str(PROBE_SCRIPT),
+            "--set",
+            "flow_detail=0",
+            "--set",
+            "toolfix_metrics=loopback",
+        )
+        # The scenarios are conversations of one user: what one of them made the host think is not for the next.
+        common = (*common, "--set", "toolfix_reasoning=off")
         trusting = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
         recording = ("--set", f"toolfix_record={self.recorded}")
         self.plain, self.tls = Upstream(self._answer), Upstream(self._answer, certificate)

@@ -116,12 +116,14 @@ def test_replay_accepts_what_was_recorded(flows: list[Path], recordings: Path) -
     assert "0 drifted" in run.stdout
 
 
-def test_the_demo_shows_every_scenario_as_expected() -> None:
-    run = toolfix("demo", "--all")
+def test_the_demo_shows_scenarios_as_expected() -> None:
+    """Every eighth of them: all are replayed by test_recordings.py and read by the SDKs in test_e2e_scenarios.py."""
+    paths = [path for path in store.find(ROOT / "recordings") if not (path / "before.jsonl").is_file()]
+    names = [path.name for path in paths[::8]]
+    run = toolfix("demo", *names)
     assert run.returncode == 0, run.stdout + run.stderr
-    scenarios = len([path for path in store.find(ROOT / "recordings") if not (path / "before.jsonl").is_file()])
-    assert f"{scenarios} scenarios, 0 not as expected" in run.stdout
-    assert run.stdout.count("upstream sent:") == run.stdout.count("client got:") == scenarios
+    assert f"{len(names)} scenarios, 0 not as expected" in run.stdout
+    assert run.stdout.count("upstream sent:") == run.stdout.count("client got:") == len(names)
 
 
 def test_the_short_demo_fits_a_small_terminal_and_says_what_is_next() -> None:

@@ -102,7 +102,11 @@ def _play(recordings: list[Recording], folder: Path, show: Show) -> int:
     wrong = 0
     with Upstream(recordings_by_path(recordings), certificate) as upstream:
         for options, group in by_options.items():
-            settings = (f"ssl_verify_upstream_trusted_ca={certificate}", *options)
+            # Each is a session of its own: what the model thought in one of them is not for the next.
+            alone = (
+                () if any(text.startswith("toolfix_reasoning=") for text in options) else ("toolfix_reasoning=off",)
+            )
+            settings = (f"ssl_verify_upstream_trusted_ca={certificate}", *options, *alone)
             try:
                 with ProxyProcess(folder, [word for text in settings for word in ("--set", text)]) as proxy:
                     if show is show_raw:
@@ -140,5 +144,7 @@ def _is_right(recording: Recording, received: bytes, asked: bytes) -> bool:
     """Did the client get what the recording says, and the upstream what it should?"""
     if received != recording.after:
         return False
-    # What was refused before is known to nobody here.
-    return bool(recording.refusals) or asked == (recording.request_after or recording.request or b"{}")
+    # What was refused or thought before is known to nobody here.
+    return bool(recording.refusals or recording.given_back) or asked == (
+        recording.request_after or recording.request or b"{}"
+    )
