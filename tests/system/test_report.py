@@ -97,7 +97,8 @@ def test_search_and_filters_narrow_the_list(page: Browser) -> None:
     choose(page, "responses")
     both = titles(page)
     assert both and set(both) < set(refused)
-    assert all(name.startswith(("responses", "transport", "sse")) for name in both)
+    spoken = {path.name: store.load(path).protocol for path in store.find(ROOT / "recordings")}
+    assert {spoken[name] for name in both} == {"responses"}
     page.run("document.getElementById('reset').click()")
     assert len(titles(page)) == COUNT
     page.type("no such thing anywhere")
