@@ -261,13 +261,8 @@ class Choice:
             said = self._say(Event(b"", None), {}, {}, moved)
             rest = self._rest(moved, said)
             out += [self._writer.rest(rest)] if says_something(rest) else []
-            out += self._last_words(said)
-        return out + self._last_words(self.answer.end_text(finish))
-
-    def _last_words(self, said: SearchResult | None) -> list[bytes]:
-        if said is None or (self._policy.null_content and self.engaged):
-            return []
-        return [piece.source or self._writer.text(piece.text) for piece in said.pieces]
+            out += self._spoken(self._writer.envelope, {"index": self.index}, said)
+        return out + self._spoken(self._writer.envelope, {"index": self.index}, self.answer.end_text(finish))
 
     def _silenced(self, delta: Json) -> bool:
         return self._policy.null_content and bool(delta.get("content")) and self.engaged

@@ -15,12 +15,12 @@ Write = Callable[[Json], bytes]
 class DeltaWriter:
     """Writes chunks like those of the upstream: with its id, model and role."""
 
-    __slots__ = ("_envelope", "_write", "index", "legacy", "role")
+    __slots__ = ("_write", "envelope", "index", "legacy", "role")
 
     def __init__(self, index: int, write: Write) -> None:
         self.index = index
         self._write = write
-        self._envelope: Json = {}
+        self.envelope: Json = {}
         self.role = ""
         """A role that came with something that is held: the first call that goes out carries it."""
         self.legacy = False
@@ -28,8 +28,8 @@ class DeltaWriter:
 
     def remember(self, chunk: Json) -> None:
         """Keep what the chunks of this answer have in common."""
-        if not self._envelope:
-            self._envelope = {key: value for key, value in chunk.items() if key not in ("choices", "usage")}
+        if not self.envelope:
+            self.envelope = {key: value for key, value in chunk.items() if key not in ("choices", "usage")}
 
     def keep_role(self, delta: Json) -> None:
         self.role = self.role or str(delta.get("role") or "")
@@ -39,12 +39,9 @@ class DeltaWriter:
         written = {key: value for key, value in choice.items() if key != "message"}
         return self._write({**chunk, "choices": [{**written, "delta": delta}]})
 
-    def text(self, text: str) -> bytes:
-        return self.chunk(self._envelope, {"index": self.index}, {"content": text})
-
     def rest(self, delta: Json) -> bytes:
         """What was held of a delta besides its text."""
-        return self.chunk(self._envelope, {"index": self.index}, delta)
+        return self.chunk(self.envelope, {"index": self.index}, delta)
 
     def note(self, note: str) -> bytes:
         """A line of text of ours."""
@@ -53,11 +50,11 @@ class DeltaWriter:
     def end(self, reason: str, chunk: Json | None = None) -> bytes:
         """The chunk with the finish reason: the one that came with another reason in it, or one of ours."""
         choice = chunk["choices"][0] if chunk else {"index": self.index}
-        return self.chunk(chunk or self._envelope, {**choice, "finish_reason": reason}, {})
+        return self.chunk(chunk or self.envelope, {**choice, "finish_reason": reason}, {})
 
     def keep_alive(self) -> bytes:
         """A chunk with an empty delta. No role: clients that put deltas together would have it twice."""
-        return self.chunk(self._envelope, {"index": self.index, "finish_reason": None}, {})
+        return self.chunk(self.envelope, {"index": self.index, "finish_reason": None}, {})
 
     def call(self, call: CompletedCall) -> bytes | None:
         """A complete call as one delta; None where nothing of it is left to be sent."""
@@ -87,7 +84,7 @@ class DeltaWriter:
         if self.role:
             delta = {"role": self.role, **delta}
             self.role = ""
-        return self.chunk(self._envelope, {"index": self.index, "finish_reason": None}, delta)
+        return self.chunk(self.envelope, {"index": self.index, "finish_reason": None}, delta)
 
 
 def _arguments(number: int, arguments: str) -> Json:
