@@ -20,6 +20,8 @@ class AnswerReader(ABC):
     cuts off may be half a call that the server closed."""
     text_key = ""
     """The key of the JSON string that holds the text of an event; "" where events are always read."""
+    reasoning_key = ""
+    """The key of the JSON string that holds reasoning; "" likewise."""
     arguments_key = ""
     """The key of the JSON string that holds a fragment of arguments; "" likewise."""
 

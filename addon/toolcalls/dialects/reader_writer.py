@@ -15,7 +15,7 @@ from ..policy import Policy
 from ..request.request import Request
 from ..turn.answer import Answer, CompletedCall
 from ..turn.assembled_call import Fragment, Slot
-from ..turn.parts import Failure, OtherDelta, ReadEvent, Stop, TextDelta
+from ..turn.parts import Failure, OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ..turn.text_search import SearchResult, TextPiece
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
 from ..wire.events import PASS, Event, Hold, Replace, Verdict, joined
@@ -190,6 +190,8 @@ class ReaderWriterDialect(Dialect):
                 said = answer.say(part.text, source)
                 if said is None and part.text:
                     spoken.append(TextPiece(part.text, source))
+            elif isinstance(part, ReasoningDelta):
+                said = answer.think(part.text)
             elif isinstance(part, OtherDelta):
                 answer.refused = answer.refused or part.refusal
                 said = answer.say_otherwise()
@@ -320,14 +322,14 @@ class ReaderWriterDialect(Dialect):
         """An event with a finish reason: whole calls come out, the event itself waits where a call may follow it."""
         answer, stop = self._answer, read.stop
         assert stop is not None
-        if unchanged and not answer.engaged and not self._writer.words.needs_calls(stop.reason):
+        if unchanged and not (answer.engaged or answer.undecided) and not self._writer.words.needs_calls(stop.reason):
             answer.passed_stop(stop.finish)
             return True
         if unchanged and read.text:
             source = read.raw if _says_and_ends(read) else None
             draft.out.append(self._spoken(read, TextPiece(read.text, source), draft))
         answer.stop(stop.reason, stop.finish)
-        waits = answer.text_undecided and stop.finish is not Finish.CUT
+        waits = answer.undecided and stop.finish is not Finish.CUT
         if not waits:
             self._end_text(read, stop.finish, draft)
         if self._ended_with is read:
@@ -366,9 +368,16 @@ class ReaderWriterDialect(Dialect):
     # The fast path
 
     def _text_lesson(self, read: ReadEvent) -> Lesson | None:
-        if not self._reader.text_key or len(read.parts) != 1 or not read.text:
+        """What an event says of those like it, if all that it says is one text or one thought."""
+        reader, answer = self._reader, self._answer
+        part = read.parts[0]
+        if len(read.parts) != 1 or not isinstance(part, TextDelta | ReasoningDelta) or not part.text:
             return None
-        return Lesson(self._reader.text_key, read.text, self._answer.search or PASSING_TEXT)
+        if isinstance(part, TextDelta):
+            return Lesson(reader.text_key, part.text, answer.search or PASSING_TEXT) if reader.text_key else None
+        return (
+            Lesson(reader.reasoning_key, part.text, answer.thoughts or PASSING_TEXT) if reader.reasoning_key else None
+        )
 
     def _learn_fragments(self, read: ReadEvent, fragment: Fragment, slot: Slot) -> None:
         if self._reader.arguments_key and len(read.parts) == 1 and not read.says_more:
