@@ -28,6 +28,7 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=50_000, help="inputs made by chance (default %(default)s)")
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--only", choices=("recordings", "chance"), help="one half of the inputs")
+    parser.add_argument("--protocol", choices=jobs.PROTOCOLS, help="one protocol: `socket` is Responses in messages")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         if not _unpack(asked.tag, Path(directory)):
@@ -35,7 +36,9 @@ def main() -> int:
             return 2
         old, new = _start(Path(directory) / "addon"), _start(ROOT / "addon")
         recorded = jobs.of_recordings(ROOT / "recordings") if asked.only != "chance" else iter(())
-        made = jobs.of_chance(asked.inputs, asked.seed) if asked.only != "recordings" else iter(())
+        made = jobs.of_chance(asked.seed, asked.protocol) if asked.only != "recordings" else iter(())
+        recorded, made = (_only(asked.protocol, work) for work in (recorded, made))
+        made = islice(made, asked.inputs)
         began = time.monotonic()
         count = differences = 0
         for job, one, other in _both(chain(recorded, made), old, new):
@@ -51,6 +54,11 @@ def main() -> int:
             process.wait()
     print(f"{asked.tag}: {count:,} jobs in {time.monotonic() - began:.0f} s, {differences:,} differences")
     return 1 if differences else 0
+
+
+def _only(protocol: str | None, work: Iterator[jobs.Job]) -> Iterator[jobs.Job]:
+    """The jobs of one protocol, or all."""
+    return work if protocol is None else (job for job in work if job["protocol"] == protocol)
 
 
 def _unpack(tag: str, directory: Path) -> bool:
