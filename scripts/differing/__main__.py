@@ -15,9 +15,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from . import jobs, worker
+from scripts.shared.versions import ROOT, environment_of, unpack
 
-ROOT = Path(__file__).parents[2]
+from . import jobs
+
 SHOWN = 10
 """Most differences that are shown."""
 
@@ -25,12 +26,20 @@ SHOWN = 10
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/differ", description=__doc__)
     parser.add_argument("--tag", default="before-rebuild", help="the version to compare with (default %(default)s)")
-    parser.add_argument("--inputs", type=int, default=50_000, help="inputs made by chance (default %(default)s)")
+    parser.add_argument(
+        "--inputs",
+        type=int,
+        default=50_000,
+        help="inputs made by chance, before the choice of protocols (default %(default)s)",
+    )
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--only", choices=("recordings", "chance"), help="one half of the inputs")
+    parser.add_argument(
+        "--protocol", nargs="+", metavar="NAME", help="only answers and requests of these protocols (default: all)"
+    )
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        if not _unpack(asked.tag, Path(directory)):
+        if not unpack(asked.tag, Path(directory)):
             print(f"there is no tag or commit {asked.tag!r}: git tag {asked.tag} COMMIT", file=sys.stderr)
             return 2
         old, new = _start(Path(directory) / "addon"), _start(ROOT / "addon")
@@ -38,7 +47,7 @@ def main() -> int:
         made = jobs.of_chance(asked.inputs, asked.seed) if asked.only != "recordings" else iter(())
         began = time.monotonic()
         count = differences = 0
-        for job, one, other in _both(chain(recorded, made), old, new):
+        for job, one, other in _both(_asked_for(chain(recorded, made), asked.protocol), old, new):
             count += 1
             if one != other:
                 differences += 1
@@ -53,19 +62,15 @@ def main() -> int:
     return 1 if differences else 0
 
 
-def _unpack(tag: str, directory: Path) -> bool:
-    archive = subprocess.run(["git", "archive", tag, "addon"], cwd=ROOT, capture_output=True)
-    if archive.returncode:
-        return False
-    subprocess.run(["tar", "-x", "-C", str(directory)], input=archive.stdout, check=True)
-    return True
+def _asked_for(work: Iterator[jobs.Job], protocols: list[str] | None) -> Iterator[jobs.Job]:
+    return (job for job in work if not protocols or job["protocol"] in protocols)
 
 
 def _start(addon: Path) -> subprocess.Popen[str]:
-    # By path and not as a module: the worker must not see the other version of the engine.
     return subprocess.Popen(
-        [sys.executable, worker.__file__],
-        env={"PYTHONPATH": str(addon), "PYTHONDONTWRITEBYTECODE": "1"},
+        [sys.executable, "-P", "-m", "scripts.differing.worker"],
+        env=environment_of(addon),
+        cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -16,6 +16,7 @@ Job = dict[str, Any]
 
 PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "Response": (("toolcalls.engine", "Response"), ("toolcalls.engine", "Answer")),
+    "ResponsesSocket": (("toolcalls.websocket", "ResponsesSocket"),),
     "mend_whole": (("toolcalls.engine", "mend_whole"),),
     "read_request": (
         ("toolcalls.request.request", "read_request"),
