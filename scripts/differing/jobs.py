@@ -42,7 +42,7 @@ REQUEST_OPTIONS: tuple[dict[str, str], ...] = (
 STREAMS = ("chat", "messages", "responses", "zai")
 SOCKET = "socket"
 """Responses over a WebSocket, an event a message."""
-PROTOCOLS = (*STREAMS, SOCKET)
+PROTOCOLS = (*STREAMS, SOCKET, "ollama", "gemini")
 
 
 def of_recordings(recordings: Path) -> Iterator[Job]:
@@ -67,14 +67,15 @@ def of_recordings(recordings: Path) -> Iterator[Job]:
                 yield _socket(messages, known, directory.name)
 
 
-def of_chance(seed: int, protocol: str | None) -> Iterator[Job]:
+def of_chance(seed: int, protocols: list[str] | None) -> Iterator[Job]:
     """Mutated streams and documents, answers with known calls, and mutated requests, without an end."""
     chance = random.Random(seed)
     options = cycle(OPTIONS)
     requests = {name: [""] + [json.dumps(entry["request"]) for entry in corpus(name)] for name in STREAMS}
-    streams = STREAMS if protocol is None else ("responses" if protocol == SOCKET else protocol,)
-    kinds = streams if protocol == SOCKET else (*streams, *streams, "documents", "meant", "meant", "requests")
-    for number in count():
+    asked = {"responses" if name == SOCKET else name for name in protocols or STREAMS}
+    streams = [name for name in STREAMS if name in asked]
+    kinds = streams if protocols == [SOCKET] else [*streams, *streams, "documents", "meant", "meant", "requests"]
+    for number in count() if streams else ():
         where = f"seed {seed}, input {number}"
         kind = chance.choice(kinds)
         size = chance.choice((0, 0, 1, 5, 17, 64))
@@ -84,18 +85,18 @@ def of_chance(seed: int, protocol: str | None) -> Iterator[Job]:
         elif kind == "meant":
             recipe = recipes.make(chance)
             plan = plans.plan(recipe)
-            asked = json.dumps(meant.request_of(recipe["request"], tuple(plan.requested)))
-            yield _answer(recipe["protocol"], asked, meant.answer_of(recipe, plan), next(options), size, where)
+            request = json.dumps(meant.request_of(recipe["request"], tuple(plan.requested)))
+            yield _answer(recipe["protocol"], request, meant.answer_of(recipe, plan), next(options), size, where)
         elif kind == "documents":
             name = chance.choice(STREAMS[:3])
             body = answers.make_document(chance)
             yield _answer(name, chance.choice(requests[name]), body, next(options), size, where)
         else:
             body = answers.make_stream(kind, chance)
-            asked = chance.choice(requests[kind])
-            yield _answer(kind, asked, body, next(options), size, where)
+            request = chance.choice(requests[kind])
+            yield _answer(kind, request, body, next(options), size, where)
             if kind == "responses":
-                yield _socket(_messages(asked, body), next(options), where)
+                yield _socket(_messages(request, body), next(options), where)
 
 
 def _answer(protocol: str, request: str, body: bytes, options: dict[str, Any], size: int, where: str) -> Job:
