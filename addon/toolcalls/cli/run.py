@@ -17,7 +17,6 @@ import click
 
 from ..proxy import session_summary as tally
 from ..proxy.session_summary import Summary
-from ..recording.report import write_report
 from ..shown import LINE, shown_lines
 from . import client_environment as surroundings
 from . import inputs, trust
@@ -232,6 +231,9 @@ def _report(wishes: Wishes, recorded: Path | None) -> str:
     """Write the page, and say where things are."""
     places = []
     if wishes.report and recorded:
+        # Loaded here: it brings the engine along, which `run` leaves to the proxy.
+        from ..recording.report import write_report
+
         target = Path(wishes.report).absolute()
         try:
             write_report(recorded, target)
