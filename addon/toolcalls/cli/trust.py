@@ -42,6 +42,7 @@ NODE_VARIABLE = "NODE_EXTRA_CA_CERTS"
 
 DEFAULT_CONFDIR = "~/.mitmproxy"
 CA_FILE = "mitmproxy-ca-cert.pem"
+KEY_FILE = "mitmproxy-ca.pem"
 BUNDLE_FILE = "toolfix-bundle.pem"
 NODE_FILE = "toolfix-node.pem"
 
