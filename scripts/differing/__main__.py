@@ -15,9 +15,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from . import jobs, worker
+from scripts.shared.versions import ROOT, environment_of, unpack
 
-ROOT = Path(__file__).parents[2]
+from . import jobs
+
 SHOWN = 10
 """Most differences that are shown."""
 
@@ -28,17 +29,24 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=50_000, help="inputs made by chance (default %(default)s)")
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--only", choices=("recordings", "chance"), help="one half of the inputs")
+    parser.add_argument(
+        "--protocol",
+        nargs="+",
+        choices=jobs.PROTOCOLS,
+        help="only answers and requests of these (default: all); `socket` is Responses in WebSocket messages",
+    )
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        if not _unpack(asked.tag, Path(directory)):
+        if not unpack(asked.tag, Path(directory)):
             print(f"there is no tag or commit {asked.tag!r}: git tag {asked.tag} COMMIT", file=sys.stderr)
             return 2
         old, new = _start(Path(directory) / "addon"), _start(ROOT / "addon")
         recorded = jobs.of_recordings(ROOT / "recordings") if asked.only != "chance" else iter(())
-        made = jobs.of_chance(asked.inputs, asked.seed) if asked.only != "recordings" else iter(())
+        made = jobs.of_chance(asked.seed, asked.protocol) if asked.only != "recordings" else iter(())
+        recorded, made = _asked_for(recorded, asked.protocol), _asked_for(made, asked.protocol)
         began = time.monotonic()
         count = differences = 0
-        for job, one, other in _both(chain(recorded, made), old, new):
+        for job, one, other in _both(chain(recorded, islice(made, asked.inputs)), old, new):
             count += 1
             if one != other:
                 differences += 1
@@ -53,19 +61,15 @@ def main() -> int:
     return 1 if differences else 0
 
 
-def _unpack(tag: str, directory: Path) -> bool:
-    archive = subprocess.run(["git", "archive", tag, "addon"], cwd=ROOT, capture_output=True)
-    if archive.returncode:
-        return False
-    subprocess.run(["tar", "-x", "-C", str(directory)], input=archive.stdout, check=True)
-    return True
+def _asked_for(work: Iterator[jobs.Job], protocols: list[str] | None) -> Iterator[jobs.Job]:
+    return (job for job in work if not protocols or job["protocol"] in protocols)
 
 
 def _start(addon: Path) -> subprocess.Popen[str]:
-    # By path and not as a module: the worker must not see the other version of the engine.
     return subprocess.Popen(
-        [sys.executable, worker.__file__],
-        env={"PYTHONPATH": str(addon), "PYTHONDONTWRITEBYTECODE": "1"},
+        [sys.executable, "-P", "-m", "scripts.differing.worker"],
+        env=environment_of(addon),
+        cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

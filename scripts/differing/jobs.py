@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 from collections.abc import Iterator
-from itertools import cycle
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,9 @@ REQUEST_OPTIONS: tuple[dict[str, str], ...] = (
     {"toolfix_request": "false"},
 )
 STREAMS = ("chat", "messages", "responses", "zai")
+SOCKET = "socket"
+"""Responses over a WebSocket, an event a message."""
+PROTOCOLS = (*STREAMS, SOCKET, "ollama", "gemini")
 
 
 def of_recordings(recordings: Path) -> Iterator[Job]:
@@ -51,21 +55,29 @@ def of_recordings(recordings: Path) -> Iterator[Job]:
             for options in REQUEST_OPTIONS:
                 yield _request(told["protocol"], request.encode(), options, directory.name)
         body = next((path.read_bytes() for path in sorted(directory.glob("before.*"))), b"")
-        if not body or (directory / "before.jsonl").exists():
+        if not body:
             continue
+        messages = _recorded_messages(directory) if told["protocol"] == "responses" else []
         for options in OPTIONS:
+            known = {**told["policy"], **options}
             for size in SIZES if not options else (0, 5):
-                yield _answer(told["protocol"], request, body, {**told["policy"], **options}, size, directory.name)
+                if not (directory / "before.jsonl").exists():
+                    yield _answer(told["protocol"], request, body, known, size, directory.name)
+            if messages:
+                yield _socket(messages, known, directory.name)
 
 
-def of_chance(inputs: int, seed: int) -> Iterator[Job]:
-    """Mutated streams and documents, answers with known calls, and mutated requests."""
+def of_chance(seed: int, protocols: list[str] | None) -> Iterator[Job]:
+    """Mutated streams and documents, answers with known calls, and mutated requests, without an end."""
     chance = random.Random(seed)
     options = cycle(OPTIONS)
     requests = {name: [""] + [json.dumps(entry["request"]) for entry in corpus(name)] for name in STREAMS}
-    for number in range(inputs):
+    asked = {"responses" if name == SOCKET else name for name in protocols or STREAMS}
+    streams = [name for name in STREAMS if name in asked]
+    kinds = streams if protocols == [SOCKET] else [*streams, *streams, "documents", "meant", "meant", "requests"]
+    for number in count() if streams else ():
         where = f"seed {seed}, input {number}"
-        kind = chance.choice((*STREAMS, *STREAMS, "documents", "meant", "meant", "requests"))
+        kind = chance.choice(kinds)
         size = chance.choice((0, 0, 1, 5, 17, 64))
         if kind == "requests":
             body = PARTS["requests"].make(chance)
@@ -73,15 +85,18 @@ def of_chance(inputs: int, seed: int) -> Iterator[Job]:
         elif kind == "meant":
             recipe = recipes.make(chance)
             plan = plans.plan(recipe)
-            asked = json.dumps(meant.request_of(recipe["request"], tuple(plan.requested)))
-            yield _answer(recipe["protocol"], asked, meant.answer_of(recipe, plan), next(options), size, where)
+            request = json.dumps(meant.request_of(recipe["request"], tuple(plan.requested)))
+            yield _answer(recipe["protocol"], request, meant.answer_of(recipe, plan), next(options), size, where)
         elif kind == "documents":
             name = chance.choice(STREAMS[:3])
             body = answers.make_document(chance)
             yield _answer(name, chance.choice(requests[name]), body, next(options), size, where)
         else:
             body = answers.make_stream(kind, chance)
-            yield _answer(kind, chance.choice(requests[kind]), body, next(options), size, where)
+            request = chance.choice(requests[kind])
+            yield _answer(kind, request, body, next(options), size, where)
+            if kind == "responses":
+                yield _socket(_messages(request, body), next(options), where)
 
 
 def _answer(protocol: str, request: str, body: bytes, options: dict[str, Any], size: int, where: str) -> Job:
@@ -95,6 +110,28 @@ def _answer(protocol: str, request: str, body: bytes, options: dict[str, Any], s
         "set": told,
         "size": size,
     }
+
+
+def _socket(messages: list[list[Any]], options: dict[str, Any], where: str) -> Job:
+    return {**_answer(SOCKET, "", b"", options, 0, where), "kind": SOCKET, "messages": messages}
+
+
+def _recorded_messages(directory: Path) -> list[list[Any]]:
+    """The messages of a recording, each with whether the client sent it; of one over HTTP, its events."""
+    frames = directory / "before.jsonl"
+    if frames.exists():
+        entries = [json.loads(line) for line in frames.read_text(encoding="utf-8").splitlines()]
+        return [[entry["from"] == "client", entry["text"]] for entry in entries if "text" in entry]
+    stream = directory / "before.sse"
+    return _messages(_text(directory / "request.json"), stream.read_bytes()) if stream.exists() else []
+
+
+def _messages(request: str, body: bytes) -> list[list[Any]]:
+    """A request and the events of its answer as messages of a WebSocket."""
+    asked = json.loads(request) if request else {}
+    events = re.findall(r"(?m)^data: ?(.*?)\r?$", body.decode("utf-8", "replace"))
+    first = json.dumps({"type": "response.create", **(asked if isinstance(asked, dict) else {})})
+    return [[True, first], *([False, event] for event in events)]
 
 
 def _request(protocol: str, body: bytes, options: dict[str, str], where: str) -> Job:

@@ -16,6 +16,7 @@ Job = dict[str, Any]
 
 PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "Response": (("toolcalls.engine", "Response"), ("toolcalls.engine", "Answer")),
+    "ResponsesSocket": (("toolcalls.websocket", "ResponsesSocket"),),
     "mend_whole": (("toolcalls.engine", "mend_whole"),),
     "read_request": (
         ("toolcalls.request.request", "read_request"),
@@ -60,6 +61,17 @@ def answer(job: Job) -> Any:
     ]
 
 
+def socket(job: Job) -> Any:
+    connection = find("ResponsesSocket")(policy_of(job["set"]))
+    told: list[Any] = []
+    for from_client, text in job["messages"]:
+        if from_client:
+            told.append(connection.client_message(text))
+        else:
+            told += [*connection.server_message(text), connection.holding]
+    return [told, [outcome.as_json() for outcome in connection.outcomes], repr(connection.failure)]
+
+
 def request(job: Job) -> Any:
     body = base64.b64decode(job["body"])
     refusals = find("Refusals")()
@@ -68,7 +80,7 @@ def request(job: Job) -> Any:
 
 
 def main() -> None:
-    do = {"answer": answer, "request": request}
+    do = {"answer": answer, "request": request, "socket": socket}
     for line in sys.stdin:
         job = json.loads(line)
         try:

@@ -25,6 +25,8 @@ class ReasoningDelta:
 
     text: str
     """Nothing where reasoning is only signed, or encrypted."""
+    key: str = ""
+    """The key of the JSON string that it is, where an event like it need not be read."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -33,6 +35,9 @@ class OtherDelta:
 
     refusal: bool = False
     """It refuses to answer: nothing that it says is a call."""
+    key: str = ""
+    """The key of the JSON string that it is, where an event like it need not be read; `text` is that string."""
+    text: str = ""
 
 
 @dataclass(slots=True, frozen=True)
@@ -41,6 +46,8 @@ class Stop:
 
     reason: str
     finish: Finish
+    failed: bool = False
+    """The upstream failed, and says so in the place of a reason: what is not complete is dropped."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -61,6 +68,8 @@ class ReadEvent:
     """In the order in which they are said."""
     says_more: bool = False
     """Is there anything besides the parts that the client should get: usage, reasoning, a signature?"""
+    moved: bool = False
+    """It belongs to another answer than the one that it names: what goes out of it is written anew."""
 
     @property
     def text(self) -> str:

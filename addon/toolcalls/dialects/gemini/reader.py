@@ -42,7 +42,6 @@ class _Run:
 class GeminiReader(AnswerReader):
     whole_calls = True
     text_key = "text"
-    reasoning_key = "text"
 
     def __init__(self, request: Request, policy: Policy, envelope: Envelope) -> None:
         self._request = request
@@ -111,7 +110,7 @@ class GeminiReader(AnswerReader):
             # A signature without a text says nothing that could follow a call.
             return _Run([part], [TextDelta(part["text"])] if part["text"] else [], SIGNATURE in part)
         if is_thought(part):
-            return _Run([part], [ReasoningDelta(part["text"])], says_more=True)
+            return _Run([part], [ReasoningDelta(part["text"], "text")], says_more=True)
         return _Run([part], [OtherDelta()], says_more=True)
 
     def _call(self, part: Json) -> Fragment:

@@ -30,7 +30,6 @@ _FUNCTION = ("index", "name", "arguments")
 class OllamaReader(AnswerReader):
     whole_calls = True
     text_key = "content"
-    reasoning_key = "thinking"
 
     def __init__(self) -> None:
         self.head: Json = {}
@@ -76,7 +75,7 @@ class OllamaReader(AnswerReader):
         parts: list[Part] = []
         thinking = message.get("thinking")
         if thinking:
-            parts.append(ReasoningDelta(thinking) if isinstance(thinking, str) else OtherDelta())
+            parts.append(ReasoningDelta(thinking, "thinking") if isinstance(thinking, str) else OtherDelta())
         content = message.get("content")
         if content and isinstance(content, str):
             parts.append(TextDelta(content))

@@ -1,0 +1,69 @@
+"""`scripts/walk`: the functions and files that an event passes in the engine, in a tag and in the working tree."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from scripts.shared.versions import ROOT, environment_of, unpack
+
+from .walks import WALKS
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/walk", description=__doc__)
+    parser.add_argument("--tag", default="before-rebuild", help="the version to compare with (default %(default)s)")
+    parser.add_argument("--list", choices=tuple(WALKS), help="name the functions of one walk: - gone, + new")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        if not unpack(asked.tag, Path(directory)):
+            print(f"there is no tag or commit {asked.tag!r}: git tag {asked.tag} COMMIT", file=sys.stderr)
+            return 2
+        old, new = _measured(Path(directory) / "addon"), _measured(ROOT / "addon")
+    if asked.list:
+        _list(old["walks"][asked.list], new["walks"][asked.list])
+    else:
+        _table(asked.tag, old, new)
+    return 0
+
+
+def _measured(addon: Path) -> Any:
+    command = [sys.executable, "-P", "-m", "scripts.walking.worker"]
+    done = subprocess.run(command, env=environment_of(addon), cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def _table(tag: str, old: Any, new: Any) -> None:
+    print(f"{'walk':20} {tag:>26} {'working tree':>26}   functions / files / depth")
+    for name in WALKS:
+        print(f"{name:20} {_figures(old['walks'][name]):>26} {_figures(new['walks'][name]):>26}")
+    print(f"\n{'room':20} {tag:>26} {'working tree':>26}   lines / classes")
+    for (room, *before), (_, *after) in zip(old["size"], new["size"], strict=True):
+        print(f"{room:20} {_joined(before):>26} {_joined(after):>26}")
+
+
+def _figures(walk: Any) -> str:
+    files = {file for file, _ in walk["functions"]}
+    return _joined([len(walk["functions"]), len(files), walk["depth"]])
+
+
+def _joined(figures: list[int]) -> str:
+    return " / ".join(f"{figure:,}" for figure in figures)
+
+
+def _list(old: Any, new: Any) -> None:
+    """The functions of the working tree in the order in which they are called, then those that are gone."""
+    before, after = ([f"{file}: {function}" for file, function in walk["functions"]] for walk in (old, new))
+    for name in after:
+        print(f"{' ' if name in before else '+'} {name}")
+    for name in before:
+        if name not in after:
+            print(f"- {name}")
+
+
+sys.exit(main())
