@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..mend.finish import Finish
-from .assembled_call import Fragment
+from .assembled_call import Fragment, Place
 
 
 @dataclass(slots=True, frozen=True)
@@ -17,6 +17,8 @@ class TextDelta:
     """The model speaks: this is searched for calls."""
 
     text: str
+    block: Place = None
+    """Where it is said, in protocols whose texts come in blocks."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -25,6 +27,40 @@ class OtherDelta:
 
     refusal: bool = False
     """It refuses to answer: nothing that it says is a call."""
+    block: Place = None
+    """Where it is said, in protocols whose texts come in blocks."""
+    kind: str = ""
+    """The kind of block that it needs; "" where it is said in any."""
+    text: str | None = None
+    """What it says, if that is text."""
+
+
+@dataclass(slots=True, frozen=True)
+class BlockStart:
+    """A block that is no call begins."""
+
+    block: Place
+    kind: str
+
+
+@dataclass(slots=True, frozen=True)
+class BlockEnd:
+    """A block ends, or a call that began with an event of its own."""
+
+    block: Place
+
+
+@dataclass(slots=True, frozen=True)
+class CallStart:
+    """A call begins with an event of its own; its fragments follow, and then its end."""
+
+    place: Place
+    id: str
+    name: str
+    given: Any = None
+    """The arguments, where the beginning tells them."""
+    extra: dict[str, Any] = field(default_factory=dict)
+    """All that the beginning says."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -40,7 +76,7 @@ class Failure:
     """The upstream failed."""
 
 
-Part = TextDelta | OtherDelta | Fragment | Stop | Failure
+Part = TextDelta | OtherDelta | BlockStart | BlockEnd | CallStart | Fragment | Stop | Failure
 
 
 @dataclass(slots=True)
