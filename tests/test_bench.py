@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from scripts.benching.table import FIRST_WORDS
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -48,7 +50,10 @@ def test_lag_and_memory_run_and_the_table_is_markdown_too(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     saved = json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))
     text = written.read_text(encoding="utf-8")
-    assert text.startswith("# What toolfix costs\n\n    scripts/bench --quick lag memory ")
+    assert text.startswith(
+        f"# What toolfix costs\n\n{FIRST_WORDS}\n\n    scripts/bench --quick lag memory --markdown "
+    )
+    assert str(tmp_path / "table.json") not in text
     assert text.endswith("\n<!-- end of figures -->\n\nWhy it is so.\n")
     for name in ("commit", "python", "mitmproxy", "machine"):
         assert f"- {name}: {saved['run'][name]}\n" in text

@@ -11,7 +11,8 @@ from scripts.writing_docs.commands import commands, page
 from toolcalls.cli.agents import AGENTS
 
 ROOT = Path(__file__).parents[1]
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+EVIDENCE = sorted((ROOT / "docs" / "evidence").glob("*.md"))
 
 
 def test_the_help_of_every_command_is_in_the_docs() -> None:
@@ -25,6 +26,13 @@ def test_the_help_of_every_command_is_in_the_docs() -> None:
 def test_what_a_page_links_to_exists(path: Path) -> None:
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text()):
         assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", EVIDENCE, ids=lambda path: path.name)
+def test_evidence_begins_with_one_line_for_people_and_has_no_path_of_a_machine(path: Path) -> None:
+    title, empty, line, after, *_ = path.read_text().splitlines()
+    assert title.startswith("# ") and line[0].isupper() and line[-1] in ".?" and not empty and not after
+    assert not re.findall(r"(?<![\w.-])/(?:tmp|work|home|root|Users|var|opt)/\S*", path.read_text())
 
 
 def test_every_agent_has_its_section() -> None:

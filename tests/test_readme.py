@@ -39,8 +39,8 @@ def test_the_options_table_is_that_of_the_code() -> None:
 
 def test_the_readme_fits_a_screen_or_two_and_shows_every_page() -> None:
     assert len(PAGES["README.md"].splitlines()) <= 110
-    linked = set(re.findall(r"\]\((docs/[a-z]+\.md)", PAGES["README.md"]))
-    assert linked == {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    linked = set(re.findall(r"\]\((docs/[a-z/]+\.md)", PAGES["README.md"]))
+    assert linked == {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
 
 
 @pytest.mark.parametrize("command", QUICK)

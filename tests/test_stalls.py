@@ -1,7 +1,7 @@
 """No text stalls the loop: what would take long is not done, and the answer passes as it came.
 
 The time is that of the processor, so that a busy machine changes little. Without the budget of `toolcalls/work.py`
-each of these took from half a second to minutes; the limit here is a generous one, docs/faults.md has the figures.
+each of these took from half a second to minutes; the limit here is a generous one, docs/evidence/faults.md has the figures.
 """
 
 from __future__ import annotations

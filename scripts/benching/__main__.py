@@ -3,7 +3,7 @@
     scripts/bench                 all of them
     scripts/bench chat proxy      only some
     scripts/bench --strict        exits 1 when a goal is missed
-    scripts/bench --markdown docs/bench.md
+    scripts/bench --markdown docs/evidence/bench.md
 
 Figures are compared within one run (see measure.py): take the ratios from here, not the microseconds.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def circumstances() -> dict[str, Any]:
     """What the figures of this run depend on, by name."""
     return {
-        "command": " ".join(["scripts/bench", *sys.argv[1:]]),
+        "command": command(sys.argv[1:]),
         "commit": commit(),
         "python": platform.python_version(),
         "mitmproxy": version("mitmproxy"),
@@ -26,6 +27,11 @@ def circumstances() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 1),
         "when": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+
+
+def command(words: list[str]) -> str:
+    """The command line without the file for the JSON, which is a path of one machine."""
+    return " ".join(["scripts/bench", *re.sub(r"--json(=| )\S+ ?", "", " ".join(words)).split()])
 
 
 def commit() -> str:

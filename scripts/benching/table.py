@@ -9,6 +9,10 @@ from typing import Any
 from .measure import Row
 
 END = "<!-- end of figures -->"
+FIRST_WORDS = (
+    "An event without a tool call costs a few microseconds, about what reading its JSON once takes; "
+    "this page has every figure, and says which goals are missed."
+)
 
 
 def number(value: float | None) -> str:
@@ -47,7 +51,7 @@ def save(rows: list[Row], run: dict[str, Any], path: Path) -> None:
 
 def save_markdown(rows: list[Row], run: dict[str, Any], path: Path) -> None:
     """Write the table as Markdown, below what it was measured with; what follows the old table in the file stays."""
-    lines = ["# What toolfix costs", "", "    " + run["command"], ""]
+    lines = ["# What toolfix costs", "", FIRST_WORDS, "", "    " + run["command"], ""]
     lines += [f"- {name}: {value}" for name, value in run.items() if name != "command"]
     lines += ["", total(rows) + ". A goal is for the ratio where there is one, else for the figure."]
     bench = None

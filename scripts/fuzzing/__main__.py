@@ -3,7 +3,7 @@
 scripts/fuzz                                  all parts
 scripts/fuzz chat text --inputs 5000 --seed 3
 scripts/fuzz meant --inputs 100000 --count    to the end, one finding of each kind and how often it came
-scripts/fuzz --minutes 5 --markdown docs/fuzz.md
+scripts/fuzz --minutes 5 --markdown docs/evidence/fuzz.md
 scripts/fuzz --atheris chat --minutes 10      guided by coverage; needs `pip install atheris`
 """
 
@@ -27,7 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", nargs="*", help="of docs/fuzz.md; a number: so many inputs for arguments")
+    parser.add_argument("part", nargs="*", help="of docs/evidence/fuzz.md; a number: so many inputs for arguments")
     parser.add_argument("--inputs", type=int, default=DEFAULT_INPUTS, help="of each part (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=0.0, help="at most, for each part")

@@ -1,4 +1,4 @@
-"""The table of docs/fuzz.md."""
+"""The table of docs/evidence/fuzz.md."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def play(
         model = Model(candidate.tools, scenario, work)
         # Without toolfix over plain HTTP: what Rust clients think of a self-signed certificate is not the question.
         with Upstream(model, certificate if toolfix else None) as upstream:
-            session = candidate.agent.session(upstream.url, PROMPT)
+            session = candidate.session(upstream.url, PROMPT)
             session = candidate.impatient(session, idle) if idle else session
             session.prepare(folder / "home")
             environ = {

@@ -98,12 +98,15 @@ def machine() -> str:
 def page(text: str, minutes: float) -> str:
     return f"""# The soak
 
-`scripts/soak {minutes:g} --markdown docs/soak.md` made this page. One real mitmdump with the addon and a recorder
-carries mixed traffic as fast as it can: Chat, Messages, Responses (WebSockets too) and Z.AI; over HTTP/1.1, TLS and
-HTTP/2; streamed and not; every committed scenario cut up at random places, and made-up answers whose calls are broken
-in eleven ways. One answer in ten meets a fault. Every request has ids of its own, and every answer is compared with
-what it must be, byte by byte: one that breaks off must be a beginning of it. A second mitmdump with a small limit
-gets what is larger than that. Memory is flat when the last quarter needs no more than the second.
+Mixed traffic at full speed, one answer in ten with a fault: is a call lost, an answer wrong, or memory kept?
+
+`scripts/soak {minutes:g} --markdown docs/evidence/soak.md` made this page. One real mitmdump with the addon and a
+recorder carries mixed traffic as fast as it can: Chat, Messages, Responses (WebSockets too) and Z.AI; over
+HTTP/1.1, TLS and HTTP/2; streamed and not; every committed scenario cut up at random places, and made-up answers
+whose calls are broken in eleven ways. One answer in ten meets a fault. Every request has ids of its own, and every
+answer is compared with what it must be, byte by byte: one that breaks off must be a beginning of it. A second
+mitmdump with a small limit gets what is larger than that. Memory is flat when the last quarter needs no more than
+the second.
 
 {text}
 """

@@ -1,7 +1,7 @@
 """Does each of these tests fail when the protection that it is about is taken away?
 
     .venv/bin/python -m tests.faults.mutations             all of them, as a table
-    .venv/bin/python -m tests.faults.mutations --write     the same, into docs/faults.md
+    .venv/bin/python -m tests.faults.mutations --write     the same, into docs/evidence/faults.md
     .venv/bin/python -m tests.faults.mutations gzip clock  those whose fault has one of these words
 
 The repository is copied, a few words of its source are replaced, and the named test is run there. It has to fail.
@@ -11,6 +11,7 @@ With --whole nothing is replaced, and all of them have to pass. Four to eight mi
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "docs" / "faults.md"
+TABLE = ROOT / "docs" / "evidence" / "faults.md"
 PATIENCE = "30"
 """Seconds until a test gives up on a proxy that hangs, which is what many mutations make of it."""
 AT_ONCE = 2
@@ -212,7 +213,7 @@ def run_test(test: str, changes: tuple[tuple[str, str, str], ...]) -> str:
 def row(mutation: Mutation) -> tuple[str, bool]:
     how = run_test(mutation.test, mutation.changes)
     file, _, words = mutation.test.partition(" ")
-    short = how.removeprefix("AssertionError: ").replace("|", "/").replace("`", "'")[:110]
+    short = re.sub(r"/tmp/\S*", "…", how).removeprefix("AssertionError: ").replace("|", "/").replace("`", "'")[:110]
     result = f"fails: `{short}`" if how else "**passes**"
     line = f'| {mutation.fault} | `{file}` -k "{words}" | {mutation.removed} | {result} |'
     print(line, file=sys.stderr, flush=True)

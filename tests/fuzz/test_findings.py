@@ -247,3 +247,31 @@ def test_a_text_beside_a_held_call_reaches_the_limit_whatever_block_it_comes_in(
             answer = Response("responses", policy=Policy(max_held_bytes=limit), seed="s")
             outs.add((feed(answer, pieces), answer.limited))
         assert len(outs) == 1, limit
+
+
+def entry(arguments: str, **head: str) -> dict[str, object]:
+    """A delta with a fragment at index 0; `head`: its id and name, if it has some."""
+    function = {"arguments": arguments, **({"name": head["name"]} if "name" in head else {})}
+    call = {"index": 0, **({"id": head["id"]} if "id" in head else {}), "function": function}
+    return {"tool_calls": [call]}
+
+
+@pytest.mark.parametrize("head", [{"id": "call_0", "name": "Bash"}, {"name": "Bash"}], ids=["with its id", "without"])
+@pytest.mark.parametrize("first", ["", " "])
+def test_a_name_that_comes_twice_is_that_of_two_calls_where_the_arguments_are_broken(
+    head: dict[str, str], first: str
+) -> None:
+    """Two woven calls under one id: `{`, `arguments: {…}` and `"command": "echo 1"}` were mended to one object."""
+    parts = ["argu", 'ments: {"command": "rm', ' -rf /", "description": "Run 2"}', '"command"', ': "echo 1', '"}']
+    deltas = [entry(first, id="call_0", name="Bash"), entry("{", **head), *map(entry, parts)]
+    body = "".join([*map(chunk, deltas), chunk({}, "tool_calls"), "data: [DONE]\n\n"]).encode()
+    out = same_for_every_cut("chat", body, question("Bash"))
+    assert b"echo 1" not in out
+    assert b"rm" not in out
+
+
+def test_a_name_that_comes_twice_is_that_of_one_call_where_the_arguments_are_valid() -> None:
+    head = {"id": "call_0", "name": "Bash"}
+    deltas = [entry("", **head), entry('{"command"', **head), entry(': "ls'), entry('"}')]
+    body = "".join([*map(chunk, deltas), chunk({}, "tool_calls"), "data: [DONE]\n\n"]).encode()
+    assert b'{\\"command\\": \\"ls\\"}' in same_for_every_cut("chat", body, question("Bash"))

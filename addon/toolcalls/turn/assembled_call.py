@@ -86,6 +86,8 @@ class Slot(PartialCall):
     """In how many fragments its arguments came."""
     unnamed: bool = False
     """It went on without a name: where one comes again, it is that of another call."""
+    named_twice: bool = False
+    """Its name came again, with or without arguments."""
     renamed: bool = False
     """Its name came again with what may be the beginning of arguments."""
     restated: bool = False

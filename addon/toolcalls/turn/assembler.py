@@ -22,6 +22,7 @@ fragments have none. A bool is no index. Besides:
   are valid, if a call without arguments waits there: `{}` may be all of them.
 - Fragments of no call at all (no name, never) may be missing in each: none runs. But one stretch of them that makes a
   strict object of the one unfinished call right before it, and nothing else, is joined to it.
+- A call whose name came twice, and not with each fragment, may be two calls: it counts only as strict JSON.
 - A call without any arguments, at the place of another one of its name, is that one: a name that was said again. Only
   indices of their own make two of them.
 """
@@ -110,9 +111,14 @@ class CallAssembler:
         slot.id = slot.id or fragment.id
         if fragment.name:
             slot.renamed = slot.renamed or (slot.begun and may_begin(fragment.arguments))
+            slot.named_twice = slot.named_twice or fragment.name == slot.name
             slot.names.append(fragment.name)
         elif slot.names:
             slot.unnamed = True
+        if slot.named_twice and slot.unnamed:
+            # A name that comes twice, and not with each fragment, may be that of two calls.
+            self._place(slot.place).doubt()
+            slot.unsure = True
         if fragment.arguments:
             slot.fragments.append(fragment.arguments)
             slot.parts += 1

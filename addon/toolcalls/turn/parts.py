@@ -27,12 +27,13 @@ class OtherDelta:
 
     refusal: bool = False
     """It refuses to answer: nothing that it says is a call."""
+    key: str = ""
+    """The key of the JSON string that it is, where an event like it need not be read; `text` is that string."""
+    text: str = ""
     block: Place = None
     """Where it is said, in protocols whose texts come in blocks."""
     kind: str = ""
     """The kind of block that it needs; "" where it is said in any."""
-    text: str | None = None
-    """What it says, if that is text."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -69,6 +70,8 @@ class Stop:
 
     reason: str
     finish: Finish
+    failed: bool = False
+    """The upstream failed, and says so in the place of a reason: what is not complete is dropped."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -89,6 +92,8 @@ class ReadEvent:
     """In the order in which they are said."""
     says_more: bool = False
     """Is there anything besides the parts that the client should get: usage, reasoning, a signature?"""
+    moved: bool = False
+    """It belongs to another answer than the one that it names: what goes out of it is written anew."""
 
     @property
     def text(self) -> str:

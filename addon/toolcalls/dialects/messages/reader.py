@@ -110,8 +110,8 @@ class MessagesReader:
         text = delta.get(_TEXT_KEYS[kind]) if kind in _TEXT_KEYS else None
         if kind == "text_delta" and text and isinstance(text, str):
             return TextDelta(text, index)
-        spoken = payload.text_of(text) if kind in _TEXT_KEYS else None
-        return OtherDelta(block=index, kind=_NEEDS.get(kind, ""), text=spoken)
+        key = _TEXT_KEYS.get(kind, "")
+        return OtherDelta(key=key, text=payload.text_of(text), block=index, kind=_NEEDS.get(kind, ""))
 
     def _index(self, said: Json) -> Place:
         index = index_in(said)

@@ -104,15 +104,15 @@ class BlockSequence:
 
     def _take_other(self, read: ReadEvent, part: OtherDelta, draft: ReplyBuilder) -> None:
         """A delta that is not searched: it goes on in its block, or opens the one that it needs."""
-        if part.kind == TEXT and part.text is None and self._live is None:
+        if part.kind == TEXT and not part.key and self._live is None:
             self._pass_text_on(draft)  # what is cited is no call
         open_block = self.writer.open_at(part.block)
         if open_block is not None and part.kind in ("", open_block.kind):
             self._go_on(read, draft)
-            if part.kind == THINKING and part.text:
-                self.lesson = Lesson(THINKING, part.text, PASSING_TEXT)
+            if part.key and part.text:
+                self.lesson = Lesson(part.key, part.text, PASSING_TEXT)
             return
-        if not part.kind or self._postponed(read, part.block, draft) or part.text == "":
+        if not part.kind or self._postponed(read, part.block, draft) or (part.key and not part.text):
             return
         self._pass_text_on(draft)
         self._open(part.kind, part.block, draft)

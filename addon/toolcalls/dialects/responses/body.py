@@ -33,7 +33,7 @@ def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> 
     writer = EventWriter()
     items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
     turn = Turn(request.tools, mender)
-    search = ItemSearch(request, policy, turn)
+    search = ItemSearch(request, policy, turn, writer)
     held = CallQueue(items, writer, mender, request.tools, search, turn, streamed=False)
     speech = TextItems(items, writer, policy.max_held_bytes, search)
     ending = Finalizer(items, held, speech, writer, search, request.model)

@@ -17,7 +17,6 @@ from ...turn.fragments import MIXED, may_begin
 from ...turn.live import LiveArguments
 from ...turn.turn import GatheredCall, Turn
 from ...unread.fast_path import CallFragments, Lesson
-from ...wire import sse
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from ...wire.events import Hold, Replace, Verdict
 from .attribution import Attribution, is_another, says_the_same
@@ -244,7 +243,7 @@ class CallQueue:
             return Replace((self._writer.forward(incoming, **where, delta=text),))
         if not taken:
             return call.hold
-        rest = sse.write(payload.write({**incoming.message, "delta": text[len(taken) :]}), incoming.type)
+        rest = self._writer.unnumbered({**incoming.message, "delta": text[len(taken) :]}, incoming.type)
         return Replace((self._writer.forward(incoming, **where, delta=taken),), hold=((call.hold.key, rest),))
 
     def _write_rest(self, call: FunctionCall, live: LiveArguments, outcome: Outcome) -> list[bytes]:

@@ -17,6 +17,7 @@ from ...turn.turn import Turn
 from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Event, Hold, Replace, Verdict
+from ...wire.framing import SSE, Framing
 from ..interface import Dialect
 from ..odd_data import OddKind, odd_data
 from ..trouble import trouble_in, trouble_in_text
@@ -54,16 +55,18 @@ class Responses(Dialect):
         "_speech",
         "_started",
         "_writer",
+        "framing",
     )
 
-    def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
+    def __init__(self, request: Request, policy: Policy, mender: Mender, framing: Framing = SSE) -> None:
+        self.framing = framing
         self._request = request
         self._policy = policy
         self._mender = mender
         self._items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
-        self._writer = EventWriter()
+        self._writer = EventWriter(framing)
         turn = Turn(request.tools, mender)
-        self._search = search = ItemSearch(request, policy, turn)
+        self._search = search = ItemSearch(request, policy, turn, self._writer)
         self._speech = TextItems(self._items, self._writer, policy.max_held_bytes, search)
         self._held = CallQueue(
             self._items, self._writer, mender, request.tools, search, turn, live=not policy.aggregate
@@ -85,7 +88,7 @@ class Responses(Dialect):
             again = event.type in TERMINAL and '"function_call"' in (event.data or "")
             return Replace() if again else PASS
         data = event.data or ""
-        if not event.raw.endswith(_BLANK_LINES):
+        if self.framing is SSE and not event.raw.endswith(_BLANK_LINES):
             return self._read_tail(event, data)
         if event.type in _ECHOES and self._passes_unread(event, data):
             self._started = True
@@ -99,7 +102,7 @@ class Responses(Dialect):
         incoming = read_incoming(event.raw, event.type, data, self._long)
         if incoming is not None:
             return self._answer(incoming)
-        return self._read_odd(event)
+        return self._read_odd(event) if self.framing is SSE else self._keep_unread(event)
 
     def close(self) -> Replace | None:
         if self._over or not self._started:
@@ -108,7 +111,7 @@ class Responses(Dialect):
         return self._stop(Finish.CUT)
 
     def keep_alive(self) -> bytes:
-        return keep_alive(self._ending.created, self._writer.last)
+        return keep_alive(self._ending.created, self._writer)
 
     def body(self, body: bytes) -> bytes:
         return mend_body(body, self._request, self._policy, self._mender)
@@ -151,7 +154,10 @@ class Responses(Dialect):
                 rewritten = sse.write(written, event.type)
                 answer = self._answer(IncomingEvent(rewritten, event.type, written, odd.value))
                 return Replace((rewritten,)) if answer is PASS else answer
-        # Of a call that is held nothing goes out, not even a delta that nobody can read.
+        return self._keep_unread(event)
+
+    def _keep_unread(self, event: Event) -> Verdict:
+        """Of a call that is held nothing goes out, not even a delta that nobody can read."""
         return (self._held.hold_of_last if event.type == _FRAGMENT else None) or PASS
 
     def _answer(self, incoming: IncomingEvent) -> Verdict:
