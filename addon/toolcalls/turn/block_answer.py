@@ -33,6 +33,7 @@ class BlockAnswer(Answer):
         super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools))
         self._request = request
         self.searches = self.search is not None
+        self.thoughts = None
         self.search = None
         """The search of the block of text that is being read."""
         self.text_block: Place = None

@@ -238,7 +238,7 @@ class BlockSequence:
         answer = self.answer
         if answer.search is None or answer.text_block != block:
             return True
-        if not answer.text_undecided:
+        if not answer.undecided:
             self._pass_text_on(draft)
             return True
         if self._text_stop is None:
@@ -268,7 +268,7 @@ class BlockSequence:
         if live is not None and answer.has_all(live):
             self._end_live(draft, Finish.COMPLETE)
         # Where the text before it may be a call, this one waits for what becomes of that.
-        behind_text = answer.text_undecided and answer.text_block != part.place
+        behind_text = answer.undecided and answer.text_block != part.place
         if self._live is None and not behind_text:
             self._pass_text_on(draft)
         if live is None and self.writer.open is not None and self.writer.open.upstream_index == part.place:
