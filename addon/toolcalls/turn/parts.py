@@ -20,8 +20,18 @@ class TextDelta:
 
 
 @dataclass(slots=True, frozen=True)
+class ReasoningDelta:
+    """The model thinks. It is no part of the answer, unless the answer is nothing else (`reasoning_search.py`)."""
+
+    text: str
+    """Nothing where reasoning is only signed, or encrypted."""
+    key: str = ""
+    """The key of the JSON string that it is, where an event like it need not be read."""
+
+
+@dataclass(slots=True, frozen=True)
 class OtherDelta:
-    """The model says something that is not searched: reasoning, a citation, an image."""
+    """The model says something that is not searched: a citation, an image."""
 
     refusal: bool = False
     """It refuses to answer: nothing that it says is a call."""
@@ -45,7 +55,7 @@ class Failure:
     """The upstream failed."""
 
 
-Part = TextDelta | OtherDelta | Fragment | Stop | Failure
+Part = TextDelta | ReasoningDelta | OtherDelta | Fragment | Stop | Failure
 
 
 @dataclass(slots=True)
