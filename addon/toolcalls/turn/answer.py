@@ -233,7 +233,7 @@ class Answer:
             slots[-1].doubt = slots[-1].doubt or CUT_INSIDE
         lives = [self._lives.pop(id(slot), None) for slot in slots]
         calls = [
-            gathered(slot, self._tools, finish, ids=ids, live=live.arguments if live else None)
+            self._gathered(slot, finish, ids, live.arguments if live else None)
             for slot, live in zip(slots, lives, strict=True)
         ]
         out: list[CompletedCall] = []
@@ -245,6 +245,9 @@ class Answer:
                 out.append(CompletedCall(outcome, self.turn.sent - 1, slot.extra, pieces, live, slot))
             self.half = self.half or (call.told.kept if outcome is None else outcome.status == "refused")
         return out
+
+    def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
+        return gathered(slot, self._tools, finish, ids=ids, live=live)
 
     @property
     def _closed_by_server(self) -> bool:
