@@ -60,7 +60,7 @@ def play(
         work = folder / "home" / "work"
         work.mkdir(parents=True)
         (work / "file.txt").write_text("before\n")
-        certificate = write_certificate(folder / "upstream.pem", ["localhost"])
+        certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
         trusted = trust.prepare(folder / "trust", certificate, {})
         model = (StrictHost if scenario.strict else Model)(candidate.tools, scenario, work)
         # Without toolfix over plain HTTP: what Rust clients think of a self-signed certificate is not the question.

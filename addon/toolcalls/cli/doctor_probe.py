@@ -43,7 +43,7 @@ def probe_all(
         except OSError:
             return  # What is wrong with these places was said by looking at them.
         folder = Path(name)
-        certificate = write_certificate(folder / "upstream.pem", ["localhost"])
+        certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
         trusted = trust.prepare(folder, ca, before)
         arguments = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
         try:
