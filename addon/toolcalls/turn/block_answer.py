@@ -19,6 +19,7 @@ from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .fragments import MIXED
 from .live import LiveCall
+from .structured_text import StructuredText, search_for
 from .text_search import SearchResult, TextPiece, TextSearch
 from .turn import Turn
 
@@ -33,12 +34,11 @@ class BlockAnswer(Answer):
         super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools))
         self._request = request
         self.searches = self.search is not None
-        self.thoughts = None
         self.search = None
         """The search of the block of text that is being read."""
         self.text_block: Place = None
         """That block."""
-        self._before: TextSearch | None = None
+        self._before: TextSearch | StructuredText | None = None
         """The search of the last block that was searched."""
         self._spoken = False
         """Something was said in an earlier block."""
@@ -50,7 +50,9 @@ class BlockAnswer(Answer):
         if not self.searches:
             return None
         if self.search is None:
-            self.search = TextSearch(self._request, self._policy, begins=not self._spoken, after=self._before)
+            self.search = search_for(
+                self._request, self._policy, self._mender, begins=not self._spoken, after=self._before
+            )
             self._before = self.search
             self.text_block = block
         self._spoken = self._spoken or not text.isspace()
@@ -61,6 +63,10 @@ class BlockAnswer(Answer):
         said = self.say_in(block, text, None)
         parts = said.parts if said is not None else (TextPiece(text),)
         return SearchResult(parts + self.end_text(finish).parts)
+
+    @property
+    def _spoke(self) -> bool:
+        return self._spoken or (self._before is not None and self._before.spoke)
 
     def pass_text_on(self) -> SearchResult:
         """Something else follows the block: what is held of it is text."""

@@ -14,7 +14,7 @@ from ...turn.block_answer import BlockAnswer
 from ...turn.block_call import BlockCall
 from ...turn.text_search import SearchResult
 from .reader import call_start
-from .wire import NO_USAGE, TEXT, TOOL_USE, WORDS, Json, tool_use
+from .wire import NO_USAGE, TEXT, TOOL_USE, WORDS, Json, text_of, tool_use
 
 
 def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
@@ -41,6 +41,14 @@ def _search(answer: Json, state: BlockAnswer) -> dict[int, SearchResult]:
         for number, block in enumerate(answer["content"])
         if isinstance(block, dict) and block.get("type") != TOOL_USE and not _is_blank(block)
     ]
+    finish = Finish.of(answer.get("stop_reason"))
+    only_thoughts = len(said) and all(other.get("type") in _THOUGHTS for _, other in said)
+    if only_thoughts and TOOL_USE not in (
+        block.get("type") for block in answer["content"] if isinstance(block, dict)
+    ):
+        for _, other in said:
+            state.think(text_of(other.get("thinking")))
+        state.end_thoughts(finish)
     number, block = said[-1] if said else (0, {})
     if block.get("type") != "text" or block.get("citations"):
         return {}
@@ -48,8 +56,11 @@ def _search(answer: Json, state: BlockAnswer) -> dict[int, SearchResult]:
         if other.get("type") == TEXT:
             state.say_in(None, other[TEXT], None)
             state.pass_text_on()
-    found = state.search_in(number, block[TEXT], Finish.of(answer.get("stop_reason")))
-    return {number: found} if found.calls else {}
+    found = state.search_in(number, block[TEXT], finish)
+    return {number: found} if found.calls or found.text != block[TEXT] else {}
+
+
+_THOUGHTS = ("thinking", "redacted_thinking")
 
 
 def _is_blank(block: Json) -> bool:
@@ -76,10 +87,8 @@ def _mended(answer: Json, found: dict[int, SearchResult], state: BlockAnswer) ->
         content[number] = [] if outcome is None or outcome.dropped else [_written(call, outcome)]
     for number, said in found.items():
         content[number] = [{**blocks[number], "text": piece.text} for piece in said.pieces if piece.text.strip()]
-        for outcome in state.turn.complete_found():
-            if not outcome.dropped:
-                value = payload.read_strict(outcome.arguments)
-                content[number].append(tool_use({}, outcome.id, outcome.name, value))
+        content[number] += _found(state)
+    content[len(blocks)] = _found(state)
     written = [block for kept in content.values() for block in kept]
     written += [{"type": "text", "text": note} for note in state.turn.take_notes()]
     changes: Json = {}
@@ -92,6 +101,12 @@ def _mended(answer: Json, found: dict[int, SearchResult], state: BlockAnswer) ->
     if not isinstance(answer.get("usage"), dict):
         changes["usage"] = NO_USAGE
     return changes
+
+
+def _found(state: BlockAnswer) -> list[Json]:
+    """The calls that were written as text or as reasoning."""
+    found = [outcome for outcome in state.turn.complete_found() if not outcome.dropped]
+    return [tool_use({}, call.id, call.name, payload.read_strict(call.arguments)) for call in found]
 
 
 def _call(block: Json, *, last: bool) -> BlockCall:
