@@ -19,12 +19,12 @@ from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .fragments import MIXED
 from .live import LiveCall
-from .text_search import SearchResult, TextPiece, TextSearch
+from .text_search import SearchResult, TextSearch
 from .turn import Turn
 
 
 class BlockAnswer(Answer):
-    __slots__ = ("_before", "_request", "_spoken", "searches", "text_block")
+    __slots__ = ("_before", "_request", "_spoken", "text_block")
     assembler: BlockAssembler
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
@@ -32,7 +32,6 @@ class BlockAnswer(Answer):
         turn = Turn(request.tools, mender, legal=True, spoiler=spoiler)
         super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools))
         self._request = request
-        self.searches = self.search is not None
         self.thoughts = None
         self.search = None
         """The search of the block of text that is being read."""
@@ -45,7 +44,7 @@ class BlockAnswer(Answer):
 
     # Text
 
-    def say_in(self, block: Place, text: str, source: Any) -> SearchResult | None:
+    def say(self, text: str, source: Any = None, block: Place = None) -> SearchResult | None:
         """The text after the search; None where it goes on as it is."""
         if not self.searches:
             return None
@@ -54,13 +53,7 @@ class BlockAnswer(Answer):
             self._before = self.search
             self.text_block = block
         self._spoken = self._spoken or not text.isspace()
-        return self.say(text, source)
-
-    def search_in(self, block: Place, text: str, finish: Finish) -> SearchResult:
-        """The last text of an answer that came as a whole."""
-        said = self.say_in(block, text, None)
-        parts = said.parts if said is not None else (TextPiece(text),)
-        return SearchResult(parts + self.end_text(finish).parts)
+        return super().say(text, source)
 
     def pass_text_on(self) -> SearchResult:
         """Something else follows the block: what is held of it is text."""
