@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..tools.declared import Tools
-from ..work import TooMuchWork, Work
+from ..work import CHARACTERS, TooMuchWork, Work
 from .heard import Heard, heard_in
 from .ids_in_history import used_ids
 
@@ -57,7 +57,7 @@ def decode(body: bytes | str | None) -> dict[str, Any] | None:
     if not body or len(body) > MAX_BODY:
         return None
     try:
-        Work(MOST_STEPS + len(body) // 64).read_json(body)
+        Work(MOST_STEPS + (len(body) >> CHARACTERS) + (len(body) >> 7)).read_json(body)
         request = json.loads(body)
     except (ValueError, RecursionError, TooMuchWork):
         return None

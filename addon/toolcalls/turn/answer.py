@@ -84,7 +84,7 @@ class Answer:
         self._tools = request.tools
         self.search = TextSearch(request, policy) if searches(request, policy) else None
         self._whole_calls = whole_calls
-        self.assembler = CallAssembler(request.tools, whole_calls=whole_calls)
+        self.assembler = CallAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
         self.turn = Turn(request.tools, mender, awaits_arguments=awaits_arguments)
         self._lives: dict[int, LiveCall] = {}
         self.refused = False
