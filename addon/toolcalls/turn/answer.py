@@ -21,9 +21,10 @@ from .finish import FinishWords
 from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
 from .parts import Stop
+from .reasoning_search import ReasoningSearch
 from .resent import ToldCall
 from .text_search import SearchResult, TextSearch, searches
-from .turn import CUT_INSIDE, GatheredCall, Turn
+from .turn import CUT_INSIDE, THOUGHT, GatheredCall, Turn
 
 
 @dataclass(slots=True)
@@ -65,6 +66,7 @@ class Answer:
         "reasons",
         "refused",
         "search",
+        "thoughts",
         "turn",
     )
 
@@ -82,7 +84,9 @@ class Answer:
         self._policy = policy
         self._mender = mender
         self._tools = request.tools
-        self.search = TextSearch(request, policy) if searches(request, policy) else None
+        searched = searches(request, policy)
+        self.search = TextSearch(request, policy) if searched else None
+        self.thoughts = ReasoningSearch(request, policy) if searched else None
         self._whole_calls = whole_calls
         self.assembler = CallAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
         self.turn = Turn(request.tools, mender, awaits_arguments=awaits_arguments)
@@ -115,8 +119,19 @@ class Answer:
         self.turn.found(said.calls)
         return None if len(said.parts) == 1 and said.text == text and not self.search.holding else said
 
+    def think(self, text: str) -> SearchResult | None:
+        """The model thinks: what is held of the text before that is no call."""
+        if self.thoughts is not None:
+            self.thoughts.take(text)
+        return None if text.isspace() else self._pass_undecided()
+
     def say_otherwise(self) -> SearchResult | None:
-        """Something that is not searched follows the text (reasoning, a citation): what is held of it is no call."""
+        """Something that is not searched is said (a citation, an image): what is held of the text is no call."""
+        if self.thoughts is not None:
+            self.thoughts.answered()
+        return self._pass_undecided()
+
+    def _pass_undecided(self) -> SearchResult | None:
         return self.search.pass_on() if self.search is not None and self.search.undecided else None
 
     def pass_text_on(self) -> SearchResult:
@@ -128,22 +143,35 @@ class Answer:
         return self.search.held if self.search is not None else ""
 
     @property
-    def text_undecided(self) -> bool:
-        """Does it depend on what follows whether the text that is held is a call?"""
-        return self.search is not None and self.search.undecided
+    def undecided(self) -> bool:
+        """Does it depend on what follows whether the text that is held, or the reasoning that passed, is a call?"""
+        return self.search is not None and (self.search.undecided or self._may_have_meant_it)
+
+    @property
+    def _may_have_meant_it(self) -> bool:
+        """Does the reasoning end with a call, or the beginning of one, and is it all that was said?"""
+        thoughts = self.thoughts
+        if thoughts is None or not thoughts.undecided or self.has_pending_calls or self.turn.sent:
+            return False
+        return self.search is not None and not self.search.spoke
 
     def end_text(self, finish: Finish) -> SearchResult:
-        """Nothing more is said: what is held is a call or text."""
+        """Nothing more is said: what is held is a call or text, and what was thought last may be a call."""
         if self.search is None:
             return SearchResult()
-        said = self.search.close(Finish.CUT if self.refused else finish)
+        finish = Finish.CUT if self.refused else finish
+        if self.thoughts is not None and self._may_have_meant_it:
+            self.turn.found(self.thoughts.close(finish), THOUGHT)
+        said = self.search.close(finish)
         self.turn.found(said.calls)
         return said
 
-    def search_whole(self, text: str, finish: Finish) -> SearchResult | None:
-        """A text that came as a whole, searched; None where it is not."""
+    def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
+        """A text that came as a whole, searched; None where it is not. `thought`: the reasoning before it, where the
+        answer has no other calls."""
         if self.search is None:
             return None
+        self.think(thought)
         said = self.search.take(text)
         self.turn.found(said.calls)
         return SearchResult(said.parts + self.end_text(finish).parts)

@@ -20,11 +20,24 @@ class TextDelta:
 
 
 @dataclass(slots=True, frozen=True)
+class ReasoningDelta:
+    """The model thinks. It is no part of the answer, unless the answer is nothing else (`reasoning_search.py`)."""
+
+    text: str
+    """Nothing where reasoning is only signed, or encrypted."""
+    key: str = ""
+    """The key of the JSON string that it is, where an event like it need not be read."""
+
+
+@dataclass(slots=True, frozen=True)
 class OtherDelta:
-    """The model says something that is not searched: reasoning, a citation, an image."""
+    """The model says something that is not searched: a citation, an image."""
 
     refusal: bool = False
     """It refuses to answer: nothing that it says is a call."""
+    key: str = ""
+    """The key of the JSON string that it is, where an event like it need not be read; `text` is that string."""
+    text: str = ""
 
 
 @dataclass(slots=True, frozen=True)
@@ -33,6 +46,8 @@ class Stop:
 
     reason: str
     finish: Finish
+    failed: bool = False
+    """The upstream failed, and says so in the place of a reason: what is not complete is dropped."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -40,7 +55,7 @@ class Failure:
     """The upstream failed."""
 
 
-Part = TextDelta | OtherDelta | Fragment | Stop | Failure
+Part = TextDelta | ReasoningDelta | OtherDelta | Fragment | Stop | Failure
 
 
 @dataclass(slots=True)
@@ -53,6 +68,8 @@ class ReadEvent:
     """In the order in which they are said."""
     says_more: bool = False
     """Is there anything besides the parts that the client should get: usage, reasoning, a signature?"""
+    moved: bool = False
+    """It belongs to another answer than the one that it names: what goes out of it is written anew."""
 
     @property
     def text(self) -> str:
