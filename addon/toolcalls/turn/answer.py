@@ -6,6 +6,7 @@ it. Text comes back at once, unless it may be a call; calls come back when the d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +64,7 @@ class Answer:
         "_tools",
         "_whole_calls",
         "assembler",
+        "half",
         "reasons",
         "refused",
         "search",
@@ -76,11 +78,11 @@ class Answer:
         policy: Policy,
         mender: Mender,
         *,
-        awaits_arguments: bool = False,
+        turn: Turn | None = None,
+        assembler: CallAssembler | None = None,
         whole_calls: bool = False,
     ) -> None:
-        """`awaits_arguments`: a cut-off call without any arguments is half a call. `whole_calls`: they come in one
-        piece."""
+        """`whole_calls`: calls come in one piece."""
         self._policy = policy
         self._mender = mender
         self._tools = request.tools
@@ -88,9 +90,11 @@ class Answer:
         self.search = TextSearch(request, policy) if searched else None
         self.thoughts = ReasoningSearch(request, policy) if searched else None
         self._whole_calls = whole_calls
-        self.assembler = CallAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
-        self.turn = Turn(request.tools, mender, awaits_arguments=awaits_arguments)
+        self.assembler = assembler or CallAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
+        self.turn = turn or Turn(request.tools, mender, awaits_arguments=False)
         self._lives: dict[int, LiveCall] = {}
+        self.half = False
+        """Was one of the calls that left last refused, or none at all?"""
         self.refused = False
         """The model refused to answer: nothing that it says is a call."""
         self._late = False
@@ -189,15 +193,24 @@ class Answer:
 
     def go_on_live(self, slot: Slot) -> LivePart | None:
         """What of a call may go out before it is complete (`toolfix_aggregate=false`); None while nothing may."""
+        live = self.go_live(slot)
+        return live.take(slot) if live is not None else None
+
+    def go_live(self, slot: Slot) -> LiveCall | None:
+        """The call as the client gets it while it comes; None where it has to wait."""
         live = self._lives.get(id(slot))
-        if live is None:
-            unclear = slot.doubt or slot.unsure
-            waits = not (slot.names and slot.begun)
-            if unclear or waits or slot.again or slot.restated or self.turn.resent.knows(slot.key):
-                return None
-            live = self._lives[id(slot)] = LiveCall(self.turn.sent, self._mender.ids.unique(slot.id))
+        if live is None and not self.turn.resent.knows(slot.key) and self._may_go_live(slot):
+            live = self._lives[id(slot)] = self._new_live(slot)
             self.turn.count_sent()
-        return live.take(slot)
+        return live
+
+    def _may_go_live(self, slot: Slot) -> bool:
+        unclear = slot.doubt or slot.unsure
+        waits = not (slot.names and slot.begun)
+        return not (unclear or waits or slot.again or slot.restated)
+
+    def _new_live(self, slot: Slot) -> LiveCall:
+        return LiveCall(self.turn.sent, self._mender.ids.unique(slot.id))
 
     def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
         """All calls that were gathered or found leave. `ids`: each has to have one."""
@@ -207,23 +220,34 @@ class Answer:
         """Calls that came as a whole leave, and those that were found: there are no fragments to be told apart."""
         return self._complete(slots, finish, False, ids)
 
-    def _complete(self, slots: list[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
+    def _complete(self, slots: Sequence[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
+        out = self._leave(slots, finish, before_error, ids)
+        # One after the other: each is counted when it is decided.
+        found = self.turn.complete_found(before_error=before_error)
+        out += [CompletedCall(outcome, self.turn.sent - 1) for outcome in found]
+        self.half = self.half or any(call.outcome.status == "refused" for call in out)
+        return out
+
+    def _leave(self, slots: Sequence[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
         if self._whole_calls and self._closed_by_server and slots:
             slots[-1].doubt = slots[-1].doubt or CUT_INSIDE
         lives = [self._lives.pop(id(slot), None) for slot in slots]
         calls = [
-            gathered(slot, self._tools, ids=ids, live=live.arguments if live else None)
+            self._gathered(slot, finish, ids, live.arguments if live else None)
             for slot, live in zip(slots, lives, strict=True)
         ]
         out: list[CompletedCall] = []
         outcomes = self.turn.complete(calls, finish, before_error=before_error)
-        for slot, live, outcome in zip(slots, lives, outcomes, strict=True):
+        self.half = False
+        for slot, live, call, outcome in zip(slots, lives, calls, outcomes, strict=True):
             if outcome is not None:
                 pieces = slot.pieces(outcome.arguments) if live is None and not outcome.dropped else []
                 out.append(CompletedCall(outcome, self.turn.sent - 1, slot.extra, pieces, live, slot))
-        # One after the other: each is counted when it is decided.
-        found = self.turn.complete_found(before_error=before_error)
-        return out + [CompletedCall(outcome, self.turn.sent - 1) for outcome in found]
+            self.half = self.half or (call.told.kept if outcome is None else outcome.status == "refused")
+        return out
+
+    def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
+        return gathered(slot, self._tools, finish, ids=ids, live=live)
 
     @property
     def _closed_by_server(self) -> bool:
@@ -258,31 +282,34 @@ class Answer:
         return words.true_reason(words.believed(self.reasons), calls=self.turn.sent > 0)
 
 
-def gathered(slot: Slot, tools: Tools, *, ids: bool = True, live: LiveArguments | None = None) -> GatheredCall:
-    """A call as its fragments tell it. `ids`: it has to have one."""
+def gathered(
+    slot: Slot, tools: Tools, finish: Finish, *, ids: bool = True, live: LiveArguments | None = None
+) -> GatheredCall:
+    """A call as its fragments tell it. `finish`: how the answer ended. `ids`: it has to have one."""
     name = full_name(slot.names, tools)
-    arguments, steps = slot.settle()
+    text = slot.settle()[0]
     if slot.unfinished:
         slot.doubt = slot.doubt or CUT_INSIDE
-    value, slot.value = slot.value, None
     told = ToldCall(
         slot.key,
         name,
-        arguments,
-        f"\0{slot.place}",
+        slot.told_arguments(Finish.COMPLETE)[0],
+        slot.resent_at,
         certain=not slot.doubt,
         restated=slot.restated,
         out=live is not None,
     )
-    if live is not None:
-        name, steps = slot.name, ()
+    own_finish = slot.finish_for(finish)
+    arguments, steps = (text, ()) if live is not None else slot.told_arguments(own_finish)
+    value, slot.value = slot.value, None
     return GatheredCall(
-        name,
+        slot.name if live is not None else name,
         arguments,
         slot.id if ids else slot.id or None,
         (*slot.steps, *steps),
         slot.doubt,
-        value=value,
+        finish=own_finish,
+        value=value if arguments is text else None,
         live=live,
         told=told,
     )
