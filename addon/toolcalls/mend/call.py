@@ -84,7 +84,7 @@ class Mender:
     def mend_structured(self, text: str, sent: str, wanted: Tool, finish: Finish) -> str | None:
         """The JSON that an answer means, where it was asked for as such; None where it stays as it is."""
         started = perf_counter()
-        mended = mend_structured(text, sent, wanted, finish, self._policy, self._work)
+        mended = mend_structured(text, sent, wanted, finish, self._policy, self.work)
         self.seconds.append(perf_counter() - started)
         if mended is None:
             return None
