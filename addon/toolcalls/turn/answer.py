@@ -24,6 +24,7 @@ from .live import LiveArguments, LiveCall, LivePart
 from .parts import Stop
 from .reasoning_search import ReasoningSearch
 from .resent import ToldCall
+from .structured_text import StructuredText
 from .text_search import SearchResult, TextPiece, TextSearch, searches
 from .turn import CUT_INSIDE, THOUGHT, GatheredCall, Turn
 
@@ -88,11 +89,18 @@ class Answer:
         self._policy = policy
         self._mender = mender
         self._tools = request.tools
-        self.searches = searches(request, policy)
-        self.search = TextSearch(request, policy) if self.searches else None
-        self.thoughts = ReasoningSearch(request, policy) if self.searches else None
+        searched = searches(request, policy)
+        self.search: TextSearch | StructuredText | None = TextSearch(request, policy) if searched else None
+        wanted = request.structured if policy.structured else None
+        if wanted is not None:
+            mend = mender.mend_structured
+            search = self.search
+            self.search = StructuredText(search, lambda text, sent, finish: mend(text, sent, wanted, finish))
+        self.thoughts = ReasoningSearch(request, policy) if searched else None
+        self.searches = self.search is not None
+        """Is the text looked at?"""
         self._whole_calls = whole_calls
-        self.assembler = assembler or CallAssembler(request.tools, whole_calls=whole_calls)
+        self.assembler = assembler or CallAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
         self.turn = turn or Turn(request.tools, mender, awaits_arguments=False)
         self._lives: dict[int, LiveCall] = {}
         self.half = False

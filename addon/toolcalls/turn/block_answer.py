@@ -19,7 +19,7 @@ from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .fragments import MIXED
 from .live import LiveCall
-from .text_search import SearchResult, TextSearch
+from .text_search import SearchResult, TextSearch, searches
 from .turn import Turn
 
 
@@ -30,8 +30,9 @@ class BlockAnswer(Answer):
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
         """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
         turn = Turn(request.tools, mender, legal=True, spoiler=spoiler)
-        super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools))
+        super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools, mender.work))
         self._request = request
+        self.searches = searches(request, policy)
         self.thoughts = None
         self.search = None
         """The search of the block of text that is being read."""

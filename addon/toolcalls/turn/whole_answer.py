@@ -38,7 +38,8 @@ def mend_answer(read: ReadEvent, answer: Answer, words: FinishWords, *, ids: boo
     slots = _slots(read)
     if not slots:
         _look_into_thoughts(read, answer, finish)
-    if not slots and not answer.turn.has_found and (stop is None or not words.needs_calls(stop.reason)):
+    calls_expected = stop is not None and words.needs_calls(stop.reason)
+    if not slots and texts is None and not answer.turn.has_found and not calls_expected:
         return None
     if stop is not None:
         answer.stop(stop.reason, stop.finish)
@@ -72,7 +73,7 @@ def _slots(read: ReadEvent) -> list[Slot]:
 
 
 def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:
-    """The texts of an answer without the calls in them; None where there are none."""
+    """The texts of an answer as the client gets them, without the calls in them; None where nothing changes."""
     texts = _texts(read)
     said = [part for part in read.parts if isinstance(part, TextDelta | ReasoningDelta | OtherDelta)]
     if not texts or not answer.searches or not isinstance(said[-1], TextDelta):
@@ -84,7 +85,7 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
         spoken.append((text if known is None else known.text) + answer.pass_text_on().text)
     last = answer.search_whole(texts[-1], finish)
     spoken.append(texts[-1] if last is None else last.text)
-    return spoken if answer.turn.has_found else None
+    return spoken if answer.turn.has_found or spoken != texts else None
 
 
 def _look_into_thoughts(read: ReadEvent, answer: Answer, finish: Finish) -> None:
