@@ -3,11 +3,16 @@
 How long a call is held: until its own end if its arguments are a closed JSON value, for then nothing that follows can
 change what they mean. A broken one is held until the answer has ended, because only that tells whether it was cut.
 Calls that have ended leave in the order in which they did, so a whole call waits behind a broken one.
+
+Each part of an item that is text is searched by itself. The text of a call leaves its part; the call itself goes out
+behind everything else, unless a structured call told the same. Whether the last words of a part are a call is known
+when the answer ends, or when something else follows them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ..calls import Outcome
 from ..mend.call import Mender
@@ -20,20 +25,38 @@ from .fragments import MIXED
 from .freeform_input import NO_READING, RETYPED, freeform_input
 from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
-from .items import Item, Items
+from .items import Item, Items, Part
 from .live import LiveArguments, LiveCall
+from .text_search import SearchResult, TextSearch
 from .turn import GatheredCall, Turn
 
 
 class ItemAnswer(Answer):
-    __slots__ = ("_ended", "_streamed", "calls", "dropped", "items", "noted")
+    __slots__ = (
+        "_ended",
+        "_last_part",
+        "_request",
+        "_spoken",
+        "calls",
+        "dropped",
+        "items",
+        "noted",
+        "searches",
+        "streamed",
+    )
 
-    def __init__(
-        self, request: Request, policy: Policy, mender: Mender, items: Items, kind: str, *, streamed: bool = True
-    ) -> None:
-        """`kind`: the type of items that are calls. Not `streamed`: there is nothing but the list of all items."""
+    def __init__(self, request: Request, policy: Policy, mender: Mender, items: Items, kind: str) -> None:
+        """`kind`: the type of items that are calls."""
         super().__init__(request, policy, mender, turn=Turn(request.tools, mender))
-        self._streamed = streamed
+        self._request = request
+        self.streamed = True
+        """False where there is nothing but the list of all items."""
+        self.searches = self.search is not None
+        self.search = self.thoughts = None
+        self._spoken = False
+        """Something was said in an earlier part."""
+        self._last_part: Part | None = None
+        """The part that was searched last."""
         self.items = items
         self.calls = ItemAssembler(items, kind)
         self._ended: list[Item] = []
@@ -42,6 +65,44 @@ class ItemAnswer(Answer):
         """Calls that the client does not get."""
         self.noted: list[int] = []
         """Where the dropped calls stood about which something is to be said."""
+
+    # Text
+
+    def say_in(self, part: Part, text: str, source: Any = None) -> SearchResult:
+        """What may go out now that a part says this."""
+        if part.search is None:
+            before = self._last_part.search if self._last_part is not None else None
+            part.search = TextSearch(self._request, self._policy, begins=not self._spoken, after=before)
+        self._last_part = part
+        self._spoken = self._spoken or not text.isspace()
+        return self._found_in(part, part.search.take(text, source))
+
+    def end_in(self, part: Part, finish: Finish | None) -> SearchResult:
+        """The text of a part is over: with the answer, or, None, with something else behind it."""
+        if part.search is None or part.searched:
+            return SearchResult()
+        part.searched = True
+        return self._found_in(part, part.search.pass_on() if finish is None else part.search.close(finish))
+
+    def _found_in(self, part: Part, result: SearchResult) -> SearchResult:
+        self.turn.found(result.calls)
+        part.calls += [call.raw for call in result.calls]
+        return result
+
+    @property
+    def text_undecided(self) -> bool:
+        """May the last words that were said be a call?"""
+        return self._last_part is not None and self._last_part.undecided
+
+    def is_last(self, part: Part) -> bool:
+        """Is it the part that was searched last?"""
+        return part is self._last_part
+
+    def may_end_with_call(self, text: str) -> bool:
+        """May the last words of a text that nobody told before be a call?"""
+        search = TextSearch(self._request, self._policy, begins=not self._spoken)
+        search.take(text)
+        return search.undecided
 
     @property
     def waiting(self) -> bool:
@@ -120,7 +181,7 @@ class ItemAnswer(Answer):
         if uncertain:
             return GatheredCall(name, call.from_fragments()[0], call.call_id, doubt=doubt, told=told)
         finish = call.finish_for(finish)
-        steps = steps if self._streamed else ()
+        steps = steps if self.streamed else ()
         namespace = call.namespace or None
         known = GatheredCall(name, text, call.call_id, steps, finish=finish, namespace=namespace, told=told)
         if self._is_freeform(call) and (text.strip() or finish is Finish.COMPLETE):

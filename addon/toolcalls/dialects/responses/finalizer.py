@@ -15,7 +15,7 @@ from ...turn.items import Item
 from .call_items import CallItems
 from .call_reader import entry_in
 from .events import EventWriter, IncomingEvent, Json
-from .item_search import ItemSearch
+from .held_texts import HeldTexts
 from .output import CALL, FREEFORM, with_needed
 from .text_items import TextItems, is_blank
 
@@ -76,11 +76,11 @@ class Finalizer:
     __slots__ = (
         "_answer",
         "_calls",
+        "_held",
         "_items",
         "_matched",
         "_model",
-        "_search",
-        "_speech",
+        "_texts",
         "_unseen",
         "_writer",
         "created",
@@ -91,16 +91,16 @@ class Finalizer:
         self,
         answer: ItemAnswer,
         calls: CallItems,
-        speech: TextItems,
+        texts: TextItems,
         writer: EventWriter,
-        search: ItemSearch,
+        held: HeldTexts,
         model: str,
     ) -> None:
-        self._search = search
+        self._held = held
         self._answer = answer
         self._items = answer.items
         self._calls = calls
-        self._speech = speech
+        self._texts = texts
         self._writer = writer
         self._model = model
         self._matched: dict[int, Json] = {}
@@ -112,7 +112,7 @@ class Finalizer:
 
     def agrees(self, data: str) -> bool:
         """Is the output in an unread terminal event, word for word, what the client got?"""
-        if self._answer.waiting or self._answer.dropped or self._answer.turn.has_found or self._search.ends:
+        if self._answer.waiting or self._answer.dropped or self._answer.turn.has_found or self._held.ends:
             return False
         at = _output_in(data)
         if at < 0:
@@ -247,7 +247,7 @@ class Finalizer:
         for place, entry in self._unseen:
             kind, wire_id = str(entry.get("type") or "message"), str(entry.get("id") or "")
             if kind in ("message", "reasoning"):
-                item, events = self._speech.open(kind, wire_id, place, entry)
+                item, events = self._texts.open(kind, wire_id, place, entry)
                 out += events
             else:
                 item = self._items.open(kind, wire_id, place, entry)
@@ -261,13 +261,13 @@ class Finalizer:
         return out
 
     def _end_item(self, item: Item, body: Json, finish: Finish | None = None) -> list[bytes]:
-        body, out = self._speech.finish(item, body, finish)
+        body, out = self._texts.finish(item, body, finish)
         item.done = body
         fields = {"output_index": item.index, "item": body}
         return [*out, self._writer.write("response.output_item.done", fields)]
 
     def _tell_notes(self) -> list[bytes]:
-        return [piece for index, note in self._answer.notes() for piece in self._speech.say(note, index)]
+        return [piece for index, note in self._answer.notes() for piece in self._texts.say(note, index)]
 
     def _output(self, output: Any) -> list[Any]:
         """The output of the terminal event: the items as the client got them."""

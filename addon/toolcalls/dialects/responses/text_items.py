@@ -12,12 +12,13 @@ from typing import Any
 
 from ...mend.finish import Finish
 from ...turn import payload
-from ...turn.items import Item, Items, Part
+from ...turn.item_answer import ItemAnswer
+from ...turn.items import Item, Part
 from ...turn.text_search import SearchResult, TextSearch
 from ...unread.fast_path import Lesson
 from ...wire.events import PASS, Pass
 from .events import EventWriter, IncomingEvent, Json
-from .item_search import DELTA, ItemSearch, undecided, without_calls
+from .held_texts import DELTA, HeldTexts
 from .output import with_needed
 
 _TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
@@ -116,11 +117,12 @@ class SentText:
 
 
 class TextItems:
-    __slots__ = ("_items", "_search", "_transcript", "_writer", "lesson")
+    __slots__ = ("_answer", "_held", "_items", "_transcript", "_writer", "lesson")
 
-    def __init__(self, items: Items, writer: EventWriter, limit: int, search: ItemSearch) -> None:
-        self._search = search
-        self._items = items
+    def __init__(self, answer: ItemAnswer, writer: EventWriter, limit: int, held: HeldTexts) -> None:
+        self._answer = answer
+        self._held = held
+        self._items = answer.items
         self._writer = writer
         self._transcript = SentDeltas(limit, writer)
         self.lesson: Lesson | None = None
@@ -145,7 +147,7 @@ class TextItems:
             out.append(self._open_part(item, family.part, place))
         part.opened = True
         fields: Json = {"item_id": item.id, "output_index": item.index, family.place: place}
-        searched = self._search.on and family.part == _TEXT
+        searched = self._answer.searches and family.part == _TEXT
         if searched and verb == "done":
             out += self._end_text(item, place, part, None)
         if stem in _PART_EVENTS.values():
@@ -164,8 +166,8 @@ class TextItems:
         out.append(sent)
         if verb == "delta":
             self._transcript.add(sent)
-            if sent is incoming.raw and (not searched or part.searched or part.prose is not None):
-                self.learn(incoming, None if part.searched else part.prose)
+            if sent is incoming.raw and (not searched or part.searched or part.search is not None):
+                self.learn(incoming, None if part.searched else part.search)
         return out
 
     # The search for calls
@@ -175,11 +177,11 @@ class TextItems:
         text = incoming.message.get("delta")
         if not isinstance(text, str) or not text or part.searched:
             return True
-        said = self._search.take(item, place, part, text, incoming)
+        said = self._held.take(item, place, part, text, incoming)
         if said.parts == ((text, incoming),):
             return True
         if not said.parts:
-            self._search.keep(item, place, incoming.raw)
+            self._held.keep(item, place, incoming.raw)
         out += self._tell_text(item, place, said)
         return False
 
@@ -200,7 +202,7 @@ class TextItems:
         item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
         if item is None or not self.undecided(item):
             return False
-        self._search.wait(incoming)
+        self._held.wait(incoming)
         return True
 
     def follows(self, incoming: IncomingEvent) -> bool:
@@ -212,22 +214,22 @@ class TextItems:
         family = _family(stem, incoming)
         item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
         part = item.parts.get((family.part, incoming.number(family.place) or 0)) if item is not None else None
-        return part is None or self._search.follows(part)
+        return part is None or self._held.follows(part)
 
     @staticmethod
     def undecided(item: Item) -> bool:
-        return any(map(undecided, item.parts.values()))
+        return any(part.undecided for part in item.parts.values())
 
     def untold_may_be_call(self, item: Item | None, body: Json) -> bool:
         """May the last words of an item's text that came only with its end be a call?"""
         content = body.get("content")
-        if not self._search.on or body.get("type") != "message" or not isinstance(content, list):
+        if not self._answer.searches or body.get("type") != "message" or not isinstance(content, list):
             return False
         told = item.parts if item is not None else {}
         said = [(place, entry) for place, entry in enumerate(content) if not is_blank(entry)]
         place, last = said[-1] if said else (0, None)
         text = last.get("text") if isinstance(last, dict) and last.get("type") == _TEXT else None
-        return isinstance(text, str) and (_TEXT, place) not in told and self._search.may_end_with_call(text)
+        return isinstance(text, str) and (_TEXT, place) not in told and self._answer.may_end_with_call(text)
 
     def end_texts(self, finish: Finish | None) -> list[bytes]:
         """All texts are over: with the response, or, None, with something else behind them."""
@@ -240,12 +242,12 @@ class TextItems:
 
     def _end_text(self, item: Item, place: int, part: Part, finish: Finish | None) -> list[bytes]:
         """The text of a part is over: what was held of it is told."""
-        return self._tell_text(item, place, self._search.close(item, place, part, finish))
+        return self._tell_text(item, place, self._held.close(item, place, part, finish))
 
     def _told(self, item: Item, place: int, part: Part) -> str:
         """The text that the client got of a part with calls in it."""
         said = self._transcript.text(item, _TEXT, place)
-        return without_calls(part.text or "", part) if said is None else said
+        return part.without_calls(part.text or "") if said is None else said
 
     def _search_content(self, item: Item, content: list[Any], finish: Finish | None) -> list[bytes]:
         """Put into the content what was told of it, and search what was never told."""
@@ -257,9 +259,9 @@ class TextItems:
                 continue
             part = item.parts.setdefault((_TEXT, place), Part())
             out += self._end_text(item, place, part, None)
-            if part.prose is None:
+            if part.search is None:
                 ends = place == last and not entry.get("annotations")
-                said = self._search.whole(item, place, part, text, finish if ends else None)
+                said = self._held.whole(item, place, part, text, finish if ends else None)
                 if part.calls:
                     content[place] = {**entry, "text": said.text}
             elif part.calls:
@@ -315,7 +317,7 @@ class TextItems:
         for (part, place), state in sorted(item.parts.items(), key=lambda entry: entry[0][1]):
             if part in _PART_EVENTS and _belongs(part, key):
                 self._settle_part(item, part, place, state, content)
-        if self._search.on and item.type == "message":
+        if self._answer.searches and item.type == "message":
             out += self._search_content(item, content, finish)
         for place, entry in enumerate(content):
             out += self._tell(item, key, place, entry)
