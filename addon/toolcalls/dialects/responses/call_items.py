@@ -55,10 +55,10 @@ class CallItems:
         return _hold(item)
 
     def read_stated(self, incoming: IncomingEvent) -> Verdict:
-        item, new = self._answer.calls.state(told := arguments_in(incoming))
+        item, new = self._answer.calls.state(carrier := arguments_in(incoming))
         if item is None or item.call is None:
             return Replace()
-        if new and item.call.quoted.pieces and told.arguments is item.call.from_fragments()[0]:
+        if new and item.call.quoted.pieces and carrier.arguments is item.call.from_fragments()[0]:
             # They are long and were recognised, which took no time. Most of the work is at the end of the item.
             item.call.is_settled()
         return _hold(item)

@@ -29,9 +29,10 @@ from .finalizer import TERMINAL, Finalizer, finish_in
 from .freeform import INPUT, Freeform
 from .held_texts import HeldTexts
 from .keep_alive import keep_alive
-from .long import STATED, LongText
 from .output import CALL, FREEFORM, fresh_ids, with_needed
-from .text_items import TextItems, is_text
+from .part_families import is_text
+from .repeated_string import ARGUMENTS_DONE, RepeatedString
+from .text_items import TextItems
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
@@ -49,8 +50,8 @@ class Responses(Dialect):
         "_freeform",
         "_held",
         "_items",
-        "_long",
         "_over",
+        "_repeated",
         "_started",
         "_texts",
         "_writer",
@@ -67,7 +68,7 @@ class Responses(Dialect):
         self._calls = CallItems(answer, self._writer, held, live=not policy.aggregate)
         self._finalizer = Finalizer(answer, self._calls, self._texts, self._writer, held, request.model)
         self._freeform = Freeform(self._items, self._writer, mender.ids)
-        self._long = LongText()
+        self._repeated = RepeatedString()
         self._started = False
         self._over = False
 
@@ -91,9 +92,9 @@ class Responses(Dialect):
         if event.type in TERMINAL and self._finalizer.agrees(data) and self._passes_unread(event, data):
             self._over = True
             return PASS
-        if event.type == STATED and (expected := self._calls.expected()) is not None:
-            self._long.expect(*expected)
-        incoming = read_incoming(event.raw, event.type, data, self._long)
+        if event.type == ARGUMENTS_DONE and (expected := self._calls.expected()) is not None:
+            self._repeated.expect(*expected)
+        incoming = read_incoming(event.raw, event.type, data, self._repeated)
         if incoming is not None:
             return self._reply(incoming)
         return self._read_odd(event) if self.framing is SSE else self._keep_unread(event)
@@ -127,7 +128,7 @@ class Responses(Dialect):
     def _read_tail(self, event: Event, data: str) -> Verdict:
         """The last event of a stream that ends without a blank line: whole, or broken off in the middle."""
         raw = sse.write(data.replace("\n", " "), event.type)
-        incoming = read_incoming(raw, event.type, data, self._long)
+        incoming = read_incoming(raw, event.type, data, self._repeated)
         if incoming is not None:
             answer = self._reply(incoming)
             return Replace((raw,)) if answer is PASS and self._started else answer
@@ -165,7 +166,7 @@ class Responses(Dialect):
         texts: list[bytes] = []
         if self._held.undecided and self._follows(incoming):
             texts = self._end_texts(None)
-        answer = self._told(texts, self._dispatch(incoming), incoming)
+        answer = self._with_texts(texts, self._dispatch(incoming), incoming)
         if isinstance(answer, Replace) and answer == Replace((incoming.raw,)):
             return PASS
         return answer
@@ -238,7 +239,7 @@ class Responses(Dialect):
 
     # Text that is searched for calls
 
-    def _told(self, texts: list[bytes], answer: Verdict, incoming: IncomingEvent) -> Verdict:
+    def _with_texts(self, texts: list[bytes], answer: Verdict, incoming: IncomingEvent) -> Verdict:
         """The answer behind texts that go out before it, and with what the search has to tell the books."""
         release, hold = self._held.drain()
         if not release and not hold and not texts:
