@@ -126,7 +126,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and messages", "a start that is told twice is one call",
-        ((ENGINE + "dialects/messages/assembler.py", "identity == here.id and name == here.name", "identity != here.id"),),
+        ((ENGINE + "turn/block_assembler.py", "start.id == here.id and start.name == here.name", "start.id != here.id"),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py of_one_read", "several messages go where one would have gone",
