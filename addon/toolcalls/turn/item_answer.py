@@ -27,36 +27,30 @@ from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
 from .items import Item, Items, Part
 from .live import LiveArguments, LiveCall
-from .text_search import SearchResult, TextSearch
+from .text_search import SearchedTexts, SearchResult
 from .turn import GatheredCall, Turn
 
 
 class ItemAnswer(Answer):
     __slots__ = (
         "_ended",
-        "_last_part",
-        "_request",
-        "_spoken",
         "calls",
         "dropped",
         "items",
         "noted",
         "searches",
         "streamed",
+        "texts",
     )
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, items: Items, kind: str) -> None:
         """`kind`: the type of items that are calls."""
         super().__init__(request, policy, mender, turn=Turn(request.tools, mender))
-        self._request = request
         self.streamed = True
         """False where there is nothing but the list of all items."""
         self.searches = self.search is not None
         self.search = self.thoughts = None
-        self._spoken = False
-        """Something was said in an earlier part."""
-        self._last_part: Part | None = None
-        """The part that was searched last."""
+        self.texts = SearchedTexts(request, policy)
         self.items = items
         self.calls = ItemAssembler(items, kind)
         self._ended: list[Item] = []
@@ -70,11 +64,7 @@ class ItemAnswer(Answer):
 
     def say_in(self, part: Part, text: str, source: Any = None) -> SearchResult:
         """What may go out now that a part says this."""
-        if part.search is None:
-            before = self._last_part.search if self._last_part is not None else None
-            part.search = TextSearch(self._request, self._policy, begins=not self._spoken, after=before)
-        self._last_part = part
-        self._spoken = self._spoken or not text.isspace()
+        part.search = self.texts.search_of(part.search, text)
         return self._found_in(part, part.search.take(text, source))
 
     def end_in(self, part: Part, finish: Finish | None) -> SearchResult:
@@ -92,24 +82,14 @@ class ItemAnswer(Answer):
     @property
     def text_undecided(self) -> bool:
         """May the last words that were said be a call?"""
-        return self._last_part is not None and self._last_part.undecided
+        return self.texts.undecided
 
-    def is_last(self, part: Part) -> bool:
-        """Is it the part that was searched last?"""
-        return part is self._last_part
-
-    def may_end_with_call(self, text: str) -> bool:
-        """May the last words of a text that nobody told before be a call?"""
-        search = TextSearch(self._request, self._policy, begins=not self._spoken)
-        search.take(text)
-        return search.undecided
+    # Calls leave
 
     @property
     def waiting(self) -> bool:
         """Are there calls that have ended and not left?"""
         return bool(self._ended)
-
-    # Calls leave
 
     def end(self, item: Item) -> None:
         """A call has ended: it may leave in its turn."""

@@ -37,7 +37,7 @@ class HeldTexts:
 
     def follows(self, part: Part) -> bool:
         """Does text of this part follow what may be a call in another one?"""
-        return self.undecided and not self._answer.is_last(part)
+        return self.undecided and not self._answer.texts.is_last(part.search)
 
     def take(
         self, item: Item, number: int, part: Part, text: str, source: IncomingEvent | None = None

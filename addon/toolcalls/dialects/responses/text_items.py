@@ -148,7 +148,7 @@ class TextItems:
         spoken = [(number, entry) for number, entry in enumerate(content) if not is_blank(entry)]
         number, last = spoken[-1] if spoken else (0, None)
         text = last.get("text") if isinstance(last, dict) and last.get("type") == TEXT else None
-        return isinstance(text, str) and (TEXT, number) not in known and self._answer.may_end_with_call(text)
+        return isinstance(text, str) and (TEXT, number) not in known and self._answer.texts.may_end_with_call(text)
 
     def end_texts(self, finish: Finish | None) -> list[bytes]:
         """All texts are over: with the response, or, None, with something else behind them."""
