@@ -133,8 +133,9 @@ _ANNOUNCEMENTS = {
         r"\b(?:steps?|phase|fix(?:es)?|try|plan|todo|tasks?|action|commands?|tool ?calls?|function calls?|way to)"
         r"\s?(?:\d{1,3}(?:/\d{1,3})?)?\W{0,6}(?=:|\s(?:is|are)\b)|\b(?:thing|way) to do\b"
         r"|\bthis (?:will|should)\b|\bhere (?:goes|we go)\b|\bgo(?:es)? ahead\b|\bcorrect one\b"
-        r"|\b(?:user|you) (?:want(?:s|ed)?|asked|needs?) (?:me|us)\b|\bi(?:\swould|['’]d)\slike\sto\b"
-        r"|\bbut (?:first|now|then)\b|,\s(?:just|only)\b|\bwe(?:['’]ll|['’]re)\b|\bado\b"
+        r"|\b(?:user|you) (?:want(?:s|ed)?|asked|needs?) (?:me|us|to)\b|\bi(?:\swould|['’]d)\slike\sto\b"
+        r"|\bbut (?:first|now|then|this)\b|\bbetter (?:this|that)\b|,\s(?:just|only)\b|(?:,\sso|\byet)\W{0,3}\Z"
+        r"|\bwe(?:['’]ll|['’]re)\b|\bado\b"
     ),
     "an action that goes on": (
         r"(?:\A|[,;–—]\s)\W{0,6}(?!thinking|nothing|something|anything|everything|following|warning|during|according"
@@ -178,8 +179,8 @@ _showing = re.compile(
 """Right behind words of announcing: what is announced is no call, but an example."""
 _ONLY_TOLD = re.compile(
     r"(?:\W{0,3}\w{1,12}){0,2}\W{0,3}\b(?:(?:quot|explain|cit(?:e|ing)|demonstrat|illustrat|describ|past(?:e|ing)|translat)"
-    r"\w{0,6}|(?:show|print|repeat|writ|giv)\w{0,4}\s(?:you\s)?(?:it|this|them|how|what|the\s(?:text|format|syntax|call)"
-    r"|an?\sexample|out|down)\b|show(?:ing)?(?:\syou)?\W{0,3}\Z)",
+    r"\w{0,6}|(?:show|print|repeat|giv)\w{0,4}\s(?:you\s)?(?:it|this|them|how|what|the\s(?:text|format|syntax|call)"
+    r"|an?\sexample)\b|writ\w{0,4}\s(?:it|this)\s(?:out|down)\b|show(?:ing)?(?:\syou)?\W{0,3}\Z)",
     re.IGNORECASE,
 )
 """Right behind words of announcing, before a colon: what is done is to tell something."""
