@@ -1,4 +1,4 @@
-# Shared by scripts/toolfix, scripts/test and scripts/bench: finds a Python and keeps virtual environments current.
+# Shared by the scripts, which set $root: finds a Python and keeps virtual environments current.
 # Everything it says goes to stderr.
 
 say() { printf 'toolfix: %s\n' "$*" >&2; }
@@ -18,7 +18,18 @@ find_python() {
   return 1
 }
 
-# environment DIR PYTHON INPUTS PACKAGES…: make DIR and install PACKAGES into it, unless that was done for the same inputs.
+# Any Python that toolfix runs on: the one that PYTHON names, or the first of the usual names.
+supported_python() {
+  find_python 11 99 ${PYTHON:+"$PYTHON"} python3 python3.13 python3.12 python3.11 python ||
+    fail "Python 3.11 or newer is needed: install it, or name it with PYTHON=/path/to/python3."
+}
+
+# environment DIR PYTHON LOCK: make DIR and install what scripts/locks/LOCK.txt names, unless that was done before:
+#   run      the project and what it needs to run
+#   test     the same and what its tests need
+#   newest   as test, with the newest mitmproxy, which the registry may not be able to resolve
+#   clients  the SDKs that the end-to-end tests speak with
+# LOCKED=0 installs what pip finds today instead; HASHES=1 takes only files whose hashes the lock knows.
 # An environment that works is never removed: it is brought up to date, or set aside until the new one works.
 environment() {
   # Two at once wait for each other, where there is a command for that.
@@ -31,32 +42,73 @@ environment() {
 }
 
 bring_up_to_date() {
-  folder=$1 python=$2 inputs=$3
-  shift 3
+  folder=$1 python=$2 lock=$3
   series=$(series_of "$python")
-  stamp="$series $(cksum <"$inputs") $*"
   known=$(cat "$folder/.stamp" 2>/dev/null) || known=
-  # What the tests need is more than what running needs.
-  if [ "$known" = "$stamp" ] || [ "$known" = "$stamp[test]" ]; then
-    return 0
-  fi
+  # What the tests need is more than what running needs, and what was checked by hashes is as good as what was not.
+  for enough in "$lock" "$([ "$lock" != run ] || echo test)"; do
+    for checked in hashes $([ "${HASHES:-}" = 1 ] || echo any); do
+      [ "$known" != "$(stamp_of "$series" "$enough" "$checked")" ] || return 0
+    done
+  done
   say "setting up $folder: this takes about a minute, once"
-  if [ "$(series_of "$folder/bin/python" 2>/dev/null)" != "$series" ]; then
+  # Hashes are those of files: what is installed already was not compared with them.
+  if [ "$(series_of "$folder/bin/python" 2>/dev/null)" != "$series" ] || [ "${HASHES:-}" = 1 ]; then
     set_aside "$folder" && "$python" -m venv "$folder" || {
       put_back "$folder"
       fail "$python cannot make a virtual environment: install its venv module (on Debian: python3-venv)."
     }
   fi
-  if ! "$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@" 1>&2; then
+  if ! install_into "$folder" "$lock" "$series"; then
     put_back "$folder"
-    if [ -x "$folder/bin/toolfix" ] && "$folder/bin/toolfix" --version >/dev/null 2>&1; then
+    if [ "${HASHES:-}" != 1 ] && [ -x "$folder/bin/toolfix" ] && "$folder/bin/toolfix" --version >/dev/null 2>&1; then
       say "pip could not bring $folder up to date (see above): going on with what is there."
       return 0
     fi
     fail "pip could not install into $folder: see above, and try again."
   fi
-  printf '%s' "$stamp" >"$folder/.stamp"
+  stamp_of "$series" "$lock" "$([ "${HASHES:-}" = 1 ] && echo hashes || echo any)" >"$folder/.stamp"
   rm -rf "$folder.before"
+}
+
+stamp_of() {
+  printf '%s %s %s %s %s' "$1" "$2" "$3" "${LOCKED:-1}" "$(cat "$root/pyproject.toml" "$root/scripts/locks/$2.txt" | cksum)"
+}
+
+# install_into DIR LOCK SERIES: the versions that the tests passed with, build tools included; where the lock is not for this
+# Python or system, or its versions cannot be had here, what pip finds, and that is said.
+install_into() {
+  folder=$1 lock=$2 file=$root/scripts/locks/$2.txt why=
+  [ "${LOCKED:-1}" != 0 ] || why="LOCKED=0"
+  grep -q "^# For: .*$3[,;]" "$file" || why="the tested versions (scripts/locks) are not for $3"
+  grep -q "^# For: .*; .*$(uname -s)" "$file" || why="the tested versions (scripts/locks) are not for $(uname -s)"
+  if [ "${HASHES:-}" = 1 ]; then
+    [ -z "$why" ] || { say "HASHES=1: there are no hashes to compare with: $why."; return 1; }
+    grep -q -e --hash= "$file" || { say "HASHES=1: scripts/locks/$lock.txt has no hashes; scripts/locks/run.txt does."; return 1; }
+    pip_install "$folder" --no-deps --require-hashes -r "$file" && add_project
+    return
+  fi
+  if [ -z "$why" ]; then
+    # Every version is named, so that nothing is left to resolve; the hashes only for those who ask for them.
+    sed -e '/^ *--hash=/d' -e 's/ *\\$//' "$file" >"$folder/.lock.txt"
+    if pip_install "$folder" --no-deps -r "$folder/.lock.txt" && add_project; then return 0; fi
+    why="the tested versions (scripts/locks/$lock.txt) cannot be installed here, see above"
+  fi
+  say "$why: installing the newest versions that fit instead."
+  case $lock in
+    run) pip_install "$folder" -e "$root" ;;
+    clients) pip_install "$folder" -r "$root/tests/e2e/requirements.txt" ;;
+    *) pip_install "$folder" -e "$root[test]" ;;
+  esac
+}
+
+# The project itself, built with the tools that the lock has just installed.
+add_project() { [ "$lock" = clients ] || pip_install "$folder" --no-deps --no-build-isolation -e "$root"; }
+
+pip_install() {
+  into=$1
+  shift
+  "$into/bin/python" -m pip install --quiet --disable-pip-version-check "$@" 1>&2
 }
 
 series_of() { "$1" -c 'import sys; print("Python %d.%d" % sys.version_info[:2])'; }

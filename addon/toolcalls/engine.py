@@ -28,6 +28,7 @@ from .request.request import Request
 from .stream import Stream
 from .wire.encoding import decoder
 from .wire.events import MOST_CALLS, Event, LimitReached
+from .wire.framing import MESSAGES
 from .work import Work
 
 AUTO: Final = "auto"
@@ -73,10 +74,14 @@ class Response:
         policy: Policy | None = None,
         *,
         encoding: str = "",
+        messages: bool = False,
         seed: str | Callable[[], str] = "",
         tell: Callable[[Outcome], None] = lambda _: None,
     ) -> None:
-        """`seed` is what new ids are made from, or how it is found; `tell` hears of each outcome at once."""
+        """`seed` is what new ids are made from, or how it is found; `tell` hears of each outcome at once.
+
+        `messages`: it is Responses over a WebSocket, and each chunk is one message.
+        """
         request = request or Request()
         policy = policy or Policy()
         # Not `self` in here: an answer that knows itself waits for the garbage collection, with all that it holds.
@@ -92,7 +97,9 @@ class Response:
         work = Work()
         mender = Mender(request.tools, policy, Ids(seed, request.used_ids), report, request.callable_tools, work)
         self.seconds = mender.seconds
-        if protocol in _DIALECTS:
+        if messages:
+            dialect: Dialect = Responses(request, policy, mender, MESSAGES)
+        elif protocol in _DIALECTS:
             dialect = _DIALECTS[protocol](request, policy, mender)
         else:
             makers = {**_DIALECTS, "chat": Chat}

@@ -50,6 +50,7 @@ class Stream:
         "_ledger",
         "_limit",
         "_line_ended",
+        "_one_a_chunk",
         "_outcomes",
         "_whole_chunks",
         "_work",
@@ -74,13 +75,14 @@ class Stream:
         self._gathered = Work(_MOST_VALUES)
         """The values that may still be gathered: when a call is complete they are read all at once."""
         self._fast_path = FastPath()
-        self._kind = BodyKind.UNKNOWN
         self._framing = dialect.framing
         self._ledger = Ledger(dialect.framing)
         self._line_ended = False
         """The line that may be a document is here, and nothing behind it yet."""
         self._after_cr = False
-        self._whole_chunks = False
+        self._one_a_chunk = dialect.framing.one_a_chunk
+        self._kind = BodyKind.EVENTS if self._one_a_chunk else BodyKind.UNKNOWN
+        self._whole_chunks = self._one_a_chunk
         """An event stream without a content encoding, and no LF is awaited: most chunks are whole events."""
         self._changed = False
         """Something did not go out as it came."""
@@ -119,7 +121,7 @@ class Stream:
         ledger = self._ledger
         ledger.coming = chunk
         try:
-            if not ledger.rest and chunk[_END] in WHOLE:
+            if self._one_a_chunk or (not ledger.rest and chunk[_END] in WHOLE):
                 block = chunk
                 ledger.block, ledger.done, ledger.coming = chunk, 0, b""
             else:
@@ -304,6 +306,8 @@ class Stream:
         events, calls = self.instead(event, self.holding) if self.instead else ([], [])
         known = len(self._outcomes)
         for number, one in enumerate(events):
+            if self._framing is not SSE:
+                one = one._replace(raw=self._framing.write(one.data or "", one.type))
             self._answer(one, 0 if number else size, out)
         if len(self._outcomes) == known + len(calls):
             # They say how the call was found; what the client got of it is the same.

@@ -1,7 +1,7 @@
 """Responses over a WebSocket: the same events as on HTTP, one JSON text a frame, no SSE framing.
 
-Sans-IO, one object a connection. Each frame is framed as an event and goes through the same `Response` as a
-stream, so the same books are kept and it fails open in the same way. The tools are those of the last request
+Sans-IO, one object a connection. Each frame is one event (`wire/messages.py`) and goes through the same `Response`
+as a stream, so the same books are kept and it fails open in the same way. The tools are those of the last request
 that declared some: follow-up frames of Codex carry `previous_response_id` and new items, but no tools.
 """
 
@@ -20,7 +20,7 @@ from .request.ids_in_history import used_ids
 from .request.mend import mend_frame
 from .request.refusals import Refusals
 from .request.request import read_request, seed_of
-from .wire import sse
+from .wire import messages
 
 _CREATE = "response.create"
 _MOST_HEARD = 64
@@ -95,23 +95,20 @@ class ResponsesSocket:
 
     def server_message(self, text: str) -> list[str]:
         """The frames to deliver instead of this one; none while a call is held."""
-        message = _object(text)
-        kind = message.get("type") if message is not None else None
-        if not isinstance(kind, str) or not (kind.startswith("response.") or kind == "error"):
+        kind = messages.type_of(text)
+        if kind is None or not (kind.startswith("response.") or kind == "error"):
             return [text]
         if self._answer is None or (kind == "response.created" and self._started):
             self._begin()
         assert self._answer is not None
         self._started = True
         before, mended = len(self._answer.outcomes), len(self._answer.seconds)
-        framed = _framed(text, kind)
-        out = self._answer.feed(framed)
+        raw = messages.write(text)
+        out = self._answer.feed(raw)
         self.outcomes += self._answer.outcomes[before:]
         self.seconds += self._answer.seconds[mended:]
         self.failure = self._answer.failure or self.failure
-        if out == [framed]:
-            return [text]
-        return [data for raw in sse.split(b"".join(out)) if (data := sse.read_event(raw).data) is not None]
+        return [text if piece == raw else piece.decode("utf-8", "replace") for piece in out]
 
     @property
     def holding(self) -> bool:
@@ -121,11 +118,11 @@ class ResponsesSocket:
     def keep_alive(self) -> str:
         """A message of the protocol that says nothing new, for the client of a call that is held."""
         assert self._answer is not None
-        return sse.read_event(self._answer.keep_alive()).data or ""
+        return self._answer.keep_alive().decode("utf-8", "replace")
 
     def _begin(self) -> None:
         question = replace(read_request(self._request), used_ids=frozenset(self._used), heard=self._heard)
-        self._answer = Response("responses", question, self._policy, seed=self._seed, tell=self._hear)
+        self._answer = Response("responses", question, self._policy, messages=True, seed=self._seed, tell=self._hear)
         self._started = False
 
     def _hear(self, outcome: Outcome) -> None:
@@ -150,12 +147,6 @@ def _newest(texts: list[str]) -> list[str]:
     while len(kept) > 1 and length > _MOST_HEARD_LENGTH:
         length -= len(kept.pop(0))
     return kept
-
-
-def _framed(text: str, kind: str) -> bytes:
-    # Line ends stand between the tokens of a JSON text, never inside a string.
-    data = text.replace("\r", " ").replace("\n", " ")
-    return sse.write(data, kind)
 
 
 def _object(text: str) -> dict[str, Any] | None:

@@ -259,3 +259,12 @@ def test_our_own_exception_gives_back_what_came(monkeypatch: pytest.MonkeyPatch)
     out, answer = mend(body, protocol="invented", question=BASH, may_fail=True)
     assert out.decode() == body
     assert isinstance(answer.failure, RuntimeError)
+
+
+def test_with_null_content_text_beside_and_behind_a_call_is_dropped_and_text_that_is_no_call_stays() -> None:
+    silent = Policy(null_content=True)
+    call = begin(0, "Bash", "c1", say="beside") + pieces(0, '{"command": "ls"}')
+    out = read(run(line(say="before") + call + line(say="behind") + line(stop="calls"), silent)[0])
+    assert (out["say"], out["calls"]) == ("before", [("Bash", '{"command": "ls"}')])
+    quoted = line(say="before\n" + TEXT_CALL) + line(say=" is what I would send.") + line(stop="done")
+    assert read(run(quoted, silent)[0])["say"] == "before\n" + TEXT_CALL + " is what I would send."

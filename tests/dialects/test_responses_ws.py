@@ -96,6 +96,29 @@ def test_an_exception_delivers_everything_as_it_came(monkeypatch: pytest.MonkeyP
     assert read(deliver(subject, healthy)).calls() == [("function_call", "shell", '{"command":"ls"}')]
 
 
+def test_a_message_is_an_event_whatever_line_ends_are_in_it() -> None:
+    subject = socket()
+    pretty = [json.dumps(event, indent=1) for event in Upstream().message("Hel", "lo").search().end().events]
+    assert deliver(subject, pretty) == pretty
+
+
+def test_a_fragment_that_nobody_can_read_does_not_go_out_before_its_call() -> None:
+    subject = socket()
+    messages = frames(Upstream().call("shell", '{"command":', '"ls"}').end())
+    broken = next(message for message in messages if "arguments.delta" in message)[:-20]
+    at = next(at for at, message in enumerate(messages) if "arguments.done" in message)
+    out = deliver(subject, [*messages[:at], broken, *messages[at:]])
+    assert broken not in out
+    assert read(out).calls() == [("function_call", "shell", '{"command":"ls"}')]
+
+
+def test_the_type_of_a_message_is_known_wherever_it_stands() -> None:
+    subject = socket()
+    events = Upstream().call("shell", "{'command': 'ls'}").end().events
+    turned = [compact(dict(reversed(event.items()))) for event in events]
+    assert read(deliver(subject, turned)).calls() == [("function_call", "shell", '{"command":"ls"}')]
+
+
 def test_with_aggregation_off_the_first_fragment_is_delivered_at_once() -> None:
     subject = socket(aggregate=False)
     delivered = [subject.server_message(m) for m in frames(Upstream().call("shell", '{"command":', '"ls"}').end())]

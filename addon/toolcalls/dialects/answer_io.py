@@ -18,6 +18,8 @@ class AnswerReader(ABC):
     whole_calls = False
     """Does a call come in one piece? Then whatever follows it shows that it is complete; one that the finish reason
     cuts off may be half a call that the server closed."""
+    splits_end = False
+    """Does the finish reason always wait? Then an event with a text too is two, and never goes out as it came."""
     text_key = ""
     """The key of the JSON string that holds the text of an event; "" where events are always read."""
     arguments_key = ""
@@ -63,6 +65,27 @@ class AnswerWriter(ABC):
     @abstractmethod
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
         """A whole body with these texts in the places of its own, these calls and this finish reason."""
+
+    def remember(self, read: ReadEvent) -> None:  # noqa: B027 (most writers need nothing of it)
+        """An event of the answer that does not go on as it came: those that are written may have to be like it."""
+
+    def beside_calls(self, read: ReadEvent, texts: list[bytes] | None, *, flows: bool) -> list[bytes]:
+        """What an event says besides its calls and its finish reason.
+
+        `texts`: events in the place of its text; None: its own text. What goes on with the finish reason is left out.
+        `flows`: parts of its calls follow.
+        """
+        if texts is None:
+            texts = [self.text(read, read.text)] if read.text else []
+        return [*texts, self.rest(read)] if read.says_more and read.stop is None else texts
+
+    def ends_again(self, read: ReadEvent) -> bool:
+        """Is this finish reason the one that goes out, although one is waiting?"""
+        return True
+
+    def note(self, note: str) -> bytes:
+        """A line of text of ours."""
+        return self.text(None, note)
 
     def keep_alive(self) -> bytes:
         """An event that says nothing new."""

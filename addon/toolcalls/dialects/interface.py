@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Final
+from typing import Final
 
 from ..unread.fast_path import Lesson
 from ..wire import sse
@@ -23,7 +23,7 @@ class Dialect(ABC):
 
     __slots__ = ()
 
-    framing: ClassVar[Framing] = SSE
+    framing: Framing = SSE
     """How its streams are cut into events."""
 
     @property

@@ -57,7 +57,7 @@ def decode(body: bytes | str | None) -> dict[str, Any] | None:
     if not body or len(body) > MAX_BODY:
         return None
     try:
-        Work(MOST_STEPS + len(body) // 64).read_json(body)
+        Work(MOST_STEPS + len(body) // 64).read_json(body, last=True)
         request = json.loads(body)
     except (ValueError, RecursionError, TooMuchWork):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from . import ndjson, sse
+from . import messages, ndjson, sse
 from .events import Event
 
 
@@ -19,7 +19,19 @@ class Framing(NamedTuple):
     read_event: Callable[[bytes], Event]
     ended: Callable[[bytes], bytes]
     """An event that the stream did not end, with what ends it."""
+    write: Callable[[str, str], bytes]
+    """An event of ours: its data and, where the framing has a place for it, its type."""
+    one_a_chunk: bool = False
+    """Is every chunk one event? Then nothing is searched for ends, and there are no bodies but streams."""
 
 
-SSE: Final = Framing(sse.end_of_last_event, sse.split, sse.read_event, sse.ended)
-NDJSON: Final = Framing(ndjson.end_of_last_event, ndjson.split, ndjson.read_event, ndjson.ended)
+SSE: Final = Framing(sse.end_of_last_event, sse.split, sse.read_event, sse.ended, sse.write)
+NDJSON: Final = Framing(ndjson.end_of_last_event, ndjson.split, ndjson.read_event, ndjson.ended, ndjson.write)
+MESSAGES: Final = Framing(
+    messages.end_of_last_event,
+    messages.split,
+    messages.read_event,
+    messages.ended,
+    messages.write,
+    one_a_chunk=True,
+)

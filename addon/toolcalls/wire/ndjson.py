@@ -35,8 +35,11 @@ def ended(raw: bytes) -> bytes:
     return raw if raw.endswith(b"\n") else raw + b"\n"
 
 
-def write(data: str) -> bytes:
-    """A line of ours, of JSON. A lone surrogate, and what Python clients take for a line end, is written escaped."""
+def write(data: str, kind: str = "") -> bytes:
+    """A line of ours, of JSON that says itself what it is.
+
+    A lone surrogate, and what Python clients take for a line end, is written escaped.
+    """
     return f"{_LINE_ENDS.sub(_escaped, data)}\n".encode("utf-8", "backslashreplace")
 
 

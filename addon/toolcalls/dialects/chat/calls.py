@@ -97,12 +97,30 @@ def says_something(delta: Json) -> bool:
     return any(value for key, value in delta.items() if key not in ("role", "index", "type"))
 
 
-_OTHER_WORDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "refusal", "audio", "annotations")
-"""Where a delta or a message says something that is not its text."""
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+"""Where a delta or a message has its reasoning as text; servers that use two of them say the same in both."""
+_DETAILS = "reasoning_details"
+REASONING_KEYS = (*_REASONING, _DETAILS)
+_OTHER_WORDS = ("refusal", "audio", "annotations")
+"""Where a delta or a message says something that is neither its text nor its reasoning."""
+
+
+def reasoning_in(said: Json) -> str | None:
+    """The reasoning of a delta or a message, "" where it has no text; None where there is none."""
+    words = [said.get(key) for key in _REASONING]
+    text = next((word for word in words if word and isinstance(word, str)), "")
+    if text or any(words):
+        return text
+    details = said.get(_DETAILS)
+    if not details:
+        return None
+    entries = details if isinstance(details, list) else []
+    texts = (entry.get("text") or entry.get("summary") for entry in entries if isinstance(entry, dict))
+    return "".join(word for word in texts if isinstance(word, str))
 
 
 def says_otherwise(said: Json) -> bool:
-    """Is something said besides the text, or in another form: reasoning, a refusal, citations?"""
+    """Is something said besides the text and the reasoning, or in another form: a refusal, citations?"""
     words = (said.get(key) for key in _OTHER_WORDS)
     if any(word.strip() if isinstance(word, str) else word for word in words):
         return True

@@ -16,9 +16,9 @@ from ...request.request import Request
 from ...turn.answer import Answer, CompletedCall
 from ...turn.assembled_call import Fragment, Slot
 from ...turn.finish import NEEDS_CALLS
-from ...turn.text_search import SearchResult
+from ...turn.text_search import SearchResult, TextPiece
 from ...wire.events import PASS, Event, Hold, Replace, Verdict
-from .calls import LEGACY_WORDS, WORDS, Json, finish_of, says_otherwise, says_something
+from .calls import LEGACY_WORDS, WORDS, Json, finish_of, reasoning_in, says_otherwise, says_something
 from .deltas import DeltaWriter, Write
 from .think import Thinking
 
@@ -55,6 +55,7 @@ class Choice:
         "index",
         "last",
         "spoke",
+        "thought",
     )
 
     def __init__(self, index: int, request: Request, policy: Policy, mender: Mender, write: Write) -> None:
@@ -75,6 +76,8 @@ class Choice:
         """That event as it came, with its reason, where it says nothing else."""
         self.spoke = False
         """It has said some text."""
+        self.thought = False
+        """It has said some reasoning."""
         self.last: Slot | None = None
         """The call that a lone fragment without a name went to: an event of the same template goes there too."""
 
@@ -160,14 +163,14 @@ class Choice:
     ) -> Verdict:
         reason = str(choice["finish_reason"])
         said = self._say(event, chunk, choice, delta)
-        if not fragments and not self.engaged and said is None and reason not in NEEDS_CALLS:
+        if not (fragments or self.engaged or said or self.answer.undecided) and reason not in NEEDS_CALLS:
             return PASS
         answer, writer = self.answer, self._writer
         writer.remember(chunk)
         flowing = self._gather(fragments, legacy)
         # Text may follow a finish reason too, and then the call that was written before it is text.
         finish = Finish.CUT if answer.refused else finish_of(choice)
-        waits = answer.text_undecided and finish is not Finish.CUT
+        waits = answer.undecided and finish is not Finish.CUT
         last = SearchResult() if waits else answer.end_text(finish)
         rest = self._rest(delta, said)
         bare, unfinished = {**chunk, "usage": None}, {**choice, "finish_reason": None}
@@ -233,14 +236,22 @@ class Choice:
         content = delta.get("content")
         answer = self.answer
         answer.refused = answer.refused or bool(delta.get("refusal"))
+        thought = reasoning_in(delta)
+        passed = answer.think(thought) if thought is not None else None
+        self.thought = self.thought or bool(thought)
+        if says_otherwise(delta):
+            passed = answer.say_otherwise() or passed
         if not isinstance(content, str) or not content:
-            return answer.say_otherwise() if answer.text_undecided and says_otherwise(delta) else None
+            return passed
         if answer.search is None:
             return None
         self.spoke = True
         alone = not (chunk.get("usage") or choice.get("logprobs") or choice.get("finish_reason"))
         alone = alone and not says_something({**delta, "content": None}) and choice.get("index") == self.index
-        return answer.say(content, event.raw if alone else None)
+        said = answer.say(content, event.raw if alone else None)
+        if passed is None:
+            return said
+        return SearchResult(passed.parts + (said.parts if said is not None else (TextPiece(content),)))
 
     def _spoken(self, chunk: Json, choice: Json, said: SearchResult | None) -> list[bytes]:
         """Text that was searched: the events that it came in, where they say nothing else."""

@@ -22,7 +22,7 @@ from ..interface import KEEP_ALIVE_COMMENT, Dialect
 from ..odd_data import OddKind, odd_data
 from ..trouble import trouble_in
 from .body import mend_body
-from .calls import FAILURES, FOREIGN_REASONS, Json, said_in, says_something
+from .calls import FAILURES, FOREIGN_REASONS, REASONING_KEYS, Json, said_in, says_something
 from .choice import Choice
 from .lessons import lesson_of
 
@@ -176,6 +176,8 @@ class Chat(Dialect):
         if state.spoke and delta is choice.get("message"):
             # It repeats the whole answer: the calls are compared, the text was said.
             delta = {key: value for key, value in delta.items() if key in ("tool_calls", "function_call")}
+        if state.thought and delta is choice.get("message"):
+            delta = {key: value for key, value in delta.items() if key not in REASONING_KEYS}
         if reason:
             return state.finish(event, chunk, choice, delta, fragments, legacy)
         answer = state.take(event, chunk, choice, delta, fragments, legacy)

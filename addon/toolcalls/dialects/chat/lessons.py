@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ...turn.assembled_call import Fragment
 from ...unread.fast_path import PASSING_TEXT, CallFragments, Lesson
-from .calls import Json
+from .calls import REASONING_KEYS, Json
 from .choice import Choice
 
-_TEXTS = ("content", "reasoning_content", "reasoning")
+_TEXTS = ("content", *REASONING_KEYS)
 """Where a delta has its text, one event like the other."""
 
 
@@ -20,9 +20,10 @@ def lesson_of(choice: Choice, delta: Json, fragments: list[Fragment]) -> Lesson 
         return Lesson("arguments", fragments[0].arguments, CallFragments(choice.last.add, choice.hold))
     if choice.thinking:
         return None
-    key = next((key for key in _TEXTS if delta.get(key)), "")
-    text = delta.get(key)
+    keys = [key for key in _TEXTS if delta.get(key)]
+    text = delta[keys[0]] if len(keys) == 1 else None
     if not isinstance(text, str):
         return None
-    searched = choice.answer.search if key == "content" else None
-    return Lesson(key, text, searched or PASSING_TEXT)
+    answer = choice.answer
+    receiver = answer.search if keys[0] == "content" else answer.thoughts
+    return Lesson(keys[0], text, receiver or PASSING_TEXT)

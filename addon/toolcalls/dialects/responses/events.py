@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...turn import payload
-from ...wire import sse
+from ...wire.framing import SSE, Framing
 from .long import LONG, TELLING, LongText
 
 Json = dict[str, Any]
@@ -103,9 +103,10 @@ def number_in(data: bytes) -> int | None:
 class EventWriter:
     """Writes events and keeps their numbers in order."""
 
-    __slots__ = ("_last", "passed")
+    __slots__ = ("_framing", "_last", "passed")
 
-    def __init__(self) -> None:
+    def __init__(self, framing: Framing = SSE) -> None:
+        self._framing = framing
         self._last = -1
         self.passed = b""
         """The last event that passed without being read, whose number nobody has looked at yet."""
@@ -140,18 +141,26 @@ class EventWriter:
         if not changed and incoming.line == kind:
             return incoming.raw
         if any(key in message and not isinstance(value, int) for key, value in changed.items()):
-            return sse.write(payload.write({**message, **changed}), kind)
+            return self.unnumbered({**message, **changed}, kind)
         data = incoming.data.replace("\n", " ")
         for key, value in changed.items():
             spliced = _spliced(data, key, value, fresh=key not in message)
             if spliced is None:
-                return sse.write(payload.write({**message, **changed}), kind)
+                return self.unnumbered({**message, **changed}, kind)
             data = spliced
-        return sse.write(data, kind)
+        return self._framing.write(data, kind)
 
     def write(self, kind: str, fields: Json, wanted: object = None) -> bytes:
         """An event of ours."""
-        return sse.write(payload.write({"type": kind, NUMBER: self._next(wanted), **fields}), kind)
+        return self.unnumbered({"type": kind, NUMBER: self._next(wanted), **fields}, kind)
+
+    def unnumbered(self, message: Json, kind: str) -> bytes:
+        """An event that is not sent now, or has its number."""
+        return self._framing.write(payload.write(message), kind)
+
+    def data_of(self, raw: bytes) -> str:
+        """The data of an event that was sent."""
+        return self._framing.read_event(raw).data or ""
 
 
 def _spliced(data: str, key: str, value: object, *, fresh: bool) -> str | None:

@@ -11,21 +11,32 @@ from __future__ import annotations
 from ...mend.finish import Finish
 from ...policy import Policy
 from ...request.request import Request
-from ...turn import payload
+from ...turn.items import Item, Part
 from ...turn.text_search import SearchResult, TextSearch, searches
 from ...turn.turn import Turn
-from ...wire import sse
-from .events import IncomingEvent, Json
-from .items import Item, Part
+from .events import EventWriter, IncomingEvent
 
 DELTA = "response.output_text.delta"
 _ENDS = "ends of text"
 
 
 class ItemSearch:
-    __slots__ = ("_held", "_last", "_policy", "_request", "_spoken", "_turn", "ends", "hold", "on", "release")
+    __slots__ = (
+        "_held",
+        "_last",
+        "_policy",
+        "_request",
+        "_spoken",
+        "_turn",
+        "_writer",
+        "ends",
+        "hold",
+        "on",
+        "release",
+    )
 
-    def __init__(self, request: Request, policy: Policy, turn: Turn) -> None:
+    def __init__(self, request: Request, policy: Policy, turn: Turn, writer: EventWriter) -> None:
+        self._writer = writer
         self._turn = turn
         self.on = searches(request, policy)
         self._request = request
@@ -88,7 +99,8 @@ class ItemSearch:
         self._turn.found(said.calls)
         part.calls += [call.raw for call in said.calls]
         if said.parts and part.prose is not None and part.prose.holding:
-            self._hold(key, _written({**where, "delta": part.prose.held}))
+            held = {"type": DELTA, **where, "delta": part.prose.held}
+            self._hold(key, self._writer.unnumbered(held, DELTA))
         return said
 
     def keep(self, item: Item, place: int, raw: bytes) -> None:
@@ -141,7 +153,3 @@ def without_calls(text: str, part: Part) -> str:
             out.append(before)
             text = after
     return "".join([*out, text])
-
-
-def _written(fields: Json) -> bytes:
-    return sse.write(payload.write({"type": DELTA, **fields}), DELTA)

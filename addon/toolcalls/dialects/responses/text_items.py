@@ -12,13 +12,13 @@ from typing import Any
 
 from ...mend.finish import Finish
 from ...turn import payload
+from ...turn.items import Item, Items, Part
 from ...turn.text_search import SearchResult, TextSearch
 from ...unread.fast_path import Lesson
-from ...wire import sse
 from ...wire.events import PASS, Pass
 from .events import EventWriter, IncomingEvent, Json
 from .item_search import DELTA, ItemSearch, undecided, without_calls
-from .items import Item, Items, Part, with_needed
+from .output import with_needed
 
 _TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
 
@@ -65,9 +65,10 @@ def is_text(kind: str) -> bool:
 class SentDeltas:
     """The deltas that the client got, as bytes, until the item that they belong to is done."""
 
-    __slots__ = ("_events", "_limit", "_size")
+    __slots__ = ("_events", "_limit", "_size", "_writer")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, writer: EventWriter) -> None:
+        self._writer = writer
         self._events: list[bytes] = []
         self._size = 0
         self._limit = limit
@@ -87,7 +88,7 @@ class SentDeltas:
             return None
         said: list[str] = []
         for raw in self._events:
-            message = payload.read_strict(sse.read_event(raw).data or "")
+            message = payload.read_strict(self._writer.data_of(raw))
             if isinstance(message, dict) and message.get("item_id") == item.id:
                 family = _FAMILIES.get(str(message.get("type")).removesuffix(".delta"))
                 if family and family.part == part and message.get(family.place) == number:
@@ -121,7 +122,7 @@ class TextItems:
         self._search = search
         self._items = items
         self._writer = writer
-        self._transcript = SentDeltas(limit)
+        self._transcript = SentDeltas(limit, writer)
         self.lesson: Lesson | None = None
         """What the last delta says about those like it, if it went on as it came."""
 

@@ -1,0 +1,383 @@
+"""One answer of a stream on its way to the client: what is held of it, what goes out and when, and how it ends.
+
+The reader has turned an event into parts (`turn/parts.py`), the answer (`turn/answer.py`) says what may go out, the
+writer makes events of that. An event all of whose parts may go on passes as the bytes it came in; one that is nothing
+but fragments of calls is held; of all others the writer makes new ones. The event with the finish reason waits, for a
+call may follow it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..mend.call import Mender
+from ..mend.finish import Finish
+from ..policy import Policy
+from ..request.request import Request
+from ..turn.answer import Answer, CompletedCall
+from ..turn.assembled_call import Fragment, Slot
+from ..turn.parts import OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ..turn.text_search import SearchResult, TextPiece
+from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
+from ..wire.events import PASS, Event, Hold, Verdict
+from .answer_io import AnswerReader, AnswerWriter
+from .reply_builder import ReplyBuilder
+
+
+@dataclass(slots=True)
+class _CallEvent:
+    """An event that is nothing but calls, which can go out as it came."""
+
+    raw: bytes
+    slots: list[Slot] = field(default_factory=list)
+    ends: bool = False
+    """It has the finish reason too."""
+
+
+class AnswerStream:
+    """`name` tells the answers of one stream apart, where there are several."""
+
+    __slots__ = (
+        "_calls_key",
+        "_cut",
+        "_end_key",
+        "_end_untouched",
+        "_ended_with",
+        "_hold",
+        "_policy",
+        "_reader",
+        "_sources",
+        "_text_key",
+        "_waiting_end",
+        "_writer",
+        "answer",
+        "lesson",
+        "live",
+    )
+
+    def __init__(
+        self,
+        request: Request,
+        policy: Policy,
+        mender: Mender,
+        reader: AnswerReader,
+        writer: AnswerWriter,
+        name: str = "",
+    ) -> None:
+        self.answer = Answer(request, policy, mender, whole_calls=reader.whole_calls)
+        self._policy = policy
+        self._reader = reader
+        self._writer = writer
+        self._calls_key, self._text_key, self._end_key = f"calls {name}", f"text {name}", f"end {name}"
+        self._hold = Hold(self._calls_key)
+        self.live = not policy.aggregate and not reader.whole_calls
+        """Calls go out while they come."""
+        self._sources: dict[int, _CallEvent] = {}
+        """By `id()` of a call: the event that it came in, if that says nothing else."""
+        self._waiting_end: ReadEvent | None = None
+        """The event with the finish reason: it waits, for a call may follow it."""
+        self._end_untouched = False
+        """That event says nothing else that the client should get: with its own reason it goes out as it came."""
+        self._ended_with: ReadEvent | None = None
+        """The event with the finish reason that went out as it came, because of its text."""
+        self._cut = False
+        """A call was cut off with the stream: nothing is made up for such an answer."""
+        self.lesson: Lesson | None = None
+
+    @property
+    def holds_calls(self) -> bool:
+        """Is a call held, or the finish reason behind one?"""
+        return bool(self.answer.assembler.slots) or self._waiting_end is not None
+
+    @property
+    def end_waits(self) -> bool:
+        return self._waiting_end is not None
+
+    # An event
+
+    def take(self, event: Event, read: ReadEvent) -> Verdict:
+        """Take the text, the calls and the finish reason of an event."""
+        self.lesson = None
+        draft = ReplyBuilder(event)
+        fragments, stop = read.fragments, read.stop
+        follows = self._reader.whole_calls and self._follows_calls(read)
+        if follows:
+            draft.out += self._written(read, self.answer.pass_text_on(), draft)
+            self._send(Finish.COMPLETE, draft)
+        pieces = self._search(read, draft)
+        unchanged = pieces is None and not fragments and not follows and not self._is_silenced(read)
+        beside: list[bytes] = []
+        if not unchanged:
+            self._writer.remember(read)
+            flowing = self._gather(read, fragments)
+            beside = self._beside_calls(read, pieces, draft, flows=bool(flowing))
+            draft.out += beside + flowing
+            if fragments and not flowing:
+                alone = pieces is None and not beside and stop is None
+                draft.hold(self._calls_key, read.raw if alone else self._writer.calls(read))
+        if stop is not None:
+            if unchanged and self._passes(stop):
+                return PASS
+            if unchanged:
+                self._writer.remember(read)
+                beside = self._beside_calls(read, None, draft, flows=False)
+                draft.out += beside
+            self._stop(read, stop, draft, untouched=not beside and pieces is None and not fragments)
+            return draft.answer()
+        if unchanged:
+            self.lesson = self._text_lesson(read)
+            return PASS
+        return draft.answer()
+
+    def _follows_calls(self, read: ReadEvent) -> bool:
+        """Does something follow the calls so far, so that they are complete? A finish reason says how they ended."""
+        slots = self.answer.assembler.slots
+        if not slots or slots[-1].unfinished or self._waiting_end is not None:
+            return False
+        return any(not isinstance(part, Stop) for part in read.parts)
+
+    # Text
+
+    def _search(self, read: ReadEvent, draft: ReplyBuilder) -> list[TextPiece] | None:
+        """Search the text of an event: what of it may go out, with what was held before; None if it is just that."""
+        answer = self.answer
+        source = self._source(read)
+        pieces: list[TextPiece] | None = None
+        for part in read.parts:
+            if isinstance(part, TextDelta):
+                found = answer.say(part.text, source)
+                if found is None and pieces is not None:
+                    pieces.append(TextPiece(part.text, source))
+            elif isinstance(part, ReasoningDelta):
+                found = answer.think(part.text)
+            elif isinstance(part, OtherDelta):
+                answer.refused = answer.refused or part.refusal
+                found = answer.say_otherwise()
+            else:
+                continue
+            if found is not None:
+                pieces = [*(pieces or []), *found.pieces]
+                self._hold_text(read, part, found, draft)
+        return pieces
+
+    def _source(self, read: ReadEvent) -> bytes | None:
+        """The event, where it can go out for its text: it says nothing else, or nothing but the finish reason."""
+        if read.says_more or read.moved:
+            return None
+        alone = len(read.parts) == 1 or (
+            len(read.parts) == 2 and read.stop is not None and not self._reader.splits_end
+        )
+        return read.raw if alone and isinstance(read.parts[0], TextDelta) else None
+
+    def _hold_text(
+        self, read: ReadEvent, part: TextDelta | ReasoningDelta | OtherDelta, found: SearchResult, draft: ReplyBuilder
+    ) -> None:
+        """What would still have to go out if we failed: the text of calls that were found, and text that waits."""
+        if found.parts:
+            draft.release(self._text_key)
+        for call in found.calls:
+            draft.hold(self._calls_key, self._writer.text(read, call.raw))
+        text = part.text if isinstance(part, TextDelta) else ""
+        held = self.answer.held_text if found.parts else text
+        if held:
+            alone = held == text and len(read.parts) == 1 and not read.says_more
+            draft.hold(self._text_key, read.raw if alone else self._writer.text(read, held))
+
+    def _is_silenced(self, read: ReadEvent) -> bool:
+        """Is the text left out, because there are calls beside it?"""
+        return bool(read.text) and self._silent
+
+    @property
+    def _silent(self) -> bool:
+        """Is there a call, beside which the user wants no text?"""
+        return self._policy.null_content and (self.answer.turn.sent > 0 or self.answer.has_pending_calls)
+
+    def _beside_calls(
+        self, read: ReadEvent, pieces: list[TextPiece] | None, draft: ReplyBuilder, *, flows: bool
+    ) -> list[bytes]:
+        """What an event says besides its calls and its finish reason."""
+        source = self._source(read)
+        if pieces is None and source is not None and read.stop is not None:
+            pieces = [TextPiece(read.text, source)]
+        if self._is_silenced(read) or (pieces and self._silent):
+            pieces = []
+        texts = [self._spoken(read, piece, draft) for piece in pieces] if pieces is not None else None
+        if read.stop is None and not read.fragments and not (texts is not None and read.text):
+            # Nothing of the event itself changes: what was held before it goes out before it.
+            return [*(texts or []), read.raw]
+        return self._writer.beside_calls(read, texts, flows=flows)
+
+    def _written(self, read: ReadEvent | None, found: SearchResult, draft: ReplyBuilder) -> list[bytes]:
+        """Text that was searched: the events that it came in, where they say nothing else."""
+        if found.parts:
+            draft.release(self._text_key)
+        if self._silent:
+            return []
+        return [self._spoken(read, piece, draft) for piece in found.pieces]
+
+    def _spoken(self, read: ReadEvent | None, piece: TextPiece, draft: ReplyBuilder) -> bytes:
+        """The event that a text came in. One that ends the answer too does so here, if nothing else is to come."""
+        end = next((end for end in (self._waiting_end, read) if end is not None and end.raw is piece.source), None)
+        if piece.source is None or end is None or end.stop is None:
+            return piece.source or self._writer.text(read, piece.text)
+        if self.answer.has_pending_calls or self.answer.would_be(end.stop, self._writer.words) != end.stop.reason:
+            return self._writer.text(end, piece.text)
+        draft.release(self._end_key)
+        self._waiting_end = None
+        self._ended_with = end
+        return end.raw
+
+    # Calls
+
+    def _gather(self, read: ReadEvent, fragments: list[Fragment]) -> list[bytes]:
+        """Take the fragments; what of them goes out at once."""
+        slots: list[Slot] = []
+        out: list[bytes] = []
+        for fragment in fragments:
+            slot = self.answer.gather(fragment)
+            if slot is None:
+                continue
+            slots.append(slot)
+            part = self.answer.go_on_live(slot) if self.live else None
+            if part is None:
+                slot.quoted.grew(slot.fragments, len(fragment.arguments))
+            else:
+                out.append(self._writer.live(part))
+        if self._reader.whole_calls and slots and not (read.says_more or read.text) and _are_whole(fragments):
+            source = _CallEvent(read.raw, slots, ends=read.stop is not None)
+            self._sources.update((id(slot), source) for slot in slots)
+        if len(fragments) == 1 and not fragments[0].name and not self.live and slots and self._reader.arguments_key:
+            # A name may begin another call. Without one the index and the id decide, which are part of the template.
+            receiver = CallFragments(slots[0].add, self._hold)
+            self.lesson = Lesson(self._reader.arguments_key, fragments[0].arguments, receiver)
+        return out
+
+    def _send(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
+        """Every call that was gathered goes out. True where one is refused, and the client has nothing of it."""
+        calls = self.answer.complete(finish, before_error=before_error, ids=self._writer.ids)
+        draft.release(self._calls_key)
+        as_they_came = self._as_they_came(calls)
+        written: set[int] = set()
+        for call in calls:
+            source = self._sources.pop(id(call.slot), None)
+            if call.live is not None:
+                rest = call.live.rest(call.outcome)
+                draft.out += [self._writer.rest_of_call(call.live.number, rest)] if rest else []
+            elif source is not None and id(source) in as_they_came:
+                draft.out += [source.raw] if id(source) not in written else []
+                written.add(id(source))
+                if source.ends:
+                    draft.release(self._end_key)
+                    self._waiting_end = None
+            elif not call.outcome.dropped:
+                draft.out.append(self._writer.call(call))
+        draft.out += [self._writer.note(note) for note in self.answer.turn.take_notes()]
+        return any(call.outcome.status == "refused" for call in calls if call.live is None)
+
+    def _as_they_came(self, calls: list[CompletedCall]) -> set[int]:
+        """The events, by `id()`, all of whose calls go out as they came."""
+        kept = {id(call.slot) for call in calls if call.unchanged}
+        events = {id(source): source for source in self._sources.values()}
+        return {
+            key
+            for key, source in events.items()
+            if all(id(slot) in kept for slot in source.slots) and (not source.ends or self._ends(source, calls))
+        }
+
+    def _ends(self, source: _CallEvent, calls: list[CompletedCall]) -> bool:
+        """Is this event the end of the answer as it came, with its calls as the last ones?"""
+        end = self._waiting_end
+        last = calls[-1].slot if calls else None
+        if end is None or end.raw is not source.raw or not any(slot is last for slot in source.slots):
+            return False
+        return end.stop is not None and end.stop.reason == self._reason
+
+    # The end
+
+    def _passes(self, stop: Stop) -> bool:
+        """Does a finish reason go on as it came: no call was seen, and none is promised?"""
+        if self.answer.engaged or self.answer.undecided or self._writer.words.needs_calls(stop.reason):
+            return False
+        self.answer.passed_stop(stop.finish)
+        return True
+
+    def _stop(self, read: ReadEvent, stop: Stop, draft: ReplyBuilder, *, untouched: bool) -> None:
+        """A finish reason: whole calls come out; broken ones wait with it, for some servers go on behind a reason."""
+        answer = self.answer
+        finish = Finish.CUT if answer.refused else stop.finish
+        # Text may follow a finish reason too, and then the call that was written before it is text.
+        waits = answer.undecided and finish is not Finish.CUT
+        if not waits:
+            draft.out += self._written(read, answer.end_text(finish), draft)
+        whole = not waits and not self._reader.whole_calls and all(slot.whole() for slot in answer.assembler.slots)
+        if (whole or stop.failed) and self._ended_with is not read:
+            self._send(finish, draft, before_error=stop.failed)
+        answer.stop(stop.reason, finish)
+        if self._ended_with is read:
+            return
+        if self._waiting_end is None or self._writer.ends_again(read):
+            self._waiting_end = read
+            self._end_untouched = untouched and not read.moved
+        draft.release(self._end_key)
+        draft.hold(self._end_key, self._written_end())
+
+    def pass_end(self, draft: ReplyBuilder) -> None:
+        """Something follows that belongs to no answer (usage): a finish reason that waits goes out before it."""
+        if self._waiting_end is not None:
+            self._finish(self.answer.believed(Finish.UNKNOWN), draft)
+            self._write_end(draft)
+
+    def fail(self, draft: ReplyBuilder) -> None:
+        """An error follows: held text and complete calls come out, unfinished calls are dropped."""
+        self._finish(Finish.CUT, draft, before_error=True)
+        self._write_end(draft)
+
+    def end(self, finish: Finish, draft: ReplyBuilder) -> bool:
+        """The stream is over: as the finish reasons say, else as `finish`. True if the answer is complete."""
+        answer = self.answer
+        refused = self._finish(answer.believed(finish), draft)
+        self._cut = self._cut or (finish is Finish.CUT and refused)
+        if self._waiting_end is not None:
+            self._write_end(draft)
+        elif not answer.reasons and not self._cut and (answer.turn.sent or refused):
+            draft.out.append(self._writer.end(None, self._reason))
+            answer.reasons.append(self._reason)
+        return not self._cut and bool(answer.turn.sent or answer.reasons)
+
+    def _finish(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
+        """What is held of the text and the calls. True where a call was refused."""
+        draft.out += self._written(None, self.answer.end_text(finish), draft)
+        return self._send(finish, draft, before_error=before_error)
+
+    def _write_end(self, draft: ReplyBuilder) -> None:
+        """The finish reason that waits."""
+        if self._waiting_end is not None:
+            draft.release(self._end_key)
+            draft.out.append(self._written_end())
+            self._waiting_end = None
+
+    def _written_end(self) -> bytes:
+        read = self._waiting_end
+        if read is not None and read.stop is not None and self._end_untouched and read.stop.reason == self._reason:
+            return read.raw
+        return self._writer.end(read, self._reason)
+
+    @property
+    def _reason(self) -> str:
+        """The finish reason that is true, given those that the server sent."""
+        return str(self.answer.true_reason(self._writer.words) or self._writer.words.stop)
+
+    def _text_lesson(self, read: ReadEvent) -> Lesson | None:
+        part = read.parts[0] if len(read.parts) == 1 else None
+        if isinstance(part, TextDelta) and part.text and self._reader.text_key:
+            return Lesson(self._reader.text_key, part.text, self.answer.search or PASSING_TEXT)
+        if isinstance(part, ReasoningDelta) and part.key:
+            return Lesson(part.key, part.text, self.answer.thoughts or PASSING_TEXT)
+        if isinstance(part, OtherDelta) and part.key:
+            return Lesson(part.key, part.text, PASSING_TEXT)
+        return None
+
+
+def _are_whole(fragments: list[Fragment]) -> bool:
+    """Is each of them a call that can go out as it came?"""
+    return all(fragment.name and not (fragment.unfinished or fragment.steps) for fragment in fragments)
