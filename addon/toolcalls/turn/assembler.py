@@ -34,6 +34,7 @@ import itertools
 from ..mend.arguments import Finish
 from ..tools.declared import Tools
 from ..wire.events import MOST_CALLS, LimitReached
+from ..work import Work
 from . import payload
 from .assembled_call import Fragment, Place, Slot
 from .fragments import MIXED, begins_midway, may_begin
@@ -58,12 +59,14 @@ class CallAssembler:
         "_unstable",
         "_waiting",
         "_whole_calls",
+        "_work",
         "slots",
     )
 
-    def __init__(self, tools: Tools, *, whole_calls: bool = False) -> None:
-        """`whole_calls`: a call comes in one piece, so nothing is ever added to one."""
+    def __init__(self, tools: Tools, *, whole_calls: bool = False, work: Work | None = None) -> None:
+        """`whole_calls`: a call comes in one piece, so nothing is ever added to one. `work`: what reading takes."""
         self._tools = tools
+        self._work = work or Work()
         self._whole_calls = whole_calls
         self._unstable = False
         """Ids change with every delta."""
@@ -347,6 +350,7 @@ class CallAssembler:
         if len(self.slots) >= MOST_CALLS:
             raise LimitReached
         slot = slot or Slot()
+        slot.work = self._work
         self.slots.append(slot)
         return slot
 
