@@ -19,7 +19,7 @@ from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .fragments import MIXED
 from .live import LiveCall
-from .text_search import SearchedTexts, SearchResult, TextPiece
+from .text_search import SearchedTexts, SearchResult, TextPiece, TextSearch, searches
 from .turn import Turn
 
 
@@ -30,8 +30,8 @@ class BlockAnswer(Answer):
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
         """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
         turn = Turn(request.tools, mender, legal=True, spoiler=spoiler)
-        super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools))
-        self._texts = SearchedTexts(request, policy) if self.search is not None else None
+        super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools, mender.work))
+        self._texts = SearchedTexts(request, policy) if searches(request, policy) else None
         self.thoughts = None
         self.search = None
         """The search of the block of text that is being read."""
@@ -51,7 +51,8 @@ class BlockAnswer(Answer):
             return None
         if self.search is None:
             self.text_block = block
-        self.search = self._texts.search_of(self.search, text)
+        going_on = self.search if isinstance(self.search, TextSearch) else None
+        self.search = self._texts.search_of(going_on, text)
         return self.say(text, source)
 
     def search_in(self, block: Place, text: str, finish: Finish) -> SearchResult:

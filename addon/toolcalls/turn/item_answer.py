@@ -27,7 +27,7 @@ from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
 from .items import Item, Items, Part
 from .live import LiveArguments, LiveCall
-from .text_search import SearchedTexts, SearchResult
+from .text_search import SearchedTexts, SearchResult, searches
 from .turn import GatheredCall, Turn
 
 
@@ -48,11 +48,11 @@ class ItemAnswer(Answer):
         super().__init__(request, policy, mender, turn=Turn(request.tools, mender))
         self.streamed = True
         """False where there is nothing but the list of all items."""
-        self.searches = self.search is not None
+        self.searches = searches(request, policy)
         self.search = self.thoughts = None
         self.texts = SearchedTexts(request, policy)
         self.items = items
-        self.calls = ItemAssembler(items, kind)
+        self.calls = ItemAssembler(items, kind, mender.work)
         self._ended: list[Item] = []
         """Calls that have ended and not left."""
         self.dropped = 0
