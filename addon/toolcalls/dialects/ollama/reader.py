@@ -16,7 +16,7 @@ from ...turn import payload
 from ...turn.assembled_call import Fragment, index_of
 from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, Stop, TextDelta
 from ...wire.events import Event
-from ..reader_writer import AnswerReader
+from ..reader_writer import AnswerForm, AnswerReader
 
 Json = dict[str, Any]
 
@@ -27,8 +27,7 @@ _FUNCTION = ("index", "name", "arguments")
 
 
 class OllamaReader(AnswerReader):
-    whole_calls = True
-    text_key = "content"
+    form = AnswerForm(whole_calls=True, text_key="content")
 
     def __init__(self) -> None:
         self.head: Json = {}
