@@ -196,7 +196,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("drop_empty", "pages", "Optional properties whose empty string means that they are absent.", _names),
     Option("null_content", "false", "Drop text beside tool calls, so that content is null.", _switch),
     Option("preflight", "true", "Send calls with missing required fields to the client's invalid tool.", _switch),
-    Option("text_calls", "true", "Make real calls of tool calls written as text.", _switch),
+    Option("text_calls", "true", "Make real calls of tool calls written as text, or left at the end of reasoning.",
+           _switch),
     Option("request", "true", "Mend requests: poisoned history, calls and results in pairs, why a call was refused. "
            "Ids of ours are restored always.", _switch),
     Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),

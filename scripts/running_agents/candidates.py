@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from toolcalls.cli import agents
+from toolcalls.cli.agent_sessions import AgentSession
 
 from .broken_calls import MARK, RUN, Tools
 
@@ -39,37 +40,41 @@ class Candidate:
     agent: agents.Agent
     package: str
     tools: Tools
-    impatient: Callable[[agents.AgentSession, float], agents.AgentSession]
+    impatient: Callable[[AgentSession, float], AgentSession]
     """Sets how many seconds the agent waits for the next word of an answer, where it can be told."""
+
+    def session(self, url: str, prompt: str) -> AgentSession:
+        assert self.agent.session is not None
+        return self.agent.session(url, prompt)
 
     @property
     def folder(self) -> Path:
         return CACHE / self.agent.binary
 
 
-def _impatient_claude(session: agents.AgentSession, seconds: float) -> agents.AgentSession:
+def _impatient_claude(session: AgentSession, seconds: float) -> AgentSession:
     # It takes nothing below ten seconds.
     limits = dict.fromkeys(("CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS", "CLAUDE_STREAM_IDLE_TIMEOUT_MS"), _ms(seconds))
     return replace(session, environ={**session.environ, **limits, "CLAUDE_ENABLE_STREAM_WATCHDOG": "1"})
 
 
-def _impatient_codex(session: agents.AgentSession, seconds: float) -> agents.AgentSession:
+def _impatient_codex(session: AgentSession, seconds: float) -> AgentSession:
     ((name, config),) = session.files.items()
     return replace(session, files={name: f"{config}stream_idle_timeout_ms = {_ms(seconds)}\n"})
 
 
-def _impatient_opencode(session: agents.AgentSession, seconds: float) -> agents.AgentSession:
+def _impatient_opencode(session: AgentSession, seconds: float) -> AgentSession:
     ((name, text),) = session.files.items()
     config = json.loads(text)
     config["provider"]["local"]["options"]["chunkTimeout"] = int(_ms(seconds))
     return replace(session, files={name: json.dumps(config)})
 
 
-def _impatient_qwen(session: agents.AgentSession, seconds: float) -> agents.AgentSession:
+def _impatient_qwen(session: AgentSession, seconds: float) -> AgentSession:
     return replace(session, environ={**session.environ, "QWEN_STREAM_IDLE_TIMEOUT_MS": _ms(seconds)})
 
 
-def _patient(session: agents.AgentSession, _seconds: float) -> agents.AgentSession:
+def _patient(session: AgentSession, _seconds: float) -> AgentSession:
     return session
 
 

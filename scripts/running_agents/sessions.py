@@ -59,12 +59,12 @@ def play(
         work = folder / "home" / "work"
         work.mkdir(parents=True)
         (work / "file.txt").write_text("before\n")
-        certificate = write_certificate(folder / "upstream.pem", ["localhost"])
+        certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
         trusted = trust.prepare(folder / "trust", certificate, {})
         model = Model(candidate.tools, scenario, work)
         # Without toolfix over plain HTTP: what Rust clients think of a self-signed certificate is not the question.
         with Upstream(model, certificate if toolfix else None) as upstream:
-            session = candidate.agent.session(upstream.url, PROMPT)
+            session = candidate.session(upstream.url, PROMPT)
             session = candidate.impatient(session, idle) if idle else session
             session.prepare(folder / "home")
             environ = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -71,13 +72,49 @@ def test_an_existing_proxy() -> None:
 
 
 def test_node(tmp_path: Path) -> None:
-    qwen = tmp_path / "qwen"
-    qwen.write_text("#!/bin/sh\n")
-    qwen.chmod(0o755)
+    agent(tmp_path, "qwen", "")
     assert statuses(list(doctor_checks.node(None, {}))) == ["ok"]
     assert statuses(list(doctor_checks.node((24, 1), {"PATH": str(tmp_path)}))) == ["ok"]
     assert statuses(list(doctor_checks.node((22, 21), {"PATH": ""}))) == ["ok"]
-    assert statuses(list(doctor_checks.node((20, 20), {"PATH": str(tmp_path)}))) == ["note", "wrong"]
+    assert statuses(list(doctor_checks.node((20, 20), {"PATH": str(tmp_path)}))) == ["note"]
+
+
+def test_an_agent_whose_newest_version_wants_a_newer_node_is_a_note_where_nothing_is_started(tmp_path: Path) -> None:
+    agent(tmp_path, "qwen", "")
+    (found,) = doctor_checks.agents_and_node((20, 20), {"PATH": str(tmp_path)})
+    assert (found.status, found.fix) == ("note", "npm install -g n && n 24")
+    assert "qwen-code needs Node 22 or newer in its newest versions" in found.what
+    assert not list(doctor_checks.agents_and_node((22, 21), {"PATH": str(tmp_path)}))
+    assert not list(doctor_checks.agents_and_node(None, {"PATH": str(tmp_path)}))
+
+
+def test_a_place_for_the_ca_where_run_cannot_start_is_wrong(tmp_path: Path) -> None:
+    typo = doctor_checks.ca(tmp_path / "no" / "such")
+    assert (typo.status, "is that a typo?" in typo.what) == ("wrong", True)
+    (tmp_path / "file").write_text("")
+    assert doctor_checks.ca(tmp_path / "file").status == "wrong"
+    trust.ensure_ca(tmp_path)
+    (tmp_path / trust.KEY_FILE).unlink()
+    assert doctor_checks.ca(tmp_path).status == "wrong"
+
+
+def test_the_port_that_is_proposed_is_free() -> None:
+    with socket.socket() as first, socket.socket() as second:
+        for port in range(20_000, 30_000):
+            try:
+                first.bind(("127.0.0.1", port))
+                second.bind(("127.0.0.1", port + 1))
+                break
+            except OSError:
+                continue
+        first.listen()
+        second.listen()
+        found = doctor_checks.port_of_the_proxy(port, {})
+        proposed = int(found.fix.split("-p ")[1].split()[0])
+        assert proposed > port + 1
+        with socket.socket() as third:
+            third.bind(("127.0.0.1", proposed))
+    assert 0 < doctor_checks.free_port(65_535) < 65_535
 
 
 def doctor(path: Path, confdir: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -122,7 +159,7 @@ def test_an_agent_that_comes_through_and_one_that_does_not(tmp_path: Path) -> No
 def test_an_agent_that_is_unknown_or_not_there(tmp_path: Path) -> None:
     result = doctor(tmp_path, tmp_path / "conf", "emacs")
     assert result.returncode == 2
-    assert "there is no agent 'emacs': say one of claude, codex" in result.stderr
+    assert "there is no agent 'emacs': name one of claude, codex" in result.stderr
     result = doctor(tmp_path, tmp_path / "conf", "pi")
     assert result.returncode == 1
     assert "fix: npm install -g @mariozechner/pi-coding-agent" in result.stdout
@@ -134,3 +171,33 @@ def test_looking_alone_starts_nothing(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "fix: unset NO_PROXY" in result.stdout
     assert "Claude" not in result.stdout
+
+
+def test_a_home_that_cannot_be_written_is_one_sentence_and_not_well(tmp_path: Path) -> None:
+    result = doctor(tmp_path, tmp_path / "no" / "such")
+    assert result.returncode == 1
+    assert "wrong  there is no directory" in result.stdout
+    assert "Traceback" not in result.stderr
+    assert result.stdout.endswith("1 thing is wrong\n")
+
+
+def test_agents_that_go_past_a_proxy_have_the_line_that_works(tmp_path: Path) -> None:
+    agent(tmp_path, "ccr", "touch started")
+    agent(tmp_path, "kimi", "sleep 60")
+    agent(tmp_path, "node", "echo v24.1.0")
+    result = doctor(tmp_path, tmp_path / "conf", "--patience", "3")
+    assert result.returncode == 0, result.stdout
+    assert 'fix: eval "$(ccr activate)" && toolfix run -- claude' in result.stdout
+    assert (
+        "kimi-code: started with a made-up key, and no request of it came through the proxy: it goes past"
+        in result.stdout
+    )
+    assert "fix: toolfix run --reverse http://localhost:8000" in result.stdout
+
+
+def test_a_probe_that_fails_on_an_old_node_says_which_it_needs(tmp_path: Path) -> None:
+    agent(tmp_path, "qwen", "exit 1")
+    agent(tmp_path, "node", "echo v20.20.2")
+    result = doctor(tmp_path, tmp_path / "conf", "qwen", "--patience", "2")
+    assert result.returncode == 1
+    assert "fix: qwen-code needs Node 22 or newer: npm install -g n && n 24" in result.stdout

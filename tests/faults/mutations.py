@@ -122,11 +122,11 @@ script.ReloadInterval = 0.05'''),),
     Mutation("1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "the limit of held bytes", (NO_LIMIT,)),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and responses", "arguments that are stated twice are one call",
-        ((ENGINE + "dialects/responses/call_queue.py", "            wire_id\n            and call is not None", "            False\n            and call is not None"),),
+        ((ENGINE + "turn/item_assembler.py", "            told.wire_id\n            and call is not None", "            False\n            and call is not None"),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and messages", "a start that is told twice is one call",
-        ((ENGINE + "dialects/messages/assembler.py", "identity == here.id and name == here.name", "identity != here.id"),),
+        ((ENGINE + "turn/block_assembler.py", "start.id == here.id and start.name == here.name", "start.id != here.id"),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py of_one_read", "several messages go where one would have gone",

@@ -136,3 +136,59 @@ def test_an_error_that_quotes_no_call_and_one_that_is_only_observed_stay(
         addon.response(flow)
         assert response.status_code == 429
         assert response.content == json.dumps(error).encode()
+
+
+GEMINI_PATH = "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse"
+GEMINI_CALL = {"functionCall": {"name": "Bash", "args": {"command": "ls"}}}
+GEMINI_HISTORY = [
+    {"role": "user", "parts": [{"text": "Go."}]},
+    {"role": "model", "parts": [GEMINI_CALL]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "Bash", "response": {"output": "a.md"}}}]},
+]
+
+
+def test_a_signature_of_gemini_goes_up_with_the_next_request_of_its_account(
+    addon: Toolfix, context: taddons.context
+) -> None:
+    def ask(contents: list[Json], key: str = "mine", path: str = GEMINI_PATH) -> http.HTTPFlow:
+        flow = asked("generativelanguage.googleapis.com", path, content=json.dumps({"contents": contents}).encode())
+        flow.request.headers["x-goog-api-key"] = key
+        addon.request(flow)
+        return flow
+
+    flow = ask(GEMINI_HISTORY[:1])
+    answered(flow)
+    # The arguments are a text: what the client gets, and sends back, is the object.
+    call = {"functionCall": {"name": "Bash", "args": '{"command": "ls"}'}, "thoughtSignature": "sig"}
+    answer = {"candidates": [{"content": {"parts": [call], "role": "model"}, "finishReason": "STOP", "index": 0}]}
+    play(addon, flow, [f"data: {json.dumps(answer)}\r\n\r\n".encode()])
+    sent = json.loads(ask(GEMINI_HISTORY).request.content or b"")
+    assert sent["contents"][1]["parts"] == [{**GEMINI_CALL, "thoughtSignature": "sig"}]
+    for other in (
+        ask(GEMINI_HISTORY, "another"),
+        ask(GEMINI_HISTORY, path=GEMINI_PATH + "&key=another"),
+        ask(GEMINI_HISTORY, path=GEMINI_PATH.replace("3-pro", "3-flash")),
+    ):
+        assert json.loads(other.request.content or b"") == {"contents": GEMINI_HISTORY}
+
+
+def test_thinking_of_ollama_goes_up_with_the_next_request(addon: Toolfix, context: taddons.context) -> None:
+    call = {"function": {"name": "Bash", "arguments": {"command": "ls"}}}
+    history: list[Json] = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_name": "Bash", "content": "a.md"},
+    ]
+
+    def ask(messages: list[Json]) -> http.HTTPFlow:
+        body = json.dumps({"model": "gpt-oss", "messages": messages}).encode()
+        flow = asked("localhost", "/api/chat", scheme="http", content=body)
+        addon.request(flow)
+        return flow
+
+    flow = ask(history[:1])
+    answered(flow, content_type="application/x-ndjson")
+    pieces: list[Json] = [{"thinking": "I "}, {"thinking": "look."}, {"tool_calls": [{"id": "call_1", **call}]}, {}]
+    lines = [{"message": {"role": "assistant", "content": "", **one}, "done": not one} for one in pieces]
+    play(addon, flow, [json.dumps({"model": "gpt-oss", **line}).encode() + b"\n" for line in lines])
+    assert went_up(ask(history))[1] == {**history[1], "thinking": "I look."}

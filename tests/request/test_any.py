@@ -17,7 +17,7 @@ from toolcalls.request.reasoning import ReasoningMemory
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode, read_request
 
-PROTOCOLS = ("chat", "messages", "responses")
+PROTOCOLS = ("chat", "messages", "responses", "ollama", "gemini")
 WORDS = [
     "messages",
     "input",
@@ -55,6 +55,14 @@ WORDS = [
     "response",
     "response.create",
     "reasoning",
+    "parts",
+    "contents",
+    "model",
+    "functionCall",
+    "functionResponse",
+    "args",
+    "thinking",
+    "thoughtSignature",
 ]
 SECRET = Ids("seed").fresh("x:0", "call", "why")
 ODD = [SECRET, Ids("a").legal("x:0"), "x:0", "{", "{'a': 1}", '{"a": 1}']
@@ -98,7 +106,21 @@ items = st.builds(
     lambda i, v, n: {"type": "function_call", "call_id": i, "name": n, "arguments": v}, texts, values | texts, texts
 ) | st.builds(lambda i, v: {"type": "function_call_output", "call_id": i, "output": v}, texts, values)
 responses = st.builds(lambda made: {"input": made}, st.lists(items | values, max_size=6))
-requests = chat | messages | responses | st.dictionaries(texts, values, max_size=4)
+parts = st.builds(
+    lambda i, v, n: {"functionCall": {"id": i, "name": n, "args": v}}, texts, values, texts
+) | st.builds(lambda i, v, n: {"functionResponse": {"id": i, "name": n, "response": v}}, texts, values, texts)
+contents = st.builds(
+    lambda made: {"contents": made},
+    st.lists(
+        st.builds(
+            lambda who, said: {"role": who, "parts": said},
+            st.sampled_from(["user", "model"]),
+            st.lists(parts | values, max_size=4),
+        ),
+        max_size=5,
+    ),
+)
+requests = contents | chat | messages | responses | st.dictionaries(texts, values, max_size=4)
 policies = st.builds(
     Policy, request=st.booleans(), hints=st.booleans(), retry_guidance=st.sampled_from([True, False, "auto"])
 )
@@ -140,7 +162,8 @@ def test_any_request_and_any_answer_can_be_remembered(protocol: str, request: An
     body = json.dumps(request).encode()
     changed = mend_request(protocol, body, decode(body), Policy(), refusals(), session.recall)
     assert changed is None or decode(changed.body) is not None
-    session.answered(json.dumps({"choices": answer, "content": answer, "reasoning": "thinking"}).encode(), [SECRET])
+    said = {"choices": answer, "content": answer, "candidates": answer, "message": answer, "thoughtSignature": 1}
+    session.answered(json.dumps({**said, "reasoning": "thinking"}).encode(), [SECRET])
     session.rejected(status, json.dumps(answer).encode())
     session.over()
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,6 +107,70 @@ def test_search_and_filters_narrow_the_list(page: Browser) -> None:
     page.type("no such thing anywhere")
     assert titles(page) == []
     assert page.run("return !document.getElementById('none').hidden") is True
+
+
+def test_what_was_mended_and_refused_comes_first(page: Browser) -> None:
+    pills: list[str] = page.run("return [...document.querySelectorAll('.row .pill')].map(pill => pill.textContent)")
+    order = ["mended", "refused", "stream mended", "request mended", "sent whole", "unchanged"]
+    assert list(dict.fromkeys(pills)) == order
+    labels = page.run("return [...document.querySelectorAll('#tiles dt')].map(label => label.textContent)")
+    assert labels == ["recordings", "tool calls", "calls mended", "calls refused", "calls unchanged"]
+
+
+@pytest.mark.parametrize("place", ["#share", "#keys"])
+def test_the_bar_and_the_legend_filter(page: Browser, place: str) -> None:
+    page.run(f"document.querySelector('{place} button.is-refused').click()")
+    assert 0 < len(titles(page)) < COUNT
+    assert page.run(f"return {SHOWN}.every(item => item.querySelector('.pill.is-refused'))") is True
+    assert page.run("return location.hash") == "#state=refused"
+    page.run(f"document.querySelector('{place} button.is-refused').click()")
+    assert len(titles(page)) == COUNT
+
+
+def test_the_address_keeps_the_filters_and_the_open_recording(browser: Browser, report: Path) -> None:
+    browser.look(1280, 900)
+    browser.open(report, "#q=python+dict+pieces&state=mended&open=chat-python-dict")
+    assert titles(browser) == ["chat-python-dict"]
+    assert browser.run("return document.getElementById('query').value") == "python dict pieces"
+    assert browser.run("return document.querySelectorAll('.call').length") == 1
+    browser.run("document.querySelector('#list > li:not([hidden]) .row').click()")
+    assert browser.run("return location.hash") == "#q=python+dict+pieces&state=mended"
+    browser.open(report, "#%E0%A4%A&state=no-such")
+    assert titles(browser) == []
+
+
+def test_a_copy_button_copies_the_text_itself(browser: Browser, report: Path) -> None:
+    browser.open(report, "#chat-python-dict")
+    browser.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    browser.run("document.querySelectorAll('.call .copy')[1].click()")
+    assert browser.run("return window.copied").startswith('{"todos":[{"content":"Don\'t break the build"')
+    assert browser.run("return document.querySelectorAll('.call .copy')[1].textContent") == "Copied"
+
+
+def test_the_timeline_shows_when_calls_came_and_opens_them(browser: Browser, tmp_path: Path) -> None:
+    for number, name in enumerate(("chat-python-dict", "chat-args-comment")):
+        timed(RECORDINGS / "chat" / name, tmp_path / "recordings" / name, f"2026-11-17T09:00:0{number}+00:00")
+    write_report(tmp_path / "recordings", tmp_path / "timed.html")
+    browser.look(390, 844, phone=True)
+    browser.open(tmp_path / "timed.html")
+    marks = "document.querySelectorAll('#timeline div button')"
+    assert browser.run(f"return {marks}.length") == 2
+    assert "held for" in browser.run(f"return {marks}[0].title")
+    assert browser.run("return document.documentElement.scrollWidth <= innerWidth") is True
+    browser.run(f"{marks}[1].click()")
+    assert browser.run("return location.hash") == "#open=chat-args-comment"
+    assert browser.run("return document.querySelectorAll('.call').length") == 1
+    screenshot(browser, "timeline")
+
+
+def timed(source: Path, target: Path, started: str) -> None:
+    """A copy whose events came a tenth of a second apart."""
+    shutil.copytree(source, target)
+    body = (target / "before.sse").read_bytes()
+    starts = [0, *(found.end() for found in re.finditer(rb"\n\n", body))][:-1]
+    flow = json.loads((target / "flow.json").read_text())
+    flow |= {"started": started, "chunks": [{"offset": at, "ms": 100 * n} for n, at in enumerate(starts)]}
+    (target / "flow.json").write_text(json.dumps(flow))
 
 
 def test_keys_move_and_open(page: Browser) -> None:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
+from . import strict_hosts
+
 Json = dict[str, Any]
 
 _MESSAGES_ID = re.compile(r"^[a-zA-Z0-9_-]+$")
@@ -146,9 +148,18 @@ def ollama(request: Json, given: Collection[str] | None = None) -> None:
     pairs.end_of_turn("the end")
 
 
+def gemini(request: Json, given: Collection[str] | None = None) -> None:
+    """Google counts calls and results, and asks for signatures only where its model signs."""
+    try:
+        strict_hosts.gemini_pairs(request)
+    except strict_hosts.Rejected as rejected:
+        raise Illegal(str(rejected)) from None
+
+
 VALIDATORS: dict[str, Callable[..., None]] = {
     "chat": chat,
     "messages": messages,
     "responses": responses,
     "ollama": ollama,
+    "gemini": gemini,
 }

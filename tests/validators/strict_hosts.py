@@ -268,3 +268,68 @@ def _open_turn(messages: list[Json]) -> list[Json]:
         if message["role"] == "user" and not any(block["type"] == "tool_result" for block in _blocks(message))
     ]
     return messages[said[-1] + 1 :]
+
+
+# The own wires of Gemini and Ollama
+
+
+def _gemini_turns(request: Json) -> list[tuple[bool, list[Json]]]:
+    contents = request.get("request", request)["contents"]
+    return [
+        (of_model, [part for content in run for part in content["parts"]])
+        for of_model, run in groupby(contents, lambda content: content.get("role") == "model")
+    ]
+
+
+def gemini_pairs(request: Json) -> None:
+    """Google: behind a turn with calls comes one with as many results."""
+    waiting = 0
+    for of_model, parts in [*_gemini_turns(request), (False, [])]:
+        calls = [part["functionCall"] for part in parts if "functionCall" in part]
+        results = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        if not parts and of_model:
+            raise _google("* GenerateContentRequest.contents.parts: contents.parts must not be empty.")
+        if any(not isinstance(call.get("args", {}), dict) for call in calls):
+            raise _google("Invalid value at 'contents[1].parts[0].function_call.args' (type.googleapis.com/…Struct)")
+        if any(not result.get("name") for result in results):
+            raise _google(
+                "* GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty."
+            )
+        if len(results) != waiting:
+            raise _google(
+                "Please ensure that the number of function response parts is equal to the number of function call "
+                "parts of the function call turn."
+            )
+        waiting = len(calls)
+
+
+def gemini(request: Json) -> None:
+    """Gemini 3: as Google in general, and in the open turn the first call of a turn is signed."""
+    gemini_pairs(request)
+    turns = _gemini_turns(request)
+    spoken = [
+        at for at, (of_model, parts) in enumerate(turns) if not of_model and any("text" in one for one in parts)
+    ]
+    for of_model, parts in turns[spoken[-1] + 1 :] if spoken else ():
+        signed = [bool(part.get("thoughtSignature")) for part in parts if "functionCall" in part]
+        if of_model and signed and not signed[0]:
+            name = next(part["functionCall"]["name"] for part in parts if "functionCall" in part)
+            raise _google(
+                "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
+                "work correctly, and missing thought_signature may lead to degraded model performance. Additional "
+                f"data, function call `default_api:{name}` , position 2. Please refer to "
+                "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+            )
+
+
+def _google(message: str) -> Rejected:
+    return Rejected(message, body={"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
+
+
+def ollama(request: Json) -> None:
+    """Ollama: arguments in the history are objects. It pairs nothing and asks for no thoughts."""
+    for message in request["messages"]:
+        for call in message.get("tool_calls") or ():
+            if not isinstance(call["function"].get("arguments"), dict):
+                said = "Value looks like object, but can't find closing '}' symbol"
+                raise Rejected(said, body={"error": said})

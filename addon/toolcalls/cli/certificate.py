@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 
 def write_certificate(path: Path, names: Sequence[str]) -> Path:
-    """Write key and certificate for these host names into one PEM file."""
+    """Write key and certificate for these host names and addresses into one PEM file."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
     now = datetime.now(UTC)
@@ -25,7 +26,7 @@ def write_certificate(path: Path, names: Sequence[str]) -> Path:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=30))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_named(name) for name in names]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
@@ -35,3 +36,10 @@ def write_certificate(path: Path, names: Sequence[str]) -> Path:
     path.write_bytes(secret + certificate.public_bytes(serialization.Encoding.PEM))
     path.chmod(0o600)
     return path
+
+
+def _named(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)

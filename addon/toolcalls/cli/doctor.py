@@ -31,24 +31,24 @@ _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
 @click.option("--no-probe", is_flag=True, help="Look only; start no agent.")
 @click.option("--patience", default=30, show_default=True, metavar="SECONDS", help="How long an agent may take.")
 def doctor(agent: str | None, port: int, confdir: str | None, no_probe: bool, patience: int) -> None:
-    """Find out what is wrong, and say the line that fixes it.
+    """Find out what is wrong, and print the command that fixes it.
 
     Looks at Python, mitmproxy, its CA, the roots, the port, NO_PROXY, Node and the proxy of this shell. Then starts
-    each agent that is on the PATH (or AGENT alone: claude, codex, opencode, qwen, gemini, pi, aider) in an empty home
-    with a made-up key against a server on this machine, and sees whether its request comes through the proxy. No
-    account is used and nothing leaves the machine. Exits 1 when something is wrong.
+    each agent that it knows and finds on the PATH (or AGENT alone, such as claude or kimi) in an empty home with a
+    made-up key against a server on this machine, and sees whether its request comes through the proxy. No account is
+    used, and no key of yours leaves the machine. Exits 1 when something is wrong.
     """
     wanted = agents.named(agent) if agent else None
     if agent and wanted is None:
         known = ", ".join(known.binary for known in agents.AGENTS)
-        raise click.UsageError(f"there is no agent {agent!r}: say one of {known}.")
+        raise click.UsageError(f"there is no agent {agent!r}: name one of {known}.")
     folder = Path(confdir or trust.DEFAULT_CONFDIR).expanduser().absolute()
     wrong = 0
     for finding in _findings(wanted, folder, port, patience=0 if no_probe else patience):
         wrong += finding.status == "wrong"
         _show(finding)
     if wrong:
-        click.echo(f"{wrong} wrong" if wrong > 1 else "1 thing is wrong")
+        click.echo(f"{wrong} things are wrong" if wrong > 1 else "1 thing is wrong")
         sys.exit(1)
     click.echo("all is well")
 
@@ -57,6 +57,7 @@ def _findings(wanted: agents.Agent | None, confdir: Path, port: int, *, patience
     environ = dict(os.environ)
     yield from doctor_checks.everything(environ, confdir, port)
     if not patience:
+        yield from doctor_checks.agents_and_node(doctor_checks.node_version(environ), environ)
         return
     found = [agent for agent in agents.AGENTS if shutil.which(agent.binary, path=environ.get("PATH"))]
     if not found and not wanted:

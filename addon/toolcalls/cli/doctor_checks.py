@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
+import os
 import platform
 import re
 import shlex
@@ -10,6 +12,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +21,9 @@ from typing import Literal
 from ..proxy import hosts
 from . import client_environment as surroundings
 from . import trust
+from .agents import AGENTS, Agent
 
+NEWER_NODE = "npm install -g n && n 24"
 REAL_ROOTS = 20
 """A bundle with fewer certificates is no set of roots."""
 SOON = 30
@@ -41,6 +46,7 @@ def everything(environ: Mapping[str, str], confdir: Path, port: int) -> Found:
     yield python(sys.version_info[:2])
     yield mitmproxy(importlib.metadata.version("mitmproxy"))
     yield ca(confdir)
+    yield from temporary_files()
     yield roots(len(trust.system_roots()))
     yield from ca_files(environ, confdir)
     yield port_of_the_proxy(port, environ)
@@ -67,9 +73,20 @@ def mitmproxy(version: str) -> Finding:
 
 def ca(confdir: Path) -> Finding:
     file = confdir / trust.CA_FILE
+    elsewhere = "name another place: toolfix run --set confdir=DIR -- …   and   toolfix env --confdir DIR"
+    if not confdir.parent.is_dir():
+        return Finding(
+            "wrong", f"there is no directory {confdir.parent} for mitmproxy's CA: is that a typo?", elsewhere
+        )
+    if confdir.exists() and not confdir.is_dir():
+        return Finding("wrong", f"{confdir} is a file: mitmproxy keeps its CA in a directory", elsewhere)
+    if not file.is_file() and not os.access(confdir if confdir.exists() else confdir.parent, os.W_OK | os.X_OK):
+        return Finding("wrong", f"mitmproxy's CA cannot be made in {confdir}: permission denied", elsewhere)
     if not file.is_file():
         return Finding("note", f"there is no CA in {confdir} yet: it is made on first use", "toolfix env > /dev/null")
     again = f"rm {shlex.quote(str(confdir))}/mitmproxy-ca* && toolfix env > /dev/null"
+    if not all(os.access(confdir / name, os.R_OK) for name in (trust.CA_FILE, trust.KEY_FILE)):
+        return Finding("wrong", f"mitmproxy's CA and key in {confdir} cannot both be read", elsewhere)
     try:
         days = trust.days_left(file)
     except ValueError:
@@ -79,6 +96,14 @@ def ca(confdir: Path) -> Finding:
     if days < SOON:
         return Finding("note", f"mitmproxy's CA in {confdir} expires in {days} days", again)
     return Finding("ok", f"CA {file}, valid until {trust.expiry(file):%Y-%m-%d}")
+
+
+def temporary_files() -> Found:
+    try:
+        tempfile.TemporaryFile().close()
+    except OSError as error:
+        what = f"no temporary file can be made ({error.strerror}), and toolfix run needs some"
+        yield Finding("wrong", what, "export TMPDIR=DIR   (a directory that you may write)")
 
 
 def roots(number: int) -> Finding:
@@ -121,8 +146,20 @@ def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Finding:
         return Finding("wrong", f"this shell uses the proxy on port {port}, but nothing listens there", start)
     if taken:
         what = f"port {port} is taken; toolfix run finds a free one by itself, toolfix proxy needs another"
-        return Finding("note", what, f'toolfix proxy -p {port + 1}   and   eval "$(toolfix env --port {port + 1})"')
+        free = free_port(port)
+        return Finding("note", what, f'toolfix proxy -p {free}   and   eval "$(toolfix env --port {free})"')
     return Finding("ok", f"port {port} is free for toolfix proxy")
+
+
+def free_port(taken: int) -> int:
+    """The next port on which nothing listens; any free one where all of the next are taken."""
+    for port in range(taken + 1, min(taken + 50, 65536)):
+        with contextlib.suppress(OSError), socket.socket() as attempt:
+            attempt.bind(("127.0.0.1", port))
+            return port
+    with socket.socket() as attempt:
+        attempt.bind(("127.0.0.1", 0))
+        return int(attempt.getsockname()[1])
 
 
 def no_proxy(environ: Mapping[str, str]) -> Found:
@@ -195,6 +232,21 @@ def node_version(environ: Mapping[str, str]) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
+def too_old_for(agent: Agent, version: tuple[int, int] | None) -> bool:
+    """Whether the newest versions of the agent want a newer Node; older ones may run, so a probe knows better."""
+    return version is not None and version[0] < agent.node
+
+
+def agents_and_node(version: tuple[int, int] | None, environ: Mapping[str, str]) -> Found:
+    """What to know of the agents on the PATH where none is started."""
+    for agent in AGENTS:
+        if version and too_old_for(agent, version) and shutil.which(agent.binary, path=environ.get("PATH")):
+            what = (
+                f"{agent.name} needs Node {agent.node} or newer in its newest versions, and this is Node {version[0]}"
+            )
+            yield Finding("note", what, NEWER_NODE)
+
+
 def node(version: tuple[int, int] | None, environ: Mapping[str, str]) -> Found:
     if version is None:
         yield Finding("ok", "no Node: nothing to look at there")
@@ -205,8 +257,6 @@ def node(version: tuple[int, int] | None, environ: Mapping[str, str]) -> Found:
     else:
         what = f"{shown} ignores proxy variables: agents bring their own proxy code, programs with a Node SDK do not"
         yield Finding("note", what, "toolfix run --reverse https://YOUR.LLM.HOST -- node program.js   (or Node 24)")
-    if version < (22, 0) and shutil.which("qwen", path=environ.get("PATH")):
-        yield Finding("wrong", f"qwen-code needs Node 22 or newer, and this is {shown}", "npm install -g n && n 24")
     if environ.get("NODE_TLS_REJECT_UNAUTHORIZED") == "0":
         what = "NODE_TLS_REJECT_UNAUTHORIZED=0 makes Node trust everybody"
         yield Finding("note", what, "unset NODE_TLS_REJECT_UNAUTHORIZED")

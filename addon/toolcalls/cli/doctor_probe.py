@@ -19,7 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from . import client_environment as surroundings
-from . import trust
+from . import doctor_checks, trust
+from .agent_sessions import PRIVATE_VARIABLES
 from .agents import Agent
 from .certificate import write_certificate
 from .doctor_checks import Finding
@@ -33,10 +34,17 @@ def probe_all(
     wanted: Sequence[Agent], environ: Mapping[str, str], confdir: Path, patience: float
 ) -> Iterator[Finding]:
     before = surroundings.original(environ)
-    with tempfile.TemporaryDirectory(prefix="toolfix-doctor-", ignore_cleanup_errors=True) as name:
+    with contextlib.ExitStack() as stack:
+        try:
+            name = stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="toolfix-doctor-", ignore_cleanup_errors=True)
+            )
+            ca = trust.ensure_ca(confdir)
+        except OSError:
+            return  # What is wrong with these places was said by looking at them.
         folder = Path(name)
-        certificate = write_certificate(folder / "upstream.pem", ["localhost"])
-        trusted = trust.prepare(folder, trust.ensure_ca(confdir), before)
+        certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
+        trusted = trust.prepare(folder, ca, before)
         arguments = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
         try:
             with Upstream(_refuse, certificate) as upstream, ProxyProcess(confdir, arguments) as proxy:
@@ -74,6 +82,8 @@ def _probe(
     program = shutil.which(agent.binary, path=environ.get("PATH"))
     if program is None:
         return Finding("wrong", f"{agent.name}: {agent.binary} is not on the PATH", agent.install)
+    if agent.session is None:
+        return Finding("note", f"{agent.name} was not started: it {agent.bypass}", agent.works)
     home = folder / agent.binary
     session = agent.session(upstream.url, "Say hello.")
     session.prepare(home)
@@ -84,26 +94,18 @@ def _probe(
         arrived = _wait(upstream, seen, patience)
     if arrived is None:
         what = f"{agent.name}: started with a made-up key, and no request of it came through the proxy"
-        return Finding("wrong", what, _fix(agent, proxy.output[logged:]))
+        fix = _fix(agent, proxy.output[logged:], doctor_checks.node_version(environ))
+        # That it goes past the proxy here says nothing about other hosts.
+        return (
+            Finding("note", f"{what}: it {agent.bypass}", fix) if fix == agent.works else Finding("wrong", what, fix)
+        )
     note = f"; {agent.note}" if agent.note else ""
     return Finding("ok", f"{agent.name}: started with a made-up key, its {arrived} came through the proxy{note}")
 
 
 def _homeless(environ: Mapping[str, str]) -> dict[str, str]:
     """Nothing that leads an agent to the user's own files or accounts."""
-    private = (
-        "XDG_",
-        "CLAUDE_",
-        "CODEX_HOME",
-        "OPENCODE_",
-        "QWEN_",
-        "GEMINI_",
-        "PI_",
-        "ANTHROPIC_",
-        "OPENAI_",
-        "GOOGLE_",
-    )
-    return {name: value for name, value in environ.items() if not name.startswith(private)}
+    return {name: value for name, value in environ.items() if not name.startswith(PRIVATE_VARIABLES)}
 
 
 @contextlib.contextmanager
@@ -139,9 +141,13 @@ def _wait(upstream: Upstream, seen: int, patience: float) -> str | None:
     return None
 
 
-def _fix(agent: Agent, log: str) -> str:
-    """What the proxy's log says of a certificate that was rejected; else how to see more."""
+def _fix(agent: Agent, log: str, node: tuple[int, int] | None) -> str:
+    """What the log says of a rejected certificate, what is known of the agent, or how to see more."""
     rejected = [line for line in log.splitlines() if "does not trust mitmproxy's CA" in line]
     if rejected:
         return rejected[-1].partition(": it needs ")[2] or rejected[-1]
+    if doctor_checks.too_old_for(agent, node):
+        return f"{agent.name} needs Node {agent.node} or newer: {doctor_checks.NEWER_NODE}"
+    if agent.works:
+        return agent.works
     return f"toolfix run --verbose -- {agent.binary}   (shows what reaches the proxy)"

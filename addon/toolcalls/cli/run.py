@@ -17,10 +17,9 @@ import click
 
 from ..proxy import session_summary as tally
 from ..proxy.session_summary import Summary
-from ..recording.report import write_report
 from ..shown import LINE, shown_lines
+from . import agents, inputs, trust
 from . import client_environment as surroundings
-from . import inputs, trust
 from .foreground import NOT_FOUND, CannotStart, Child
 from .proxy_process import ProxyFailed, ProxyProcess
 from .proxy_supervisor import Keeper
@@ -30,13 +29,6 @@ OUR_OWN_FAULT = 125
 
 LOOPBACK_DIRECT = Path(__file__).with_name("loopback_direct.py")
 SHOWN_TROUBLES = 5
-
-BYPASSES = {
-    "ccr": 'sets NO_PROXY for the agent that it starts: run eval "$(ccr activate)" and then toolfix run -- claude',
-    "grok": "ignores proxies on Node 20: run toolfix run --reverse https://api.x.ai/v1 -- grok",
-    "kimi": "leaves out the proxy for local servers: run toolfix run --reverse URL-OF-THE-SERVER -- kimi",
-}
-"""Agents that go past a proxy, and the line that works. Measured."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -79,8 +71,13 @@ def run(command: tuple[str, ...], **options: object) -> None:
     if shutil.which(command[0], path=environ.get("PATH")) is None and not Path(command[0]).exists():
         say(f"there is no command {command[0]!r}: is it installed and on the PATH?")
         sys.exit(NOT_FOUND)
-    with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
-        sys.exit(_run(command, wishes, environ, Path(folder)))
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True)
+    except OSError as error:
+        say(f"no temporary file can be made ({error.strerror}): name a directory of yours with TMPDIR=DIR.")
+        sys.exit(OUR_OWN_FAULT)
+    with folder as name:
+        sys.exit(_run(command, wishes, environ, Path(name)))
 
 
 def _check_report(report: str | None) -> None:
@@ -232,6 +229,9 @@ def _report(wishes: Wishes, recorded: Path | None) -> str:
     """Write the page, and say where things are."""
     places = []
     if wishes.report and recorded:
+        # Loaded here: it brings the engine along, which `run` leaves to the proxy.
+        from ..recording.report import write_report
+
         target = Path(wishes.report).absolute()
         try:
             write_report(recorded, target)
@@ -249,7 +249,7 @@ def _tell(session: Summary, wishes: Wishes, where: str, command: tuple[str, ...]
     if not session.answers:
         for reason in session.reasons[:SHOWN_TROUBLES]:
             say(reason)
-        bypassed = not (session.reasons or session.troubles) and _bypasses(command)
+        bypassed = not session.troubles and _bypasses(command)
         if bypassed:
             say(bypassed)
         if not (session.reasons or session.troubles or bypassed or where):
@@ -264,5 +264,7 @@ def _tell(session: Summary, wishes: Wishes, where: str, command: tuple[str, ...]
 
 def _bypasses(command: tuple[str, ...]) -> str:
     """What to do where nothing came through, and the command is known to go past proxies."""
-    name = Path(command[0]).name
-    return f"{name} {BYPASSES[name]}." if name in BYPASSES else ""
+    known = agents.named(Path(command[0]).stem)
+    if {"-h", "--help", "-v", "-V", "--version"} & set(command):
+        return ""
+    return f"{known.name} {known.bypass}. This works: {known.works}" if known and known.bypass else ""

@@ -21,8 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import certifi
-from cryptography import x509
-from mitmproxy.certs import CertStore
 
 _LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 
@@ -44,6 +42,7 @@ NODE_VARIABLE = "NODE_EXTRA_CA_CERTS"
 
 DEFAULT_CONFDIR = "~/.mitmproxy"
 CA_FILE = "mitmproxy-ca-cert.pem"
+KEY_FILE = "mitmproxy-ca.pem"
 BUNDLE_FILE = "toolfix-bundle.pem"
 NODE_FILE = "toolfix-node.pem"
 
@@ -77,6 +76,9 @@ def ensure_ca(confdir: Path) -> Path:
     ca = confdir / CA_FILE
     if not ca.is_file():
         confdir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Loaded here: it takes a quarter of a second, and the CA is made once.
+        from mitmproxy.certs import CertStore
+
         with _alone(confdir):
             CertStore.from_store(confdir, "mitmproxy", 2048)
     return ca
@@ -94,6 +96,8 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def expiry(ca: Path) -> datetime:
+    from cryptography import x509
+
     return x509.load_pem_x509_certificate(ca.read_bytes()).not_valid_after_utc
 
 

@@ -16,7 +16,7 @@ from ..policy import Policy
 from ..request.request import Request
 from ..turn.answer import Answer, CompletedCall
 from ..turn.assembled_call import Fragment, Slot
-from ..turn.parts import OtherDelta, ReadEvent, Stop, TextDelta
+from ..turn.parts import OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ..turn.text_search import SearchResult, TextPiece
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
 from ..wire.events import PASS, Event, Hold, Verdict
@@ -148,6 +148,8 @@ class AnswerStream:
                 found = answer.say(part.text, source)
                 if found is None and pieces is not None:
                     pieces.append(TextPiece(part.text, source))
+            elif isinstance(part, ReasoningDelta):
+                found = answer.think(part.text)
             elif isinstance(part, OtherDelta):
                 answer.refused = answer.refused or part.refusal
                 found = answer.say_otherwise()
@@ -166,7 +168,7 @@ class AnswerStream:
         return read.raw if alone and isinstance(read.parts[0], TextDelta) else None
 
     def _hold_text(
-        self, read: ReadEvent, part: TextDelta | OtherDelta, found: SearchResult, draft: ReplyBuilder
+        self, read: ReadEvent, part: TextDelta | ReasoningDelta | OtherDelta, found: SearchResult, draft: ReplyBuilder
     ) -> None:
         """What would still have to go out if we failed: the text of calls that were found, and text that waits."""
         if found.parts:
@@ -292,7 +294,7 @@ class AnswerStream:
 
     def _passes(self, stop: Stop) -> bool:
         """Does a finish reason go on as it came: no call was seen, and none is promised?"""
-        if self.answer.engaged or self._writer.words.needs_calls(stop.reason):
+        if self.answer.engaged or self.answer.undecided or self._writer.words.needs_calls(stop.reason):
             return False
         self.answer.passed_stop(stop.finish)
         return True
@@ -302,7 +304,7 @@ class AnswerStream:
         answer = self.answer
         finish = Finish.CUT if answer.refused else stop.finish
         # Text may follow a finish reason too, and then the call that was written before it is text.
-        waits = answer.text_undecided and finish is not Finish.CUT
+        waits = answer.undecided and finish is not Finish.CUT
         if not waits:
             draft.out += self._written(read, answer.end_text(finish), draft)
         whole = not waits and not self._form.whole_calls and all(slot.whole() for slot in answer.assembler.slots)
@@ -368,6 +370,8 @@ class AnswerStream:
         part = read.parts[0] if len(read.parts) == 1 else None
         if isinstance(part, TextDelta) and part.text and self._form.text_key:
             return Lesson(self._form.text_key, part.text, self.answer.search or PASSING_TEXT)
+        if isinstance(part, ReasoningDelta) and part.key:
+            return Lesson(part.key, part.text, self.answer.thoughts or PASSING_TEXT)
         if isinstance(part, OtherDelta) and part.key:
             return Lesson(part.key, part.text, PASSING_TEXT)
         return None

@@ -10,7 +10,7 @@ from ..policy import Policy
 from ..request.request import Request
 from ..turn.answer import Answer
 from ..turn.assembled_call import Slot
-from ..turn.parts import Failure, OtherDelta, ReadEvent, TextDelta
+from ..turn.parts import Failure, OtherDelta, ReadEvent, ReasoningDelta, TextDelta
 from ..wire.events import Event
 from .answer_io import AnswerReader, AnswerWriter
 
@@ -36,6 +36,8 @@ class WholeDocument:
         answer.refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
         texts = _searched(read, answer, finish)
         slots = _slots(read)
+        if not slots:
+            _look_into_thoughts(read, answer, finish)
         if not slots and not answer.turn.has_found and (stop is None or not words.needs_calls(stop.reason)):
             return body
         if stop is not None:
@@ -67,7 +69,7 @@ def _slots(read: ReadEvent) -> list[Slot]:
 def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:
     """The texts of a body without the calls in them; None where there are none."""
     texts = _texts(read)
-    said = [part for part in read.parts if isinstance(part, TextDelta | OtherDelta)]
+    said = [part for part in read.parts if isinstance(part, TextDelta | ReasoningDelta | OtherDelta)]
     if not texts or answer.search is None or not isinstance(said[-1], TextDelta):
         return None
     spoken: list[str] = []
@@ -78,6 +80,18 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
     last = answer.search_whole(texts[-1], finish)
     spoken.append(texts[-1] if last is None else last.text)
     return spoken if answer.turn.has_found else None
+
+
+def _look_into_thoughts(read: ReadEvent, answer: Answer, finish: Finish) -> None:
+    """Reasoning may end with the call of an answer that says nothing else."""
+    if any(
+        isinstance(part, OtherDelta) or (isinstance(part, TextDelta) and part.text.strip()) for part in read.parts
+    ):
+        return
+    for part in read.parts:
+        if isinstance(part, ReasoningDelta):
+            answer.think(part.text)
+    answer.end_text(finish)
 
 
 def _texts(read: ReadEvent) -> list[str]:

@@ -19,6 +19,7 @@ from ..request.refusals import Refusals
 from ..request.request import decode, read_request
 from ..wire.encoding import Corrupt, decode_whole, readable
 from . import content_view, upstream_trouble
+from .accounts import account_of
 from .body_stream import BodyStream
 from .exchanges import exchange_of
 from .flows import FlowState, content, flows, place
@@ -54,7 +55,8 @@ class HttpFlows:
             return
         body = content(flow.request)
         asked = decode(body)
-        session = self._reasoning.session(protocol, flow.request.pretty_host, _account(flow.request), asked)
+        account = account_of(flow.request.headers, flow.request.path)
+        session = self._reasoning.session(protocol, flow.request.pretty_host, account, asked, flow.request.path)
         asked_for = read_request(asked, protocol, flow.request.path)
         state = self.open[flow] = FlowState(protocol, asked_for, body, place(flow), session)
         if _is_signed(flow.request):
@@ -235,7 +237,7 @@ class HttpFlows:
         if self._settings.policy.reasoning != "auto" or not stream.before.complete:
             return
         try:
-            ids = [outcome.id for outcome in stream.response.outcomes if outcome.id]
+            ids = state.reasoning.known_as(stream.response.outcomes)
             state.reasoning.answered(b"".join(decoded(stream.before, state.encoding)), ids)
         except Exception:
             logger.exception(
@@ -251,11 +253,6 @@ class HttpFlows:
         note = "Observed only: the client got what came." if self._settings.observes else ""
         outcomes = state.stream.response.outcomes
         return content_view.ViewedResponse(state.protocol, before, state.stream.after.joined(), outcomes, note)
-
-
-def _account(request: http.Request) -> str:
-    """Whose request this is: what one user's model thought is for nobody else."""
-    return "\0".join(request.headers.get(name, "") for name in ("authorization", "x-api-key", "api-key", "cookie"))
 
 
 def _is_short_error(response: http.Response) -> bool:

@@ -113,6 +113,28 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
     return Replayed(recording, b"".join(out), calls, answer.failure, request_after)
 
 
+def holds(recording: Recording) -> list[tuple[float, float]]:
+    """From when to when calls were held, in milliseconds from the first chunk; empty where no times were recorded."""
+    chunks = recording.flow.get("chunks")
+    if not isinstance(chunks, list) or len(chunks) < 2 or recording.suffix == ".jsonl":
+        return []
+    texts = {str(name): str(text) for name, text in recording.flow.get("policy", {}).items()}
+    question = read_request(decode(recording.request), recording.protocol)
+    answer = Response(recording.protocol, question, make_policy(read_options(texts)), seed=recording.seed)
+    found: list[tuple[float, float]] = []
+    since: float | None = None
+    when = 0.0
+    for chunk, piece in zip(chunks, recording.pieces(), strict=False):
+        when = float(chunk.get("ms") or 0)
+        answer.feed(piece)
+        if answer.holding:
+            since = when if since is None else since
+        elif since is not None:
+            found.append((since, when))
+            since = None
+    return found if since is None else [*found, (since, when)]
+
+
 def _replay_socket(recording: Recording, policy: Policy, refusals: Refusals) -> Replayed:
     """The messages of both sides in their order."""
     socket = ResponsesSocket(policy, refusals)

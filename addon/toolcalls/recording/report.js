@@ -3,11 +3,11 @@
 (() => {
   const STATES = {
     mended: "mended", refused: "refused", stream: "stream mended", request: "request mended", gathered: "sent whole",
-    untouched: "untouched",
+    untouched: "unchanged",
   };
   const FACETS = [["state", "What happened"], ["defect", "Defect"], ["protocol", "Protocol"], ["tool", "Tool"],
     ["model", "Model"], ["step", "Step"]];
-  const SHOWN = 8, MOST_TOKENS = 6000, MOST_EDITS = 1500;
+  const SHOWN = 8, MOST_TOKENS = 6000, MOST_EDITS = 1500, MOST_LANES = 6;
   const report = JSON.parse(document.getElementById("data").textContent);
   const flows = report.flows;
   const chosen = new Map(FACETS.map(([key]) => [key, new Set()]));
@@ -57,7 +57,11 @@
     const button = make("button", "row", pill, text, make("span", "where", [flow.protocol, visible(flow.model)].filter(Boolean).join(" · ")));
     button.type = "button";
     button.setAttribute("aria-expanded", "false");
-    button.addEventListener("click", () => toggle(index));
+    button.addEventListener("click", () => {
+      toggle(index);
+      opened = button.getAttribute("aria-expanded") === "true" ? flow.name : "";
+      remember();
+    });
     const item = make("li", "", button);
     item.id = `flow-${index}`;
     return { item, button, detail: null };
@@ -83,7 +87,48 @@
     $("found").textContent = `${many(count, "recording")}, ${many(calls, "call")}`;
     $("reset").hidden = !filtered;
     $("none").hidden = count > 0;
+    for (const button of document.querySelectorAll("#share button, #keys button")) {
+      button.setAttribute("aria-pressed", String(chosen.get("state").has(button.dataset.state)));
+    }
     facets(sought);
+    remember();
+  }
+  function choose(key, value) {
+    const set = chosen.get(key);
+    if (!set.delete(value)) set.add(value);
+    update();
+  }
+
+  // Filters and the open recording are in the address, so that a view can be kept and sent on.
+
+  let opened = "";
+  function remember() {
+    const kept = new URLSearchParams();
+    if ($("query").value) kept.set("q", $("query").value);
+    for (const [key, set] of chosen) for (const value of set) kept.append(key, value);
+    if (opened) kept.set("open", opened);
+    try { history.replaceState(null, "", `#${kept}`); } catch { /* A page in a frame may not; then the address stays. */ }
+  }
+  function recall() {
+    const hash = decoded(location.hash.slice(1));
+    const kept = new URLSearchParams(location.hash.slice(1));
+    const named = flows.some((flow) => flow.name === hash) ? hash : kept.get("open") || "";
+    if (named !== hash) {
+      $("query").value = kept.get("q") || "";
+      for (const [key, set] of chosen) { set.clear(); for (const value of kept.getAll(key)) set.add(value); }
+    }
+    opened = named;
+    update();
+    const wanted = flows.findIndex((flow) => flow.name === named);
+    if (wanted >= 0) reveal(wanted);
+  }
+  function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
+  function reveal(index) {
+    toggle(index, true);
+    // What is not on the screen has only a guessed height: the place is right when it has been drawn.
+    const show = () => rows[index].item.scrollIntoView();
+    show();
+    requestAnimationFrame(() => { show(); setTimeout(show, 50); });
   }
 
   function facets(sought) {
@@ -116,9 +161,7 @@
       button.dataset.value = value;
       button.setAttribute("aria-pressed", String(chosen.get(key).has(value)));
       button.addEventListener("click", () => {
-        const set = chosen.get(key);
-        if (!set.delete(value)) set.add(value);
-        update();
+        choose(key, value);
         [...document.querySelectorAll(".facet button")].find((b) => b.dataset.key === key && b.dataset.value === value)?.focus();
       });
       box.append(button);
@@ -135,7 +178,8 @@
   // One recording
 
   function detail(flow, index) {
-    const facts = [flow.where, flow.when, ...flow.flags, flow.defect.length ? `defect: ${flow.defect.join(", ")}` : ""];
+    const held = flow.held.reduce((most, [from, to]) => Math.max(most, to - from), 0);
+    const facts = [flow.where, flow.when, held >= 100 ? `held for ${seconds(held)}` : "", ...flow.flags, flow.defect.length ? `defect: ${flow.defect.join(", ")}` : ""];
     const box = make("div", "detail", make("p", "facts", visible(facts.filter(Boolean).join(" · "))));
     flow.calls.forEach((call, at) => box.append(callBox(call, at, flow.calls.length)));
     if (!flow.calls.length) box.append(make("p", "facts", "There is no tool call in this answer."));
@@ -150,7 +194,7 @@
 
   function callBox(call, at, count) {
     const state = { valid: "untouched", repaired: "mended", refused: "refused" }[call.status];
-    const word = { valid: "as it came", repaired: "mended", refused: call.dropped ? "refused and dropped" : "refused" }[call.status];
+    const word = { valid: "unchanged", repaired: "mended", refused: call.dropped ? "refused and dropped" : "refused" }[call.status];
     const received = call.received_name ?? call.name;
     const title = make("h2", "", count > 1 ? `${at + 1}.` : "",
       received !== call.name ? make("s", "", visible(received) || "(no name)") : "",
@@ -174,7 +218,27 @@
     for (const [kind, text] of parts) {
       pre.append(kind && !blank(text) ? make("mark", kind < 0 ? "gone" : "new", visible(text)) : visible(text));
     }
-    return make("figure", "", make("figcaption", "", caption), pre);
+    return make("figure", "", make("figcaption", "", caption), copyButton(parts.map(([, text]) => text).join("")), pre);
+  }
+
+  // What is copied is the text itself, hidden characters and all.
+  function copyButton(text) {
+    const button = make("button", "copy", "Copy");
+    button.type = "button";
+    button.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { button.textContent = copyOldWay(text) ? "Copied" : "Not allowed"; }
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+    return button;
+  }
+  function copyOldWay(text) {
+    const area = make("textarea", "");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
   }
 
   function streamBox(flow, index) {
@@ -202,7 +266,7 @@
     for (const line of text.split("\n")) {
       pre.append(make("span", known && line && !known.has(line) ? `line ${className}` : "line", visible(line) || "\u200a"));
     }
-    return make("figure", "", make("figcaption", "", caption), pre);
+    return make("figure", "", make("figcaption", "", caption), copyButton(text), pre);
   }
 
   // The difference of two texts: [-1 gone | 0 kept | 1 new, text] in order, by words (Myers' algorithm).
@@ -267,18 +331,63 @@
       for (const call of flow.calls) calls[call.status] += 1;
     }
     const tiles = [["recordings", flows.length], ["tool calls", calls.repaired + calls.refused + calls.valid],
-      ["mended", calls.repaired], ["refused", calls.refused], ["as they came", calls.valid]];
+      ["calls mended", calls.repaired], ["calls refused", calls.refused], ["calls unchanged", calls.valid]];
     $("tiles").append(...tiles.map(([label, value]) => make("div", "", make("dt", "", label), make("dd", "", number(value)))));
     $("about").textContent = visible(`${report.directory} · ${report.made} · toolfix ${report.version}`);
     for (const [state, value] of Object.entries(count)) {
       if (!value) continue;
-      const part = make("i", `is-${state}`);
+      const part = stateButton(state, `${STATES[state]}: ${many(value, "recording")}`);
       part.style.flexGrow = String(value);
+      part.title = `${STATES[state]}: ${many(value, "recording")}`;
       $("share").append(part);
-      const key = make("li", `is-${state}`, make("i", ""), `${STATES[state]} `, make("b", "", number(value)));
-      $("keys").append(key);
+      const key = stateButton(state, "");
+      key.append(make("i", ""), `${STATES[state]} `, make("b", "", number(value)));
+      $("keys").append(make("li", "", key));
     }
-    $("share").setAttribute("aria-label", Object.entries(count).map(([state, value]) => `${value} ${STATES[state]}`).join(", "));
+    $("keys").append(make("li", "", `of ${many(flows.length, "recording")}`));
+  }
+
+  function stateButton(state, label) {
+    const button = make("button", `is-${state}`);
+    button.type = "button";
+    button.dataset.state = state;
+    if (label) button.setAttribute("aria-label", label);
+    button.addEventListener("click", () => choose("state", state));
+    return button;
+  }
+
+  // When calls came, and how long they were held: a bar each, in as many rows as they overlap.
+
+  const seconds = (ms) => ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+  function timeline() {
+    const bars = flows.flatMap((flow, index) => flow.began === null ? [] : flow.held.map(([from, to]) => (
+      { index, state: flow.state, from: flow.began + from, to: flow.began + to })));
+    if (bars.length < 2) return;
+    bars.sort((a, b) => a.from - b.from);
+    const first = bars[0].from, last = Math.max(...bars.map((bar) => bar.to)), span = Math.max(1, last - first);
+    const free = [];
+    for (const bar of bars) {
+      const gap = span / 200;
+      let lane = free.findIndex((until) => until <= bar.from);
+      if (lane < 0) lane = free.length < MOST_LANES ? free.length : 0;
+      free[lane] = bar.to + gap;
+      const mark = make("button", `is-${bar.state}`);
+      mark.type = "button";
+      mark.style.left = `min(${(100 * (bar.from - first)) / span}%, 100% - 4px)`;
+      mark.style.width = `${(100 * (bar.to - bar.from)) / span}%`;
+      mark.style.top = `${4 + lane * 11}px`;
+      mark.title = `${visible(flows[bar.index].title)}: held for ${seconds(bar.to - bar.from)}`;
+      mark.setAttribute("aria-label", mark.title);
+      mark.addEventListener("click", () => { opened = flows[bar.index].name; reset(); reveal(bar.index); });
+      $("timeline").querySelector("div").append(mark);
+    }
+    $("timeline").hidden = false;
+    $("timeline").querySelector("div").style.height = `${free.length * 11 + 5}px`;
+    $("timeline").querySelector("figcaption").textContent = `When calls came, and how long each was held (the longest: ${
+      seconds(Math.max(...bars.map((bar) => bar.to - bar.from)))})`;
+    const [from, to] = $("timeline").querySelectorAll("span");
+    from.textContent = new Date(first).toISOString().slice(0, 19).replace("T", " ");
+    to.textContent = `${new Date(last).toISOString().slice(0, 19).replace("T", " ")} UTC`;
   }
 
   // Keys
@@ -313,13 +422,7 @@
 
   if (matchMedia("(max-width: 860px)").matches) $("facets").open = false;
   summary();
-  update();
-  const wanted = flows.findIndex((flow) => flow.name === decodeURIComponent(location.hash.slice(1)));
-  if (wanted >= 0) {
-    toggle(wanted, true);
-    // What is not on the screen has only a guessed height: the place is right when it has been drawn.
-    const show = () => rows[wanted].item.scrollIntoView();
-    show();
-    requestAnimationFrame(() => { show(); setTimeout(show, 50); });
-  }
+  timeline();
+  recall();
+  addEventListener("hashchange", recall);
 })();

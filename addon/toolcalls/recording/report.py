@@ -21,8 +21,11 @@ from ..outcome_labels import reason_class, step_class
 from ..policy import BadOption
 from ..request.request import decode
 from . import store
-from .replay import replay
+from .replay import holds, replay
 from .store import NoRecording, Recording
+
+_ORDER = ("mended", "refused", "stream", "request", "gathered", "untouched")
+"""What the user came for is shown first."""
 
 MOST_OF_A_BODY = 48 * 1024
 MOST_OF_ARGUMENTS = 32 * 1024
@@ -36,8 +39,7 @@ def write_report(directory: Path, target: Path, told: Callable[[str], None] = la
 
 
 def page(directory: Path, told: Callable[[str], None] = lambda _: None) -> str:
-    flows: list[dict[str, Any]] = []
-    bodies: list[str] = []
+    shown: list[tuple[dict[str, Any], str]] = []
     room = MOST_OF_ALL_BODIES
     for path in store.find(directory):
         try:
@@ -48,9 +50,14 @@ def page(directory: Path, told: Callable[[str], None] = lambda _: None) -> str:
             continue
         body = _json(_bodies(recording))
         room -= len(body)
-        if room > 0:
-            bodies.append(f'<script type="application/json" id="body-{len(flows)}">{body}</script>')
-        flows.append(flow)
+        shown.append((flow, body if room > 0 else ""))
+    shown.sort(key=lambda one: _ORDER.index(one[0]["state"]))
+    flows = [flow for flow, _ in shown]
+    bodies = [
+        f'<script type="application/json" id="body-{number}">{body}</script>'
+        for number, (_, body) in enumerate(shown)
+        if body
+    ]
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     data = {"directory": str(directory), "made": made, "version": __version__, "flows": flows}
     style, script = _file("report.css"), _file("report.js")
@@ -97,6 +104,8 @@ def described(recording: Recording) -> dict[str, Any]:
         "step": sorted({step_class(step) for call in calls for step in call.get("steps", ())}) if own else [],
         "where": f"{flow.get('host', '')}{flow.get('path', '')}",
         "when": str(flow.get("started", ""))[:19].replace("T", " "),
+        "began": _epoch(str(flow.get("started", ""))),
+        "held": holds(recording) if calls else [],
         "flags": _flags(recording),
         "calls": calls,
         "same": same,
@@ -111,6 +120,14 @@ def _calls(recording: Recording) -> list[dict[str, Any]]:
     if "versions" in recording.flow and recording.calls is not None:
         return recording.calls
     return replay(recording).calls
+
+
+def _epoch(started: str) -> float | None:
+    """The moment in milliseconds, where the recording says one."""
+    try:
+        return datetime.fromisoformat(started).timestamp() * 1000
+    except ValueError:
+        return None
 
 
 def _tool(call: dict[str, Any]) -> str:

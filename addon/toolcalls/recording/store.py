@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Outcome
-from ..request.reasoning import GivenBack
+from ..request.given_back import GivenBack
 from ..request.request import seed_of
 from . import frames
 from .frames import Frame

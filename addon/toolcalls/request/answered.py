@@ -16,10 +16,12 @@ from ..wire import sse
 Json = dict[str, Any]
 
 DETAILS = "reasoning_details"
-FIELDS = (DETAILS, "reasoning_content", "reasoning")
-"""Of a Chat message. A host that sends several takes the first of them back."""
+FIELDS = {"chat": (DETAILS, "reasoning_content", "reasoning"), "ollama": ("thinking",)}
+"""Of a message, by the protocol. A host that sends several takes the first of them back."""
 EXTRA = "extra_content"
 """Of a Chat call: here hosts in front of Gemini put its thought signature."""
+SIGNATURE = "thoughtSignature"
+"""Of a part of Gemini's own."""
 THINKING = ("thinking", "redacted_thinking")
 
 
@@ -31,7 +33,7 @@ class AnsweredTurn:
     text: str = ""
     fields: dict[str, str] = field(default_factory=dict)
     extras: dict[str, str] = field(default_factory=dict)
-    """By the id of the call."""
+    """By the id of the call; where calls have none, by its number."""
     blocks: list[str] = field(default_factory=list)
     """Thinking, or reasoning items, that stood before everything else."""
 
@@ -83,7 +85,7 @@ def _chat(body: bytes) -> AnsweredTurn:
     said: dict[str, list[str]] = {}
     details: list[Json] = []
     for message in messages:
-        for key in FIELDS:
+        for key in FIELDS["chat"]:
             value = message.get(key)
             if isinstance(value, str):
                 said.setdefault(key, []).append(value)
@@ -97,9 +99,10 @@ def _chat(body: bytes) -> AnsweredTurn:
             if EXTRA in call and turn.ids:
                 turn.extras[call.get("id") or turn.ids[-1]] = write(call[EXTRA])
     turn.text = "".join(said.pop("content", ()))
-    turn.fields = {key: write("".join(said[key])) for key in FIELDS if key in said}
-    if details:
-        turn.fields[DETAILS] = write(details)
+    turn.fields = {DETAILS: write(details)} if details else {}
+    turn.fields |= {
+        key: write("".join(said[key])) for key in FIELDS["chat"] if key in said and key not in turn.fields
+    }
     return turn
 
 
@@ -169,8 +172,45 @@ def _of_blocks(blocks: list[Json]) -> AnsweredTurn:
     return turn
 
 
+def _ollama(body: bytes) -> AnsweredTurn:
+    turn = AnsweredTurn()
+    thoughts: list[str] = []
+    for line in body.splitlines():
+        message = json.loads(line).get("message") if line.strip() else None
+        if message:
+            turn.text += message.get("content") or ""
+            if isinstance(message.get("thinking"), str):
+                thoughts.append(message["thinking"])
+    if thoughts:
+        turn.fields["thinking"] = write("".join(thoughts))
+    return turn
+
+
+def _gemini(body: bytes) -> AnsweredTurn:
+    start = body.lstrip()[:1]
+    if start in (b"{", b"["):
+        whole = json.loads(body)
+        answers = whole if start == b"[" else [whole]
+    else:
+        answers = [*_events(body)]
+    turn = AnsweredTurn()
+    for answer in answers:
+        for candidate in answer.get("response", answer).get("candidates") or ():
+            if candidate.get("index"):
+                raise ValueError("several answers")
+            for part in (candidate.get("content") or {}).get("parts") or ():
+                # Behind the first piece of a call come some without its name.
+                if part.get("functionCall", {}).get("name"):
+                    turn.ids.append(part["functionCall"]["name"])
+                    if part.get(SIGNATURE):
+                        turn.extras[str(len(turn.ids) - 1)] = write(part[SIGNATURE])
+    return turn
+
+
 _READERS = {
     "chat": (_chat, (b'"reasoning', b'"extra_content"')),
     "messages": (_messages, (b'"thinking"', b'"redacted_thinking"')),
     "responses": (_responses, (b'"encrypted_content"',)),
+    "ollama": (_ollama, (b'"thinking"',)),
+    "gemini": (_gemini, (b'"thoughtSignature"',)),
 }

@@ -1,4 +1,4 @@
-"""The history of a request to Gemini: ids of ours are given back. Nothing else is changed in it.
+"""The history of a request to Gemini: ids of ours are given back, and arguments go up as objects.
 
 An id stands in the `functionCall` and in the `functionResponse` that answers it, where it has one at all.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .contents_as_messages import CALL, RESULT, inner, parts_in
 from .edits import Path
 from .request_edit import RequestEdit
 
@@ -15,23 +16,20 @@ Json = dict[str, Any]
 
 
 def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
-    inner = request.get("request")
-    if isinstance(inner, dict) and "contents" in inner:
-        request, at = inner, (*at, "request")
-    for place, identity in ids_in(request):
-        revision.restore_id((*at, *place), identity)
+    asked, inside = inner(request)
+    for place, call in _entries(asked):
+        identity = call.get("id")
+        if isinstance(identity, str):
+            revision.restore_id((*at, *inside, *place, "id"), identity)
+        if place[-1] in CALL and call.get("args") is not None:
+            revision.take_object((*at, *inside, *place), call, "args", call.get("name"))
 
 
-def ids_in(request: Json) -> Iterator[tuple[Path, str]]:
-    """Every id of a call, and where it stands."""
-    for number, turn in enumerate(_listed(request.get("contents"))):
-        for index, part in enumerate(_listed(turn.get("parts") if isinstance(turn, dict) else None)):
-            for key in ("functionCall", "functionResponse"):
-                entry = part.get(key) if isinstance(part, dict) else None
-                identity = entry.get("id") if isinstance(entry, dict) else None
-                if isinstance(identity, str):
-                    yield ("contents", number, "parts", index, key, "id"), identity
-
-
-def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _entries(request: Json) -> Iterator[tuple[Path, Json]]:
+    """Every call and result, and where it stands."""
+    contents = request.get("contents")
+    for number, turn in enumerate(contents if isinstance(contents, list) else ()):
+        for index, part in enumerate(parts_in(turn) if isinstance(turn, dict) else ()):
+            for key in (*CALL, *RESULT):
+                if isinstance(part.get(key), dict):
+                    yield ("contents", number, "parts", index, key), part[key]

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..mend.reading.strict import write
 from .added_text import BETWEEN, with_text
+from .contents_as_messages import CALL, RESULT, entry_in, inner, parts_in
 from .edits import Path
 from .guidance import OURS, told
 from .pairs import CANCELLED, text_of
@@ -159,9 +160,59 @@ def _responses(request: Json, at: Path) -> Iterator[Turn]:
         yield _call(item.get("name"), said), result
 
 
+def _ollama(request: Json, at: Path) -> Iterator[Turn]:
+    """Results have no ids: those of a turn stand behind it."""
+    messages = _listed(request, "messages")
+    roles = [message.get("role") for message in messages] + ["end", "end"]
+    for number, message in enumerate(messages):
+        calls = message.get("tool_calls")
+        if not isinstance(calls, list) or not calls:
+            if message.get("role") != "tool":
+                yield None
+            continue
+        function = calls[0].get("function") if isinstance(calls[0], dict) else None
+        answered = roles[number + 1] == "tool" and roles[number + 2] != "tool"
+        if len(calls) != 1 or not isinstance(function, dict) or not answered:
+            yield None
+            continue
+        result = HistoryResult((*at, "messages", number + 1), "", "tool_call_id", messages[number + 1], "content")
+        yield _call(function.get("name"), function.get("arguments")), result
+
+
+def _gemini(request: Json, at: Path) -> Iterator[Turn]:
+    """A result is an object; where it says one thing alone, and that is a text, the sentence stands in that text."""
+    asked, inside = inner(request)
+    contents = _listed(asked, "contents")
+    for number, content in enumerate(contents):
+        parts = parts_in(content)
+        calls = [call for part in parts if (call := entry_in(part, CALL)) is not None]
+        if not calls:
+            if not any(entry_in(part, RESULT) for part in parts):
+                yield None
+            continue
+        following = parts_in(contents[number + 1]) if number + 1 < len(contents) else []
+        results = [(place, key) for place, part in enumerate(following) for key in RESULT if key in part]
+        if len(calls) != 1 or len(results) != 1:
+            yield None
+            continue
+        [(place, key)] = results
+        response = following[place][key].get("response")
+        if not isinstance(response, dict) or [*map(type, response.values())] != [str]:
+            yield None
+            continue
+        [said] = response
+        where = (*at, *inside, "contents", number + 1, "parts", place, key, "response")
+        yield _call(calls[0].get("name"), calls[0].get("args")), HistoryResult(where, "", "id", response, said)
+        if len(following) > 1:
+            # Beside the result stands what a user said.
+            yield None
+
+
 _TURNS: dict[str, Callable[[Json, Path], Iterator[Turn]]] = {
     "chat": _chat,
     "messages": _messages,
     "responses": _responses,
     "zai": _chat,
+    "ollama": _ollama,
+    "gemini": _gemini,
 }

@@ -14,15 +14,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..policy import Policy
-from ..request import chat, chat_pairs, gemini, messages, messages_pairs, ollama, responses, responses_pairs
+from ..request import (
+    chat,
+    chat_pairs,
+    gemini,
+    gemini_pairs,
+    messages,
+    messages_pairs,
+    ollama,
+    responses,
+    responses_pairs,
+)
 from ..request.arguments import KnownGoodArguments
 from ..request.edits import Path
 from ..request.hints import add_hints
 from ..request.refusals import Refusals
 from ..tools.declared import Tools
+from .given_back import GivenBack, put_back
 from .loops import mend_loops
 from .needs_no_change import needs_no_change
-from .reasoning import GivenBack, put_back
 from .request_edit import RequestEdit
 from .widen import widen_tools
 
@@ -32,6 +42,7 @@ _PAIRS: dict[str, Callable[[dict[str, Any], RequestEdit, Path, bytes], None]] = 
     "messages": messages_pairs.mend_pairs,
     "responses": responses_pairs.mend_pairs,
     "zai": chat_pairs.mend_pairs,
+    "gemini": gemini_pairs.mend_pairs,
 }
 _PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
     "chat": chat.mend,
@@ -131,7 +142,7 @@ def _mend(
     if policy.request and protocol in _PAIRS:
         body, request = revision.settle(body, request, at)
         _PAIRS[protocol](request, revision, at, body)
-    if policy.request and policy.loops and protocol in _PAIRS:
+    if policy.request and policy.loops:
         body, request = revision.settle(body, request, at)
         mend_loops(protocol, request, revision, at)
     if policy.request and policy.schemas == "widen":

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ids import MARK
-from . import gemini
 from .arguments import KnownGoodArguments
+from .contents_as_messages import CALL, RESULT, entry_in, inner
 from .guidance import blames_arguments
 from .refusals import Refusals
 from .request_edit import is_name
@@ -165,9 +165,10 @@ def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals, res
     return _are_foreign(answered, refusals) and known.are_objects(texts)
 
 
-def _ollama(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], _loops: int) -> bool:
+def _ollama(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], loops: int) -> bool:
     ids: list[str] = []
     names: set[str] = set()
+    given: list[object] = []
     answered: list[str] = []
     for message in request["messages"]:
         before = len(ids)
@@ -175,6 +176,7 @@ def _ollama(request: Json, known: KnownGoodArguments, refusals: Refusals, result
             if type(call["function"]["arguments"]) is not dict:
                 return False
             names.add(call["function"]["name"])
+            given.append(call["function"]["arguments"])
             if call.get("id"):
                 ids.append(call["id"])
         if len(set(ids[before:])) < len(ids) - before:
@@ -182,7 +184,9 @@ def _ollama(request: Json, known: KnownGoodArguments, refusals: Refusals, result
         if "tool_call_id" in message:
             answered.append(message["tool_call_id"])
             results.append(message)
-    return all(map(is_name, names)) and MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
+    if _in_a_row(given, loops) or not all(map(is_name, names)):
+        return False
+    return MARK not in "\n".join(ids) and _are_foreign(answered, refusals)
 
 
 def _are_foreign(ids: list[str], refusals: Refusals) -> bool:
@@ -202,8 +206,28 @@ def _in_a_row(given: Sequence[object], times: int) -> bool:
     )
 
 
-def _gemini(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], _loops: int) -> bool:
-    return all(MARK not in identity for _, identity in gemini.ids_in(request.get("request", request)))
+def _gemini(request: Json, known: KnownGoodArguments, refusals: Refusals, results: list[Json], loops: int) -> bool:
+    asked = inner(request)[0]
+    given: list[object] = []
+    waiting = 0
+    for content in asked["contents"]:
+        calls = answers = 0
+        for part in content["parts"]:
+            call = entry_in(part, CALL)
+            if call is not None:
+                calls += 1
+                given.append(call.get("args"))
+                if type(call.get("args") or {}) is not dict or MARK in call.get("id", ""):
+                    return False
+            elif (result := entry_in(part, RESULT)) is not None:
+                answers += 1
+                if MARK in result.get("id", ""):
+                    return False
+        # Behind a turn with calls comes one with as many results.
+        if answers != waiting:
+            return False
+        waiting = calls
+    return not waiting and not _in_a_row(given, loops)
 
 
 _LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals, list[Json], int], bool]] = {

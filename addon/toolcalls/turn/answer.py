@@ -6,6 +6,7 @@ it. Text comes back at once, unless it may be a call; calls come back when the d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,9 +22,10 @@ from .finish import FinishWords
 from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
 from .parts import Stop
+from .reasoning_search import ReasoningSearch
 from .resent import ToldCall
 from .text_search import SearchResult, TextSearch, searches
-from .turn import CUT_INSIDE, GatheredCall, Turn
+from .turn import CUT_INSIDE, THOUGHT, GatheredCall, Turn
 
 
 @dataclass(slots=True)
@@ -62,9 +64,11 @@ class Answer:
         "_tools",
         "_whole_calls",
         "assembler",
+        "half",
         "reasons",
         "refused",
         "search",
+        "thoughts",
         "turn",
     )
 
@@ -74,19 +78,23 @@ class Answer:
         policy: Policy,
         mender: Mender,
         *,
-        awaits_arguments: bool = False,
+        turn: Turn | None = None,
+        assembler: CallAssembler | None = None,
         whole_calls: bool = False,
     ) -> None:
-        """`awaits_arguments`: a cut-off call without any arguments is half a call. `whole_calls`: they come in one
-        piece."""
+        """`whole_calls`: calls come in one piece."""
         self._policy = policy
         self._mender = mender
         self._tools = request.tools
-        self.search = TextSearch(request, policy) if searches(request, policy) else None
+        searched = searches(request, policy)
+        self.search = TextSearch(request, policy) if searched else None
+        self.thoughts = ReasoningSearch(request, policy) if searched else None
         self._whole_calls = whole_calls
-        self.assembler = CallAssembler(request.tools, whole_calls=whole_calls)
-        self.turn = Turn(request.tools, mender, awaits_arguments=awaits_arguments)
+        self.assembler = assembler or CallAssembler(request.tools, whole_calls=whole_calls)
+        self.turn = turn or Turn(request.tools, mender, awaits_arguments=False)
         self._lives: dict[int, LiveCall] = {}
+        self.half = False
+        """Was one of the calls that left last refused, or none at all?"""
         self.refused = False
         """The model refused to answer: nothing that it says is a call."""
         self._late = False
@@ -115,8 +123,19 @@ class Answer:
         self.turn.found(said.calls)
         return None if len(said.parts) == 1 and said.text == text and not self.search.holding else said
 
+    def think(self, text: str) -> SearchResult | None:
+        """The model thinks: what is held of the text before that is no call."""
+        if self.thoughts is not None:
+            self.thoughts.take(text)
+        return None if text.isspace() else self._pass_undecided()
+
     def say_otherwise(self) -> SearchResult | None:
-        """Something that is not searched follows the text (reasoning, a citation): what is held of it is no call."""
+        """Something that is not searched is said (a citation, an image): what is held of the text is no call."""
+        if self.thoughts is not None:
+            self.thoughts.answered()
+        return self._pass_undecided()
+
+    def _pass_undecided(self) -> SearchResult | None:
         return self.search.pass_on() if self.search is not None and self.search.undecided else None
 
     def pass_text_on(self) -> SearchResult:
@@ -128,22 +147,35 @@ class Answer:
         return self.search.held if self.search is not None else ""
 
     @property
-    def text_undecided(self) -> bool:
-        """Does it depend on what follows whether the text that is held is a call?"""
-        return self.search is not None and self.search.undecided
+    def undecided(self) -> bool:
+        """Does it depend on what follows whether the text that is held, or the reasoning that passed, is a call?"""
+        return self.search is not None and (self.search.undecided or self._may_have_meant_it)
+
+    @property
+    def _may_have_meant_it(self) -> bool:
+        """Does the reasoning end with a call, or the beginning of one, and is it all that was said?"""
+        thoughts = self.thoughts
+        if thoughts is None or not thoughts.undecided or self.has_pending_calls or self.turn.sent:
+            return False
+        return self.search is not None and not self.search.spoke
 
     def end_text(self, finish: Finish) -> SearchResult:
-        """Nothing more is said: what is held is a call or text."""
+        """Nothing more is said: what is held is a call or text, and what was thought last may be a call."""
         if self.search is None:
             return SearchResult()
-        said = self.search.close(Finish.CUT if self.refused else finish)
+        finish = Finish.CUT if self.refused else finish
+        if self.thoughts is not None and self._may_have_meant_it:
+            self.turn.found(self.thoughts.close(finish), THOUGHT)
+        said = self.search.close(finish)
         self.turn.found(said.calls)
         return said
 
-    def search_whole(self, text: str, finish: Finish) -> SearchResult | None:
-        """A text that came as a whole, searched; None where it is not."""
+    def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
+        """A text that came as a whole, searched; None where it is not. `thought`: the reasoning before it, where the
+        answer has no other calls."""
         if self.search is None:
             return None
+        self.think(thought)
         said = self.search.take(text)
         self.turn.found(said.calls)
         return SearchResult(said.parts + self.end_text(finish).parts)
@@ -161,15 +193,24 @@ class Answer:
 
     def go_on_live(self, slot: Slot) -> LivePart | None:
         """What of a call may go out before it is complete (`toolfix_aggregate=false`); None while nothing may."""
+        live = self.go_live(slot)
+        return live.take(slot) if live is not None else None
+
+    def go_live(self, slot: Slot) -> LiveCall | None:
+        """The call as the client gets it while it comes; None where it has to wait."""
         live = self._lives.get(id(slot))
-        if live is None:
-            unclear = slot.doubt or slot.unsure
-            waits = not (slot.names and slot.begun)
-            if unclear or waits or slot.again or slot.restated or self.turn.resent.knows(slot.key):
-                return None
-            live = self._lives[id(slot)] = LiveCall(self.turn.sent, self._mender.ids.unique(slot.id))
+        if live is None and not self.turn.resent.knows(slot.key) and self._may_go_live(slot):
+            live = self._lives[id(slot)] = self._new_live(slot)
             self.turn.count_sent()
-        return live.take(slot)
+        return live
+
+    def _may_go_live(self, slot: Slot) -> bool:
+        unclear = slot.doubt or slot.unsure
+        waits = not (slot.names and slot.begun)
+        return not (unclear or waits or slot.again or slot.restated)
+
+    def _new_live(self, slot: Slot) -> LiveCall:
+        return LiveCall(self.turn.sent, self._mender.ids.unique(slot.id))
 
     def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
         """All calls that were gathered or found leave. `ids`: each has to have one."""
@@ -179,23 +220,34 @@ class Answer:
         """Calls that came as a whole leave, and those that were found: there are no fragments to be told apart."""
         return self._complete(slots, finish, False, ids)
 
-    def _complete(self, slots: list[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
+    def _complete(self, slots: Sequence[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
+        out = self._leave(slots, finish, before_error, ids)
+        # One after the other: each is counted when it is decided.
+        found = self.turn.complete_found(before_error=before_error)
+        out += [CompletedCall(outcome, self.turn.sent - 1) for outcome in found]
+        self.half = self.half or any(call.outcome.status == "refused" for call in out)
+        return out
+
+    def _leave(self, slots: Sequence[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
         if self._whole_calls and self._closed_by_server and slots:
             slots[-1].doubt = slots[-1].doubt or CUT_INSIDE
         lives = [self._lives.pop(id(slot), None) for slot in slots]
         calls = [
-            gathered(slot, self._tools, ids=ids, live=live.arguments if live else None)
+            self._gathered(slot, finish, ids, live.arguments if live else None)
             for slot, live in zip(slots, lives, strict=True)
         ]
         out: list[CompletedCall] = []
         outcomes = self.turn.complete(calls, finish, before_error=before_error)
-        for slot, live, outcome in zip(slots, lives, outcomes, strict=True):
+        self.half = False
+        for slot, live, call, outcome in zip(slots, lives, calls, outcomes, strict=True):
             if outcome is not None:
                 pieces = slot.pieces(outcome.arguments) if live is None and not outcome.dropped else []
                 out.append(CompletedCall(outcome, self.turn.sent - 1, slot.extra, pieces, live, slot))
-        # One after the other: each is counted when it is decided.
-        found = self.turn.complete_found(before_error=before_error)
-        return out + [CompletedCall(outcome, self.turn.sent - 1) for outcome in found]
+            self.half = self.half or (call.told.kept if outcome is None else outcome.status == "refused")
+        return out
+
+    def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
+        return gathered(slot, self._tools, finish, ids=ids, live=live)
 
     @property
     def _closed_by_server(self) -> bool:
@@ -230,31 +282,34 @@ class Answer:
         return words.true_reason(words.believed(self.reasons), calls=self.turn.sent > 0)
 
 
-def gathered(slot: Slot, tools: Tools, *, ids: bool = True, live: LiveArguments | None = None) -> GatheredCall:
-    """A call as its fragments tell it. `ids`: it has to have one."""
+def gathered(
+    slot: Slot, tools: Tools, finish: Finish, *, ids: bool = True, live: LiveArguments | None = None
+) -> GatheredCall:
+    """A call as its fragments tell it. `finish`: how the answer ended. `ids`: it has to have one."""
     name = full_name(slot.names, tools)
-    arguments, steps = slot.settle()
+    text = slot.settle()[0]
     if slot.unfinished:
         slot.doubt = slot.doubt or CUT_INSIDE
-    value, slot.value = slot.value, None
     told = ToldCall(
         slot.key,
         name,
-        arguments,
-        f"\0{slot.place}",
+        slot.told_arguments(Finish.COMPLETE)[0],
+        slot.resent_at,
         certain=not slot.doubt,
         restated=slot.restated,
         out=live is not None,
     )
-    if live is not None:
-        name, steps = slot.name, ()
+    own_finish = slot.finish_for(finish)
+    arguments, steps = (text, ()) if live is not None else slot.told_arguments(own_finish)
+    value, slot.value = slot.value, None
     return GatheredCall(
-        name,
+        slot.name if live is not None else name,
         arguments,
         slot.id if ids else slot.id or None,
         (*slot.steps, *steps),
         slot.doubt,
-        value=value,
+        finish=own_finish,
+        value=value if arguments is text else None,
         live=live,
         told=told,
     )

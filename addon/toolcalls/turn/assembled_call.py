@@ -58,6 +58,8 @@ class Fragment:
     """The upstream said that more of this call follows."""
     doubt: str = ""
     """Why the call must not run, whatever else comes."""
+    placed: bool = True
+    """False where `place` is only that of the block that began last."""
 
     @property
     def key(self) -> str:
@@ -156,6 +158,19 @@ class Slot(PartialCall):
                 self.join(text)
             self.said = (len(self.fragments), text, steps)
         return self.said[1:]
+
+    def told_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
+        """The arguments as the answer tells them, and what had to be done for that. `finish`: how it ended."""
+        return self.settle()
+
+    def finish_for(self, finish: Finish) -> Finish:
+        """How the answer ended for this call."""
+        return finish
+
+    @property
+    def resent_at(self) -> str:
+        """Where a call without an id that is sent again is the same one."""
+        return f"\0{self.place}"
 
     def is_strict(self) -> bool:
         """Are the arguments, as they came, one JSON object?"""

@@ -65,12 +65,12 @@ class LiveCall:
 
     __slots__ = ("_begun", "_taken", "arguments", "id", "number")
 
-    def __init__(self, number: int, identity: str) -> None:
+    def __init__(self, number: int, identity: str, *, holds_commas: bool = True) -> None:
         self.number = number
         self.id = identity
         self._taken = 0
         self._begun = False
-        self.arguments = LiveArguments(holds_commas=True)
+        self.arguments = LiveArguments(holds_commas=holds_commas)
 
     def take(self, slot: Slot) -> LivePart | None:
         """The fragments that are new; None when nothing of them may go out."""

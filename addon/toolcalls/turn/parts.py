@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..mend.finish import Finish
-from .assembled_call import Fragment
+from .assembled_call import Fragment, Place
 
 
 @dataclass(slots=True, frozen=True)
@@ -17,17 +17,61 @@ class TextDelta:
     """The model speaks: this is searched for calls."""
 
     text: str
+    block: Place = None
+    """Where it is said, in protocols whose texts come in blocks."""
+
+
+@dataclass(slots=True, frozen=True)
+class ReasoningDelta:
+    """The model thinks. It is no part of the answer, unless the answer is nothing else (`reasoning_search.py`)."""
+
+    text: str
+    """Nothing where reasoning is only signed, or encrypted."""
+    key: str = ""
+    """The key of the JSON string that it is, where an event like it need not be read."""
 
 
 @dataclass(slots=True, frozen=True)
 class OtherDelta:
-    """The model says something that is not searched: reasoning, a citation, an image."""
+    """The model says something that is not searched: a citation, an image."""
 
     refusal: bool = False
     """It refuses to answer: nothing that it says is a call."""
     key: str = ""
     """The key of the JSON string that it is, where an event like it need not be read; `text` is that string."""
     text: str = ""
+    block: Place = None
+    """Where it is said, in protocols whose texts come in blocks."""
+    kind: str = ""
+    """The kind of block that it needs; "" where it is said in any."""
+
+
+@dataclass(slots=True, frozen=True)
+class BlockStart:
+    """A block that is no call begins."""
+
+    block: Place
+    kind: str
+
+
+@dataclass(slots=True, frozen=True)
+class BlockEnd:
+    """A block ends, or a call that began with an event of its own."""
+
+    block: Place
+
+
+@dataclass(slots=True, frozen=True)
+class CallStart:
+    """A call begins with an event of its own; its fragments follow, and then its end."""
+
+    place: Place
+    id: str
+    name: str
+    given: Any = None
+    """The arguments, where the beginning tells them."""
+    extra: dict[str, Any] = field(default_factory=dict)
+    """All that the beginning says."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -45,7 +89,7 @@ class Failure:
     """The upstream failed."""
 
 
-Part = TextDelta | OtherDelta | Fragment | Stop | Failure
+Part = TextDelta | ReasoningDelta | OtherDelta | BlockStart | BlockEnd | CallStart | Fragment | Stop | Failure
 
 
 @dataclass(slots=True)

@@ -56,7 +56,7 @@ class SearchResult:
 class TextSearch:
     """One stream of text: the content of a choice, a text block, a text part."""
 
-    __slots__ = ("_held", "_scanner", "_unread", "_work")
+    __slots__ = ("_held", "_scanner", "_spoke", "_unread", "_work")
 
     def __init__(
         self,
@@ -87,6 +87,7 @@ class TextSearch:
         self._held: deque[TextPiece] = deque()
         self._unread = PassedText()
         """Texts that passed, and that the scanner does not know of yet."""
+        self._spoke = False
 
     @property
     def holding(self) -> bool:
@@ -98,6 +99,12 @@ class TextSearch:
         return self._scanner.undecided and bool(self._held)
 
     @property
+    def spoke(self) -> bool:
+        """Was anything said but white space?"""
+        self._catch_up()
+        return self._spoke
+
+    @property
     def held(self) -> str:
         """The text that is held back right now."""
         return "".join(piece.text for piece in self._held)
@@ -105,6 +112,7 @@ class TextSearch:
     def take(self, text: str, source: Any = None) -> SearchResult:
         """Search a text; `source` is the event that says it and nothing else."""
         self._catch_up()
+        self._spoke = self._spoke or bool(text.strip())
         found = self._scanner.feed(text)
         if not self._held and found == [text]:
             return SearchResult((TextPiece(text, source),))
@@ -138,7 +146,9 @@ class TextSearch:
         """Tell the scanner what passed unread."""
         if self._unread.size:
             self._work.said(self._unread.size)
-            self._scanner.skip(self._unread.take())
+            text = self._unread.take()
+            self._spoke = self._spoke or bool(text.strip())
+            self._scanner.skip(text)
 
     def _take_quoting(self) -> Quoting:
         """What is open where this text ends."""

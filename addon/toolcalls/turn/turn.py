@@ -20,6 +20,7 @@ from .live import LiveArguments
 from .resent import Resent, ToldCall
 
 WRITTEN_AS_TEXT: Final = "written as text"
+THOUGHT: Final = "written as reasoning"
 CUT_INSIDE: Final = "the answer was cut off before the call was complete"
 _CUT_BEFORE: Final = "the answer was cut off before the arguments"
 
@@ -73,7 +74,8 @@ class Turn:
         self._legal = legal
         self._spoiler = spoiler
         self._awaits_arguments = awaits_arguments
-        self._found: list[FoundCall] = []
+        self._found: list[tuple[FoundCall, str]] = []
+        """With the step that says where each was found."""
         self._outcomes: list[Outcome] = []
         """What became of the structured calls."""
         self.resent = Resent(tools)
@@ -100,9 +102,9 @@ class Turn:
             self._outcomes.append(outcome)
             yield self._count(outcome, live=call.live is not None)
 
-    def found(self, calls: Iterable[FoundCall]) -> None:
-        """Calls that were written as text."""
-        self._found += calls
+    def found(self, calls: Iterable[FoundCall], step: str = WRITTEN_AS_TEXT) -> None:
+        """Calls that were written where none should be: in the text, unless the step says otherwise."""
+        self._found += [(call, step) for call in calls]
 
     @property
     def has_found(self) -> bool:
@@ -111,10 +113,10 @@ class Turn:
     def complete_found(self, *, before_error: bool = False) -> Iterator[Outcome]:
         """What becomes of the calls in the text. One that a structured call says too is that call."""
         found, self._found = self._found, []
-        for call in found:
+        for call, step in found:
             if not self._is_told(call):
                 # It is whole, however the answer ended, and gets an id of ours.
-                gathered = GatheredCall(call.name, call.arguments, steps=(WRITTEN_AS_TEXT,))
+                gathered = GatheredCall(call.name, call.arguments, steps=(step,))
                 yield self._count(self._decide(gathered, Finish.COMPLETE, before_error))
 
     def take_notes(self) -> list[str]:

@@ -12,7 +12,7 @@ from ...turn import payload
 from ...turn.answer import Answer
 from ...turn.assembled_call import Slot
 from ...turn.finish import NEEDS_CALLS
-from .reader import FOREIGN_REASONS, Json, finish_of, fragments_of, says_something
+from .reader import FOREIGN_REASONS, Json, finish_of, fragments_of, reasoning_in, says_something
 from .think import split_message
 from .writer import LEGACY_WORDS, WORDS, written_call
 
@@ -73,7 +73,9 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
     answer = Answer(request, policy, mender)
     content = message.get("content")
     cited = message.get("refusal") or message.get("annotations")
-    said = answer.search_whole(content, finish) if isinstance(content, str) and not cited else None
+    thought = "" if fragments else reasoning_in(message) or ""
+    text = content or ""
+    said = answer.search_whole(text, finish, thought) if isinstance(text, str) and not cited else None
     found = answer.turn.has_found
     if not found and not fragments and reason not in NEEDS_CALLS:
         return

@@ -10,7 +10,7 @@ from ...turn.assembled_call import Fragment
 from ...wire.events import Event, Hold, Replace, Verdict
 from ..answer_stream import AnswerStream
 from ..reply_builder import ReplyBuilder
-from .reader import CALLS, FORM, Json, ReadChoice, says_something
+from .reader import CALLS, FORM, REASONING_KEYS, Json, ReadChoice, says_something
 from .think import Thinking
 from .writer import DeltaWriter, write_choice
 
@@ -23,7 +23,18 @@ def replaced(verdict: Verdict, raw: bytes) -> Replace:
 
 
 class Choice:
-    __slots__ = ("_has_text", "_legacy", "_live", "_request", "_think", "_think_key", "index", "stream", "writer")
+    __slots__ = (
+        "_has_text",
+        "_has_thought",
+        "_legacy",
+        "_live",
+        "_request",
+        "_think",
+        "_think_key",
+        "index",
+        "stream",
+        "writer",
+    )
 
     def __init__(self, index: int, request: Request, policy: Policy, mender: Mender) -> None:
         self.index = index
@@ -36,6 +47,7 @@ class Choice:
         """The calls came in the old `function_call` form."""
         self._live = self.stream.live
         self._has_text = False
+        self._has_thought = False
 
     @property
     def thinking(self) -> bool:
@@ -46,10 +58,10 @@ class Choice:
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
     ) -> Verdict:
         """An event of this choice."""
-        if self._has_text and delta is choice.get("message"):
-            # It repeats the whole answer: the calls are compared, the text was said.
-            delta = {key: value for key, value in delta.items() if key in CALLS}
+        if delta is choice.get("message"):
+            delta = self._unsaid(delta)
         self._has_text = self._has_text or bool(delta.get("content"))
+        self._has_thought = self._has_thought or any(delta.get(key) for key in REASONING_KEYS)
         if fragments:
             fragments = self._in_one_form(fragments, legacy)
         if self.thinking:
@@ -57,6 +69,14 @@ class Choice:
         read = ReadChoice.of(event.raw, chunk, choice, delta, fragments)
         read.moved = choice.get("index") != self.index
         return self.stream.take(event, read)
+
+    def _unsaid(self, message: Json) -> Json:
+        """A message that repeats the whole answer: the calls are compared, text and reasoning are in it once more."""
+        if self._has_text:
+            return {key: value for key, value in message.items() if key in CALLS}
+        if self._has_thought:
+            return {key: value for key, value in message.items() if key not in REASONING_KEYS}
+        return message
 
     def _in_one_form(self, fragments: list[Fragment], legacy: bool) -> list[Fragment]:
         """`function_call` beside `tool_calls` is the same call in the old form: only the new one counts."""

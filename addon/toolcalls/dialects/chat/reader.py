@@ -8,7 +8,7 @@ from typing import Any
 from ...mend.finish import Finish
 from ...turn import payload
 from ...turn.assembled_call import Fragment, index_of
-from ...turn.parts import OtherDelta, ReadEvent, Stop, TextDelta
+from ...turn.parts import OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ..answer_io import AnswerForm
 
 Json = dict[str, Any]
@@ -25,10 +25,12 @@ _FAILED = "error"
 CALLS = ("tool_calls", "function_call")
 _CALL_KEYS = frozenset({"index", "id", "type", "function"})
 _NO_WORDS = ("role", "index", "type")
-_OTHER_WORDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "refusal", "audio", "annotations")
-"""Where a delta or a message says something that is not its text."""
-_THOUGHTS = ("reasoning_content", "reasoning")
-"""Of those, what comes event by event."""
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+"""Where a delta or a message has its reasoning as text; servers that use two of them say the same in both."""
+_DETAILS = "reasoning_details"
+REASONING_KEYS = (*_REASONING, _DETAILS)
+_OTHER_WORDS = ("refusal", "audio", "annotations")
+"""Where a delta or a message says something that is neither its text nor its reasoning."""
 
 
 @dataclass(slots=True)
@@ -48,8 +50,8 @@ class ReadChoice(ReadEvent):
         if len(delta) > 1 or not text:
             more = {key: value for key, value in delta.items() if key != "content" or not text}
             read.says_more = says_something(more, calls=False)
-            if read.says_more and (not text or delta.get("refusal")) and _says_otherwise(delta):
-                parts.append(_other(delta))
+            if read.says_more:
+                parts += _besides_text(delta)
         if text:
             parts.append(TextDelta(text))
         parts += fragments
@@ -122,16 +124,30 @@ def says_something(delta: Json, *, calls: bool = True) -> bool:
     return any(value for key, value in delta.items() if key not in _NO_WORDS and (calls or key not in CALLS))
 
 
-def _says_otherwise(delta: Json) -> bool:
-    """Is something said besides the text, or in another form: reasoning, a refusal, citations?"""
+def _besides_text(delta: Json) -> list[Part]:
+    """What a delta says besides its text and its calls."""
+    parts: list[Part] = []
+    reasoning = reasoning_in(delta)
+    if reasoning is not None:
+        keys = [key for key in REASONING_KEYS if delta.get(key)]
+        alone = len(keys) == 1 and isinstance(delta[keys[0]], str)
+        parts.append(ReasoningDelta(reasoning, keys[0] if alone else ""))
     words = (delta.get(key) for key in _OTHER_WORDS)
-    if any(word.strip() if isinstance(word, str) else word for word in words):
-        return True
-    return bool(delta.get("content")) and not isinstance(delta["content"], str)
+    other = any(word.strip() if isinstance(word, str) else word for word in words)
+    if other or delta.get("refusal") or (delta.get("content") and not isinstance(delta["content"], str)):
+        parts.append(OtherDelta(bool(delta.get("refusal"))))
+    return parts
 
 
-def _other(delta: Json) -> OtherDelta:
-    key = next((key for key in _THOUGHTS if delta.get(key)), "")
-    text = delta.get(key)
-    refusal = bool(delta.get("refusal"))
-    return OtherDelta(refusal, key, text) if isinstance(text, str) else OtherDelta(refusal)
+def reasoning_in(message: Json) -> str | None:
+    """The reasoning of a delta or a message, "" where it has no text; None where there is none."""
+    words = [message.get(key) for key in _REASONING]
+    text = next((word for word in words if word and isinstance(word, str)), "")
+    if text or any(words):
+        return text
+    details = message.get(_DETAILS)
+    if not details:
+        return None
+    entries = details if isinstance(details, list) else []
+    texts = (entry.get("text") or entry.get("summary") for entry in entries if isinstance(entry, dict))
+    return "".join(word for word in texts if isinstance(word, str))

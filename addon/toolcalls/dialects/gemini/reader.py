@@ -15,7 +15,7 @@ from ...mend.reading.strict import write
 from ...policy import Policy
 from ...request.request import Request
 from ...turn.assembled_call import Fragment
-from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, Stop, TextDelta
+from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ...wire.events import Event
 from ..reader_writer import AnswerForm, AnswerReader
 from ..trouble import trouble_in
@@ -96,7 +96,8 @@ class GeminiReader(AnswerReader):
                 runs.append(run)
         reason = first.get("finishReason")
         if isinstance(reason, str) and reason:
-            if not runs:
+            if not runs or is_thought(runs[-1].came[-1]):
+                # Reasoning passes at once; the end may have to wait.
                 runs.append(_Run())
             runs[-1].parts += self._end(reason, first.get("finishMessage"))
         return runs
@@ -107,6 +108,8 @@ class GeminiReader(AnswerReader):
         if is_text(part):
             # A signature without a text says nothing that could follow a call.
             return _Run([part], [TextDelta(part["text"])] if part["text"] else [], SIGNATURE in part)
+        if is_thought(part):
+            return _Run([part], [ReasoningDelta(part["text"], "text")], says_more=True)
         return _Run([part], [OtherDelta()], says_more=True)
 
     def _call(self, part: Json) -> Fragment:
@@ -163,6 +166,11 @@ def is_text(part: Json) -> bool:
         and part.get("thought") is not True
         and part.keys() <= {"text", SIGNATURE, "thought"}
     )
+
+
+def is_thought(part: Json) -> bool:
+    """Reasoning, with or without a signature."""
+    return isinstance(part.get("text"), str) and part.get("thought") is True
 
 
 def _is_calls(run: _Run) -> bool:

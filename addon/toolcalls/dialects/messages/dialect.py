@@ -1,6 +1,6 @@
 """Anthropic Messages, streamed and not.
 
-Strategy: what belongs to a block goes to the block machine, which answers with a legal sequence of blocks. Here are
+Strategy: what belongs to a block goes to the sequence of blocks (`sequence.py`). Here are
 the events around the blocks: the start, the stop reason, the end, errors and pings, for even an answer without a call
 may lack its end. The stop reason follows the calls that really went out. Some servers send one behind it: so a
 message_delta waits for what follows it where a call may, which is the end, most often in the same chunk.
@@ -10,33 +10,41 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...mend.arguments import Finish
 from ...mend.call import Mender
+from ...mend.finish import Finish
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
-from ...turn.text_search import searches
+from ...turn.parts import ReadEvent
 from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Event, Hold, Replace, Verdict
 from ..interface import Dialect
 from ..odd_data import OddKind, odd_data
 from ..reply_builder import ReplyBuilder
-from ..trouble import trouble_in
-from .block_search import BlockSearch
-from .blocks import write
 from .body import mend_body
-from .calls import NO_USAGE, WORDS, Json
-from .sequencer import BlockSequencer
+from .reader import MessagesReader
+from .sequence import BlockSequence
+from .wire import (
+    BLOCK_EVENTS,
+    ERROR,
+    EVENTS,
+    MESSAGE_DELTA,
+    MESSAGE_START,
+    MESSAGE_STOP,
+    NO_USAGE,
+    PING_EVENT,
+    WORDS,
+    Json,
+    write,
+)
 
-_BLOCK_EVENTS = frozenset({"content_block_start", "content_block_delta", "content_block_stop"})
-_EVENTS = _BLOCK_EVENTS | {"message_start", "message_delta", "message_stop", "ping", "error"}
 _END = "end"
 
-PING: Final = write({"type": "ping"})
-STOP: Final = write({"type": "message_stop"})
+PING: Final = write({"type": PING_EVENT})
+STOP: Final = write({"type": MESSAGE_STOP})
 _CUT_OFF_WORDS = "The upstream ended the stream before the answer was complete."
-CUT_OFF: Final = write({"type": "error", "error": {"type": "api_error", "message": _CUT_OFF_WORDS}})
+CUT_OFF: Final = write({"type": ERROR, "error": {"type": "api_error", "message": _CUT_OFF_WORDS}})
 
 
 class Messages(Dialect):
@@ -48,11 +56,12 @@ class Messages(Dialect):
         "_may_follow",
         "_mender",
         "_policy",
+        "_reader",
         "_request",
-        "_sequencer",
+        "_sequence",
         "_started",
+        "_stop_sent",
         "_tokens",
-        "_told",
         "_waiting",
     )
 
@@ -60,26 +69,26 @@ class Messages(Dialect):
         self._request = request
         self._mender = mender
         self._policy = policy
-        search = BlockSearch(request, policy) if searches(request, policy) else None
-        self._sequencer = BlockSequencer(mender, request.tools, flowing=not policy.aggregate, search=search)
+        self._reader = MessagesReader()
+        self._sequence = BlockSequence(request, policy, mender)
         self._started = False
         self._ended = False
         """Nothing is left to be said: a message_stop or an error went out."""
         self._tokens = 0
-        self._waiting: list[tuple[Event, Json | None]] = []
-        """The message_deltas so far. In their places what came behind a stop reason and says nothing, with None."""
+        self._waiting: list[ReadEvent | bytes] = []
+        """The message_deltas so far. In their places, as bytes, what came behind a stop reason and says nothing."""
         self._late = False
         """A block came behind a stop reason."""
         self._may_follow = request.choices is None or len(request.tools) > 0
         """Can a call come behind a stop reason? Not where none was declared."""
-        self._told: str | None = None
+        self._stop_sent: str | None = None
         """The stop reason that went out."""
 
     # The stream
 
     @property
     def lesson(self) -> Lesson | None:
-        return self._sequencer.lesson
+        return self._sequence.lesson
 
     @property
     def waits(self) -> bool:
@@ -87,14 +96,11 @@ class Messages(Dialect):
         return bool(self._waiting) and not self._late and self._reason is not None
 
     def read(self, event: Event) -> Verdict:
-        self._sequencer.lesson = None
+        self._sequence.lesson = None
         if event.data is None:
             return self._in_its_place(event)
-        data = event.data
-        said = payload.read_strict(data)
-        if isinstance(said, dict):
-            return self._take(event, said)
-        return self._take_odd(event, said)
+        said = payload.read_strict(event.data)
+        return self._take(event, said) if isinstance(said, dict) else self._take_odd(event, said)
 
     def close(self) -> Replace | None:
         if self._ended or not self._started:
@@ -114,7 +120,7 @@ class Messages(Dialect):
         odd = odd_data(event, said)
         match odd.kind:
             case OddKind.ERROR:
-                return self._take(Event(b"", event.data, ""), {"type": "error", "error": odd.value})
+                return self._take(Event(b"", event.data, ""), {"type": ERROR, "error": odd.value})
             case OddKind.KEEP_ALIVE:
                 return self._take_blank(event, (event.data or "").strip())
             case OddKind.DONE:
@@ -128,81 +134,63 @@ class Messages(Dialect):
 
     def _take_blank(self, event: Event, text: str) -> Verdict:
         """A keep-alive written as data, which clients that parse every data line stumble over."""
-        if event.type == "ping":
+        if event.type == PING_EVENT:
             return Replace((PING,))
-        if event.type == "message_stop":
-            return self._take(event, {"type": "message_stop"})
+        if event.type == MESSAGE_STOP:
+            return self._take(event, {"type": MESSAGE_STOP})
         if event.type:
             return PASS
         return Replace((sse.comment(text),))
 
     def _take(self, event: Event, said: Json) -> Verdict:
-        kind = said.get("type")
-        typed = isinstance(kind, str) and kind != ""
-        trouble = trouble_in(said, event.type) if _may_be_error(kind if typed else event.type, said) else None
-        if trouble is not None:
-            kind, typed = "error", False
-            said = {"type": kind, "error": {"type": "api_error", **trouble}}
-        elif not isinstance(kind, str) or not typed:
-            kind = event.type
-            said = {"type": kind, **{key: value for key, value in said.items() if key != "type"}}
+        read = self._reader.read(event, said)
+        kind = read.payload["type"]
         if self._ended:
-            return Replace() if kind == "message_stop" else PASS
-        if kind not in _EVENTS:
+            return Replace() if kind == MESSAGE_STOP else PASS
+        if kind not in EVENTS:
             return self._in_its_place(event)
         draft = ReplyBuilder(event)
-        if event.type != kind or not typed:
-            # The SDKs look at the event line before the data and skip events without one.
-            event = Event(write(said), event.data, kind)
-        elif event.raw.startswith(sse.BOM):
-            # They do not know a BOM either, and would lose the message_start behind it.
-            event = Event(event.raw.removeprefix(sse.BOM), event.data, kind)
-        if kind in _BLOCK_EVENTS:
+        if kind in BLOCK_EVENTS:
             self._begin(draft)
             self._make_way(draft)
-            self._sequencer.take(event, said, draft)
-        elif kind == "ping":
+            self._sequence.take(read, draft)
+        elif kind == PING_EVENT:
             if self.waits:
-                self._wait(event, None, draft)
+                self._wait(read.raw, draft)
             else:
-                draft.out.append(event.raw)
-        else:
-            self._take_around(kind, event, said, draft)
-        return draft.answer()
-
-    def _take_around(self, kind: str, event: Event, said: Json, draft: ReplyBuilder) -> None:
-        """The events around the blocks."""
-        if kind == "message_start":
-            self._message_start(event, said, draft)
-        elif kind == "message_delta":
-            self._message_delta(event, said, draft)
-        elif kind == "message_stop":
+                draft.out.append(read.raw)
+        elif kind == MESSAGE_START:
+            self._message_start(read, draft)
+        elif kind == MESSAGE_DELTA:
+            self._message_delta(read, draft)
+        elif kind == MESSAGE_STOP:
             self._begin(draft)
-            self._end(draft, whole=True, stop=event.raw)
+            self._end(draft, whole=True, stop=read.raw)
         else:
-            self._error(event, draft)
+            self._error(read, draft)
+        return draft.answer()
 
     # The start
 
-    def _message_start(self, event: Event, said: Json, draft: ReplyBuilder) -> None:
+    def _message_start(self, read: ReadEvent, draft: ReplyBuilder) -> None:
         if self._started:
             return
         self._started = True
-        message = said.get("message")
+        message = read.payload.get("message")
         message = message if isinstance(message, dict) else {}
         usage = message.get("usage")
         if isinstance(usage, dict):
             self._count(usage)
-            draft.out.append(event.raw)
+            draft.out.append(read.raw)
         else:
             filled = {**(message or self._empty_message()), "usage": NO_USAGE}
-            draft.out.append(write({**said, "message": filled}))
+            draft.out.append(write({**read.payload, "message": filled}))
 
     def _begin(self, draft: ReplyBuilder) -> None:
         """The message_start that never came."""
         if not self._started:
             self._started = True
-            draft.out.append(write({"type": "message_start", "message": self._empty_message()}))
+            draft.out.append(write({"type": MESSAGE_START, "message": self._empty_message()}))
 
     def _empty_message(self) -> Json:
         return {
@@ -226,35 +214,35 @@ class Messages(Dialect):
     @property
     def _reason(self) -> str | None:
         """The stop reason that was said: of several, one that names a limit."""
-        reasons = [reason for _, said in self._waiting if said and (reason := _reason_in(said))]
-        return WORDS.believed(reasons) or self._told
+        deltas = [delta for delta in self._waiting if isinstance(delta, ReadEvent)]
+        return WORDS.believed(delta.stop.reason for delta in deltas if delta.stop is not None) or self._stop_sent
 
-    def _message_delta(self, event: Event, said: Json, draft: ReplyBuilder) -> None:
+    def _message_delta(self, read: ReadEvent, draft: ReplyBuilder) -> None:
         self._begin(draft)
-        usage = said.get("usage")
+        usage = read.payload.get("usage")
         if isinstance(usage, dict):
             self._count(usage)
         if self._reason is None:
             self._forget_waiting(draft)  # without a stop reason it was only a count in passing
-        self._wait(event, said, draft)
+        self._wait(read, draft)
         reason = self._reason
         if reason is None:
             return
         if self._may_follow:
-            self._sequencer.stopped(draft, Finish.of(reason))
+            self._sequence.stopped(draft, Finish.of(reason))
         else:
-            self._sequencer.finish(draft, Finish.of(reason))
-            self._tell_end(reason, draft)
+            self._sequence.finish(draft, Finish.of(reason))
+            self._write_end(reason, draft)
 
-    def _wait(self, event: Event, said: Json | None, draft: ReplyBuilder) -> None:
-        self._waiting.append((event, said))
-        draft.hold(_END, event.raw)
+    def _wait(self, waiting: ReadEvent | bytes, draft: ReplyBuilder) -> None:
+        self._waiting.append(waiting)
+        draft.hold(_END, waiting.raw if isinstance(waiting, ReadEvent) else waiting)
 
     def _in_its_place(self, event: Event) -> Verdict:
         """What concerns nobody passes, or waits with the stop reason before it."""
         if not self.waits:
             return PASS
-        self._waiting.append((event, None))
+        self._waiting.append(event.raw)
         return Hold(_END)
 
     def _make_way(self, draft: ReplyBuilder) -> None:
@@ -264,11 +252,11 @@ class Messages(Dialect):
         self._late = self._reason is not None
         waiting = self._waiting
         self._forget_waiting(draft)
-        for event, said in waiting:
-            if said is None:
-                draft.out.append(event.raw)
+        for one in waiting:
+            if isinstance(one, bytes):
+                draft.out.append(one)
             elif self._late:
-                self._wait(event, said, draft)
+                self._wait(one, draft)
 
     def _forget_waiting(self, draft: ReplyBuilder) -> None:
         if self._waiting:
@@ -284,15 +272,15 @@ class Messages(Dialect):
         draft.out.append(event.raw)
         return draft.answer()
 
-    def _error(self, event: Event, draft: ReplyBuilder) -> None:
+    def _error(self, read: ReadEvent, draft: ReplyBuilder) -> None:
         """Complete calls come out, unfinished ones are dropped, the error goes on."""
         reason = self._reason
         ended = reason is not None and not self._late
-        self._sequencer.finish(draft, Finish.of(reason) if ended else Finish.CUT, before_error=not ended)
+        self._sequence.finish(draft, Finish.of(reason) if ended else Finish.CUT, before_error=not ended)
         if reason is not None and self._waiting:
-            self._tell_end(reason, draft)
+            self._write_end(reason, draft)
         self._forget_waiting(draft)
-        draft.out.append(event.raw)
+        draft.out.append(read.raw)
         self._ended = True
 
     def _end(self, draft: ReplyBuilder, *, whole: bool | None, stop: bytes = STOP) -> None:
@@ -300,44 +288,43 @@ class Messages(Dialect):
         self._ended = True
         reason = self._reason
         if whole or (reason is not None and not self._late):
-            self._sequencer.finish(draft, Finish.of(reason))
+            self._sequence.finish(draft, Finish.of(reason))
         elif not self._completed(draft, stopped=reason is not None):
             self._forget_waiting(draft)
             draft.out.append(CUT_OFF)
             return
-        if self._told is None or self._waiting or self._stop_reason(reason) != self._told:
-            self._tell_end(reason, draft)
+        if self._stop_sent is None or self._waiting or self._stop_reason(reason) != self._stop_sent:
+            self._write_end(reason, draft)
         draft.out.append(stop)
 
     def _stop_reason(self, reason: str | None) -> Any:
-        machine = self._sequencer
-        return WORDS.true_reason(reason, calls=machine.turn.sent > 0, other_tools=machine.other_tools)
+        sequence = self._sequence
+        return WORDS.true_reason(reason, calls=sequence.answer.turn.sent > 0, other_tools=sequence.other_tools)
 
-    def _tell_end(self, reason: str | None, draft: ReplyBuilder) -> None:
+    def _write_end(self, reason: str | None, draft: ReplyBuilder) -> None:
         """Why the model stopped: the message_deltas that came, or the one that is missing."""
-        machine = self._sequencer
-        for note in machine.turn.take_notes():
-            draft.out += machine.blocks.text(note)
+        for note in self._sequence.answer.turn.take_notes():
+            draft.out += self._sequence.writer.text_block(note)
         truth = self._stop_reason(reason)
         if not self._waiting:
             truth = truth or "end_turn"
-            draft.out.append(self._delta(Event(b"", None), {}, truth))
-        for event, said in self._waiting:
-            draft.out.append(event.raw if said is None else self._delta(event, said, truth))
+            draft.out.append(self._delta(ReadEvent(b"", {}), truth))
+        for one in self._waiting:
+            draft.out.append(one if isinstance(one, bytes) else self._delta(one, truth))
         self._forget_waiting(draft)
-        self._told = truth or ""
+        self._stop_sent = truth or ""
 
-    def _delta(self, event: Event, said: Json, truth: Any) -> bytes:
+    def _delta(self, read: ReadEvent, truth: Any) -> bytes:
         """A message_delta with the stop reason that is true."""
-        delta, usage = said.get("delta"), said.get("usage")
+        delta, usage = read.payload.get("delta"), read.payload.get("usage")
         delta = delta if isinstance(delta, dict) else {}
-        if event.raw and truth == delta.get("stop_reason") and isinstance(usage, dict):
-            return event.raw
-        told = {**delta, "stop_reason": truth}
-        told.setdefault("stop_sequence", None)
+        if read.raw and truth == delta.get("stop_reason") and isinstance(usage, dict):
+            return read.raw
+        stopped = {**delta, "stop_reason": truth}
+        stopped.setdefault("stop_sequence", None)
         # Only what the event itself counts: input tokens of 0 would overwrite those of message_start.
         counted = usage if isinstance(usage, dict) else {"output_tokens": self._tokens}
-        return write({**said, "type": "message_delta", "delta": told, "usage": counted})
+        return write({**read.payload, "type": MESSAGE_DELTA, "delta": stopped, "usage": counted})
 
     def _completed(self, draft: ReplyBuilder, *, stopped: bool) -> bool:
         """The stream ended without a stop reason, or went on behind it: is the answer complete all the same?
@@ -345,17 +332,6 @@ class Messages(Dialect):
         It is when it ends with calls that are whole: what the client needs to go on is there. Text that
         just stops may have been cut off.
         """
-        whole = self._sequencer.finish(draft, Finish.CUT, before_error=True)
-        return whole and (stopped or (self._sequencer.turn.sent > 0 and not self._sequencer.talk.ends_in_text))
-
-
-def _may_be_error(kind: Any, said: Json) -> bool:
-    """Is this no event of the protocol, or an error without what the protocol says about errors?"""
-    return kind not in _EVENTS or (kind == "error" and not isinstance(said.get("error"), dict))
-
-
-def _reason_in(said: Json) -> str | None:
-    """The stop reason that a message_delta names."""
-    delta = said.get("delta")
-    reason = delta.get("stop_reason") if isinstance(delta, dict) else None
-    return reason if isinstance(reason, str) and reason else None
+        sequence = self._sequence
+        whole = sequence.finish(draft, Finish.CUT, before_error=True)
+        return whole and (stopped or (sequence.answer.turn.sent > 0 and not sequence.ends_in_text))

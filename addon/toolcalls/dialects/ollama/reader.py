@@ -14,7 +14,8 @@ from ...mend.finish import Finish
 from ...mend.reading import strict
 from ...turn import payload
 from ...turn.assembled_call import Fragment, index_of
-from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, Stop, TextDelta
+from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ...wire import ndjson
 from ...wire.events import Event
 from ..reader_writer import AnswerForm, AnswerReader
 
@@ -51,10 +52,29 @@ class OllamaReader(AnswerReader):
         more = more or any(value for key, value in line.items() if key not in _LINE)
         return ReadEvent(event.raw, line, self._parts(line, message), says_more=more)
 
+    def read_apart(self, event: Event) -> list[ReadEvent]:
+        read = self.read(event)
+        if read is None:
+            return []
+        thinking = message_of(read.payload).get("thinking")
+        if read.stop is None or not thinking or not isinstance(thinking, str):
+            return [read]
+        # Reasoning passes at once; the end may have to wait.
+        silent = {key: value for key, value in message_of(read.payload).items() if key != "thinking"}
+        last = {**read.payload, "message": silent}
+        thought = {**self.head, "message": {"role": "assistant", "content": "", "thinking": thinking}, "done": False}
+        parts: list[Part] = [part for part in read.parts if not isinstance(part, ReasoningDelta)]
+        more = any(value for key, value in last.items() if key not in _LINE)
+        return [
+            ReadEvent(write_line(thought), thought, [ReasoningDelta(thinking)], says_more=True),
+            ReadEvent(write_line(last), last, parts, says_more=more),
+        ]
+
     def _parts(self, line: Json, message: Json) -> list[Part]:
         parts: list[Part] = []
-        if message.get("thinking"):
-            parts.append(OtherDelta())
+        thinking = message.get("thinking")
+        if thinking:
+            parts.append(ReasoningDelta(thinking, "thinking") if isinstance(thinking, str) else OtherDelta())
         content = message.get("content")
         if content and isinstance(content, str):
             parts.append(TextDelta(content))
@@ -103,6 +123,10 @@ class OllamaReader(AnswerReader):
 def message_of(line: Json) -> Json:
     message = line.get("message")
     return message if isinstance(message, dict) else {}
+
+
+def write_line(line: Json) -> bytes:
+    return ndjson.write(strict.write(line))
 
 
 def is_line(line: Json) -> bool:

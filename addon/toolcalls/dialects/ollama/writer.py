@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...mend.reading import strict
 from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.finish import FinishWords
 from ...turn.parts import ReadEvent
-from ...wire import ndjson
 from ..reader_writer import AnswerWriter
-from .reader import STOPPED, OllamaReader, message_of
+from .reader import STOPPED, OllamaReader, message_of, write_line
 
 Json = dict[str, Any]
 
@@ -33,7 +31,7 @@ class OllamaWriter(AnswerWriter):
         return self._line({**_SAID, "content": text})
 
     def rest(self, read: ReadEvent) -> bytes:
-        return _written({**read.payload, "message": _silent(read)})
+        return write_line({**read.payload, "message": _silent(read)})
 
     def calls(self, read: ReadEvent) -> bytes:
         return self._line({**_SAID, "tool_calls": message_of(read.payload).get("tool_calls")})
@@ -44,14 +42,14 @@ class OllamaWriter(AnswerWriter):
     def end(self, read: ReadEvent | None, reason: str) -> bytes:
         if read is None:
             return self._line(_SAID, done=True, done_reason=reason)
-        return _written({**read.payload, "message": _silent(read), "done_reason": reason})
+        return write_line({**read.payload, "message": _silent(read), "done_reason": reason})
 
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
         message = {**_silent(read), "content": "".join(texts)}
         if calls:
             message["tool_calls"] = [self._entry(call) for call in calls]
         stopped = {} if reason is None else {"done_reason": reason}
-        written = _written({**read.payload, "message": message, **stopped})
+        written = write_line({**read.payload, "message": message, **stopped})
         return written if read.raw.endswith(b"\n") else written.removesuffix(b"\n")
 
     def keep_alive(self) -> bytes:
@@ -59,7 +57,7 @@ class OllamaWriter(AnswerWriter):
         return self._line(_SAID)
 
     def _line(self, message: Json, **end: Any) -> bytes:
-        return _written({**self._reader.head, "message": message, "done": False, **end})
+        return write_line({**self._reader.head, "message": message, "done": False, **end})
 
     def _entry(self, call: CompletedCall) -> Json:
         """A call: what came, with the name, the arguments and the id that the client gets."""
@@ -76,7 +74,3 @@ def _silent(read: ReadEvent) -> Json:
     """The message of a line without its text and its calls."""
     kept = {key: value for key, value in message_of(read.payload).items() if key != "tool_calls"}
     return {**_SAID, **kept, "content": ""}
-
-
-def _written(line: Json) -> bytes:
-    return ndjson.write(strict.write(line))

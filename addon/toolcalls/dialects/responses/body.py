@@ -6,12 +6,13 @@ from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
-from ...turn.turn import Turn
-from .call_queue import CallQueue
+from ...turn.item_answer import ItemAnswer
+from ...turn.items import Items
+from .call_items import CallItems
 from .events import EventWriter
 from .finalizer import Finalizer
 from .item_search import ItemSearch
-from .items import Items
+from .output import CALL, fresh_ids
 from .text_items import TextItems
 
 _TERMINAL = {"completed": "response.completed", "incomplete": "response.incomplete", "failed": "response.failed"}
@@ -31,12 +32,12 @@ def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> 
         return body
     kind = "response.failed" if response.get("error") else _TERMINAL.get(status, "response.done")
     writer = EventWriter()
-    items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
-    turn = Turn(request.tools, mender)
-    search = ItemSearch(request, policy, turn, writer)
-    held = CallQueue(items, writer, mender, request.tools, search, turn, streamed=False)
+    items = Items(fresh_ids(mender.ids.unique))
+    answer = ItemAnswer(request, policy, mender, items, CALL, streamed=False)
+    search = ItemSearch(request, policy, answer.turn, writer)
+    calls = CallItems(answer, writer, search)
     speech = TextItems(items, writer, policy.max_held_bytes, search)
-    ending = Finalizer(items, held, speech, writer, search, request.model)
+    ending = Finalizer(answer, calls, speech, writer, search, request.model)
     output = ending.mended_output(kind, response)
     if output == response["output"]:
         return body

@@ -2,7 +2,7 @@
 
 Strategy: text, reasoning, server-side tools and freeform calls pass as they come; the events of a function
 call are held, and go out as one announcement, one delta, one end of arguments and one end of item that all
-say the same (`call_queue.py` says when). The terminal event follows what really went out.
+say the same (`turn/item_answer.py` says when). The terminal event follows what really went out.
 Events that only echo the request are not read, nor is a terminal event whose output is, word for word, what was sent.
 """
 
@@ -13,7 +13,8 @@ from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
-from ...turn.turn import Turn
+from ...turn.item_answer import ItemAnswer
+from ...turn.items import Item, Items
 from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Event, Hold, Replace, Verdict
@@ -22,14 +23,14 @@ from ..interface import Dialect
 from ..odd_data import OddKind, odd_data
 from ..trouble import trouble_in, trouble_in_text
 from .body import mend_body
-from .call_queue import CallQueue
+from .call_items import CallItems
 from .events import ADDED, ITEM_EVENTS, EventWriter, IncomingEvent, Json, number_in, read_incoming
 from .finalizer import TERMINAL, Finalizer, finish_in
 from .freeform import INPUT, Freeform
 from .item_search import ItemSearch
-from .items import CALL, FREEFORM, Item, Items, with_needed
 from .keep_alive import keep_alive
 from .long import STATED, LongText
+from .output import CALL, FREEFORM, fresh_ids, with_needed
 from .text_items import TextItems, is_text
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
@@ -42,15 +43,16 @@ class Responses(Dialect):
     """The dialect of `/responses`."""
 
     __slots__ = (
+        "_calls",
         "_ending",
         "_freeform",
-        "_held",
         "_items",
         "_long",
         "_mender",
         "_over",
         "_policy",
         "_request",
+        "_response",
         "_search",
         "_speech",
         "_started",
@@ -63,15 +65,13 @@ class Responses(Dialect):
         self._request = request
         self._policy = policy
         self._mender = mender
-        self._items = Items(lambda: mender.ids.unique("").removeprefix("call_"))
+        self._items = Items(fresh_ids(mender.ids.unique))
         self._writer = EventWriter(framing)
-        turn = Turn(request.tools, mender)
-        self._search = search = ItemSearch(request, policy, turn, self._writer)
+        answer = self._response = ItemAnswer(request, policy, mender, self._items, CALL)
+        self._search = search = ItemSearch(request, policy, answer.turn, self._writer)
         self._speech = TextItems(self._items, self._writer, policy.max_held_bytes, search)
-        self._held = CallQueue(
-            self._items, self._writer, mender, request.tools, search, turn, live=not policy.aggregate
-        )
-        self._ending = Finalizer(self._items, self._held, self._speech, self._writer, search, request.model)
+        self._calls = CallItems(answer, self._writer, search, live=not policy.aggregate)
+        self._ending = Finalizer(answer, self._calls, self._speech, self._writer, search, request.model)
         self._freeform = Freeform(self._items, self._writer, mender.ids)
         self._long = LongText()
         self._started = False
@@ -79,10 +79,10 @@ class Responses(Dialect):
 
     @property
     def lesson(self) -> Lesson | None:
-        return self._speech.lesson or self._held.lesson
+        return self._speech.lesson or self._calls.lesson
 
     def read(self, event: Event) -> Verdict:
-        self._speech.lesson = self._held.lesson = None
+        self._speech.lesson = self._calls.lesson = None
         if self._over:
             # An end that comes again tells calls that went out once more.
             again = event.type in TERMINAL and '"function_call"' in (event.data or "")
@@ -97,7 +97,7 @@ class Responses(Dialect):
         if event.type in TERMINAL and self._ending.agrees(data) and self._passes_unread(event, data):
             self._over = True
             return PASS
-        if event.type == STATED and (expected := self._held.expected()) is not None:
+        if event.type == STATED and (expected := self._calls.expected()) is not None:
             self._long.expect(*expected)
         incoming = read_incoming(event.raw, event.type, data, self._long)
         if incoming is not None:
@@ -158,7 +158,7 @@ class Responses(Dialect):
 
     def _keep_unread(self, event: Event) -> Verdict:
         """Of a call that is held nothing goes out, not even a delta that nobody can read."""
-        return (self._held.hold_of_last if event.type == _FRAGMENT else None) or PASS
+        return (self._calls.hold_of_last if event.type == _FRAGMENT else None) or PASS
 
     def _answer(self, incoming: IncomingEvent) -> Verdict:
         """Only what goes out otherwise than it came is a reply."""
@@ -178,7 +178,7 @@ class Responses(Dialect):
             return self._read_item(incoming)
         if stem == _ARGUMENTS:
             self._started = True
-            return self._held.read_delta(incoming) if verb == "delta" else self._held.read_stated(incoming)
+            return self._calls.read_delta(incoming) if verb == "delta" else self._calls.read_stated(incoming)
         if is_text(kind):
             self._started = True
             return Replace(tuple(self._speech.read(incoming)))
@@ -274,7 +274,7 @@ class Responses(Dialect):
         if not kind:
             return Replace((self._writer.forward(incoming),))
         if kind == CALL:
-            return self._held.read_added(incoming) if incoming.type == ADDED else self._held.read_ended(incoming)
+            return self._calls.read_added(incoming) if incoming.type == ADDED else self._calls.read_ended(incoming)
         if kind == FREEFORM and (again := self._freeform.read_item(incoming)) is not None:
             return again
         out = self._read_added(incoming, kind) if incoming.type == ADDED else self._read_ended(incoming, kind)
@@ -314,7 +314,7 @@ class Responses(Dialect):
         body, events = self._speech.finish(item, incoming.item, finish)
         item.done = body
         if kind == FREEFORM:
-            self._held.turn.count_sent()
+            self._response.turn.count_sent()
             self._freeform.ended(body)
         if body == incoming.item:
             item.done_text = incoming.item_text
@@ -322,9 +322,8 @@ class Responses(Dialect):
 
     def _add(self, incoming: IncomingEvent, kind: str) -> Item:
         wire_id, wire_index = str(incoming.item.get("id") or ""), incoming.number("output_index")
-        index = self._items.place(wire_index)
-        item = Item(index, self._items.identity(wire_id, kind), kind, incoming.item, announced=True)
-        self._items.add(item, wire_id, wire_index)
+        item = self._items.open(kind, wire_id, wire_index, incoming.item)
+        item.announced = True
         return item
 
 

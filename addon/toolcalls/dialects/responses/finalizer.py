@@ -10,11 +10,13 @@ from typing import Any, Final
 
 from ...mend.arguments import Finish
 from ...turn import payload
-from .call_queue import CallQueue
-from .calls import FunctionCall
+from ...turn.item_answer import ItemAnswer
+from ...turn.items import Item
+from .call_items import CallItems
+from .call_reader import entry_in
 from .events import EventWriter, IncomingEvent, Json
 from .item_search import ItemSearch
-from .items import CALL, FREEFORM, Item, Items, with_needed
+from .output import CALL, FREEFORM, with_needed
 from .text_items import TextItems, is_blank
 
 COMPLETED: Final = "response.completed"
@@ -72,7 +74,8 @@ def _output_in(data: str) -> int:
 
 class Finalizer:
     __slots__ = (
-        "_held",
+        "_answer",
+        "_calls",
         "_items",
         "_matched",
         "_model",
@@ -85,11 +88,18 @@ class Finalizer:
     )
 
     def __init__(
-        self, items: Items, held: CallQueue, speech: TextItems, writer: EventWriter, search: ItemSearch, model: str
+        self,
+        answer: ItemAnswer,
+        calls: CallItems,
+        speech: TextItems,
+        writer: EventWriter,
+        search: ItemSearch,
+        model: str,
     ) -> None:
         self._search = search
-        self._items = items
-        self._held = held
+        self._answer = answer
+        self._items = answer.items
+        self._calls = calls
         self._speech = speech
         self._writer = writer
         self._model = model
@@ -102,7 +112,7 @@ class Finalizer:
 
     def agrees(self, data: str) -> bool:
         """Is the output in an unread terminal event, word for word, what the client got?"""
-        if self._held.waiting or self._held.dropped or self._held.turn.has_found or self._search.ends:
+        if self._answer.waiting or self._answer.dropped or self._answer.turn.has_found or self._search.ends:
             return False
         at = _output_in(data)
         if at < 0:
@@ -137,23 +147,23 @@ class Finalizer:
         output = response.get("output")
         self._learn(output if isinstance(output, list) else [])
         finish = finish_in(kind, response)
-        out, keys = self._held.flush(finish, before_error=failed)
+        out, keys = self._calls.flush(finish, before_error=failed)
         if failed:
-            out += self._held.flush_found(before_error=True)
+            out += self._calls.flush_found(before_error=True)
             return out, keys, self._failed_output(output)
         out += self._close_items("incomplete" if status == "incomplete" else "completed", finish)
-        out += self._held.flush_found()
+        out += self._calls.flush_found()
         out += self._tell_notes()
         return out, keys, self._output(output)
 
     def stop(self, finish: Finish) -> tuple[list[bytes], list[str]]:
         """No terminal event came."""
-        out, keys = self._held.flush(finish, before_error=True)
+        out, keys = self._calls.flush(finish, before_error=True)
         response = self._response()
         items = [item for item in self._items.all if not item.dropped]
-        if items and all(item.finished for item in items) and not self._held.dropped and not self.error:
+        if items and all(item.finished for item in items) and not self._answer.dropped and not self.error:
             out += self._close_items("completed", finish)
-            out += self._held.flush_found()
+            out += self._calls.flush_found()
             fields = {**response, "status": "completed", "output": self._output(None)}
             out.append(self._writer.write(COMPLETED, {"response": fields}))
             return out, keys
@@ -162,15 +172,15 @@ class Finalizer:
             "code": str(error.get("code") or error.get("type") or "server_error"),
             "message": str(error.get("message") or "The answer of the server ended before it was complete."),
         }
-        out += self._held.flush_found(before_error=True)
+        out += self._calls.flush_found(before_error=True)
         fields = {**response, "status": "failed", "error": reason, "output": self._output(None)}
         out.append(self._writer.write("response.failed", {"response": fields}))
         return out, keys
 
     def fail(self) -> tuple[list[bytes], list[str]]:
         """An error is about to go on: complete calls come out, unfinished ones are dropped."""
-        out, keys = self._held.flush(Finish.CUT, before_error=True)
-        return [*out, *self._held.flush_found(before_error=True)], keys
+        out, keys = self._calls.flush(Finish.CUT, before_error=True)
+        return [*out, *self._calls.flush_found(before_error=True)], keys
 
     def _response(self) -> Json:
         message = payload.read_strict(self.created)
@@ -196,7 +206,7 @@ class Finalizer:
             seen.update(dict.fromkeys(names, entry))
             if twin is not None and entry.get("type") == CALL:
                 # Listed twice: one call or two, as with every call that has the id of another.
-                self._match(self._held.open(str(entry.get("id") or ""), place), entry)
+                self._match(self._answer.calls.open(str(entry.get("id") or ""), place), entry)
             elif twin is not None and all(twin.get(key) == entry.get(key) for key in ("name", "input")):
                 # A call of a freeform tool with another input is another one.
                 continue
@@ -211,15 +221,15 @@ class Finalizer:
             if pairs:
                 self._match(pairs.pop(0), entry)
             elif entry.get("type") == CALL:
-                call = self._held.open(str(entry.get("id") or ""), place)
+                call = self._answer.calls.open(str(entry.get("id") or ""), place)
                 self._match(call, entry)
             else:
                 self._unseen.append((place, entry))
 
     def _match(self, item: Item, entry: Json) -> None:
         self._matched[item.index] = entry
-        if isinstance(item, FunctionCall) and item.type == entry.get("type"):
-            item.final_item = entry
+        if item.call is not None and item.type == entry.get("type"):
+            item.call.listed = entry_in(entry, None)
         elif item.open:
             item.body = entry
 
@@ -240,13 +250,12 @@ class Finalizer:
                 item, events = self._speech.open(kind, wire_id, place, entry)
                 out += events
             else:
-                index = self._items.place(place)
-                item = Item(index, self._items.identity(wire_id, kind), kind, entry, announced=True)
-                self._items.add(item, wire_id, place)
-                fields = {"output_index": index, "item": entry}
+                item = self._items.open(kind, wire_id, place, entry)
+                item.announced = True
+                fields = {"output_index": item.index, "item": entry}
                 out.append(self._writer.write("response.output_item.added", fields))
                 if kind == FREEFORM:
-                    self._held.turn.count_sent()
+                    self._answer.turn.count_sent()
             self._matched[item.index] = entry
             out += self._end_item(item, entry, finish if said and entry is said[-1] else None)
         return out
@@ -258,7 +267,7 @@ class Finalizer:
         return [*out, self._writer.write("response.output_item.done", fields)]
 
     def _tell_notes(self) -> list[bytes]:
-        return [piece for index, note in self._held.notes() for piece in self._speech.say(note, index)]
+        return [piece for index, note in self._answer.notes() for piece in self._speech.say(note, index)]
 
     def _output(self, output: Any) -> list[Any]:
         """The output of the terminal event: the items as the client got them."""
@@ -281,7 +290,7 @@ class Finalizer:
         final = []
         for entry in output:
             item = next((item for item in self._items.all if self._matched.get(item.index) is entry), None)
-            if not isinstance(item, FunctionCall):
+            if item is None or item.call is None:
                 final.append(entry)
             elif item.done is not None:
                 final.append(entry if _holds(entry, item) else item.done)
@@ -295,11 +304,11 @@ def _says_something(entry: Json) -> bool:
 
 
 def _same_item(item: Item, entry: Json) -> bool:
-    if isinstance(item, FunctionCall):
+    if item.call is not None:
         if entry.get("type") not in (CALL, item.type):
             return False
         # Lists: what stands in the place of an id may be no text, and then it is in no set.
-        told = [item.call_id, *(said.get("call_id") for said in item.bodies)]
+        told = [item.call.sent_id, *(carrier.body.get("call_id") for carrier in item.call.carriers)]
         call_ids = [call_id for call_id in told if call_id not in ("", None)]
         if entry.get("call_id") and call_ids:
             return entry["call_id"] in call_ids
@@ -318,7 +327,7 @@ def _best(items: list[Item], entry: Json) -> Item | None:
 
 def _has_id(item: Item, entry: Json) -> bool:
     """Is this one of the ids that the item goes by?"""
-    said = [item.done or item.body, *(item.bodies if isinstance(item, FunctionCall) else ())]
+    said = [item.done or item.body, *((carrier.body for carrier in item.call.carriers) if item.call else ())]
     return bool(entry.get("id")) and entry["id"] in [item.id, *(body.get("id") for body in said)]
 
 
@@ -337,7 +346,7 @@ def _paired(items: list[Item], entries: list[Json]) -> list[Item]:
 def _is_named(item: Item, entry: Json) -> bool:
     if item.type != entry.get("type"):
         return False
-    return not isinstance(item, FunctionCall) or not entry.get("name") or item.wanted_name() in ("", entry["name"])
+    return item.call is None or not entry.get("name") or item.call.name in ("", entry["name"])
 
 
 def _names(entry: Json) -> list[tuple[str, ...]]:
@@ -348,7 +357,7 @@ def _names(entry: Json) -> list[tuple[str, ...]]:
 
 def _holds(entry: Json, item: Item) -> bool:
     """Is the entry of the output good as it came, or does it lag behind what the client was told?"""
-    if isinstance(item, FunctionCall):
+    if item.call is not None:
         return item.done is not None and all(entry.get(key) == item.done.get(key) for key in _CARRIED)
     if item.done is not None and item.type == FREEFORM:
         return bool(entry.get("call_id") == item.done.get("call_id"))

@@ -7,9 +7,10 @@ again, and goes nowhere, or another one, which gets an id of its own.
 from __future__ import annotations
 
 from ...ids import Ids
+from ...turn.items import Item, Items
 from ...wire.events import Replace
 from .events import ADDED, EventWriter, IncomingEvent, Json
-from .items import FREEFORM, Item, Items
+from .output import FREEFORM
 
 INPUT = "response.custom_tool_call_input"
 _KEY = "freeform call"

@@ -11,10 +11,10 @@ from __future__ import annotations
 from ...mend.finish import Finish
 from ...policy import Policy
 from ...request.request import Request
+from ...turn.items import Item, Part
 from ...turn.text_search import SearchResult, TextSearch, searches
 from ...turn.turn import Turn
 from .events import EventWriter, IncomingEvent
-from .items import Item, Part
 
 DELTA = "response.output_text.delta"
 _ENDS = "ends of text"

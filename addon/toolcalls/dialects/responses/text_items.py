@@ -12,12 +12,13 @@ from typing import Any
 
 from ...mend.finish import Finish
 from ...turn import payload
+from ...turn.items import Item, Items, Part
 from ...turn.text_search import SearchResult, TextSearch
 from ...unread.fast_path import Lesson
 from ...wire.events import PASS, Pass
 from .events import EventWriter, IncomingEvent, Json
 from .item_search import DELTA, ItemSearch, undecided, without_calls
-from .items import Item, Items, Part, with_needed
+from .output import with_needed
 
 _TEXT, _REFUSAL, _SUMMARY, _THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
 

@@ -1,32 +1,24 @@
-"""The output items of one response: which one an event speaks about, and where the client sees it.
+"""The items of one answer: which one an event speaks about, and where the client sees it.
 
-Servers disagree about ids and indices (a new `item_id` on every event, `output_index` always 0 or absent),
-so neither is trusted alone. The client gets one id and one index an item, and never two items at one index.
+For protocols whose answers are lists of items with ids and indices. Servers disagree about both (a new id on every
+event, an index that is always 0 or absent), so neither is trusted alone. The client gets one id and one index
+an item, and never two items at one index.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from ...turn.text_search import TextSearch
-from ...wire.events import MOST_CALLS, LimitReached
-from .events import Json
-
-CALL = "function_call"
-FREEFORM = "custom_tool_call"
-
-_PREFIXES = {CALL: "fc", "message": "msg", "reasoning": "rs", FREEFORM: "ctc"}
-_NEEDED: dict[str, Json] = {
-    "message": {"role": "assistant", "content": []},
-    "reasoning": {"summary": []},
-}
-"""What clients cannot do without: Codex drops an item that lacks one of these, and the deltas after it."""
+from ..wire.events import MOST_CALLS, LimitReached
+from .item_call import ItemCall
+from .text_search import TextSearch
 
 
 @dataclass(slots=True)
 class Part:
-    """One content part of a message, or one summary part of a reasoning item."""
+    """One part of an item that is text: of a message, or of reasoning."""
 
     opened: bool = False
     text: str | None = None
@@ -42,14 +34,18 @@ class Part:
 
 @dataclass(slots=True)
 class Item:
+    """`index` and `id` are those that the client gets."""
+
     index: int
     id: str
     type: str
-    body: Json
+    body: dict[str, Any]
     """What the upstream said about it last."""
+    call: ItemCall | None = None
+    """What it tells, where it is a call of the client's tools."""
     announced: bool = False
     """Does the client know it?"""
-    done: Json | None = None
+    done: dict[str, Any] | None = None
     """The finished item, as the client got it."""
     done_text: str = ""
     """Its JSON text, where it went out as it came."""
@@ -57,12 +53,18 @@ class Item:
     parts: dict[tuple[str, int], Part] = field(default_factory=dict)
 
     @property
+    def gone(self) -> bool:
+        """Did the client get it, or will it never?"""
+        return self.done is not None or self.dropped
+
+    @property
     def open(self) -> bool:
-        return self.done is None and not self.dropped
+        """May more be told about it?"""
+        return not self.gone and (self.call is None or self.call.end is None)
 
     @property
     def finished(self) -> bool:
-        """Is everything said, though `output_item.done` may be missing?"""
+        """Is everything said, though its end may be missing?"""
         if not self.open:
             return True
         parts = self.parts.values()
@@ -72,7 +74,8 @@ class Item:
 class Items:
     __slots__ = ("_at_index", "_by_id", "_fresh", "_ids", "_indices", "all")
 
-    def __init__(self, fresh: Callable[[], str]) -> None:
+    def __init__(self, fresh: Callable[[str], str]) -> None:
+        """`fresh`: a new id for an item of a type."""
         self._fresh = fresh
         self.all: list[Item] = []
         self._by_id: dict[str, Item] = {}
@@ -89,13 +92,21 @@ class Items:
 
     def identity(self, wanted: str, kind: str) -> str:
         """An id of its own for a new item."""
-        chosen = base = wanted or f"{_PREFIXES.get(kind, 'item')}_{self._fresh()}"
+        chosen = base = wanted or self._fresh(kind)
         count = 1
         while chosen in self._ids:
             count += 1
             chosen = f"{base}_{count}"
         self._ids.add(chosen)
         return chosen
+
+    def open(
+        self, kind: str, wire_id: str, wire_index: int | None, body: dict[str, Any], call: ItemCall | None = None
+    ) -> Item:
+        """A new item, under an index and an id of its own."""
+        item = Item(self.place(wire_index), self.identity(wire_id, kind), kind, body, call)
+        self.add(item, wire_id, wire_index)
+        return item
 
     def add(self, item: Item, wire_id: str, wire_index: int | None) -> None:
         if len(self.all) >= MOST_CALLS:
@@ -118,23 +129,24 @@ class Items:
         return self._by_id.get(wire_id)
 
     def find(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
-        """The open item of a type that an event speaks about."""
-        for item in (self._by_id.get(wire_id), self._at_index.get(-1 if wire_index is None else wire_index)):
-            if item is not None and item.type == kind and item.open:
-                return item
-        if wire_index is None and not (wire_id and kind == CALL):
-            # Without an index an unknown id is one of those that change with every event. But two calls
-            # must never melt together.
+        """The open item of a type, and no call, that an event speaks about."""
+        found = self._told(kind, wire_id, wire_index)
+        if found is None and wire_index is None:
+            # Without an index an unknown id is one of those that change with every event.
             return next((item for item in reversed(self.all) if item.type == kind and item.open), None)
-        return None
+        return found
+
+    def find_call(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
+        """The open call that an event speaks about; the last one where it tells neither."""
+        found = self._told(kind, wire_id, wire_index)
+        if found is None and wire_index is None and not wire_id:
+            # Only then: two calls must never melt together.
+            return next((item for item in reversed(self.all) if item.type == kind and item.open), None)
+        return found
+
+    def _told(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
+        told = (self._by_id.get(wire_id), self.at(wire_index))
+        return next((item for item in told if item is not None and item.type == kind and item.open), None)
 
     def in_order(self) -> Iterator[Item]:
         return iter(sorted(self.all, key=lambda item: item.index))
-
-
-def with_needed(body: Json, kind: str, identity: str) -> Json:
-    """The item with what clients need; the same object when nothing is missing."""
-    missing = {key: value for key, value in _NEEDED.get(kind, {}).items() if body.get(key) is None}
-    if kind in _NEEDED and body.get("id") != identity:
-        missing["id"] = identity
-    return {**body, **missing} if missing else body

@@ -1,0 +1,128 @@
+"""The events of Messages → their parts. Whatever a server leaves out is filled in: types, indices."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...mend.finish import Finish
+from ...turn import payload
+from ...turn.assembled_call import Fragment, Place
+from ...turn.parts import BlockEnd, BlockStart, CallStart, Failure, OtherDelta, Part, ReadEvent, Stop, TextDelta
+from ...wire import sse
+from ...wire.events import Event
+from ..trouble import trouble_in
+from .wire import (
+    BLOCK_DELTA,
+    BLOCK_START,
+    BLOCK_STOP,
+    ERROR,
+    EVENTS,
+    MESSAGE_DELTA,
+    TEXT,
+    THINKING,
+    TOOL_USE,
+    Json,
+    index_in,
+    text_of,
+    write,
+)
+
+_NEEDS: Final = {"text_delta": TEXT, "citations_delta": TEXT, "thinking_delta": THINKING, "signature_delta": THINKING}
+"""Which block a delta belongs to. Deltas of other types are not ours to judge."""
+_TEXT_KEYS: Final = {"text_delta": TEXT, "thinking_delta": THINKING}
+_KIND_OF_KEY: Final = {
+    "partial_json": "input_json_delta",
+    "text": "text_delta",
+    "thinking": "thinking_delta",
+    "signature": "signature_delta",
+}
+
+
+class MessagesReader:
+    __slots__ = ("_last_index",)
+
+    def __init__(self) -> None:
+        self._last_index: Place = None
+        """Where the last block began: events without an index belong to it."""
+
+    def read(self, event: Event, said: Json) -> ReadEvent:
+        """What an event says whose data is a JSON object. An event that is none of the protocol has no parts."""
+        kind = said.get("type")
+        typed = isinstance(kind, str) and kind != ""
+        trouble = trouble_in(said, event.type) if _may_be_error(kind if typed else event.type, said) else None
+        if trouble is not None:
+            kind, typed = ERROR, False
+            said = {"type": kind, "error": {"type": "api_error", **trouble}}
+        elif not isinstance(kind, str) or not typed:
+            kind = event.type
+            said = {"type": kind, **{key: value for key, value in said.items() if key != "type"}}
+        raw = event.raw
+        if kind not in EVENTS:
+            return ReadEvent(raw, said)
+        if event.type != kind or not typed:
+            # The SDKs look at the event line before the data and skip events without one.
+            raw = write(said)
+        elif raw.startswith(sse.BOM):
+            # They do not know a BOM either, and would lose the message_start behind it.
+            raw = raw.removeprefix(sse.BOM)
+        if kind == BLOCK_DELTA:
+            return self._delta(raw, said)
+        return ReadEvent(raw, said, self._parts(kind, said))
+
+    def _parts(self, kind: str, said: Json) -> list[Part]:
+        if kind == BLOCK_START:
+            return self._start(said)
+        if kind == BLOCK_STOP:
+            return [BlockEnd(self._index(said))]
+        if kind == MESSAGE_DELTA:
+            delta = said.get("delta")
+            reason = text_of(delta.get("stop_reason")) if isinstance(delta, dict) else ""
+            return [Stop(reason, Finish.of(reason))] if reason else []
+        return [Failure()] if kind == ERROR else []
+
+    def _start(self, said: Json) -> list[Part]:
+        block = said.get("content_block")
+        kind = block.get("type") if isinstance(block, dict) else None
+        if not isinstance(block, dict) or not isinstance(kind, str):
+            # It says nothing; the deltas open the block that they need.
+            return []
+        index = self._last_index = index_in(said)
+        return [call_start(block, index) if kind == TOOL_USE else BlockStart(index, kind)]
+
+    def _delta(self, raw: bytes, said: Json) -> ReadEvent:
+        delta: Any = said.get("delta")
+        if not isinstance(delta, dict) or not delta:
+            return ReadEvent(raw, said)
+        kind = text_of(delta.get("type"))
+        if not kind:
+            kind = next((known for key, known in _KIND_OF_KEY.items() if key in delta), "")
+            if kind:
+                delta = {"type": kind, **delta}
+                said = {**said, "delta": delta}
+                raw = write(said)
+        return ReadEvent(raw, said, [self._said(kind, delta, said)])
+
+    def _said(self, kind: str, delta: Json, said: Json) -> Part:
+        index = self._index(said)
+        if kind == "input_json_delta":
+            arguments = payload.text_of(delta.get("partial_json"))
+            return Fragment(index, "", "", arguments, placed=index_in(said) is not None)
+        text = delta.get(_TEXT_KEYS[kind]) if kind in _TEXT_KEYS else None
+        if kind == "text_delta" and text and isinstance(text, str):
+            return TextDelta(text, index)
+        key = _TEXT_KEYS.get(kind, "")
+        return OtherDelta(key=key, text=payload.text_of(text), block=index, kind=_NEEDS.get(kind, ""))
+
+    def _index(self, said: Json) -> Place:
+        index = index_in(said)
+        return self._last_index if index is None else index
+
+
+def call_start(block: Json, index: Place) -> CallStart:
+    """The call that a tool_use block begins."""
+    return CallStart(index, text_of(block.get("id")), text_of(block.get("name")), block.get("input"), block)
+
+
+def _may_be_error(kind: Any, said: Json) -> bool:
+    """Is this no event of the protocol, or an error without what the protocol says about errors?"""
+    return kind not in EVENTS or (kind == ERROR and not isinstance(said.get("error"), dict))

@@ -1,0 +1,408 @@
+"""The parts of a Messages stream in, a legal sequence of blocks out.
+
+Text, thinking and the server's own tools pass at once, under the next free index. A tool_use is held until the answer
+lets it go (`turn/block_answer.py`), and goes out as a whole block. With aggregation off the first call in line goes
+out while it comes, and what belongs to another block waits until it is over.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...mend.call import Mender
+from ...mend.finish import Finish
+from ...policy import Policy
+from ...request.request import Request
+from ...textcalls.scanner import FoundCall
+from ...turn.answer import CompletedCall
+from ...turn.assembled_call import Fragment, Place
+from ...turn.block_answer import BlockAnswer
+from ...turn.block_call import BlockCall
+from ...turn.parts import BlockEnd, BlockStart, CallStart, OtherDelta, ReadEvent, TextDelta
+from ...turn.text_search import SearchResult, TextPiece
+from ...unread.fast_path import PASSING_TEXT, CallFragments, Lesson
+from ...wire.events import Hold
+from ..reply_builder import ReplyBuilder
+from .wire import BLOCK_DELTA, TEXT, THINKING, TOOL_USE, Json, text_event, tool_use, write
+from .writer import BlockWriter
+
+_LATER, _TEXT, _STOP, _SPACE = "later", "text", "stop", "white space"
+"""Under these keys events are held."""
+_SPOILER: Final = ",\x1a"
+"""No JSON at any place of an open object. The Python SDK reads what is there of an object as the object (and nothing
+at all as `{}`), so that a prefix left open would be run; on this it raises."""
+
+
+class BlockSequence:
+    __slots__ = (
+        "_later",
+        "_later_blocks",
+        "_live",
+        "_live_mode",
+        "_other_calls",
+        "_space",
+        "_text_stop",
+        "answer",
+        "ends_in_text",
+        "lesson",
+        "other_tools",
+        "writer",
+    )
+
+    def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
+        self.answer = BlockAnswer(request, policy, mender, spoiler=_SPOILER)
+        self.writer = BlockWriter()
+        self._live_mode = not policy.aggregate
+        self._live: BlockCall | None = None
+        """The call that goes out while it comes."""
+        self._later: list[ReadEvent] = []
+        """What waits until that one is over."""
+        self._later_blocks: set[Place] = set()
+        self._text_stop: ReadEvent | None = None
+        """The stop of a text block, while it is not known whether its last words are a call."""
+        self._space: tuple[Place, list[str]] | None = None
+        """White space that has no block yet."""
+        self.ends_in_text = False
+        """The last thing said was not part of a call, and its block is still open."""
+        self.other_tools = False
+        """The server called tools of its own."""
+        self._other_calls: set[Place] = set()
+        """Where those began last."""
+        self.lesson: Lesson | None = None
+        """What the last delta says about those like it, if it went on or was held as it came."""
+
+    def take(self, read: ReadEvent, draft: ReplyBuilder) -> None:
+        """An event of a block. One without parts says nothing."""
+        for part in read.parts:
+            if isinstance(part, Fragment):
+                self._take_fragment(read, part, draft)
+            elif isinstance(part, TextDelta):
+                self._take_text(read, part, draft)
+            elif isinstance(part, OtherDelta):
+                self._take_other(read, part, draft)
+            elif isinstance(part, CallStart):
+                self._begin_call(read, part, draft)
+            elif isinstance(part, BlockStart):
+                self._begin_block(read, part, draft)
+            elif isinstance(part, BlockEnd):
+                self._end_block(read, part, draft)
+
+    # Blocks that are no calls
+
+    def _begin_block(self, read: ReadEvent, part: BlockStart, draft: ReplyBuilder) -> None:
+        self._other_calls.discard(part.block)
+        if self._postponed(read, part.block, draft):
+            return
+        self._pass_text_on(draft)
+        self.answer.assembler.end(part.block)
+        self._make_room(draft)
+        self.ends_in_text = True
+        if part.kind.endswith(TOOL_USE):
+            self.other_tools = True
+            self._other_calls.add(part.block)
+        draft.out.append(self.writer.start(part.kind, part.block, read))
+
+    def _take_other(self, read: ReadEvent, part: OtherDelta, draft: ReplyBuilder) -> None:
+        """A delta that is not searched: it goes on in its block, or opens the one that it needs."""
+        if part.kind == TEXT and not part.key and self._live is None:
+            self._pass_text_on(draft)  # what is cited is no call
+        open_block = self.writer.open_at(part.block)
+        if open_block is not None and part.kind in ("", open_block.kind):
+            self._go_on(read, draft)
+            if part.key and part.text:
+                self.lesson = Lesson(part.key, part.text, PASSING_TEXT)
+            return
+        if not part.kind or self._postponed(read, part.block, draft) or (part.key and not part.text):
+            return
+        self._pass_text_on(draft)
+        self._open(part.kind, part.block, draft)
+        read.raw = write(read.payload)
+        draft.out.append(self.writer.renumbered(read))
+
+    def _end_block(self, read: ReadEvent, part: BlockEnd, draft: ReplyBuilder) -> None:
+        call = self.answer.assembler.end(part.block)
+        if call is None and not self._text_may_stop(read, part.block, draft):
+            return
+        if call is not None:
+            draft.hold(call.held_under, read.raw)
+            if call is self._live:
+                if self.answer.has_all(call):
+                    self._end_live(draft, Finish.COMPLETE, self.writer.renumbered(read))
+                return
+        elif self._live is not None:
+            if part.block in self._later_blocks:
+                self._postponed(read, part.block, draft)
+            return
+        if self.writer.open_at(part.block) is not None:
+            draft.out.append(self.writer.stop() if call is not None else self.writer.stop_as_it_came(read))
+            self.ends_in_text = False
+        self._send_ready(draft)
+
+    def _go_on(self, read: ReadEvent, draft: ReplyBuilder) -> None:
+        """A delta of the open block, as it came."""
+        self.ends_in_text = True
+        draft.out.append(self.writer.renumbered(read))
+
+    def _open(self, kind: str, block: Place, draft: ReplyBuilder) -> None:
+        """A block of ours, behind everything that is complete."""
+        self._make_room(draft)
+        self.ends_in_text = True
+        draft.out.append(self.writer.begin(kind, block))
+
+    def _make_room(self, draft: ReplyBuilder) -> None:
+        """Another block begins: the open one is closed, and what is complete goes out before it."""
+        if self.writer.open is not None:
+            draft.out.append(self.writer.stop())
+        self._send_ready(draft)
+        self.answer.assembler.follow()
+
+    # Text
+
+    @property
+    def holds_text(self) -> bool:
+        """Is text, or a call that was found in it, held back?"""
+        return self.answer.holds_text
+
+    def _take_text(self, read: ReadEvent, part: TextDelta, draft: ReplyBuilder) -> None:
+        answer = self.answer
+        if self._postponed(read, part.block, draft):
+            return
+        if answer.search is not None and (answer.text_block != part.block or self._text_stop is not None):
+            self._pass_text_on(draft)
+        said = answer.say_in(part.block, part.text, read)
+        if said is not None:
+            if said.parts:
+                draft.release(_TEXT)
+                self._write_text(said, part.block, read.payload, draft)
+            if answer.held_text:
+                draft.hold(_TEXT, text_event(read.payload, answer.held_text) if said.parts else read.raw)
+            return
+        open_block = self.writer.open_at(part.block)
+        if open_block is not None and open_block.kind == TEXT:
+            self._go_on(read, draft)
+            if answer.search is not None or not answer.searches:
+                self.lesson = Lesson(TEXT, part.text, answer.search or PASSING_TEXT)
+        else:
+            self._say(part.text, part.block, read.payload, draft)
+
+    def _write_text(self, said: SearchResult, block: Place, like: Json, draft: ReplyBuilder) -> None:
+        """Text that was searched."""
+        behind_call = False
+        for part in said.parts:
+            if isinstance(part, FoundCall):
+                self.ends_in_text = False
+                behind_call = True
+            elif part.text.strip() or not behind_call:
+                # White space behind a call has no use, and a block of nothing else is refused in the next request.
+                self._say(part.text, block, like, draft, part)
+
+    def _say(self, text: str, block: Place, like: Json, draft: ReplyBuilder, piece: TextPiece | None = None) -> None:
+        """Say a text: in the open block, there by the event that it came in, or in one of its own."""
+        open_block = self.writer.open_at(block)
+        source: ReadEvent | None = piece.source if piece is not None else None
+        if open_block is None or open_block.kind != TEXT:
+            if not text.strip():
+                # SGLang puts a newline between two calls. A block of white space alone is refused by the
+                # API in the next request, so it waits for text that makes it one.
+                self._keep_space(block, text, like, draft)
+                return
+            text = self._take_space(block, draft) + text
+            self._open(TEXT, block, draft)
+            source = None
+        self.ends_in_text = True
+        draft.out.append(self.writer.text(like, text) if source is None else self.writer.renumbered(source))
+
+    def _pass_text_on(self, draft: ReplyBuilder) -> None:
+        """Something else follows the block that is searched: what is held of it is text."""
+        if self.answer.search is not None:
+            held = bool(self.answer.held_text)
+            self._end_text(self.answer.pass_text_on(), held, draft)
+
+    def _end_text(self, said: SearchResult, held: bool, draft: ReplyBuilder) -> None:
+        """A text block that was searched is over; so its stop, if it came, goes out behind what was held."""
+        block = self.answer.text_block
+        if held:
+            draft.release(_TEXT)
+        self._write_text(said, block, {"type": BLOCK_DELTA}, draft)
+        stop, self._text_stop = self._text_stop, None
+        if stop is None:
+            return
+        draft.release(_STOP)
+        open_block = self.writer.open_at(block)
+        if open_block is not None and open_block.kind == TEXT:
+            draft.out.append(self.writer.stop_as_it_came(stop))
+            self.ends_in_text = False
+
+    def _text_may_stop(self, read: ReadEvent, block: Place, draft: ReplyBuilder) -> bool:
+        """The stop of a block whose last words may be a call waits for what follows."""
+        answer = self.answer
+        if answer.search is None or answer.text_block != block:
+            return True
+        if not answer.undecided:
+            self._pass_text_on(draft)
+            return True
+        if self._text_stop is None:
+            self._text_stop = read
+            draft.hold(_STOP, read.raw)
+        return False
+
+    def _keep_space(self, block: Place, text: str, like: Json, draft: ReplyBuilder) -> None:
+        if self._space is None or self._space[0] != block:
+            self._take_space(block, draft)
+            self._space = (block, [])
+        self._space[1].append(text)
+        draft.hold(_SPACE, text_event(like, text))
+
+    def _take_space(self, block: Place, draft: ReplyBuilder) -> str:
+        if self._space is None:
+            return ""
+        draft.release(_SPACE)
+        (where, texts), self._space = self._space, None
+        return "".join(texts) if where == block else ""
+
+    # Calls
+
+    def _begin_call(self, read: ReadEvent, part: CallStart, draft: ReplyBuilder) -> None:
+        answer, live = self.answer, self._live
+        self._other_calls.discard(part.place)
+        if live is not None and answer.has_all(live):
+            self._end_live(draft, Finish.COMPLETE)
+        # Where the text before it may be a call, this one waits for what becomes of that.
+        behind_text = answer.undecided and answer.text_block != part.place
+        if self._live is None and not behind_text:
+            self._pass_text_on(draft)
+        if live is None and self.writer.open is not None and self.writer.open.upstream_index == part.place:
+            # The index is given away: the stop of the block that had it is missing.
+            draft.out.append(self.writer.stop())
+            self._send_ready(draft)
+        call = answer.assembler.begin(part)
+        self.ends_in_text = False
+        draft.hold(call.held_under, read.raw)
+        if self._live_mode and self._live is None and len(answer.assembler.slots) == 1 and not behind_text:
+            live_call = answer.go_live(call)
+            if live_call is not None:
+                self._begin_live(call, live_call.id, read, draft)
+
+    def _take_fragment(self, read: ReadEvent, part: Fragment, draft: ReplyBuilder) -> None:
+        open_block = self.writer.open_at(part.place)
+        if open_block is not None and open_block.kind not in (TEXT, THINKING):
+            draft.out.append(self.writer.renumbered(read))
+            return
+        if part.place in self._later_blocks and self._postponed(read, part.place, draft):
+            return
+        # The rest of a server's own tool whose block had to be closed has nowhere to go.
+        call = None if part.place in self._other_calls else self.answer.assembler.add(part)
+        if call is None:
+            return
+        self.ends_in_text = False
+        if call is self._live:
+            self._go_on_live(call, read, part.arguments, draft)
+            return
+        call.quoted.grew(call.fragments, len(part.arguments))
+        draft.hold(call.held_under, read.raw)
+        if not call.unsure:
+            # Where another call may be meant, the next fragment is asked about too.
+            self.lesson = Lesson("partial_json", part.arguments, CallFragments(call.add, Hold(call.held_under)))
+
+    def _send_ready(self, draft: ReplyBuilder) -> None:
+        """The calls at the head of the line that need no stop reason."""
+        if self.writer.open is None:
+            for call in self.answer.take_ready():
+                self._send([call], draft, Finish.COMPLETE)
+
+    def _send(self, calls: list[BlockCall], draft: ReplyBuilder, finish: Finish) -> None:
+        self._write_calls(calls, self.answer.leave(calls, finish), draft)
+
+    def _write_calls(self, calls: list[BlockCall], completed: list[CompletedCall], draft: ReplyBuilder) -> None:
+        for call in calls:
+            draft.release(call.held_under)
+        for leaving in completed:
+            draft.out += [] if leaving.outcome.dropped else self.writer.call(leaving)
+
+    # The end
+
+    def stopped(self, draft: ReplyBuilder, finish: Finish) -> None:
+        """A stop reason came: the calls that have ended go out, unless something before them is still open."""
+        if self._live is None and self.writer.open is None and not self.holds_text:
+            self._send(self.answer.take_ended(finish), draft, finish)
+
+    def finish(self, draft: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
+        """The answer is over: everything open is closed, every call goes out. False where one was refused."""
+        answer, whole = self.answer, True
+        if self._live is not None:
+            answer.assembler.judge(self._live, complete=finish is Finish.COMPLETE)
+            whole = self._end_live(draft, finish, before_error=before_error)
+        if answer.search is not None:
+            held = bool(answer.held_text)
+            self._end_text(answer.end_text(finish), held, draft)
+        calls = list(answer.assembler.slots)
+        if self.writer.open is not None and (answer.has_pending_calls or not before_error):
+            draft.out.append(self.writer.stop())
+        self._write_calls(calls, answer.complete(finish, before_error=before_error), draft)
+        self._take_space(None, draft)  # white space that waited has no use
+        return whole and not answer.half
+
+    # Calls that go out while they come
+
+    def _begin_live(self, call: BlockCall, identity: str, read: ReadEvent, draft: ReplyBuilder) -> None:
+        if self.writer.open is not None:
+            draft.out.append(self.writer.stop())
+        draft.release(call.held_under)
+        if call.extra == tool_use(call.extra, identity, call.name, {}):
+            draft.out.append(self.writer.start(TOOL_USE, call.place, read))
+        else:
+            draft.out.append(self.writer.call_start(call.extra, identity, call.name, call.place))
+        self.answer.assembler.slots.clear()
+        self._live = call
+
+    def _go_on_live(self, call: BlockCall, read: ReadEvent, text: str, draft: ReplyBuilder) -> None:
+        part = self.answer.go_on_live(call)
+        size = len(part.arguments) if part is not None else 0
+        if size == len(text):
+            draft.out.append(self.writer.renumbered(read))
+        elif size:
+            draft.out.append(self.writer.call_delta(text[:size]))
+            draft.hold(call.held_under, self.writer.rest_of_delta(read, text[size:]))
+        else:
+            draft.hold(call.held_under, read.raw)
+
+    def _postponed(self, read: ReadEvent, block: Place, draft: ReplyBuilder) -> bool:
+        """Only the open block may go on: what belongs to another waits until the live call is over."""
+        live = self._live
+        if live is None:
+            return False
+        has_all = self.answer.has_all(live)
+        if live.ended or has_all:
+            self._end_live(draft, Finish.COMPLETE if has_all else Finish.UNKNOWN)
+            return False
+        self._later.append(read)
+        if block != live.place:
+            self._later_blocks.add(block)
+        draft.hold(_LATER, read.raw)
+        return True
+
+    def _end_live(
+        self, draft: ReplyBuilder, finish: Finish, stop: bytes = b"", *, before_error: bool = False
+    ) -> bool:
+        """The end of the live call: what is missing of it, if its mended text continues what was sent."""
+        call, self._live = self._live, None
+        assert call is not None
+        completed = self.answer.end_live(call, finish, before_error=before_error)
+        draft.release(call.held_under)
+        rest = completed.live.rest(completed.outcome) if completed.live is not None else ""
+        draft.out += [self.writer.call_delta(rest)] if rest else []
+        refused = completed.outcome.status == "refused"
+        if not (refused and before_error and not self.answer.assembler.slots and not self._later):
+            # Before an error an unfinished call stays open: some clients run a block when it is closed.
+            draft.out.append(stop or self.writer.stop())
+        self.writer.open = None
+        later, self._later = self._later, []
+        self._later_blocks.clear()
+        if later:
+            draft.release(_LATER)
+            for read in later:
+                self.take(read, draft)
+            # Learnt on the way; whoever asked for room opens another block now.
+            self.lesson = None
+        self._send_ready(draft)
+        return not refused

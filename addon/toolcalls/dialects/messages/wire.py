@@ -1,0 +1,48 @@
+"""The events of Messages: what is in them, and how they are written."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...turn import payload
+from ...turn.assembled_call import Place, index_of
+from ...turn.finish import FinishWords
+from ...wire import sse
+
+Json = dict[str, Any]
+
+TOOL_USE: Final = "tool_use"
+TEXT: Final = "text"
+THINKING: Final = "thinking"
+BLOCK_START, BLOCK_DELTA, BLOCK_STOP = "content_block_start", "content_block_delta", "content_block_stop"
+MESSAGE_START, MESSAGE_DELTA, MESSAGE_STOP = "message_start", "message_delta", "message_stop"
+ERROR, PING_EVENT = "error", "ping"
+BLOCK_EVENTS: Final = frozenset({BLOCK_START, BLOCK_DELTA, BLOCK_STOP})
+EVENTS: Final = BLOCK_EVENTS | {MESSAGE_START, MESSAGE_DELTA, MESSAGE_STOP, PING_EVENT, ERROR}
+WORDS: Final = FinishWords(TOOL_USE, "end_turn")
+NO_USAGE: Final = {"input_tokens": 0, "output_tokens": 0}
+
+
+def index_in(event: Json) -> Place:
+    """The index of a block as the upstream numbers it; None where it gives none."""
+    return index_of(event.get("index"))
+
+
+def write(event: Json) -> bytes:
+    return sse.write(payload.write(event), event["type"])
+
+
+def text_event(event: Json, text: str) -> bytes:
+    """The event of a text delta, with another text."""
+    delta = event.get("delta")
+    other = {**delta, TEXT: text} if isinstance(delta, dict) else {"type": "text_delta", TEXT: text}
+    return write({**event, "delta": other})
+
+
+def tool_use(block: Json, identity: str, name: str, value: Any) -> Json:
+    """A tool_use block with the keys that it had, in their order."""
+    return {"type": TOOL_USE, **block, "id": identity, "name": name, "input": value}
+
+
+def text_of(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,132 @@
+"""What an answer lets go → the events of Messages: one open block at a time, dense indices.
+
+Whatever the upstream does with its indices, what goes out is start, deltas, stop, one block after the other.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from ...turn.answer import CompletedCall
+from ...turn.assembled_call import Place
+from ...turn.parts import ReadEvent
+from ...wire.escaper import PLACEHOLDER, fill_placeholder
+from .wire import (
+    BLOCK_DELTA,
+    BLOCK_START,
+    BLOCK_STOP,
+    TEXT,
+    THINKING,
+    TOOL_USE,
+    Json,
+    index_in,
+    text_event,
+    tool_use,
+    write,
+)
+
+_INDEX = re.compile(rb'"index"(\s*:\s*)\d+')
+_EMPTY_BLOCKS: Final[dict[str, Json]] = {
+    TEXT: {"type": TEXT, "text": ""},
+    THINKING: {"type": THINKING, "thinking": "", "signature": ""},
+}
+
+
+@dataclass(slots=True, frozen=True)
+class OpenBlock:
+    """The block that is open for the client."""
+
+    kind: str
+    upstream_index: Place
+    index: int
+
+
+class BlockWriter:
+    __slots__ = ("count", "open")
+
+    def __init__(self) -> None:
+        self.open: OpenBlock | None = None
+        self.count = 0
+
+    def open_at(self, upstream_index: Place) -> OpenBlock | None:
+        """The open block, if it is this one of the upstream's and no call."""
+        block = self.open
+        return (
+            block if block is not None and block.upstream_index == upstream_index and block.kind != TOOL_USE else None
+        )
+
+    def start(self, kind: str, upstream_index: Place, read: ReadEvent) -> bytes:
+        """Open a block with the start event that came."""
+        self._open(kind, upstream_index)
+        return self.renumbered(read)
+
+    def begin(self, kind: str, upstream_index: Place) -> bytes:
+        """Open an empty block of ours."""
+        return self._start(self._open(kind, upstream_index), _EMPTY_BLOCKS[kind])
+
+    def stop(self) -> bytes:
+        """Close the open block, whose own stop never came or comes too late."""
+        assert self.open is not None
+        index, self.open = self.open.index, None
+        return write({"type": BLOCK_STOP, "index": index})
+
+    def stop_as_it_came(self, read: ReadEvent) -> bytes:
+        """Close the open block with its own stop event."""
+        raw = self.renumbered(read)
+        self.open = None
+        return raw
+
+    def renumbered(self, read: ReadEvent) -> bytes:
+        """An event of the open block, as it came but for its index."""
+        assert self.open is not None
+        index = self.open.index
+        if index_in(read.payload) == index:
+            return read.raw
+        if "index" in read.payload:
+            # Inside a JSON string the quotes would be escaped: one match is the key itself.
+            raw, count = _INDEX.subn(rb'"index"\g<1>%d' % index, read.raw)
+            if count == 1:
+                return raw
+        return write({**read.payload, "index": index})
+
+    def text(self, event: Json, text: str) -> bytes:
+        """A text in the open block, in an event like this one."""
+        assert self.open is not None
+        return text_event({**event, "index": self.open.index}, text)
+
+    def text_block(self, text: str) -> list[bytes]:
+        """A whole text block of ours."""
+        return [self.begin(TEXT, None), self.text({"type": BLOCK_DELTA}, text), self.stop()]
+
+    def call(self, call: CompletedCall) -> list[bytes]:
+        """A whole call: its start with empty input, one delta, its stop."""
+        outcome = call.outcome
+        start = self.call_start(call.extra, outcome.id, outcome.name, None)
+        delta = self.call_delta(PLACEHOLDER if call.pieces else outcome.arguments)
+        return [start, fill_placeholder(delta, call.pieces), self.stop()]
+
+    def call_start(self, block: Json, identity: str, name: str, upstream_index: Place) -> bytes:
+        return self._start(self._open(TOOL_USE, upstream_index), tool_use(block, identity, name, {}))
+
+    def call_delta(self, text: str) -> bytes:
+        assert self.open is not None
+        return write({"type": BLOCK_DELTA, "index": self.open.index, "delta": _arguments(text)})
+
+    def rest_of_delta(self, read: ReadEvent, text: str) -> bytes:
+        """What of a fragment of arguments does not go out yet."""
+        return write({**read.payload, "delta": _arguments(text)})
+
+    def _open(self, kind: str, upstream_index: Place) -> int:
+        index = self.count
+        self.open = OpenBlock(kind, upstream_index, index)
+        self.count += 1
+        return index
+
+    def _start(self, index: int, block: Json) -> bytes:
+        return write({"type": BLOCK_START, "index": index, "content_block": block})
+
+
+def _arguments(text: str) -> Json:
+    return {"type": "input_json_delta", "partial_json": text}

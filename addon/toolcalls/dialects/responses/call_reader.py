@@ -1,0 +1,50 @@
+"""Events of the Responses protocol that speak about a function call → what they tell, in words of `turn/`."""
+
+from __future__ import annotations
+
+from ...turn import payload
+from ...turn.assembled_call import Fragment
+from ...turn.item_call import CarrierOfCall
+from .events import IncomingEvent, Json
+
+
+def fragment_in(incoming: IncomingEvent) -> Fragment:
+    """`function_call_arguments.delta`"""
+    text = payload.text_of(incoming.message.get("delta"))
+    return Fragment(incoming.number("output_index"), incoming.text("item_id"), "", text)
+
+
+def arguments_in(incoming: IncomingEvent) -> CarrierOfCall:
+    """`function_call_arguments.done`"""
+    return CarrierOfCall(
+        incoming.text("item_id"),
+        incoming.number("output_index"),
+        name=incoming.text("name"),
+        arguments=payload.text_of(incoming.message.get("arguments")),
+        source=incoming,
+    )
+
+
+def item_in(incoming: IncomingEvent) -> CarrierOfCall:
+    """`output_item.added` and `output_item.done`"""
+    return entry_in(incoming.item, incoming.number("output_index"), incoming)
+
+
+def entry_in(item: Json, place: int | None, source: IncomingEvent | None = None) -> CarrierOfCall:
+    """An item; without an event: in the output of a terminal event."""
+    return CarrierOfCall(
+        _text(item, "id"),
+        place,
+        call_id=_text(item, "call_id"),
+        name=_text(item, "name"),
+        namespace=_text(item, "namespace"),
+        arguments=payload.text_of(item.get("arguments")),
+        cut=item.get("status") == "incomplete",
+        body=item,
+        source=source,
+    )
+
+
+def _text(body: Json, key: str) -> str:
+    value = body.get(key)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,158 @@
+"""A call as events of the Responses protocol: announced, one delta, its arguments, its item, all saying the same.
+
+Each is the event that came, where there was one, with what has to be different in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...calls import Outcome
+from ...turn.item_call import CarrierOfCall, ItemCall
+from ...turn.items import Item
+from ...turn.live import LiveArguments
+from ...wire.escaper import PLACEHOLDER, fill_placeholder
+from .events import ADDED, ENDED, EventWriter, IncomingEvent, Json
+from .output import CALL, FREEFORM
+
+
+@dataclass(slots=True, frozen=True)
+class ItemKind:
+    """How a call is written: as a function call, or as the call of a freeform tool."""
+
+    type: str
+    field: str
+    events: str
+
+
+FUNCTION = ItemKind(CALL, "arguments", "response.function_call_arguments")
+CUSTOM = ItemKind(FREEFORM, "input", "response.custom_tool_call_input")
+
+
+class CallWriter:
+    __slots__ = ("_writer",)
+
+    def __init__(self, writer: EventWriter) -> None:
+        self._writer = writer
+
+    def whole(self, item: Item, outcome: Outcome, *, cut: bool) -> list[bytes]:
+        """A complete call. `cut`: the response was cut off."""
+        call = _call(item)
+        form = CUSTOM if call.raw_input else FUNCTION
+        namespace = outcome.namespace or ""
+        text = outcome.arguments
+        shared: Json = {"id": item.id, "type": form.type, "call_id": outcome.id, "name": outcome.name}
+        body = _finished(call, form, {**shared, form.field: text}, namespace, cut=cut)
+        item.type = form.type
+        item.done = body
+        return [
+            *self._beginning(item, form, _announced(call, form, body), text),
+            self._stated(item, form, outcome.name, text),
+            self._ended(item, body),
+        ]
+
+    def announcement(self, item: Item) -> bytes:
+        """The beginning of a call that goes out while it comes: its name and its id are final."""
+        call = _call(item)
+        incoming = _source(call.announcement)
+        assert incoming is not None
+        item.announced = True
+        body = {**incoming.item, "id": item.id, "type": CALL, "call_id": call.sent_id, "arguments": ""}
+        return self._writer.forward(incoming, output_index=item.index, item=body)
+
+    def fragment(self, item: Item, incoming: IncomingEvent, text: str) -> bytes:
+        """A fragment that goes out while it comes."""
+        return self._writer.forward(incoming, **_where(item), delta=text)
+
+    def rest(self, item: Item, live: LiveArguments, outcome: Outcome) -> list[bytes]:
+        """The end of a live call: what is missing of it, if what is mended continues what was sent."""
+        call = _call(item)
+        sent, name = live.sent, call.names[-1]
+        text = outcome.arguments if outcome.arguments.startswith(sent) else sent
+        shared = {"id": item.id, "type": CALL, "call_id": call.sent_id, "name": name, "arguments": text}
+        body = _finished(call, FUNCTION, shared, "", cut=outcome.status == "refused")
+        item.done = body
+        out: list[bytes] = []
+        if len(text) > len(sent) or not call.first:
+            delta = {**_where(item), "delta": text[len(sent) :]}
+            out.append(self._writer.write(f"{FUNCTION.events}.delta", delta))
+        return [*out, self._stated(item, FUNCTION, name, text), self._ended(item, body)]
+
+    def _beginning(self, item: Item, form: ItemKind, body: Json, text: str) -> list[bytes]:
+        writer, call = self._writer, _call(item)
+        place = {"output_index": item.index, "item": body}
+        added, delta = _source(call.announcement), call.first
+        first = writer.forward(added, **place) if added else writer.write(ADDED, place)
+        pieces = _missing_pieces(call, delta.message if delta else {}, "delta", text)
+        fields = {**_where(item), "delta": PLACEHOLDER if pieces else text}
+        if delta and form is FUNCTION:
+            return [first, fill_placeholder(writer.forward(delta, **fields), pieces)]
+        wanted = delta.number("sequence_number") if delta else None
+        return [first, fill_placeholder(writer.write(f"{form.events}.delta", fields, wanted), pieces)]
+
+    def _stated(self, item: Item, form: ItemKind, name: str, text: str) -> bytes:
+        call = _call(item)
+        stated = _source(call.stated)
+        pieces = _missing_pieces(call, stated.message if stated else {}, form.field, text)
+        fields = {**_where(item), form.field: PLACEHOLDER if pieces else text}
+        if stated and form is FUNCTION:
+            if "name" in stated.message:
+                fields["name"] = name
+            return fill_placeholder(self._writer.forward(stated, **fields), pieces)
+        wanted = stated.number("sequence_number") if stated else None
+        return fill_placeholder(self._writer.write(f"{form.events}.done", fields, wanted), pieces)
+
+    def _ended(self, item: Item, body: Json) -> bytes:
+        call, key = _call(item), FUNCTION.field
+        ended = _source(call.end)
+        pieces = _missing_pieces(call, ended.item if ended else {}, key, str(body.get(key, "")))
+        place = {"output_index": item.index, "item": {**body, key: PLACEHOLDER} if pieces else body}
+        if not ended:
+            return fill_placeholder(self._writer.write(ENDED, place), pieces)
+        written = fill_placeholder(self._writer.forward(ended, **place), pieces)
+        if ended.message.get("item") == body:
+            item.done_text = ended.item_text
+        return written
+
+
+def _finished(call: ItemCall, form: ItemKind, fields: Json, namespace: str, *, cut: bool) -> Json:
+    """The item of `output_item.done` and of the terminal event, in the order of keys in which it came."""
+    body = dict(call.carriers[0].body) if call.carriers else {}
+    if form is CUSTOM:
+        body.pop("arguments", None)
+    if namespace:
+        fields["namespace"] = namespace
+    elif form is FUNCTION and not call.live:
+        # A call that was sent to the client's tool for invalid ones.
+        body.pop("namespace", None)
+    if not call.end or body.get("status") == "in_progress" or (cut and call.live):
+        fields["status"] = "incomplete" if cut else "completed"
+    return {**body, **fields}
+
+
+def _announced(call: ItemCall, form: ItemKind, item: Json) -> Json:
+    """The item of `output_item.added`: without its arguments."""
+    incoming = call.announcement.body if call.announcement else None
+    body = incoming if incoming else {**item, "status": "in_progress"}
+    gone = {"arguments" if form is CUSTOM else "input", *({"namespace"} - item.keys())}
+    body = {key: value for key, value in body.items() if key not in gone}
+    shared: Json = {key: item[key] for key in ("id", "type", "call_id", "name", "namespace") if key in item}
+    return {**body, **shared, form.field: ""}
+
+
+def _missing_pieces(call: ItemCall, told: Json, key: str, text: str) -> list[str]:
+    """The pieces of long arguments that the event has to be given, because it does not say them itself."""
+    return call.pieces(text) if call.quoted.pieces and told.get(key) != text else []
+
+
+def _where(item: Item) -> Json:
+    return {"item_id": item.id, "output_index": item.index}
+
+
+def _call(item: Item) -> ItemCall:
+    assert item.call is not None
+    return item.call
+
+
+def _source(carrier: CarrierOfCall | None) -> IncomingEvent | None:
+    return carrier.source if carrier is not None else None

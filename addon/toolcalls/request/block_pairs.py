@@ -1,0 +1,254 @@
+"""Pairs where calls and results are blocks of messages: the user's next turn begins with the results of the calls.
+
+Messages of one role in a row are one turn. Nothing in a message of the model is moved: what stands around thinking
+has to stay as it was. A protocol says how its blocks are read and written (`BlockForm`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, ClassVar
+
+from ..mend.reading.strict import write
+from .edits import Path, texts_at
+from .pairs import Batch, Pairing, PlacedResult, instead_of, kept_as_text, pair
+from .request_edit import RequestEdit, same
+
+Json = dict[str, Any]
+
+
+class BlockForm(ABC):
+    """How a protocol writes calls and results into the blocks of its messages."""
+
+    blocks: ClassVar[str]
+    """The key of a message under which its blocks stand."""
+    results_lead: ClassVar[bool]
+    """A result behind another block is rejected."""
+
+    @abstractmethod
+    def is_of_model(self, message: Json) -> bool: ...
+
+    @abstractmethod
+    def call_in(self, block: Json) -> Json | None:
+        """The call that a block is, with its name under `name`."""
+
+    @abstractmethod
+    def result_in(self, block: Json) -> Json | None:
+        """The result that a block is, where the client has to send it."""
+
+    @abstractmethod
+    def is_result(self, block: Json) -> bool:
+        """Is this block a result, whoever has to send it?"""
+
+    @abstractmethod
+    def words_of(self, result: Json) -> str: ...
+
+    @abstractmethod
+    def ids(self, calls: Sequence[Json], results: Sequence[Json]) -> tuple[list[str], list[str]]:
+        """What tells the calls of a turn apart, and which of them each result answers; empty where nobody knows."""
+
+    @abstractmethod
+    def cancelled(self, identity: str, call: Json) -> str:
+        """The block that says that a call has no result."""
+
+    @abstractmethod
+    def text(self, words: str) -> Json:
+        """A block with words of a user."""
+
+    def of_user(self, blocks: Sequence[str]) -> str:
+        return f'{{"role":"user","{self.blocks}":[{",".join(blocks)}]}}'
+
+    def list_of(self, message: Json) -> list[Json]:
+        blocks = message.get(self.blocks)
+        return blocks if isinstance(blocks, list) else []
+
+
+class _UserTurn:
+    """The messages of a user in a row, with the results in them."""
+
+    __slots__ = ("batch", "displaced", "messages", "results")
+
+    def __init__(self, messages: list[int], batch: Batch | None) -> None:
+        self.messages = messages
+        self.batch = batch
+        self.results: list[PlacedResult] = []
+        self.displaced: set[PlacedResult] = set()
+        """Results behind something that is none."""
+
+
+class BlockPairs:
+    def __init__(self, form: BlockForm, messages: list[Json], revision: RequestEdit, at: Path, body: bytes) -> None:
+        self._form = form
+        self._messages = messages
+        self._revision = revision
+        self._at = at
+        self._body = body
+        self._batches: list[Batch] = []
+        self._turns: list[list[int] | _UserTurn] = []
+        self._strays: list[PlacedResult] = []
+        self._places: list[tuple[int, int]] = []
+        """Message and block of each result."""
+        self._doubled: set[int] = set()
+        self._calls: dict[str, Json] = {}
+        self._texts: dict[Path, str] = {}
+
+    def mend(self) -> None:
+        unclear = self._read()
+        pairing = pair(self._batches, self._strays, unclear)
+        displaced = [
+            result
+            for turn in self._turns
+            if isinstance(turn, _UserTurn) and turn.batch is not None
+            for result in turn.batch.kept
+            if result in turn.displaced
+        ]
+        self._texts = texts_at(self._body, map(self._path, (*pairing.moved, *displaced)))
+        order: list[int | str] = []
+        for turn in self._turns:
+            if isinstance(turn, _UserTurn):
+                self._write_turn(turn, pairing, order)
+            else:
+                order += [number for number in turn if number not in self._doubled]
+        self._revision.count_pairing(pairing)
+        self._revision.count("result moved", len(displaced))
+        if order != list(range(len(self._messages))):
+            self._revision.edits.arrange(self._at, order)
+
+    # Reading
+
+    def _read(self) -> set[str]:
+        """Find the calls and the results of each turn; gives the ids that are unclear."""
+        unclear: set[str] = set()
+        calls: list[Json] = []
+        behind: list[int] | None = None
+        """The model's turn before this one, where it has calls."""
+        for of_model, grouped in groupby(range(len(self._messages)), self._is_of_model):
+            run = list(grouped)
+            if of_model:
+                calls = self._read_calls(run)
+                behind = run if calls else None
+                self._turns.append(run)
+            else:
+                self._read_user(run, calls, unclear)
+                calls, behind = [], None
+        if behind is not None:
+            self._read_user([], calls, unclear)
+        return unclear
+
+    def _is_of_model(self, number: int) -> bool:
+        return self._form.is_of_model(self._messages[number])
+
+    def _read_calls(self, run: list[int]) -> list[Json]:
+        """The calls of a turn of the model. A message with calls that only repeats the one before it leaves."""
+        found: list[Json] = []
+        before: Json | None = None
+        for number in run:
+            message = self._messages[number]
+            blocks = self._form.list_of(message)
+            calls = [call for block in blocks if (call := self._form.call_in(block)) is not None]
+            if calls and before is not None and same(before, message):
+                self._doubled.add(number)
+                self._revision.count("repeated message")
+                continue
+            before = message
+            found += calls
+        return found
+
+    def _read_user(self, run: list[int], calls: list[Json], unclear: set[str]) -> None:
+        """A turn of the user behind these calls; one that is left alone where not all of them are clear and ours."""
+        placed = [
+            (number, place, result)
+            for number in run
+            for place, block in enumerate(self._form.list_of(self._messages[number]))
+            if (result := self._form.result_in(block)) is not None
+        ]
+        ids, answered = self._form.ids(calls, [result for _, _, result in placed])
+        batch = Batch(ids) if calls else None
+        turn = self._placed_in(run, batch, [(*one, identity) for one, identity in zip(placed, answered, strict=True)])
+        touches = all(self._revision.touches(call.get("name")) for call in calls)
+        if not all(ids) or not touches or (batch is not None and batch.ambiguous):
+            unclear.update(filter(None, ids))
+            self._turns.append(run)
+            return
+        self._turns.append(turn)
+        if batch is not None:
+            self._batches.append(batch)
+            self._calls.update(zip(ids, calls, strict=True))
+        else:
+            self._strays += turn.results
+
+    def _placed_in(
+        self, run: list[int], batch: Batch | None, placed: Sequence[tuple[int, int, Json, str]]
+    ) -> _UserTurn:
+        turn = _UserTurn(run, batch)
+        leads = self._leading(run)
+        for number, place, result, identity in placed:
+            if identity:
+                one = PlacedResult(len(self._places), identity, self._form.words_of(result))
+                self._places.append((number, place))
+                turn.results.append(one)
+                if self._form.results_lead and (number, place) >= leads:
+                    turn.displaced.add(one)
+        if batch is not None:
+            batch.results = turn.results
+        return turn
+
+    def _leading(self, run: list[int]) -> tuple[int, int]:
+        """The place of the first block of a turn that is no result."""
+        for number in run:
+            message = self._messages[number]
+            if not isinstance(message.get(self._form.blocks), list):
+                return number, 0
+            for place, block in enumerate(self._form.list_of(message)):
+                if not self._form.is_result(block):
+                    return number, place
+        return len(self._messages), 0
+
+    # Writing
+
+    def _path(self, result: PlacedResult) -> Path:
+        message, block = self._places[result.number]
+        return (*self._at, message, self._form.blocks, block)
+
+    def _write_turn(self, turn: _UserTurn, pairing: Pairing, order: list[int | str]) -> None:
+        batch = turn.batch or Batch([])
+        staying = {result for result in batch.kept if result not in turn.displaced}
+        moving = set(batch.kept) - staying
+        leaving = [one for one in turn.results if one in pairing.leaving or one in moving]
+        added = [self._texts[self._path(one)] for one in (*batch.kept, *batch.late) if one not in staying]
+        added += [self._form.cancelled(call, self._calls[call]) for call in batch.missing]
+        self._revision.count("cancelled call", len(batch.missing))
+        first = turn.messages[0] if turn.messages else -1
+        lead = sum(self._places[result.number][0] == first for result in staying)
+        if added and not (lead and self._leads(first, staying)):
+            order.append(self._form.of_user(added))
+            added, lead = [], 0
+        orphans = [result for result in leaving if result in pairing.orphans]
+        written = len(order)
+        for number in turn.messages:
+            gone = {self._places[one.number][1]: one for one in leaving if self._places[one.number][0] == number}
+            blocks: list[int | str] = []
+            for place in range(len(self._form.list_of(self._messages[number]))):
+                one = gone.get(place)
+                if one is None:
+                    blocks.append(place)
+                elif not staying and (text := kept_as_text([one] if one in pairing.orphans else ())):
+                    blocks.append(write(self._form.text(text)))
+            if number == first and added:
+                blocks[lead:lead] = added
+            if not gone and not (number == first and added):
+                order.append(number)
+            elif blocks:
+                order.append(number)
+                self._revision.edits.arrange((*self._at, number, self._form.blocks), blocks)
+        if staying and (text := kept_as_text(orphans)):
+            order.append(self._form.of_user([write(self._form.text(text))]))
+        if turn.messages and len(order) == written and not (batch.kept or batch.late or batch.missing):
+            text = instead_of(leaving, pairing)
+            order.append(self._form.of_user([write(self._form.text(text))]))
+
+    def _leads(self, number: int, staying: set[PlacedResult]) -> bool:
+        """Does the message begin with a result that stays?"""
+        return any(self._places[result.number] == (number, 0) for result in staying)

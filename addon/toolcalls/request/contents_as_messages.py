@@ -1,0 +1,72 @@
+"""The contents of a Gemini request as messages, for those who look at turns and not at parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .answered import EXTRA, SIGNATURE
+from .calls_without_ids import identity_of
+
+Json = dict[str, Any]
+
+NUMBER = "number"
+"""By this a call is found again that has no id."""
+_SPELLINGS = (SIGNATURE, "thought_signature")
+CALL = ("functionCall", "function_call")
+RESULT = ("functionResponse", "function_response")
+
+
+def inner(request: Json) -> tuple[Json, tuple[str, ...]]:
+    """The request itself, and where it stands: behind a Google login it is inside another one."""
+    inside = request.get("request")
+    return (inside, ("request",)) if isinstance(inside, dict) and "contents" in inside else (request, ())
+
+
+def contents_as_messages(request: Json) -> list[tuple[int, Any]]:
+    """Messages in the form of Chat, each with the number of its content.
+
+    `reasoning` is set where nothing can be missing: the first call of a turn has its signature, or there is no call.
+    """
+    contents = inner(request)[0].get("contents")
+    found: list[tuple[int, Any]] = []
+    for number, content in enumerate(contents if isinstance(contents, list) else ()):
+        if isinstance(content, dict):
+            found.append((number, _as_message(content)))
+    return found
+
+
+def call_parts(content: Json) -> list[int]:
+    """The places of the calls among the parts of a content."""
+    return [place for place, part in enumerate(parts_in(content)) if entry_in(part, CALL) is not None]
+
+
+def parts_in(content: Json) -> list[Json]:
+    parts = content.get("parts")
+    return [part if isinstance(part, dict) else {} for part in parts] if isinstance(parts, list) else []
+
+
+def entry_in(part: Json, spellings: tuple[str, ...]) -> Json | None:
+    """The object under one of these keys: JSON of this protocol has each in two spellings."""
+    return next((part[key] for key in spellings if isinstance(part.get(key), dict)), None)
+
+
+def _as_message(content: Json) -> Json:
+    parts = parts_in(content)
+    text = [{"type": "text", "text": part.get("text")} for part in parts if not part.get("thought")]
+    if content.get("role") != "model":
+        results = [entry for part in parts if (entry := entry_in(part, RESULT)) is not None]
+        if not results:
+            return {"role": "user", "content": text}
+        said = [{"type": "text", "text": identity_of(entry.get("name"), entry.get("response"))} for entry in results]
+        return {"role": "tool", "tool_call_id": "results", "content": said}
+    message: Json = {"role": "assistant", "content": text, "tool_calls": []}
+    for part in parts:
+        call = entry_in(part, CALL)
+        if call is not None:
+            signature = next((part[key] for key in _SPELLINGS if part.get(key)), None)
+            number = str(len(message["tool_calls"]))
+            made = {"id": identity_of(call.get("name"), call.get("args")), NUMBER: number, EXTRA: signature}
+            message["tool_calls"].append(made)
+    if not message["tool_calls"] or message["tool_calls"][0][EXTRA]:
+        message["reasoning"] = ""
+    return message

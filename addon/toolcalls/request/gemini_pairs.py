@@ -1,0 +1,77 @@
+"""Pairs in a Gemini history: behind a turn with `functionCall` parts comes one with as many `functionResponse` parts.
+
+Google counts them and rejects a history where the numbers differ. Where they are the same nothing is looked at. Calls
+mostly have no ids; then the name of the tool tells which call a result of the next turn answers, and a turn with two
+calls of one tool is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..mend.reading.strict import write
+from .block_pairs import BlockForm, BlockPairs
+from .contents_as_messages import CALL, RESULT, entry_in, inner
+from .edits import Path
+from .pairs import CANCELLED
+from .request_edit import RequestEdit
+
+Json = dict[str, Any]
+
+
+def mend_pairs(request: Json, revision: RequestEdit, at: Path, body: bytes) -> None:
+    asked, inside = inner(request)
+    contents = asked.get("contents")
+    # With a context that the server keeps, calls may stand there.
+    if isinstance(contents, list) and all(map(_is_plain, contents)) and not asked.get("cachedContent"):
+        BlockPairs(_GeminiForm(), contents, revision, (*at, *inside, "contents"), body).mend()
+
+
+def _is_plain(content: object) -> bool:
+    if not isinstance(content, dict) or not isinstance(content.get("parts"), list):
+        return False
+    return all(isinstance(part, dict) for part in content["parts"])
+
+
+class _GeminiForm(BlockForm):
+    blocks = "parts"
+    results_lead = False
+
+    def __init__(self) -> None:
+        self._turn = 0
+
+    def is_of_model(self, message: Json) -> bool:
+        return bool(message.get("role") == "model")
+
+    def call_in(self, block: Json) -> Json | None:
+        return entry_in(block, CALL)
+
+    def is_result(self, block: Json) -> bool:
+        return entry_in(block, RESULT) is not None
+
+    def result_in(self, block: Json) -> Json | None:
+        return entry_in(block, RESULT)
+
+    def words_of(self, result: Json) -> str:
+        response = result.get("response")
+        said = list(response.values()) if isinstance(response, dict) else []
+        return said[0] if len(said) == 1 and isinstance(said[0], str) else write(response) if said else ""
+
+    def ids(self, calls: Sequence[Json], results: Sequence[Json]) -> tuple[list[str], list[str]]:
+        self._turn += 1
+        if len(calls) == len(results):
+            places = [f"{self._turn}\0{place}" for place in range(len(calls))]
+            return places, places
+        given = [str(entry.get("id") or "") for entry in (*calls, *results)]
+        if not all(given):
+            names = [entry.get("name") for entry in (*calls, *results)]
+            given = [f"{self._turn}\0{name}" if name else "" for name in names]
+        return given[: len(calls)], given[len(calls) :]
+
+    def cancelled(self, identity: str, call: Json) -> str:
+        known = {"id": call["id"]} if isinstance(call.get("id"), str) and call["id"] else {}
+        return write({"functionResponse": {**known, "name": call.get("name"), "response": {"error": CANCELLED}}})
+
+    def text(self, words: str) -> Json:
+        return {"text": words}

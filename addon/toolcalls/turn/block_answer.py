@@ -1,0 +1,127 @@
+"""An answer whose texts and calls come in blocks, each of which begins and ends with an event of its own.
+
+A call may leave at its own end, before the answer has ended, and never before an earlier one. Each block of text is
+searched by itself; a call in it is known when something else follows it, or when the answer ends.
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import Any
+
+from ..mend.call import Mender
+from ..mend.finish import Finish
+from ..policy import Policy
+from ..request.request import Request
+from .answer import Answer, CompletedCall
+from .assembled_call import Place, Slot
+from .block_assembler import BlockAssembler
+from .block_call import BlockCall
+from .fragments import MIXED
+from .live import LiveCall
+from .text_search import SearchResult, TextPiece, TextSearch
+from .turn import Turn
+
+
+class BlockAnswer(Answer):
+    __slots__ = ("_before", "_request", "_spoken", "searches", "text_block")
+    assembler: BlockAssembler
+
+    def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
+        """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
+        turn = Turn(request.tools, mender, legal=True, spoiler=spoiler)
+        super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools))
+        self._request = request
+        self.searches = self.search is not None
+        self.thoughts = None
+        self.search = None
+        """The search of the block of text that is being read."""
+        self.text_block: Place = None
+        """That block."""
+        self._before: TextSearch | None = None
+        """The search of the last block that was searched."""
+        self._spoken = False
+        """Something was said in an earlier block."""
+
+    # Text
+
+    def say_in(self, block: Place, text: str, source: Any) -> SearchResult | None:
+        """The text after the search; None where it goes on as it is."""
+        if not self.searches:
+            return None
+        if self.search is None:
+            self.search = TextSearch(self._request, self._policy, begins=not self._spoken, after=self._before)
+            self._before = self.search
+            self.text_block = block
+        self._spoken = self._spoken or not text.isspace()
+        return self.say(text, source)
+
+    def search_in(self, block: Place, text: str, finish: Finish) -> SearchResult:
+        """The last text of an answer that came as a whole."""
+        said = self.say_in(block, text, None)
+        parts = said.parts if said is not None else (TextPiece(text),)
+        return SearchResult(parts + self.end_text(finish).parts)
+
+    def pass_text_on(self) -> SearchResult:
+        """Something else follows the block: what is held of it is text."""
+        said = super().pass_text_on()
+        self.search = None
+        return said
+
+    def end_text(self, finish: Finish) -> SearchResult:
+        said = super().end_text(finish)
+        self.search = None
+        return said
+
+    @property
+    def holds_text(self) -> bool:
+        """Is text, or a call that was found in it, held back?"""
+        return self.turn.has_found or (self.search is not None and self.search.holding)
+
+    # Calls
+
+    def take_ready(self) -> list[BlockCall]:
+        """The calls at the head of the line that need no finish reason."""
+        return self._first(len(list(takewhile(lambda call: call.ended and call.ready(), self.assembler.slots))))
+
+    def take_ended(self, finish: Finish) -> list[BlockCall]:
+        """A finish reason came: the calls that have ended, if none of them needs to wait for another reason."""
+        assembler = self.assembler
+        assembler.judge(complete=finish is Finish.COMPLETE)
+        # All of them at once: the first may only have begun what a later one tells.
+        ended = list(takewhile(lambda call: call.ended, assembler.slots))
+        # Another reason may follow, which says that they were cut off.
+        return self._first(len(ended)) if all(call.ready() for call in ended) else []
+
+    def _first(self, count: int) -> list[BlockCall]:
+        slots = self.assembler.slots
+        first, slots[:count] = slots[:count], []
+        return first
+
+    def leave(self, calls: list[BlockCall], finish: Finish, *, before_error: bool = False) -> list[CompletedCall]:
+        """These calls leave."""
+        out = self._leave(calls, finish, before_error, ids=True)
+        for call in calls:
+            call.done = True
+        return out
+
+    def end_live(self, call: BlockCall, finish: Finish, *, before_error: bool = False) -> CompletedCall:
+        """The end of a call of which the client has a part."""
+        call.ended = True
+        if call.unsure and finish is not Finish.COMPLETE:
+            call.doubt = call.doubt or MIXED
+        return self.leave([call], finish, before_error=before_error)[0]
+
+    def has_all(self, call: BlockCall) -> bool:
+        """Does the client have all of a live call?"""
+        live = self._lives.get(id(call))
+        return live is not None and live.arguments.complete
+
+    def _may_go_live(self, slot: Slot) -> bool:
+        # Its beginning goes out at once, and must not be taken back.
+        return isinstance(slot, BlockCall) and bool(slot.name) and not slot.given and not slot.fragments
+
+    def _new_live(self, slot: Slot) -> LiveCall:
+        identity = self._mender.ids.legal(slot.id)
+        slot.steps = () if identity == slot.id else ("new id",)
+        return LiveCall(self.turn.sent, identity, holds_commas=False)

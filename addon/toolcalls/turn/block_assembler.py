@@ -1,0 +1,161 @@
+"""Which call does a fragment belong to, where each call begins and ends with an event of its own?
+
+Fragments have no id here, and indices are shared, repeated or missing. A fragment goes to the last call that began at
+its index; without an index, to the last one that began. One at an unknown index belongs to the one call that is open
+and has no arguments yet, else to no call. Whether what was gathered so may run is decided in `shared_place.py`: a
+place is an index from a beginning on until each call that began there has ended.
+"""
+
+from __future__ import annotations
+
+from ..mend.finish import Finish
+from ..tools.declared import Tools
+from ..wire.events import MOST_CALLS, LimitReached
+from .assembled_call import Fragment, Place, Slot
+from .assembler import CallAssembler
+from .block_call import BlockCall
+from .fragments import MIXED
+from .parts import CallStart
+from .shared_place import SharedPlace
+
+
+class OpenPlace(SharedPlace[Slot]):
+    """An index, and how many of the calls that began there have not ended yet."""
+
+    __slots__ = ("unended",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unended = 0
+
+
+class BlockAssembler(CallAssembler):
+    """The calls of one answer. `slots` are those that have not gone out yet, in order of their beginnings."""
+
+    __slots__ = ("_all_places", "_at", "_count", "_last", "_open_places", "_unended")
+    slots: list[BlockCall]  # type: ignore[assignment]
+    _anywhere: OpenPlace
+
+    def __init__(self, tools: Tools) -> None:
+        super().__init__(tools)
+        self._at: dict[Place, BlockCall] = {}
+        self._open_places: dict[Place, OpenPlace] = {}
+        self._anywhere = OpenPlace()
+        """All calls together: the place of fragments without an index."""
+        self._all_places: list[OpenPlace] = [self._anywhere]
+        self._unended: dict[int, BlockCall] = {}
+        self._last: BlockCall | None = None
+        self._count = 0
+
+    def begin(self, start: CallStart) -> BlockCall:
+        """A new call, one whose beginning is told twice, or the late beginning of fragments that came first."""
+        here = self._at.get(start.place)
+        if here is not None and not here.ended:
+            told_twice = start.id and start.id == here.id and start.name == here.name
+            if not here.started or (told_twice and not (here.fragments and here.is_whole())):
+                here.extra = {**start.extra, **here.extra}
+                here.given = here.given or start.given
+                here.started = True
+                here.id = here.key = start.id
+                here.names = [start.name] if start.name else []
+                if told_twice and here.fragments:
+                    # It may be another call: what was gathered has to be valid as it came.
+                    self._open_places[start.place].doubt()
+                return here
+            self._end(here)
+        return self._begin(start, started=True)
+
+    def follow(self) -> None:
+        """Something else begins: what cuts the answer off later does not cut the last call."""
+        if self._last is not None:
+            self._last.followed = True
+            self._last = None
+
+    def add(self, fragment: Fragment) -> BlockCall | None:
+        """Take a fragment; the call that it is added to, or None where it repeats what went out already."""
+        call = self._call_of(fragment)
+        if call is not None:
+            call.fragments.append(fragment.arguments)
+        return call
+
+    def _call_of(self, fragment: Fragment) -> BlockCall | None:
+        place = fragment.place
+        here = self._at.get(place)
+        if here is None:
+            only = next(iter(self._unended.values())) if len(self._unended) == 1 else None
+            if only is None or only.fragments:
+                return self._begin(CallStart(place, "", ""), started=False)
+            # A server that counts its fragments differently from its beginnings.
+            here = self._at[place] = only
+        if here.ended and not here.unsure:
+            if here.done or here.is_whole():
+                if not fragment.placed and self._unended:
+                    # It may be missing in one that is open.
+                    self._anywhere.refuse()
+                return None
+            here.ended = False
+            self._unended[id(here)] = here
+        if place in self._open_places:
+            self._open_places[place].go_on(here, sure=False)
+        self._anywhere.go_on(here, sure=fragment.placed)
+        return here
+
+    def end(self, place: Place) -> BlockCall | None:
+        """A block ends: the call that this is, if it is one."""
+        for open_place in (self._open_places.get(place), self._anywhere):
+            if open_place is not None and open_place.unended:
+                open_place.unended -= 1
+        here = self._at.get(place)
+        if here is None or here.ended:
+            return None
+        self._end(here)
+        return here
+
+    def judge(self, *live: BlockCall, complete: bool) -> None:
+        """Refuse the calls that cannot be believed; all where fragments came without any beginning.
+
+        `live`: calls of which the client has a part.
+        """
+        for place in self._all_places:
+            place.judge(complete=complete)
+        calls = [*live, *self.slots]
+        if any(not call.started and call.fragments for call in calls):
+            for call in calls:
+                call.doubt = call.doubt or MIXED
+
+    def take(self, finish: Finish) -> list[Slot]:
+        """Hand out all calls."""
+        self.judge(complete=finish is Finish.COMPLETE)
+        calls, self.slots = self.slots, []
+        return list(calls)
+
+    def _end(self, call: BlockCall) -> None:
+        call.ended = True
+        self._unended.pop(id(call), None)
+
+    def _begin(self, start: CallStart, *, started: bool) -> BlockCall:
+        if self._count >= MOST_CALLS:
+            raise LimitReached
+        self.follow()
+        call = BlockCall.of_start(start, started=started)
+        call.held_under = f"call {self._count}"
+        self._count += 1
+        self.slots.append(call)
+        self._unended[id(call)] = call
+        self._at[start.place] = self._last = call
+        self._enter(start.place, call)
+        return call
+
+    def _enter(self, place: Place, call: BlockCall) -> None:
+        """A place is a new one where each call before has ended; where one has not, it is shared."""
+        here = self._open_places.get(place)
+        if here is None or not here.unended:
+            here = self._open_places[place] = OpenPlace()
+            self._all_places.append(here)
+        if not self._anywhere.unended:
+            self._anywhere = OpenPlace()
+            self._all_places.append(self._anywhere)
+        here.begin(call, sure=False)
+        self._anywhere.begin(call)
+        here.unended += 1
+        self._anywhere.unended += 1

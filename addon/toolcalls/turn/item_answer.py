@@ -1,0 +1,152 @@
+"""An answer whose calls are items, each of which begins and ends with an event of its own.
+
+How long a call is held: until its own end if its arguments are a closed JSON value, for then nothing that follows can
+change what they mean. A broken one is held until the answer has ended, because only that tells whether it was cut.
+Calls that have ended leave in the order in which they did, so a whole call waits behind a broken one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..calls import Outcome
+from ..mend.call import Mender
+from ..mend.finish import Finish
+from ..policy import Policy
+from ..request.request import Request
+from .answer import Answer, CompletedCall
+from .assembled_call import Slot
+from .fragments import MIXED
+from .freeform_input import NO_READING, RETYPED, freeform_input
+from .item_assembler import ItemAssembler
+from .item_call import CONTRADICTION, ItemCall, is_whole
+from .items import Item, Items
+from .live import LiveArguments, LiveCall
+from .turn import GatheredCall, Turn
+
+
+class ItemAnswer(Answer):
+    __slots__ = ("_ended", "_streamed", "calls", "dropped", "items", "noted")
+
+    def __init__(
+        self, request: Request, policy: Policy, mender: Mender, items: Items, kind: str, *, streamed: bool = True
+    ) -> None:
+        """`kind`: the type of items that are calls. Not `streamed`: there is nothing but the list of all items."""
+        super().__init__(request, policy, mender, turn=Turn(request.tools, mender))
+        self._streamed = streamed
+        self.items = items
+        self.calls = ItemAssembler(items, kind)
+        self._ended: list[Item] = []
+        """Calls that have ended and not left."""
+        self.dropped = 0
+        """Calls that the client does not get."""
+        self.noted: list[int] = []
+        """Where the dropped calls stood about which something is to be said."""
+
+    @property
+    def waiting(self) -> bool:
+        """Are there calls that have ended and not left?"""
+        return bool(self._ended)
+
+    # Calls leave
+
+    def end(self, item: Item) -> None:
+        """A call has ended: it may leave in its turn."""
+        self._ended.append(item)
+
+    def take_settled(self) -> Iterator[Item]:
+        """The calls that may leave now, one after the other, whatever follows them."""
+        while self._ended and (call := self._ended[0].call) is not None and call.is_settled():
+            yield self._ended.pop(0)
+
+    def take_all(self) -> list[Item]:
+        """The answer is over: the calls that have ended leave in that order, then the others."""
+        items, self._ended = self._ended, []
+        items += [item for item in self.items.in_order() if item.call is not None and item.open]
+        calls = [item.call for item in items if item.call is not None]
+        if len(calls) > 1 and any(not call.name and call.settle()[0] for call in calls):
+            # Arguments of no call may be missing in each that is not whole by itself.
+            for call in calls:
+                call.doubt = call.doubt or ("" if call.is_settled() else MIXED)
+        return items
+
+    def leave(
+        self, items: list[Item], finish: Finish, *, before_error: bool = False
+    ) -> list[tuple[Item, CompletedCall]]:
+        """These calls leave, each once: what becomes of those that the client gets."""
+        calls = [item.call for item in items if item.call is not None]
+        completed = {id(done.slot): done for done in self._leave(calls, finish, before_error, ids=True)}
+        out: list[tuple[Item, CompletedCall]] = []
+        for item in items:
+            done = completed.get(id(item.call))
+            if item.call is not None and done is not None and not done.outcome.dropped:
+                item.call.sent_id = item.call.sent_id or done.outcome.id
+                out.append((item, done))
+                continue
+            item.dropped = True
+            told = item.call.told if item.call is not None else None
+            self.dropped += told is not None and told.kept
+            if done is not None and done.outcome.note:
+                self.noted.append(item.index)
+        return out
+
+    def leave_found(self, *, before_error: bool = False) -> Iterator[tuple[Item, Outcome]]:
+        """The calls that were written as text, and that no structured call tells, as items of their own."""
+        for outcome in self.turn.complete_found(before_error=before_error):
+            item = self.calls.open("", None)
+            if not outcome.dropped:
+                yield item, outcome
+                continue
+            item.dropped = True
+            self.noted += [item.index] if outcome.note else []
+
+    def notes(self) -> list[tuple[int, str]]:
+        """What to tell the client about dropped calls where no call is left, and at which index."""
+        return list(zip(self.noted, self.turn.take_notes(), strict=False))
+
+    def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
+        assert isinstance(slot, ItemCall)
+        call = slot
+        told = call.told = call.compared()
+        uncertain = call.uncertain
+        text, steps = call.settle()
+        doubt = (call.doubt or CONTRADICTION) if uncertain else ""
+        if live is not None:
+            told.out = True
+            return GatheredCall(slot.names[-1], text, steps=steps, doubt=doubt, live=live, told=told)
+        name = call.name
+        if not name and not text:
+            return GatheredCall("", "", told=told)
+        if uncertain:
+            return GatheredCall(name, call.from_fragments()[0], call.call_id, doubt=doubt, told=told)
+        finish = call.finish_for(finish)
+        steps = steps if self._streamed else ()
+        namespace = call.namespace or None
+        known = GatheredCall(name, text, call.call_id, steps, finish=finish, namespace=namespace, told=told)
+        if self._is_freeform(call) and (text.strip() or finish is Finish.COMPLETE):
+            raw = freeform_input(text, finish)
+            if raw is not None:
+                known.arguments, known.steps, call.raw_input = raw, (*known.steps, RETYPED), True
+                return known
+            if not is_whole(text):
+                known.doubt = NO_READING
+                return known
+        known.value = call.take_value(text)
+        return known
+
+    def _is_freeform(self, call: ItemCall) -> bool:
+        tool = self._tools.get(call.name, call.namespace or None)
+        return tool is not None and tool.kind == "custom"
+
+    # Calls that go out while they come
+
+    def _may_go_live(self, slot: Slot) -> bool:
+        # Its announcement goes out at once: its name and its id must be final.
+        return isinstance(slot, ItemCall) and bool(slot.name) and slot.first is None and not self._is_freeform(slot)
+
+    def _new_live(self, slot: Slot) -> LiveCall:
+        assert isinstance(slot, ItemCall)
+        slot.live = True
+        slot.names = [slot.name]
+        slot.sent_id = self._mender.ids.unique(slot.call_id)
+        return LiveCall(self.turn.sent, slot.sent_id, holds_commas=False)

@@ -1,0 +1,237 @@
+"""A call that an answer tells several times: announced, in fragments, its arguments as a whole, its item, and once
+more in the list of all items. Servers forget or contradict some of these: one text is settled on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..mend.finish import Finish
+from . import payload
+from .assembled_call import Slot
+from .fragments import MIXED, full_arguments, may_begin, mixed
+from .resent import ToldCall
+
+CONTRADICTION: Final = "the events of the call tell different arguments"
+_MOST_IDS: Final = 64
+"""A server whose ids change with every fragment says no id twice: a few of them are enough to see that."""
+
+
+@dataclass(slots=True, frozen=True)
+class CarrierOfCall:
+    """What one event tells about a call as a whole: to be compared with the others, never appended."""
+
+    wire_id: str
+    """The id of the item."""
+    place: int | None
+    call_id: str = ""
+    name: str = ""
+    namespace: str = ""
+    arguments: str = ""
+    cut: bool = False
+    """It says of the call that it was cut off, whatever became of the answer."""
+    body: dict[str, Any] = field(default_factory=dict)
+    """The item, where it tells one."""
+    source: Any = None
+    """The event."""
+
+
+@dataclass(slots=True)
+class ItemCall(Slot):
+    """One call. Its events are held under a key of its own."""
+
+    held_under: str = ""
+    wire_id: str = ""
+    """The first id of its item that the upstream said; `place` is the first index, `id` what the client calls it."""
+    announcement: CarrierOfCall | None = None
+    first: Any = None
+    """The event with the first fragment."""
+    stated: CarrierOfCall | None = None
+    """Its arguments as a whole."""
+    end: CarrierOfCall | None = None
+    listed: CarrierOfCall | None = None
+    """What the list of all items tells."""
+    changed_ids: list[str] = field(default_factory=list)
+    """The ids under which its fragments came, each when it took the place of another."""
+    contradiction: bool = False
+    """Its carriers tell two different objects."""
+    joined: tuple[int, str, tuple[str, ...]] = (0, "", ())
+    """How many fragments were joined last, to what, and what had to be done for that."""
+    read_last: tuple[str, Any, dict[str, Any] | None] | None = None
+    """The arguments that were looked at last: what they are, and what they are for those who mend them."""
+    raw_input: bool = False
+    """It is the call of a freeform tool: its arguments are no JSON."""
+    live: bool = False
+    """The client has a part of it."""
+    sent_id: str = ""
+    """The id that the client gets, once it is chosen."""
+    told: ToldCall | None = None
+    """What it was compared by when it left."""
+
+    def add(self, fragment: str) -> None:
+        self.fragments.append(fragment)
+        if not self.live:
+            self.quoted.grew(self.fragments, len(fragment))
+
+    # What the carriers tell
+
+    @property
+    def carriers(self) -> list[CarrierOfCall]:
+        """Those that tell the item, the best word first."""
+        told = (self.end, self.listed, self.announcement)
+        return [carrier for carrier in told if carrier is not None and carrier.body]
+
+    @property
+    def call_id(self) -> str:
+        """The call id that came; the id of the item where there is none."""
+        told = (carrier.call_id for carrier in self.carriers if carrier.call_id)
+        return next(told, self.wire_id or self.id)
+
+    @property
+    def name(self) -> str:
+        told = (*self.carriers, *((self.stated,) if self.stated else ()))
+        return next((carrier.name for carrier in told if carrier.name), "")
+
+    @property
+    def namespace(self) -> str:
+        return next((carrier.namespace for carrier in self.carriers if carrier.namespace), "")
+
+    def finish_for(self, finish: Finish) -> Finish:
+        return Finish.CUT if any(carrier.cut for carrier in self.carriers) else finish
+
+    def began_as(self, wire_id: str) -> bool:
+        """Is this the id that it was announced or first heard of with? Others were taken for its own later."""
+        announced = self.announcement.wire_id if self.announcement else None
+        return bool(wire_id) and wire_id in (self.wire_id, announced)
+
+    def hear(self, wire_id: str) -> None:
+        """A fragment came under this id: one that comes back after another took its place is that of another call."""
+        if wire_id and wire_id != (self.changed_ids[-1] if self.changed_ids else self.wire_id):
+            if wire_id in self.changed_ids or wire_id == self.wire_id:
+                self.doubt = MIXED
+            elif len(self.changed_ids) < _MOST_IDS:
+                self.changed_ids.append(wire_id)
+
+    # Its arguments
+
+    def from_fragments(self) -> tuple[str, tuple[str, ...]]:
+        """The arguments that the fragments say, joined once: several events ask for them."""
+        if self.joined[0] != len(self.fragments):
+            self.joined = (len(self.fragments), *full_arguments(self.fragments))
+        return self.joined[1:]
+
+    def settle(self) -> tuple[str, tuple[str, ...]]:
+        """The arguments that all carriers will have, and what had to be done to find them."""
+        fragments, steps = ("", ()) if self.doubt else self.from_fragments()
+        told: list[tuple[str, str]] = []
+        if self.stated:
+            told.append(("done", self.stated.arguments))
+        if self.end:
+            told.append(("the item", self.end.arguments))
+        if self.announcement and self.announcement.arguments:
+            told.append(("the announced item", self.announcement.arguments))
+        if self.listed and self.listed.body:
+            told.append(("the response", self.listed.arguments))
+        text, more = settle_carriers(fragments, told)
+        self.contradiction = bool(more) and _contradict([_with_pairs(fragments), *(text for _, text in told)])
+        return text, steps + more
+
+    def is_settled(self) -> bool:
+        """Is it settled what the arguments are, whatever follows?"""
+        value = self._read()
+        return isinstance(value, dict) if self.doubt else is_object(value)
+
+    @property
+    def uncertain(self) -> bool:
+        """May the arguments be those of another call? Not where another carrier than the fragments tells them all."""
+        value = self._read()
+        if self.contradiction:
+            return True
+        return bool(self.doubt) and not (isinstance(value, dict) and value)
+
+    def _read(self) -> Any:
+        text, _ = self.settle()
+        if self.read_last is None or self.read_last[0] is not text:
+            value, known = payload.read_twice(text)
+            self.read_last = (text, value, known)
+            own = not self.doubt and text is self.from_fragments()[0] and not isinstance(value, dict)
+            # The raw input of a freeform tool begins otherwise, and may say anything.
+            if own and may_begin(text) and mixed(self.fragments):
+                self.doubt = MIXED
+                return self._read()
+        return self.read_last[1]
+
+    def take_value(self, text: str) -> dict[str, Any] | None:
+        """What these arguments are, if they are those that were looked at. It is given once: it may be large."""
+        read, self.read_last = self.read_last, None
+        return read[2] if read is not None and read[0] is text else None
+
+    def compared(self) -> ToldCall:
+        """What the answer says about it, for those who look whether it was sent before."""
+        certain = not self.uncertain
+        return ToldCall(self.call_id, self.name, self.settle()[0], certain=certain)
+
+    # Long arguments
+
+    def expected(self) -> tuple[str, str] | None:
+        """Long arguments as JSON writes them and as they are, as far as the fragments have told."""
+        text, steps = self.from_fragments()
+        pieces = self.pieces(text)
+        return (self.quoted.literal(), text) if pieces and not steps else None
+
+    def pieces(self, arguments: str) -> list[str]:
+        """What is to be written, where the arguments are long and those of the fragments; else nothing."""
+        if not self.quoted.pieces or arguments is not self.from_fragments()[0] or self.joined[2]:
+            return []
+        self.quoted.take(self.fragments)
+        return self.quoted.pieces
+
+
+def settle_carriers(fragments: str, told: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
+    """One text out of several. Fragments win unless they are no object and another carrier's text is one."""
+    if all(text == fragments for _, text in told):
+        return fragments, ()
+    candidates = [("", fragments), *told] if fragments else [entry for entry in told if entry[1]]
+    if not candidates:
+        return "", ()
+    objects = [(entry, value) for entry in candidates if (value := object_in(entry[1])) is not None]
+    if objects:
+        # An empty object is what some servers say before, or instead of, the real one.
+        label, text = next((entry for entry, value in objects if value), objects[0][0])
+    else:
+        label, text = candidates[0]
+        for other, longer in candidates[1:]:
+            if len(longer) > len(text) and text in longer:
+                label, text = other, longer
+    if not label:
+        return text, ("carriers made to agree",)
+    return text, (f"arguments taken from {label}" if fragments else f"arguments only in {label}",)
+
+
+def _with_pairs(text: str) -> str:
+    """The text with the halves of characters joined that came in two fragments."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def _contradict(texts: list[str]) -> bool:
+    """Are there two different objects among these? An empty one is what some servers say before the real one."""
+    values = [value for text in dict.fromkeys(texts) if (value := object_in(text))]
+    return any(value != values[0] for value in values[1:])
+
+
+def object_in(text: str) -> dict[str, Any] | None:
+    value = payload.read_strict(text)
+    return value if isinstance(value, dict) else None
+
+
+def is_whole(text: str) -> bool:
+    """Is this an object that no cut can have damaged? Then the end of the response need not be known."""
+    return is_object(payload.read_strict(text))
+
+
+def is_object(value: object) -> bool:
+    """An object, or one in a string: what encodes twice closes the string, wherever the model was cut off."""
+    if isinstance(value, str):
+        value = payload.read_strict(value)
+    return isinstance(value, dict)
