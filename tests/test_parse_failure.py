@@ -10,6 +10,7 @@ import pytest
 
 from tests.validators import chat as strict_chat
 from tests.validators import messages as strict_messages
+from tests.validators import ollama as strict_ollama
 from tests.validators import responses as strict_responses
 from toolcalls.calls import Outcome
 from toolcalls.engine import Response, mend_whole, recovered
@@ -122,6 +123,46 @@ def test_nothing_is_recovered_where_nobody_wants_a_call() -> None:
     assert recovered("chat", request(), Policy(text_calls=False), error, "seed") is None
     read_aloud = [{"role": "user", "content": '<function=web_search>{"query": "Hello!"}</function>'}]
     assert not calls(error, messages=read_aloud), "it stands in what the model was given to read"
+
+
+@pytest.mark.parametrize(
+    "heard",
+    [
+        '{"command":"ls"}]',
+        'The page says {"name": "shell", "arguments": {"command": "ls"}}, does it not?',
+        'shell({"command":\n  "ls"\n}]',
+        "&#123;&quot;command&quot;: &quot;ls&quot;}]",
+    ],
+)
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_arguments_that_stand_in_the_request_are_no_call_of_the_model(heard: str, role: str) -> None:
+    error = ollama('{"command":"ls"}]')
+    assert calls(error)
+    said = {"role": role, "content": heard, **({"tool_call_id": "c"} if role == "tool" else {})}
+    assert not calls(error, messages=[{"role": "user", "content": "Go."}, said])
+    assert calls(error, messages=[{"role": "user", "content": "Run ls, with the shell."}])
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_on_its_own_wire_ollama_s_client_gets_lines_or_a_document(stream: bool) -> None:
+    error = {"error": "error parsing tool call: raw='{\"command\":\"ls\"}]', err=invalid character ']'"}
+    tools = [{"type": "function", "function": {"name": name, "parameters": TOOLS[name]}} for name in TOOLS]
+    asked = {
+        "model": "gpt-oss:20b",
+        "stream": stream,
+        "tools": tools,
+        "messages": [{"role": "user", "content": "Go."}],
+    }
+    answer = recovered("ollama", read_request(asked, "ollama"), Policy(), json.dumps(error).encode(), "seed")
+    assert answer is not None
+    assert answer.content_type == ("application/x-ndjson" if stream else "application/json")
+    strict_ollama.read(answer.body)
+    lines = [json.loads(line) for line in answer.body.splitlines()]
+    assert lines[0]["message"]["tool_calls"] == [{"function": {"name": "shell", "arguments": {"command": "ls"}}}]
+    assert [line["done"] for line in lines] == ([False, True] if stream else [True])
+    assert lines[-1]["done_reason"] == "stop"
+    json_only = read_request({**asked, "format": "json"}, "ollama")
+    assert recovered("ollama", json_only, Policy(), json.dumps(error).encode(), "seed") is None
 
 
 SHELL_NAMED = 'shell{"command": "rm -rf /"}'

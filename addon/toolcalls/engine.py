@@ -105,7 +105,7 @@ class Response:
             makers = {**_DIALECTS, "chat": Chat}
             dialect = AnyProtocol(lambda name: makers[name](request, policy, mender), makers)
         stream = self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), outcomes, work)
-        if Recovery.is_wanted(protocol, request, policy):
+        if Recovery.is_wanted(protocol, request, policy, in_stream=True):
             stream.instead = _Instead(recovery_for(protocol, request, policy, seed), outcomes)
         if isinstance(dialect, Sniffer):
             dialect.decided = self._stream.set_dialect

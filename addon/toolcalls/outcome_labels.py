@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 OTHER = "other"
+STATUS_WORDS = {"valid": "unchanged", "repaired": "mended", "refused": "refused"}
+"""What people read for the status of a call; files and metrics have the status itself."""
 LONGEST_LABEL = 60
 
 _STEPS = (

@@ -37,6 +37,7 @@ class Policy:
     null_content: bool = False
     preflight: bool = True
     text_calls: bool = True
+    structured: bool = True
     request: bool = True
     hints: bool = False
     retry_guidance: bool | Literal["auto"] = "auto"
@@ -198,6 +199,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("preflight", "true", "Send calls with missing required fields to the client's invalid tool.", _switch),
     Option("text_calls", "true", "Make real calls of tool calls written as text, or left at the end of reasoning.",
            _switch),
+    Option("structured", "true", "Answers asked for as JSON: take them out of fences or other words, mend what has "
+           "one reading.", _switch),
     Option("request", "true", "Mend requests: poisoned history, calls and results in pairs, why a call was refused. "
            "Ids of ours are restored always.", _switch),
     Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),

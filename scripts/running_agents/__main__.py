@@ -11,19 +11,23 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from .broken_calls import SCENARIOS, long_call
+from .broken_calls import SCENARIOS, Scenario, long_call
 from .candidates import CANDIDATES
 from .installing import APART, install, without_network
 from .sessions import Ended, play
+from .strict_hosts import PROTOCOLS, STRICT
 from .tables import short_table, table, write
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/agents", description=__doc__)
     parser.add_argument("--agent", action="append", choices=[known.agent.binary for known in CANDIDATES])
-    parser.add_argument("--scenario", action="append", choices=[scenario.name for scenario in SCENARIOS])
+    parser.add_argument("--scenario", action="append", choices=[scenario.name for scenario in (*SCENARIOS, *STRICT)])
     parser.add_argument(
         "--long-call", type=float, metavar="SECONDS", help="instead: one right call that takes so long to arrive"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="instead: right calls, at hosts that want their reasoning back"
     )
     parser.add_argument(
         "--idle", type=float, default=0.0, metavar="SECONDS", help="how long the agents wait for the next word"
@@ -47,9 +51,13 @@ def main() -> None:
     if options.install:
         return
     without_network()
+    scenarios: Sequence[Scenario] = (long_call(options.long_call),) if options.long_call else SCENARIOS
+    if options.strict:
+        scenarios = STRICT
+        wanted = [known for known in wanted if known.agent.protocol in PROTOCOLS]
     ended: list[Ended] = []
     for candidate in wanted:
-        for scenario in (long_call(options.long_call),) if options.long_call else SCENARIOS:
+        for scenario in scenarios:
             if options.scenario and scenario.name not in options.scenario:
                 continue
             for toolfix in (False, True):

@@ -53,6 +53,8 @@ class Scenario:
     """How long the call takes to arrive; no more than a tenth of it passes between two events."""
     once: bool = False
     """The model sends it badly once; the second attempt is a good call of the shell."""
+    strict: str = ""
+    """No call is bad; the host rejects a history that lacks this."""
 
 
 def _arguments(tools: Tools, **more: Any) -> Json:

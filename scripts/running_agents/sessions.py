@@ -21,6 +21,7 @@ from .broken_calls import CUT, MARK, Scenario
 from .candidates import Candidate
 from .installing import programs
 from .model import FINAL, GIVES_UP, Model
+from .strict_hosts import StrictHost
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
@@ -61,7 +62,7 @@ def play(
         (work / "file.txt").write_text("before\n")
         certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
         trusted = trust.prepare(folder / "trust", certificate, {})
-        model = Model(candidate.tools, scenario, work)
+        model = (StrictHost if scenario.strict else Model)(candidate.tools, scenario, work)
         # Without toolfix over plain HTTP: what Rust clients think of a self-signed certificate is not the question.
         with Upstream(model, certificate if toolfix else None) as upstream:
             session = candidate.session(upstream.url, PROMPT)
@@ -112,6 +113,8 @@ def _bounded(command: Sequence[str], environ: dict[str, str], work: Path, patien
 
 def judge(model: Model, status: int | None, output: str) -> tuple[bool, str]:
     """Whether a session ended well, and how it ended in words."""
+    if isinstance(model, StrictHost):
+        return model.judged(status, output)
     mark = model.work / MARK
     times = len(mark.read_text().splitlines()) if mark.is_file() else 0
     if (model.work / CUT).exists():

@@ -54,7 +54,7 @@ def test_what_goes_up_is_checked_and_updated_too(tmp_path: Path) -> None:
 
 
 def test_without_an_option_it_says_what_came_out() -> None:
-    assert b"chat-python-dict: 1 repaired" in toolfix("replay", str(SCENARIO)).stdout
+    assert b"chat-python-dict: 1 mended" in toolfix("replay", str(SCENARIO)).stdout
 
 
 def test_what_is_no_recording_is_one_sentence(tmp_path: Path) -> None:

@@ -100,8 +100,8 @@ def test_the_content_view_shows_before_and_after(
     assert len(flows) == 2
     for flow in flows:
         text = shown(web, flow)
-        assert text.startswith("chat: 1 tool calls (0 valid, 1 repaired, 0 refused)")
-        assert "call 1: Bash, repaired: single quotes" in text
+        assert text.startswith("chat: 1 tool call (0 unchanged, 1 mended, 0 refused)")
+        assert "call 1: Bash, mended: single quotes" in text
         assert "  before   {'command': 'ls', 'background': True,}" in text
         assert '  after    {"command":"ls","background":true}' in text
         before, after = text.split("── after: ")
@@ -110,10 +110,23 @@ def test_the_content_view_shows_before_and_after(
         assert "nothing to say about this message" in shown(web, flow, "request")
 
 
-def test_the_view_is_not_chosen_unless_it_is_asked_for(web: Web, plays: Plays) -> None:
-    for flow in web.get("/flows"):
-        view = web.get(f"/flows/{flow['id']}/response/content/auto.json")
-        assert "toolfix" not in str(view.get("view_name", view.get("description"))).lower()
+def test_the_view_is_chosen_by_itself_where_a_call_was_changed_and_nowhere_else(
+    web: Web, plays: Plays, upstream: Upstream, clients: Clients
+) -> None:
+    plays.add("plain", Play([b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'], headers=EVENT_STREAM))
+    process: Any = web
+    assert not clients.fetch(f"{upstream.url}/plain{CHAT}", process, http2=False).error
+    flows = web.get("/flows")
+    assert {flow["request"]["path"].split("/")[1] for flow in flows} >= {"viewed", "plain"}
+    for flow in flows:
+        changed = "/viewed/" in flow["request"]["path"]
+        assert _chosen(web, flow, "response") is changed
+        assert _chosen(web, flow, "request") is False
+
+
+def _chosen(web: Web, flow: dict[str, Any], message: str) -> bool:
+    view = web.get(f"/flows/{flow['id']}/{message}/content/auto.json")
+    return "toolfix" in str(view.get("view_name", view.get("description"))).lower()
 
 
 def test_the_command_prints_the_numbers(web: Web) -> None:

@@ -135,8 +135,8 @@ def test_the_command_takes_both(flow_file: Path, har_file: Path) -> None:
     result = toolfix("replay", str(flow_file), str(har_file))
     assert result.returncode == 0, result.stderr.decode()
     assert result.stdout.decode().splitlines() == [
-        f"{flow_file}/flow 2: 1 repaired",
-        f"{har_file}/flow 1: 1 repaired",
+        f"{flow_file}/flow 2: 1 mended",
+        f"{har_file}/flow 1: 1 mended",
     ]
     assert b"2 recordings, 0 drifted" in toolfix("replay", "--check", str(flow_file), str(har_file)).stdout
 

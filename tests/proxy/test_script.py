@@ -409,8 +409,8 @@ def test_at_v_a_valid_call_leaves_three_lines(
     lines = [line.partition(where)[2] for line in caplog.text.splitlines() if where in line]
     assert lines == [
         "found a tool call; it is held until it is complete.",
-        "sent Bash (c): valid, 17 characters.",
-        "the answer is done; calls: 1 valid.",
+        "sent Bash (c): unchanged, 17 characters.",
+        "the answer is done; calls: 1 unchanged.",
     ]
 
 

@@ -110,9 +110,15 @@ LOST = "[toolfix] The result of a call that is no longer part of this conversati
         ),
         pytest.param(
             [user(), calls("a"), tool("a"), tool("gone", "42"), says()],
-            [user(), calls("a"), tool("a"), says()],
+            [user(), calls("a"), tool("a", f"result of a\n\n{LOST}:\n42"), says()],
             {"result without a call": 1},
-            id="no user behind a result",
+            id="no user behind a result: its words go to the last one",
+        ),
+        pytest.param(
+            [user(), calls("a", "b"), tool("gone", "42"), tool("a"), tool("lost", "43"), says()],
+            [user(), calls("a", "b"), tool("a"), tool("b", f"{CANCELLED}\n\n{LOST}:\n42\n\n{LOST}:\n43"), says()],
+            {"result without a call": 2, "cancelled call": 1},
+            id="words of lost results behind a cancelled call",
         ),
         pytest.param(
             [user(), calls("a"), tool("a"), tool("a", "again"), says()],

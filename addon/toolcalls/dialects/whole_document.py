@@ -38,7 +38,12 @@ class WholeDocument:
         slots = _slots(read)
         if not slots:
             _look_into_thoughts(read, answer, finish)
-        if not slots and not answer.turn.has_found and (stop is None or not words.needs_calls(stop.reason)):
+        if (
+            not slots
+            and texts is None
+            and not answer.turn.has_found
+            and (stop is None or not words.needs_calls(stop.reason))
+        ):
             return body
         if stop is not None:
             answer.stop(stop.reason, stop.finish)
@@ -79,7 +84,7 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
         spoken.append(text if known is None else known.text + answer.pass_text_on().text)
     last = answer.search_whole(texts[-1], finish)
     spoken.append(texts[-1] if last is None else last.text)
-    return spoken if answer.turn.has_found else None
+    return spoken if answer.turn.has_found or spoken != texts else None
 
 
 def _look_into_thoughts(read: ReadEvent, answer: Answer, finish: Finish) -> None:

@@ -23,6 +23,7 @@ from .reading.strict import write
 from .shape import preflight
 from .shape.json_in_string import mender_of_containers
 from .shape.shape import mend_shape
+from .structured import mend_structured
 
 NAMED_BY_ARGUMENTS = "name: the one tool that the arguments fit"
 
@@ -79,6 +80,16 @@ class Mender:
         if before_error and outcome.status == "refused":
             outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
         return self._tell(outcome, id, legal)
+
+    def mend_structured(self, text: str, sent: str, wanted: Tool, finish: Finish) -> str | None:
+        """The JSON that an answer means, where it was asked for as such; None where it stays as it is."""
+        started = perf_counter()
+        mended = mend_structured(text, sent, wanted, finish, self._policy, self._work)
+        self.seconds.append(perf_counter() - started)
+        if mended is None:
+            return None
+        self._report(Outcome("repaired", wanted.name, mended.text, wanted.name, text, mended.steps))
+        return mended.text
 
     def refuse(
         self,

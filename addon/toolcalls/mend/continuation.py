@@ -10,7 +10,7 @@ from typing import Any
 _TOKEN = re.compile(r'[ \t\n\r]+|"(?:[^"\\]|\\.)*"|"(?:[^"\\]|\\.)*\\?$|[^" \t\n\r]+', re.DOTALL)
 
 
-def continued(sent: str, text: str, value: dict[str, Any] | None) -> str | None:
+def continued(sent: str, text: str, value: dict[str, Any] | list[Any] | None) -> str | None:
     """The whole text that begins with `sent` and reads as `value`; None when there is none."""
     if text.startswith(sent):
         return text

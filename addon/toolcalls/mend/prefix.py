@@ -38,9 +38,11 @@ _WORDS = {"t": "rue", "f": "alse", "n": "ull"}
 class StrictPrefix:
     """Reads the fragments of one JSON object. Once a character does not fit, nothing fits any more."""
 
-    __slots__ = ("_key", "_left", "_place", "_stack")
+    __slots__ = ("_key", "_left", "_lists", "_place", "_stack")
 
-    def __init__(self) -> None:
+    def __init__(self, *, lists: bool = False) -> None:
+        """`lists`: it may be a list as well."""
+        self._lists = lists
         self._place = _START
         self._stack: list[str] = []
         self._left = ""
@@ -106,6 +108,8 @@ class StrictPrefix:
             return at + 1
         if place == _START and character == "{":
             return self._open("}", _FIRST_KEY, at)
+        if place == _START and character == "[" and self._lists:
+            return self._open("]", _FIRST_ITEM, at)
         return self._break(at)
 
     def _value(self, character: str, at: int) -> int:

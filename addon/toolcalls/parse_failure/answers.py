@@ -11,7 +11,7 @@ from ..wire import sse
 
 Json = dict[str, Any]
 
-_EVENTS, _DOCUMENT = "text/event-stream", "application/json"
+_EVENTS, _LINES, _DOCUMENT = "text/event-stream", "application/x-ndjson", "application/json"
 
 
 def write_answer(
@@ -20,7 +20,7 @@ def write_answer(
     """The content type and the body. The calls have their ids; `identity` is that of the answer."""
     streamed, whole = _WRITERS[protocol]
     if stream:
-        return _EVENTS, streamed(calls, identity, model)
+        return _LINES if protocol == "ollama" else _EVENTS, streamed(calls, identity, model)
     return _DOCUMENT, write(whole(calls, identity, model)).encode("utf-8", "backslashreplace")
 
 
@@ -132,6 +132,22 @@ def _responses_document(calls: Sequence[Outcome], identity: str, model: str) -> 
     }
 
 
+_OLLAMA_END = {"done": True, "done_reason": "stop"}
+
+
+def _ollama_stream(calls: Sequence[Outcome], identity: str, model: str) -> bytes:
+    told = {**_ollama_document(calls, identity, model), "done": False}
+    del told["done_reason"]
+    end = {**told, "message": {"role": "assistant", "content": ""}, **_OLLAMA_END}
+    return b"".join(write(line).encode("utf-8", "backslashreplace") + b"\n" for line in (told, end))
+
+
+def _ollama_document(calls: Sequence[Outcome], identity: str, model: str) -> Json:
+    made = [{"function": {"name": call.name, "arguments": read(call.arguments)}} for call in calls]
+    message = {"role": "assistant", "content": "", "tool_calls": made}
+    return {"model": model, "created_at": "1970-01-01T00:00:00Z", "message": message, **_OLLAMA_END}
+
+
 _WRITERS: dict[
     str,
     tuple[Callable[[Sequence[Outcome], str, str], bytes], Callable[[Sequence[Outcome], str, str], Json]],
@@ -139,4 +155,6 @@ _WRITERS: dict[
     "chat": (_chat_stream, _chat_document),
     "messages": (_messages_stream, _messages_document),
     "responses": (_responses_stream, _responses_document),
+    "ollama": (_ollama_stream, _ollama_document),
 }
+PROTOCOLS = frozenset(_WRITERS)

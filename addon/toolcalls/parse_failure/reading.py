@@ -27,7 +27,8 @@ def read_calls(quoted: Quoted, request: Request, tools: Tools, ask: Ask) -> list
     """The calls that the server could not read, mended; none where there is any doubt. `tools`: those that count."""
     readings = [_from_text(quoted.text, tools, ask)]
     if quoted.nameless and (tool := _one_that_fits(quoted.text, request.tools)) is not None:
-        readings.append(_from_call(tool.name, quoted.text, tools, ask))
+        if not request.heard.holds(tool.name, quoted.text):
+            readings.append(_from_call(tool.name, quoted.text, tools, ask))
     elif (named := _named(quoted.text)) and not request.heard.holds(named[1], quoted.text):
         readings.append(_from_call(named[1], named[2], tools, ask))
     readings = [reading for reading in readings if reading]

@@ -14,12 +14,14 @@ from ..request.request import Request
 from ..tools.declared import Tools
 from ..wire import sse
 from ..wire.events import Event
-from .answers import chat_events, write_answer
+from .answers import PROTOCOLS, chat_events, write_answer
 from .quoted import may_quote, quoted_in
 from .reading import Ask, read_calls
 
 _OVER = re.compile(rb'"(?:finish_reason|refusal)"\s*+:\s*+"[^"]|\[DONE\]')
 """The answer has its end, or is a refusal: what an error quotes then is none of it."""
+_IN_STREAMS = ("chat", "messages", "responses")
+"""Ollama's last line with an error goes on: what its model thought stands before it."""
 _SPOKEN = re.compile(rb'"content"\s*+:\s*+"[^"]')
 
 
@@ -48,9 +50,9 @@ class Recovery:
         """The client got a text of the model. The first event with one is always read."""
 
     @staticmethod
-    def is_wanted(protocol: str, request: Request, policy: Policy) -> bool:
-        """May a call be made of what a server quotes?"""
-        if protocol not in ("chat", "messages", "responses") or request.legacy_functions:
+    def is_wanted(protocol: str, request: Request, policy: Policy, *, in_stream: bool = False) -> bool:
+        """May a call be made of what a server quotes? `in_stream`: in an event, and not as the whole answer."""
+        if protocol not in (_IN_STREAMS if in_stream else PROTOCOLS) or request.legacy_functions:
             return False
         # Of several choices nobody knows which one the server could not read.
         return policy.text_calls and request.choices == 1 and len(_ours(request, policy)) > 0

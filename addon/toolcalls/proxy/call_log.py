@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 
 from ..calls import Outcome
+from ..outcome_labels import STATUS_WORDS
 
 logger = logging.getLogger("toolfix")
 
@@ -30,12 +31,13 @@ class CallLog:
         """It is known what becomes of a call."""
         self.found()
         self._found = False
-        self._counts["dropped" if outcome.dropped else outcome.status] += 1
+        self._counts["dropped" if outcome.dropped else STATUS_WORDS[outcome.status]] += 1
         name = outcome.name or "(no name)"
         identity = f" ({outcome.id})" if outcome.id else ""
         what = "dropped" if outcome.dropped else "sent"
         logger.debug(
-            f"{self._place}: {what} {name}{identity}: {outcome.status}, {len(outcome.arguments):,} characters."
+            f"{self._place}: {what} {name}{identity}: {STATUS_WORDS[outcome.status]}, "
+            f"{len(outcome.arguments):,} characters."
         )
 
     def done(self) -> None:

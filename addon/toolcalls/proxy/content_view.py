@@ -13,10 +13,11 @@ from mitmproxy import contentviews, http
 
 from ..calls import Outcome
 from ..engine import Response, mend_whole, protocol_of
+from ..outcome_labels import STATUS_WORDS
 from ..policy import Policy
 from ..request.request import decode, read_request, seed_of
 from ..shown import shown, shown_lines
-from .flows import content
+from .flows import CHANGED, content
 
 NAME = "toolfix"
 MOST_SHOWN = 256 * 1024
@@ -38,14 +39,16 @@ Look = Callable[[http.HTTPFlow], ViewedResponse | None]
 
 def text_of(told: ViewedResponse) -> str:
     """The view as text."""
-    counts = [f"{sum(o.status == status for o in told.outcomes)} {status}" for status in _STATUSES]
-    lines = [f"{told.protocol}: {len(told.outcomes)} tool calls ({', '.join(counts)})"]
+    counts = [f"{sum(o.status == status for o in told.outcomes)} {word}" for status, word in STATUS_WORDS.items()]
+    calls = "1 tool call" if len(told.outcomes) == 1 else f"{len(told.outcomes)} tool calls"
+    lines = [f"{told.protocol}: {calls} ({', '.join(counts)})"]
     lines += [told.note] if told.note else []
     for number, outcome in enumerate(told.outcomes, 1):
         done = ", ".join(outcome.steps)
         lines += [
             "",
-            f"call {number}: {shown(outcome.name) or '(no name)'}, {outcome.status}{f': {done}' if done else ''}",
+            f"call {number}: {shown(outcome.name) or '(no name)'}, {STATUS_WORDS[outcome.status]}"
+            + (f": {done}" if done else ""),
         ]
         lines += [f"  because  {shown(outcome.reason, 400)}"] if outcome.reason else []
         if outcome.received_name != outcome.name:
@@ -67,9 +70,6 @@ def text_of(told: ViewedResponse) -> str:
             _body(told.after),
         ]
     )
-
-
-_STATUSES = ("valid", "repaired", "refused")
 
 
 def _body(data: bytes) -> str:
@@ -95,6 +95,12 @@ def _shown(data: bytes, flow: object, message: object, look: Look) -> str:
     if isinstance(flow, http.HTTPFlow) and message is flow.response and (told := look(flow)):
         return text_of(told)
     return "toolfix has nothing to say about this message.\n\n" + _body(data)
+
+
+def _priority(flow: object, message: object) -> float:
+    """Above every other view where a call of this answer was mended or refused; else only where it is asked for."""
+    changed = isinstance(flow, http.HTTPFlow) and message is flow.response and CHANGED in flow.metadata
+    return 10 if changed else -1
 
 
 def register(look: Look) -> Callable[[], None]:
@@ -123,7 +129,7 @@ def _old_view(look: Look) -> Any:
             return "toolfix", ([("text", line)] for line in text.split("\n"))
 
         def render_priority(self, data: bytes, **known: Any) -> float:
-            return -1
+            return _priority(known.get("flow"), known.get("http_message"))
 
     return OldView()
 
@@ -138,6 +144,6 @@ def _new_view(look: Look) -> Any:
             return _shown(data, metadata.flow, metadata.http_message, look)
 
         def render_priority(self, data: bytes, metadata: Any) -> float:
-            return -1
+            return _priority(metadata.flow, metadata.http_message)
 
     return NewView()

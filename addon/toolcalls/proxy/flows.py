@@ -19,6 +19,9 @@ from ..wire.encoding import decode_if_possible
 from .body_stream import BodyStream
 from .call_log import CallLog
 
+CHANGED = "toolfix_changed"
+"""Is in the metadata of a flow in whose answer a call was mended or refused."""
+
 
 class FlowState:
     """One flow, from its request to the end of its response."""

@@ -17,7 +17,7 @@ from ..wire.events import MOST_CALLS
 from . import session_summary
 from .body_stream import LONG_HOLD_SECONDS
 from .exchanges import exchange_of
-from .flows import FlowState, place
+from .flows import CHANGED, FlowState, place
 from .log_lines import guard
 from .metrics import Metrics
 from .settings import Settings
@@ -106,6 +106,7 @@ class Reporter:
         did = "refused" if first.status == "refused" else "mended"
         why = first.reason if did == "refused" else ", ".join(first.steps)
         more = f" (and {len(touched) - 1} more)" if len(touched) > 1 else ""
+        flow.metadata[CHANGED] = True
         flow.marked = flow.marked or MARK
         flow.comment = flow.comment or f"toolfix: {would}{did} {shown(first.received_name)}: {shown(why)}{more}"
 

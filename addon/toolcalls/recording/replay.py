@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..engine import Response, recovered
+from ..outcome_labels import STATUS_WORDS
 from ..policy import Policy, make_policy, read_options
 from ..request.mend import mend_request
 from ..request.refusals import Refusals
@@ -173,5 +174,6 @@ def update(replayed: Replayed) -> list[str]:
 def summary(calls: Sequence[dict[str, Any]]) -> str:
     counts: dict[str, int] = {}
     for call in calls:
-        counts[call["status"]] = counts.get(call["status"], 0) + 1
+        word = STATUS_WORDS[call["status"]]
+        counts[word] = counts.get(word, 0) + 1
     return ", ".join(f"{number} {status}" for status, number in sorted(counts.items())) or "no calls"

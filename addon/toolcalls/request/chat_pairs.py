@@ -1,11 +1,13 @@
 """Pairs in a Chat history: right behind an assistant message stand the tool messages that answer its calls.
 
 No user message is put behind a tool message: Mistral rejects that. A result that leaves its place leaves a user's
-text there where two assistant messages would meet, or where the history would end with one.
+text there where two assistant messages would meet, or where the history would end with one. Words of a lost result
+that stood behind other results are added to the last of those.
 """
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Any
 
@@ -142,8 +144,15 @@ class _ChatPairs:
             words.behind.setdefault(before, []).append(text)
         elif following is not None and self._is_user(following):
             words.before.setdefault(following, []).append(text)
-        elif before is None or (isinstance(before, int) and self._messages[before].get("role") not in _TOOL):
+        elif isinstance(before, str):
+            # A result that says that its call was cancelled.
+            cancelled = json.loads(before)
+            cancelled["content"] = BETWEEN.join(filter(None, (cancelled["content"], text)))
+            out[-1] = write(cancelled)
+        elif before is None or self._messages[before].get("role") not in _TOOL:
             out.append(write({"role": "user", "content": instead_of(gone, pairing)}))
+        elif isinstance(self._messages[before].get("content"), str | list):
+            words.behind.setdefault(before, []).append(text)
         gone.clear()
 
     def _is_user(self, number: int) -> bool:
@@ -153,7 +162,7 @@ class _ChatPairs:
 
 
 class _AddedWords:
-    """Words for messages of users, by the number of the message."""
+    """Words for messages, by the number of the message."""
 
     def __init__(self) -> None:
         self.before: dict[int, list[str]] = {}

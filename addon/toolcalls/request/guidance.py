@@ -105,9 +105,14 @@ def plainly_failed(content: object, part: str) -> bool:
 
 
 def _first_text(content: object) -> str | None:
-    if isinstance(content, list):
-        return next(iter(_texts(content)), None)
-    return content if isinstance(content, str) else None
+    """Asked of every result of every request, so it makes no list of all texts."""
+    if isinstance(content, str):
+        return content
+    for part in content if isinstance(content, list) else ():
+        text = part.get("text") if isinstance(part, dict) else None
+        if isinstance(text, str):
+            return text
+    return None
 
 
 def lacking(name: str, given: object, tools: Tools, policy: Policy) -> str | None:

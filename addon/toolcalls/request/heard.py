@@ -37,12 +37,20 @@ _AROUND = 400
 
 
 class Heard:
-    __slots__ = ("_searched", "texts")
+    __slots__ = ("_found", "_searched", "_unread")
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        self.texts = tuple(texts)
+        self._unread: Iterable[str] = texts
+        """Not walked before a call is looked for: few answers have one as text, and a history is long."""
+        self._found: tuple[str, ...] | None = None
         self._searched: tuple[str, ...] = ()
         """The texts, and all of them as one where there are several. Made when the first call is looked for."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        if self._found is None:
+            self._found, self._unread = tuple(self._unread), ()
+        return self._found
 
     def holds(self, name: str, call: str, work: Work | None = None) -> bool:
         """Does the text of this call of a tool stand in what the model read?"""

@@ -12,10 +12,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tools.declared import Tools
+from ..tools.declared import Tool, Tools
 from ..work import TooMuchWork, Work
 from .heard import Heard, heard_in
 from .ids_in_history import used_ids
+from .structured import structured_output_of
 
 MAX_BODY = 64 * 1024 * 1024
 """Above this a request body is not read: no agent sends it, and reading it would stall every stream."""
@@ -40,6 +41,8 @@ class Request:
     """False where the client said `tool_choice: none`, or asked Ollama for JSON: then no text becomes a call."""
     allowed: frozenset[str] | None = None
     """The tools that the client allows for this answer; None where it allows all that it declares."""
+    structured: Tool | None = None
+    """What the answer should be, where the request wants it as JSON."""
     heard: Heard = field(default_factory=Heard)
     """What the model was given to read: a call that stands in it is read aloud."""
 
@@ -57,7 +60,7 @@ def decode(body: bytes | str | None) -> dict[str, Any] | None:
     if not body or len(body) > MAX_BODY:
         return None
     try:
-        Work(MOST_STEPS + len(body) // 64).read_json(body)
+        Work(MOST_STEPS + len(body) // 64).read_json(body, last=True)
         request = json.loads(body)
     except (ValueError, RecursionError, TooMuchWork):
         return None
@@ -116,6 +119,7 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
         calls_wanted=not any(_is_none(request.get(key)) for key in ("tool_choice", "function_call"))
         and not (protocol == _OLLAMA and request.get("format")),
         allowed=_allowed(request.get("tool_choice") or request.get("function_call")),
+        structured=structured_output_of(request),
         heard=heard_in(request),
     )
 
@@ -130,16 +134,11 @@ def _read_gemini(request: dict[str, Any], streams: bool) -> Request:
         choices=1,
         stream=streams,
         used_ids=used_ids(request),
-        calls_wanted=not _is_none(config.get("mode")) and not _is_json(request),
+        calls_wanted=not _is_none(config.get("mode")) and structured_output_of(request) is None,
         allowed=frozenset(filter(_is_text, names)) if isinstance(names, list) and names else None,
+        structured=structured_output_of(request),
         heard=heard_in(request),
     )
-
-
-def _is_json(request: dict[str, Any]) -> bool:
-    """Was the answer asked for as JSON? Then a text that looks like a call is that answer."""
-    generation = _inside(request, "generationConfig", "generation_config")
-    return "json" in str(generation.get("responseMimeType", generation.get("response_mime_type", ""))).lower()
 
 
 def _is_text(value: object) -> bool:

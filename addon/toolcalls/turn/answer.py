@@ -24,6 +24,7 @@ from .live import LiveArguments, LiveCall, LivePart
 from .parts import Stop
 from .reasoning_search import ReasoningSearch
 from .resent import ToldCall
+from .structured_text import StructuredText
 from .text_search import SearchResult, TextSearch, searches
 from .turn import CUT_INSIDE, THOUGHT, GatheredCall, Turn
 
@@ -87,7 +88,12 @@ class Answer:
         self._mender = mender
         self._tools = request.tools
         searched = searches(request, policy)
-        self.search = TextSearch(request, policy) if searched else None
+        self.search: TextSearch | StructuredText | None = TextSearch(request, policy) if searched else None
+        wanted = request.structured if policy.structured else None
+        if wanted is not None:
+            mend = mender.mend_structured
+            search = self.search
+            self.search = StructuredText(search, lambda text, sent, finish: mend(text, sent, wanted, finish))
         self.thoughts = ReasoningSearch(request, policy) if searched else None
         self._whole_calls = whole_calls
         self.assembler = assembler or CallAssembler(request.tools, whole_calls=whole_calls)

@@ -42,7 +42,7 @@ class SearchResult:
 
     @property
     def pieces(self) -> list[TextPiece]:
-        return [part for part in self.parts if isinstance(part, TextPiece)]
+        return [part for part in self.parts if isinstance(part, TextPiece) and part.text]
 
     @property
     def text(self) -> str:

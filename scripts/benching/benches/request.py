@@ -29,6 +29,8 @@ from toolcalls.request.request import decode, read_request
 from ..measure import Row, best_ratio, in_turns
 
 GOAL = 1.2
+HEALING_GOAL = 1.15
+"""What reasoning that is kept for a host and the look for loops may cost."""
 SIZE = 2_000_000
 CODE = """def main(argv):
     value = table.get("key", 0)
@@ -37,6 +39,7 @@ CODE = """def main(argv):
 
 """
 POLICY = Policy()
+WITHOUT = Policy(reasoning="off", loops=0)
 
 Json = dict[str, Any]
 
@@ -110,11 +113,11 @@ def reasoned(body: bytes) -> bytes:
     return json.dumps(request, ensure_ascii=False).encode()
 
 
-def pass_on_reasoned(body: bytes, memory: ReasoningMemory) -> object:
+def pass_on_reasoned(body: bytes, memory: ReasoningMemory, policy: Policy = POLICY) -> object:
     request = decode(body)
     read_request(request)
     session = memory.session("chat", "host", "account", request)
-    return mend_request("chat", body, request, POLICY, Refusals(), session.recall)
+    return mend_request("chat", body, request, policy, Refusals(), session.recall)
 
 
 def share(protocol: str, body: bytes) -> float:
@@ -157,7 +160,8 @@ def run(quick: bool = False) -> list[Row]:
     memory = ReasoningMemory()
     memory.learn("host", "m")
     assert pass_on_reasoned(body, memory) is None
-    plain, taken = in_turns([partial(json.loads, body), partial(pass_on_reasoned, body, memory)], rounds)
+    asked = [partial(pass_on_reasoned, body, memory), partial(pass_on_reasoned, body, memory, WITHOUT)]
+    plain, taken, without = in_turns([partial(json.loads, body), *asked], rounds)
     rows.append(
         {
             "name": f"chat request of {len(body) / 1e6:.1f} MB with reasoning, to a host that may want it back",
@@ -165,6 +169,15 @@ def run(quick: bool = False) -> list[Row]:
             "unit": "ms",
             "ratio": best_ratio(taken, plain),
             "goal": GOAL,
+        }
+    )
+    rows.append(
+        {
+            "name": f"the same of {len(body) / 1e6:.1f} MB, against toolfix_reasoning=off and toolfix_loops=0",
+            "figure": min(taken) * 1000,
+            "unit": "ms",
+            "ratio": best_ratio(taken, without),
+            "goal": HEALING_GOAL,
         }
     )
     body = body_of("chat", 0.2, size, broken=True)

@@ -77,6 +77,8 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
     text = content or ""
     said = answer.search_whole(text, finish, thought) if isinstance(text, str) and not cited else None
     found = answer.turn.has_found
+    if said is not None and said.text != text and not found and not fragments:
+        message["content"] = said.text
     if not found and not fragments and reason not in NEEDS_CALLS:
         return
     calls = [

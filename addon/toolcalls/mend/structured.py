@@ -1,0 +1,107 @@
+"""An answer that the request wanted as JSON: the JSON in a fence, between other words, or broken with one reading.
+
+Mended as arguments are (`arguments.py`, `shape/`), and believed only where the declared schema admits it. Text that
+is JSON already is never looked at again, whatever it says.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..policy import Policy
+from ..tools.declared import Tool
+from ..tools.schema.check import Check, Exhausted
+from ..work import Work
+from .arguments import Finish, mend_arguments
+from .continuation import continued
+from .reading.strict import read, write
+from .shape.shape import mend_shape
+
+_FENCE: Final = re.compile(r"```[A-Za-z0-9_+-]{0,20}[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
+_FENCES: Final = "```"
+_FENCED: Final = "code fence around the answer"
+_WORDS: Final = "text around the answer"
+_PER_STEP: Final = 32
+"""Characters that are looked through in one step."""
+_NOT_MEANT: Final = frozenset({"list input", "no arguments", "double-encoded"})
+"""What arguments may be wrapped in: an answer that is a list or a text may be meant so."""
+
+
+@dataclass(slots=True, frozen=True)
+class StructuredMended:
+    text: str
+    """The whole answer: it begins with what the client has."""
+    steps: tuple[str, ...]
+
+
+def mend_structured(
+    text: str, sent: str, wanted: Tool, finish: Finish, policy: Policy, work: Work
+) -> StructuredMended | None:
+    """The JSON that an answer means; None where it stays as it is. `sent`: the beginning that the client has."""
+    work.spend(len(text) // _PER_STEP)
+    if finish is Finish.CUT or _is_json(text):
+        return None
+    candidate, steps = _without_words(text)
+    if candidate is None:
+        return None
+    value = _read(candidate)
+    if not isinstance(value, dict | list):
+        mended = mend_arguments(candidate, finish, work=work)
+        if mended.status != "repaired" or not _NOT_MEANT.isdisjoint(mended.steps):
+            return None
+        candidate, value, steps = mended.text or "", mended.value, (*steps, *mended.steps)
+    if isinstance(value, dict) and policy.shape and not sent.strip():
+        work.look_at(value)
+        shaped = mend_shape(value, wanted)
+        if shaped.steps:
+            value, steps = shaped.value, (*steps, *shaped.steps)
+            candidate = write(value)
+    if not _is_admitted(value, wanted):
+        return None
+    whole = continued(sent, candidate, value)
+    return None if whole is None else StructuredMended(whole, steps)
+
+
+def _without_words(text: str) -> tuple[str | None, tuple[str, ...]]:
+    """The one place of an answer where JSON stands, and what was around it."""
+    fences = _FENCE.findall(text) if text.count(_FENCES) == 2 else []
+    inside = fences[0].strip() if fences else ""
+    if inside.startswith(("{", "[")):
+        alone = text.strip().startswith(_FENCES) and text.rstrip().endswith(_FENCES)
+        return inside, (_FENCED,) if alone else (_FENCED, _WORDS)
+    begin = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
+    if begin < 0:
+        return None, ()
+    end = max(text.rfind("}"), text.rfind("]")) + 1
+    if _read(text[begin:end]) is not None:
+        return text[begin:end], (_WORDS,)
+    # What stands behind may be a part of it: that is for the mending to say.
+    return text[begin:].strip(), (_WORDS,) if text[:begin].strip() else ()
+
+
+def _is_admitted(value: Any, wanted: Tool) -> bool:
+    node = wanted.prepared
+    try:
+        return node is None or Check().admits(node, value) is not False
+    except (Exhausted, RecursionError):
+        return False
+
+
+def _is_json(text: str) -> bool:
+    """Is it JSON of any kind?"""
+    try:
+        read(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _read(text: str) -> dict[str, Any] | list[Any] | None:
+    """An object or a list in strict JSON."""
+    try:
+        value = read(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict | list) else None

@@ -1,0 +1,203 @@
+"""Answers that were asked for as JSON: mended where they have one reading, and nothing else is touched."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.dialects.test_chat import DONE, chunk, piece
+from tests.dialects.text_protocols import CHAT, GEMINI, OLLAMA, Protocol, deltas
+from tests.must_not_run.wires import TOOLS
+from tests.splits import mend
+from toolcalls.engine import Response, mend_whole
+from toolcalls.policy import Policy
+from toolcalls.request.request import Request, read_request
+from toolcalls.request.structured import structured_output_of
+
+Json = dict[str, Any]
+
+SCHEMA: Json = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}, "b": {"type": "array", "items": {"type": "string"}}},
+    "required": ["a"],
+}
+PROTOCOLS = (CHAT, OLLAMA, GEMINI)
+every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+
+
+def asked(protocol: Protocol, schema: Json | None = SCHEMA, **more: Any) -> Request:
+    if protocol is GEMINI:
+        config = {"responseMimeType": "application/json", **({"responseSchema": schema} if schema else {})}
+        return read_request({"contents": [], "generationConfig": config, **more}, "gemini")
+    if protocol is OLLAMA:
+        return read_request({"messages": [], "format": schema or "json", **more}, "ollama")
+    wanted: Json = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    return read_request({"stream": True, "response_format": wanted if schema else {"type": "json_object"}, **more})
+
+
+MENDED: dict[str, tuple[str, Json]] = {
+    "a fence": ('```json\n{"a": 1}\n```', {"a": 1}),
+    "a fence without a language": ('```\n{"a": 1, "b": ["x"]}\n```\n', {"a": 1, "b": ["x"]}),
+    "a fence between words": ('Here it is:\n\n```json\n{"a": 1}\n```\n\nAnything else?', {"a": 1}),
+    "words before": ('Sure! Here you go: {"a": 1}', {"a": 1}),
+    "words behind": ('{"a": 1}\n\nI hope that this helps.', {"a": 1}),
+    "words on both sides": ('The answer is {"a": 1} as you asked.', {"a": 1}),
+    "single quotes": ("{'a': 1, 'b': ['x']}", {"a": 1, "b": ["x"]}),
+    "a comment": ('{"a": 1,\n  // the list\n  "b": ["x"]}', {"a": 1, "b": ["x"]}),
+    "a missing bracket": ('{"a": 1, "b": ["x"]', {"a": 1, "b": ["x"]}),
+    "the same twice": ('{"a": 1}{"a": 1}', {"a": 1}),
+    "shapes in a fence": ('```json\n{"a": "1", "b": "x"}\n```', {"a": 1, "b": ["x"]}),
+    "words and quotes": ("Sure: {'a': 1}", {"a": 1}),
+}
+
+STAYS = {
+    "valid": '{"a": 1, "b": ["x"]}',
+    "valid, over lines": '{\n  "a": 1,\n  "b": [\n    "x"\n  ]\n}\n',
+    "valid, of another shape": '{"a": "1"}',
+    "valid, a list": "[1, 2]",
+    "valid, a text": '"a"',
+    "prose": "I am sorry, I cannot do that.",
+    "prose with a bracket": "I cannot fill in {name} for you.",
+    "two objects": 'Either {"a": 1} or {"a": 2}.',
+    "two fences": '```json\n{"a": 1}\n```\nor\n```json\n{"a": 2}\n```',
+    "what the schema does not admit": '```json\n{"b": ["x"]}\n```',
+    "two readings": '{"a": 1, "b": ["say "hi", "x"]}',
+    "a value that was cut off": '{"a": 1, "b": ["x',
+    "nothing": " \n",
+}
+
+
+@every_protocol
+@pytest.mark.parametrize("name", MENDED)
+def test_what_has_one_reading_is_mended(protocol: Protocol, name: str) -> None:
+    text, value = MENDED[name]
+    for size in (1000, 17, 4, 1):
+        out, answer = mend(
+            protocol.stream(deltas(text, size), False), protocol=protocol.name, question=asked(protocol)
+        )
+        client = protocol.read(out)
+        assert json.loads(client.text) == value
+        assert (client.calls, client.finish) == ([], protocol.finishes[0])
+        assert [outcome.name for outcome in answer.outcomes] == ["structured output"]
+    document = mend_whole(Response(protocol.name, asked(protocol)), protocol.document(text, False))
+    assert json.loads(protocol.read_document(document).text) == value
+
+
+@every_protocol
+def test_a_trailing_comma_is_mended_unless_it_is_out_before_anybody_can_know(protocol: Protocol) -> None:
+    first, second = '{"a": 1, "b": ["x"', ", ]}"
+    for texts, mended in (([first + second], True), ([first, second], True), ([first + ",", " ]}"], False)):
+        raw = protocol.stream(texts, False)
+        out, _ = mend(raw, protocol=protocol.name, question=asked(protocol))
+        assert (json.loads(protocol.read(out).text) == {"a": 1, "b": ["x"]}) if mended else (out == raw)
+
+
+@every_protocol
+@pytest.mark.parametrize("name", STAYS)
+def test_everything_else_passes_as_it_came(protocol: Protocol, name: str) -> None:
+    for size in (1000, 17, 4, 1):
+        raw = protocol.stream(deltas(STAYS[name], size), False)
+        out, answer = mend(raw, protocol=protocol.name, question=asked(protocol))
+        assert (out, answer.outcomes) == (raw, [])
+    whole = protocol.document(STAYS[name], False)
+    assert mend_whole(Response(protocol.name, asked(protocol)), whole) == whole
+
+
+@every_protocol
+@pytest.mark.parametrize("name", [*MENDED, *STAYS])
+def test_nothing_changes_where_the_answer_was_cut_off_or_nobody_asked_for_json(protocol: Protocol, name: str) -> None:
+    text = MENDED[name][0] if name in MENDED else STAYS[name]
+    nothing_asked = read_request({"contents": []} if protocol is GEMINI else {"messages": [], "stream": True})
+    for cut, question, policy in (
+        (True, asked(protocol), None),
+        (False, nothing_asked, None),
+        (False, asked(protocol), Policy(structured=False)),
+    ):
+        for raw in (protocol.stream(deltas(text, 9), cut), protocol.document(text, cut)):
+            out = mend_whole(Response(protocol.name, question, policy), raw)
+            assert out == raw
+
+
+@every_protocol
+def test_valid_json_is_never_held(protocol: Protocol) -> None:
+    text = json.dumps({"a": 1, "b": ["x, y", "{", "```"] * 200})
+    answer = Response(protocol.name, asked(protocol))
+    for part in deltas(text, 5):
+        raw = protocol.stream([part, "?"], False).partition(b"?")[0]
+        event = raw[: raw.rindex(b"\n") + 1]
+        assert b"".join(answer.feed(event)) == event
+
+
+@every_protocol
+def test_what_is_longer_than_we_mend_is_not_held(protocol: Protocol) -> None:
+    text = "```json\n" + json.dumps({"a": 1, "b": ["x" * 50] * 2_000}) + "\n```"
+    raw = protocol.stream(deltas(text, 500), False)
+    answer = Response(protocol.name, asked(protocol))
+    assert mend_whole(answer, raw) == raw
+
+
+@every_protocol
+def test_a_list_that_the_schema_asks_for(protocol: Protocol) -> None:
+    question = asked(protocol, {"type": "array", "items": {"type": "object"}})
+    for text, value in (('```json\n[{"a": 1}]\n```', [{"a": 1}]), ('Sure: [{"a": 1}]', [{"a": 1}])):
+        out, _ = mend(protocol.stream(deltas(text, 6), False), protocol=protocol.name, question=question)
+        assert json.loads(protocol.read(out).text) == value
+
+
+@every_protocol
+def test_without_a_schema_any_object_will_do(protocol: Protocol) -> None:
+    out, _ = mend(
+        protocol.stream(deltas("```json\n{'x': 1}\n```", 6), False),
+        protocol=protocol.name,
+        question=asked(protocol, None),
+    )
+    assert json.loads(protocol.read(out).text) == {"x": 1}
+
+
+def test_text_beside_a_call_is_not_the_answer_in_json() -> None:
+    said = "".join(chunk({"content": text}) for text in ("Let me ", "look: ```"))
+    raw = said + chunk(piece(0, "call_0", "Read", '{"file_path": "a"}')) + chunk({}, "tool_calls") + DONE
+    out, answer = mend(raw, question=asked(CHAT, tools=TOOLS))
+    client = CHAT.read(out)
+    assert client.text == "Let me look: ```"
+    assert [call["name"] for call in client.calls] == ["Read"]
+    assert [outcome.name for outcome in answer.outcomes] == ["Read"]
+
+
+def test_a_call_that_is_written_as_text_is_a_call_where_tools_are_declared() -> None:
+    text = 'Let me look.\n<tool_call>\n{"name": "Read", "arguments": {"file_path": "a"}}\n</tool_call>'
+    out, _ = mend(CHAT.stream(deltas(text, 7), False), question=asked(CHAT, tools=TOOLS))
+    client = CHAT.read(out)
+    assert [call["name"] for call in client.calls] == ["Read"]
+    assert client.text.strip() == "Let me look."
+
+
+def test_every_protocol_says_in_its_own_place_that_it_wants_json() -> None:
+    for request in (
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}},
+        {"text": {"format": {"type": "json_schema", "name": "x", "schema": SCHEMA}}},
+        {"output_format": {"type": "json_schema", "schema": SCHEMA}},
+        {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
+        {"format": SCHEMA},
+        {"contents": [], "generationConfig": {"responseMimeType": "application/json", "responseSchema": SCHEMA}},
+        {"contents": [], "generationConfig": {"responseMimeType": "application/json", "responseJsonSchema": SCHEMA}},
+    ):
+        wanted = structured_output_of(request)
+        assert wanted is not None and wanted.schema == SCHEMA, request
+    for request in (
+        {"response_format": {"type": "json_object"}},
+        {"format": "json"},
+        {"text": {"format": {"type": "json_object"}}},
+    ):
+        wanted = structured_output_of(request)
+        assert wanted is not None and wanted.schema is None, request
+    for request in (
+        {"response_format": {"type": "text"}},
+        {"text": {"verbosity": "low"}},
+        {"text": "hi"},
+        {"format": ""},
+        {"contents": []},
+    ):
+        assert structured_output_of(request) is None, request
