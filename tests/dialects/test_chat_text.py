@@ -112,7 +112,7 @@ def test_a_call_that_reasoning_follows_is_text(key: str) -> None:
 
 
 def test_held_text_goes_out_before_the_reasoning_that_follows_it_and_both_keep_their_bytes() -> None:
-    body = chunk({"content": "Look: <tool_c"}) + chunk({"reasoning_content": "But no."}) + chunk({}, "stop") + DONE
+    body = chunk({"content": HERMES}) + chunk({"reasoning_content": "But no."}) + chunk({}, "stop") + DONE
     assert mend(body, question=ASKED)[0] == body.encode()
 
 

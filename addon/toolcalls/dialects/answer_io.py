@@ -43,7 +43,7 @@ class AnswerReader(ABC):
         return [] if read is None else [read]
 
 
-class EventWriter(ABC):
+class StreamWriter(ABC):
     """What an answer lets go → one protocol's events."""
 
     @property
@@ -110,7 +110,7 @@ class EventWriter(ABC):
         raise NotImplementedError
 
 
-class AnswerWriter(EventWriter):
+class AnswerWriter(StreamWriter):
     """What an answer lets go → one protocol's events, or a whole body."""
 
     @abstractmethod

@@ -20,7 +20,7 @@ from ..turn.parts import OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ..turn.text_search import SearchResult, TextPiece
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
 from ..wire.events import PASS, Event, Hold, Verdict
-from .answer_io import AnswerForm, EventWriter
+from .answer_io import AnswerForm, StreamWriter
 from .reply_builder import ReplyBuilder
 
 
@@ -61,7 +61,7 @@ class AnswerStream:
         policy: Policy,
         mender: Mender,
         form: AnswerForm,
-        writer: EventWriter,
+        writer: StreamWriter,
         name: str = "",
     ) -> None:
         self.answer = Answer(request, policy, mender, whole_calls=form.whole_calls)

@@ -10,7 +10,7 @@ from ...turn.live import LivePart
 from ...turn.parts import ReadEvent
 from ...wire import sse
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
-from ..answer_io import EventWriter
+from ..answer_io import StreamWriter
 from .reader import CALLS, Json, ReadChoice, says_something
 
 DONE = b"data: [DONE]\n\n"
@@ -22,7 +22,7 @@ def write(chunk: Json) -> bytes:
     return sse.write(payload.write(chunk))
 
 
-class DeltaWriter(EventWriter):
+class DeltaWriter(StreamWriter):
     """Writes chunks like those of the upstream: with its id, model and role."""
 
     def __init__(self, index: int = 0) -> None:
