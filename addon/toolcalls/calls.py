@@ -6,10 +6,13 @@ Knows no protocol: a dialect decides which fragments belong together and how a c
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .ids import Ids as Ids
 from .wire.escaper import IncrementalEscaper
+
+STRUCTURED: Final = "structured output"
+"""The name of an outcome that is no call, but an answer that was asked for as JSON."""
 
 Status = Literal["valid", "repaired", "refused"]
 

@@ -44,7 +44,7 @@ class Scenarios:
             before=before,
             after=after,
             statuses=tuple(str(call["status"]) for call in calls),
-            delivered=sum(not call.get("dropped") for call in calls),
+            delivered=len(recording.delivered),
             request_after=None if "refusal" in recording.name else told,
             content_type=str(recording.flow.get("content_type") or EVENT_STREAM),
             status=int(recording.flow.get("status", 200)),

@@ -33,7 +33,7 @@ def test_the_client_ends_with_the_right_calls(
     for recording in TOUCHED:
         plays.add(recording.name, play_recording(recording))
         told = clients.ask(proxy=proxy, **question(recording, upstream))
-        expected, held = recording.calls or [], strict.read(recording.after or b"")
+        expected, held = recording.delivered, strict.read(recording.after or b"")
         assert bool(told["error"]) == bool(held.errors), (recording.name, told["error"])
         assert [call["name"] for call in told["calls"]] == [call["name"] for call in expected], recording.name
         got = [json.loads(call["arguments"]) for call in told["calls"]]

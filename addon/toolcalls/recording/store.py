@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..calls import Outcome
+from ..calls import STRUCTURED, Outcome
 from ..request.given_back import GivenBack
 from ..request.request import seed_of
 from . import frames
@@ -49,6 +49,11 @@ class Recording:
     @property
     def name(self) -> str:
         return self.directory.name
+
+    @property
+    def delivered(self) -> list[dict[str, Any]]:
+        """The calls that the client should get."""
+        return [call for call in self.calls or [] if not call.get("dropped") and call.get("name") != STRUCTURED]
 
     @property
     def protocol(self) -> str:

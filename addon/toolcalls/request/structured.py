@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ..calls import STRUCTURED
 from ..tools.declared import Tool
 
-STRUCTURED: Final = "structured output"
-"""The name that such an answer has in logs and recordings, where calls have that of their tool."""
 _KINDS: Final = ("json_object", "json_schema", "json")
 _GEMINI_SCHEMAS: Final = (
     "responseSchema",

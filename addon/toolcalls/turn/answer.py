@@ -96,7 +96,7 @@ class Answer:
             self.search = StructuredText(search, lambda text, sent, finish: mend(text, sent, wanted, finish))
         self.thoughts = ReasoningSearch(request, policy) if searched else None
         self._whole_calls = whole_calls
-        self.assembler = assembler or CallAssembler(request.tools, whole_calls=whole_calls)
+        self.assembler = assembler or CallAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
         self.turn = turn or Turn(request.tools, mender, awaits_arguments=False)
         self._lives: dict[int, LiveCall] = {}
         self.half = False

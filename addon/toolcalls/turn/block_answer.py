@@ -30,7 +30,7 @@ class BlockAnswer(Answer):
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
         """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
         turn = Turn(request.tools, mender, legal=True, spoiler=spoiler)
-        super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools))
+        super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools, mender.work))
         self._request = request
         self.searches = self.search is not None
         self.thoughts = None

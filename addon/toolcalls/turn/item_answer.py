@@ -35,7 +35,7 @@ class ItemAnswer(Answer):
         super().__init__(request, policy, mender, turn=Turn(request.tools, mender))
         self._streamed = streamed
         self.items = items
-        self.calls = ItemAssembler(items, kind)
+        self.calls = ItemAssembler(items, kind, mender.work)
         self._ended: list[Item] = []
         """Calls that have ended and not left."""
         self.dropped = 0

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from ..work import Work
 from .assembled_call import Fragment
 from .fragments import MIXED, may_begin
 from .item_call import CarrierOfCall, ItemCall, is_whole
@@ -32,11 +33,12 @@ _NOTHING: Final = Assigned(None, False)
 
 
 class ItemAssembler:
-    __slots__ = ("_count", "_items", "_kind", "_lost")
+    __slots__ = ("_count", "_items", "_kind", "_lost", "_work")
 
-    def __init__(self, items: Items, kind: str) -> None:
-        """`kind`: the type of items that are calls."""
+    def __init__(self, items: Items, kind: str, work: Work) -> None:
+        """`kind`: the type of items that are calls. `work`: what reading them may take."""
         self._items = items
+        self._work = work
         self._kind = kind
         self._count = 0
         self._lost: dict[int | None, int] = {}
@@ -45,7 +47,7 @@ class ItemAssembler:
     def open(self, wire_id: str, place: int | None) -> Item:
         """A new call."""
         self._count += 1
-        call = ItemCall(held_under=f"call {self._count}", wire_id=wire_id, place=place)
+        call = ItemCall(held_under=f"call {self._count}", wire_id=wire_id, place=place, work=self._work)
         item = self._items.open(self._kind, wire_id, place, {}, call)
         call.id = item.id
         return item

@@ -6,6 +6,7 @@ written if every item is done; otherwise `response.failed`, so that clients retr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from ...mend.arguments import Finish
@@ -196,9 +197,10 @@ class Finalizer:
         entries = [(place, entry) for place, entry in enumerate(output) if isinstance(entry, dict)]
         left = [item for item in self._items.in_order() if item.index not in self._matched]
         later: list[tuple[int, Json]] = []
+        known = _ItemsByIds(self._items.in_order())
         seen: dict[tuple[str, ...], Json] = {}
         for place, entry in entries:
-            alike = [item for item in self._items.in_order() if _same_item(item, entry)]
+            alike = [item for item in known.about(entry) if _same_item(item, entry)]
             item = _best(alike, entry)
             item = item if item in left else None
             names = _names(entry)
@@ -206,7 +208,9 @@ class Finalizer:
             seen.update(dict.fromkeys(names, entry))
             if twin is not None and entry.get("type") == CALL:
                 # Listed twice: one call or two, as with every call that has the id of another.
-                self._match(self._answer.calls.open(str(entry.get("id") or ""), place), entry)
+                opened = self._answer.calls.open(str(entry.get("id") or ""), place)
+                self._match(opened, entry)
+                known.add(opened)
             elif twin is not None and all(twin.get(key) == entry.get(key) for key in ("name", "input")):
                 # A call of a freeform tool with another input is another one.
                 continue
@@ -215,6 +219,7 @@ class Finalizer:
             else:
                 left.remove(item)
                 self._match(item, entry)
+                known.add(item)
         # Ids that changed once more: told by their types, names and order, where nothing else is missing or new.
         pairs = _paired(left, [entry for _, entry in later])
         for place, entry in later:
@@ -315,6 +320,33 @@ def _same_item(item: Item, entry: Json) -> bool:
     elif entry.get("type") != item.type:
         return False
     return _has_id(item, entry)
+
+
+class _ItemsByIds:
+    """Finds the items that go by one of the ids of an entry, without a look at all the others."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._named: dict[str, dict[int, Item]] = {}
+        for item in items:
+            self.add(item)
+
+    def add(self, item: Item) -> None:
+        """By all that it goes by now."""
+        for identity in _ids_of(item):
+            self._named.setdefault(str(identity), {})[id(item)] = item
+
+    def about(self, entry: Json) -> list[Item]:
+        """Those that may be the item of an entry of the output, in order."""
+        found: dict[int, Item] = {}
+        for key in ("call_id", "id"):
+            found |= self._named.get(str(entry.get(key)), {})
+        return sorted(found.values(), key=lambda item: item.index)
+
+
+def _ids_of(item: Item) -> list[object]:
+    said = [item.done or item.body, *((carrier.body for carrier in item.call.carriers) if item.call else ())]
+    own = [item.id, item.call.sent_id] if item.call else [item.id]
+    return [*own, *(body.get(key) for body in said for key in ("id", "call_id"))]
 
 
 def _best(items: list[Item], entry: Json) -> Item | None:
