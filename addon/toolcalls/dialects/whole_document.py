@@ -29,7 +29,7 @@ class WholeDocument:
         read = self.reader.read(Event(body, body.decode("utf-8", "replace")))
         if read is None or any(isinstance(part, Failure) for part in read.parts):
             return body
-        answer = Answer(self.request, self.policy, self.mender, whole_calls=self.reader.whole_calls)
+        answer = Answer(self.request, self.policy, self.mender, whole_calls=self.reader.form.whole_calls)
         mended = mend_answer(read, answer, self.writer.words, ids=self.writer.ids)
         if mended is None:
             return body
