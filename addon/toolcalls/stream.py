@@ -22,7 +22,7 @@ from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Pass, Rep
 from .wire.framing import SSE
 from .wire.ledger import Ledger
 from .wire.sse import WHOLE
-from .work import EVENT, LINE, SILENT, Work
+from .work import CHARACTERS, EVENT, LINE, SILENT, Work
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
@@ -32,7 +32,10 @@ _LF = b"\n"
 
 _WRAPPED = ("data:", "event:")
 _LONG_EVENT = 1024
+_WHOLE_JSON = (b"}", b"]")
 _MOST_VALUES = 250_000
+_ENVELOPE = 8
+"""Bytes for each value of the event around a fragment. Code has fewer values, lists of numbers four times as many."""
 
 
 class Stream:
@@ -292,13 +295,14 @@ class Stream:
         work = self._work
         work.came(len(raw))
         if len(raw) > _LONG_EVENT:
+            work.spend(len(raw) >> CHARACTERS)
             work.read_json(raw)
             work.spend(LINE * (raw.count(b"\n") + raw.count(b"\r")))
         event = self._framing.read_event(raw)
         work.spend(SILENT if event.data is None else EVENT)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
-        if not self._recover(event, len(raw), out):
+        if event.data is None or not self._recover(event, len(raw), out):
             self._answer(event, len(raw), out)
 
     def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
@@ -352,7 +356,8 @@ class Stream:
         last = self._ledger.ended()
         if last:
             self._work.came(len(last))
-            self._work.read_json(last)
+            if last.rstrip().endswith(_WHOLE_JSON):
+                self._work.read_json(last)
             self._work.spend(LINE * (last.count(b"\n") + last.count(b"\r")))
             event = sse.unwrapped(self._framing.read_event(last))
             if self._framing is SSE and sse.is_whole(event.data, say_done=self._changed):
@@ -428,5 +433,5 @@ class Stream:
 
 
 def _values(raw: bytes) -> int:
-    """How many values these bytes have at most."""
-    return raw.count(b",") + raw.count(b"[")
+    """How many values these bytes have, but for about as many as the envelope of a short fragment has."""
+    return max(0, raw.count(b",") + raw.count(b"[") - len(raw) // _ENVELOPE)

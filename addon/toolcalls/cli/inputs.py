@@ -23,6 +23,18 @@ def read_file(path: str, what: str) -> bytes:
         raise click.UsageError(f"{what} {path!r} cannot be read ({error.strerror}): name a readable file.") from None
 
 
+def recordings_at(path: Path) -> list[Path]:
+    """The recordings at a path; one sentence where it cannot be read."""
+    from ..recording import store  # Loaded here: `run` has no use for it.
+
+    try:
+        return store.find(path)
+    except OSError as error:
+        raise click.UsageError(
+            f"{str(path)!r} cannot be read ({error.strerror}): name a readable directory."
+        ) from None
+
+
 def read_stdin() -> bytes:
     """All of standard input. Who types it is told how it ends."""
     if sys.stdin.isatty():
@@ -51,6 +63,13 @@ def policy_from(settings: Sequence[str]) -> Policy:
             raise click.UsageError(f"--set {setting!r} has no '=': write --set toolfix_fallback=empty.")
         texts[name] = value
     return policy_of(texts)
+
+
+def checked(settings: tuple[str, ...]) -> tuple[str, ...]:
+    """Our own options are checked here, with a sentence; mitmproxy checks its own."""
+    unequal = [setting for setting in settings if "=" not in setting]
+    policy_from([setting for setting in settings if setting.startswith("toolfix_") or setting in unequal])
+    return settings
 
 
 def values_of(name: str, settings: Sequence[str]) -> list[str]:
@@ -90,9 +109,9 @@ def json_lines() -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise click.UsageError(f"line {number} of the input is no JSON ({error}).") from None
+            raise click.UsageError(f"line {number} of the input is not JSON ({error}).") from None
         if not isinstance(entry, dict):
-            raise click.UsageError(f"line {number} of the input is no JSON object.")
+            raise click.UsageError(f"line {number} of the input is not a JSON object.")
         yield number, entry
 
 

@@ -26,7 +26,7 @@ from .refusal import Refusal
 __all__ = ["Finish", "Mended", "mend_arguments"]
 
 MAX_LEVELS = 3
-_PER_STEP = 32
+_PER_STEP = 64
 """Characters of broken text that are looked through in one step, before the grammar reads them."""
 # Taking out trailing commas by pattern costs about 80 µs a KB of small items; longer text is left to the
 # grammar, which reads long strings as fast and refuses what has too many parts.

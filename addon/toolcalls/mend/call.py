@@ -34,7 +34,7 @@ _GUESSED = frozenset({"quotes inside a string", "closed a cut-off call", "text a
 class Mender:
     """Mends the calls of one response against the tools and the policy of that response."""
 
-    __slots__ = ("_callable", "_policy", "_report", "_tools", "_work", "ids", "seconds")
+    __slots__ = ("_callable", "_policy", "_report", "_tools", "ids", "seconds", "work")
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Mender:
         self._callable = tools if callable_tools is None else callable_tools
         self._policy = policy
         self._report = report
-        self._work = work or Work()
+        self.work = work or Work()
         self.ids = ids
         self.seconds: list[float] = []
         """What mending took, one figure a call."""
@@ -84,7 +84,7 @@ class Mender:
     def mend_structured(self, text: str, sent: str, wanted: Tool, finish: Finish) -> str | None:
         """The JSON that an answer means, where it was asked for as such; None where it stays as it is."""
         started = perf_counter()
-        mended = mend_structured(text, sent, wanted, finish, self._policy, self._work)
+        mended = mend_structured(text, sent, wanted, finish, self._policy, self.work)
         self.seconds.append(perf_counter() - started)
         if mended is None:
             return None
@@ -220,7 +220,7 @@ class Mender:
 
     def _read(self, arguments: str, finish: Finish = Finish.UNKNOWN, *, complete: bool = False) -> Mended:
         """Read arguments and mend them where they are broken, as long as the answer may still cause work."""
-        return mend_arguments(arguments, finish, complete_truncated=complete, work=self._work)
+        return mend_arguments(arguments, finish, complete_truncated=complete, work=self.work)
 
     def _contradicts(self, inside: object, arguments: str) -> bool:
         """Are the arguments of a call others than those that stand in its name?"""
@@ -250,8 +250,10 @@ class Mender:
             return self._refuse(replace(came, steps=steps), tool, mended.reason)
         value, text = mended.value, mended.text
         if tool is not None and self._policy.shape:
-            self._work.look_at(value)
-            shaped = mend_shape(value, tool, drop_empty=self._policy.drop_empty, mend_text=_CONTAINERS[finish])
+            self.work.look_at(value)
+            shaped = mend_shape(
+                value, tool, drop_empty=self._policy.drop_empty, mend_text=partial(self._container, finish)
+            )
             if shaped.steps:
                 value, steps = shaped.value, (*steps, *shaped.steps)
                 text = write(value)
@@ -259,6 +261,14 @@ class Mender:
                 return self._refuse(replace(came, steps=steps), tool, shaped.refusal)
         outcome = replace(came, status="repaired" if steps else "valid", arguments=text, steps=steps)
         return self._preflight(outcome, value, tool)
+
+    def _container(self, finish: Finish, text: str) -> Any:
+        """The list or object that a text inside the arguments holds: its values are looked at as all others are."""
+        self.work.read_json(text)
+        value = _CONTAINERS[finish](text)
+        if isinstance(value, dict | list):
+            self.work.look_at(value)
+        return value
 
     def _preflight(self, outcome: Outcome, value: dict[str, Any], tool: Tool | None) -> Outcome:
         missing = preflight.missing_required(value, tool) if tool is not None and self._policy.preflight else ()

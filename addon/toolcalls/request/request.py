@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..tools.declared import Tool, Tools
-from ..work import TooMuchWork, Work
+from ..work import CHARACTERS, TooMuchWork, Work
 from .heard import Heard, heard_in
 from .ids_in_history import used_ids
 from .structured import structured_output_of
@@ -60,7 +60,7 @@ def decode(body: bytes | str | None) -> dict[str, Any] | None:
     if not body or len(body) > MAX_BODY:
         return None
     try:
-        Work(MOST_STEPS + len(body) // 64).read_json(body, last=True)
+        Work(MOST_STEPS + (len(body) >> CHARACTERS) + (len(body) >> 7)).read_json(body, last=True)
         request = json.loads(body)
     except (ValueError, RecursionError, TooMuchWork):
         return None

@@ -16,7 +16,8 @@ from .cursor import Cursor, CutOff, NotACall, Step
 from .values import put
 
 _STRUCTURE = re.compile(r"""["'{}\[\]<]""")
-_IN_STRING = {'"': re.compile(r'["\\]'), "'": re.compile(r"['\\]")}
+_INSIDE = {mark: re.compile(rf"[^{mark}\\]*+(?:\\.[^{mark}\\]*+)*+", re.DOTALL) for mark in "\"'"}
+"""A string up to its next quote, or up to a backslash with nothing behind it."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _AFTER_STRING = re.compile(r"[ \t\r\n]*([,:}\]]|\Z)")
 _BARE = re.compile(r"[^,}\]\s]*")
@@ -91,22 +92,17 @@ def _value(cur: Cursor, stops: Sequence[str], outer: bool) -> Step[str]:
 
 
 def _string(cur: Cursor, quote: str, stops: Sequence[str]) -> Step[None]:
-    pattern = _IN_STRING[quote]
     while True:
-        match = pattern.search(cur.window, cur.pos)
-        if match is None:
-            cur.pos = len(cur.window)
+        cur.pos = _end_inside(cur.window, cur.pos, quote)
+        if not cur.window.startswith(quote, cur.pos):
+            # At the end of what is there, or at a backslash that is its last character.
             if cur.eof:
+                cur.pos = len(cur.window)
                 raise CutOff
             yield
             continue
-        cur.pos = match.end()
+        cur.pos += 1
         cur.looks += 1
-        if match.group() == "\\":
-            if not (yield from cur.peek()):
-                raise CutOff
-            cur.pos += 1
-            continue
         # The white space after a quote holds no quote: it may be consumed either way.
         yield from cur.space()
         found, _ = yield from cur.ahead((",", ":", "}", "]", *stops), space=False)
@@ -121,18 +117,18 @@ def skip_space(text: str, at: int) -> int:
 
 def string_end(text: str, at: int) -> int:
     """The index after the string that begins at `at`; the end of the text where it is not closed."""
-    pattern = _IN_STRING[text[at]]
-    at += 1
+    quote = text[at]
     while True:
-        match = pattern.search(text, at)
-        if match is None:
+        at = _end_inside(text, at + 1, quote)
+        if not text.startswith(quote, at):
             return len(text)
-        if match.group() == "\\":
-            at = match.end() + 1
-        elif _AFTER_STRING.match(text, match.end()):
-            return match.end()
-        else:
-            at = match.end()
+        if _AFTER_STRING.match(text, at + 1):
+            return at + 1
+
+
+def _end_inside(text: str, at: int, quote: str) -> int:
+    inside = _INSIDE[quote].match(text, at)
+    return inside.end() if inside else at
 
 
 def value_end(text: str, at: int) -> int:

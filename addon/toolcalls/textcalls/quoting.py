@@ -45,7 +45,7 @@ _HEAD = 120
 """So much of a line shows how it begins."""
 _BEFORE = 16
 """So many characters before a token show what it is."""
-_LINE, _TOKEN = 16, 6  # The steps that they take.
+_LINE, _TOKEN = 40, 9  # The steps that they take.
 
 
 class Quoting:

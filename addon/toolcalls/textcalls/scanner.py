@@ -46,7 +46,7 @@ MAX_HELD = 16 * 1024 * 1024
 _BLOCK = 2048
 _MOST_ARMS = 2
 _MOST_SKIPPED = 16 * 1024
-_OPENER, _REGION, _LOOK, _BRACKET = 40, 400, 10, 6
+_OPENER, _REGION, _LOOK, _BRACKET = 40, 400, 10, 10
 """The steps that an opener, a region, a look into a region and a `<` take."""
 _TAG = re.compile(r"<([^\W\d][\w:.-]{0,60})[\s=>]")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..calls import PartialCall
 from ..mend.arguments import Finish, mend_arguments
+from ..work import Work
 from . import payload
 from .fragments import MIXED, full_arguments, mixed
 
@@ -116,6 +117,8 @@ class Slot(PartialCall):
     asked_at_another: bool = False
     blank: int = 0
     """So many fragments at the beginning are known to be nothing but white space."""
+    work: Work = field(default_factory=Work)
+    """What reading it may take."""
 
     @classmethod
     def of(cls, fragment: Fragment) -> Slot:
@@ -152,8 +155,9 @@ class Slot(PartialCall):
         if self.said[0] != len(self.fragments):
             text, steps = full_arguments(self.fragments)
             if not self.doubt and not steps and len(self.fragments) > 1:
+                self.work.read_json(text)
                 value, self.value = payload.read_twice(text)
-                self.doubt = MIXED if not isinstance(value, dict) and mixed(self.fragments) else ""
+                self.doubt = MIXED if not isinstance(value, dict) and mixed(self.fragments, self.work) else ""
             if self.fragments and not steps:
                 self.join(text)
             self.said = (len(self.fragments), text, steps)
@@ -180,7 +184,9 @@ class Slot(PartialCall):
         """Do the arguments so far look like a closed value?"""
         if self.looked < len(self.fragments):
             # Joined, for a stretch of many fragments is looked at in no time, and fragment by fragment it is not.
-            self._follow("".join(self.fragments[self.looked :]))
+            text = "".join(self.fragments[self.looked :])
+            self.work.follow(text)
+            self._follow(text)
             self.looked = len(self.fragments)
         return self.opened and self.depth <= 0 and not self.in_string
 

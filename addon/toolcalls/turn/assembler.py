@@ -34,6 +34,7 @@ import itertools
 from ..mend.arguments import Finish
 from ..tools.declared import Tools
 from ..wire.events import MOST_CALLS, LimitReached
+from ..work import Work
 from . import payload
 from .assembled_call import Fragment, Place, Slot
 from .fragments import MIXED, begins_midway, may_begin
@@ -58,12 +59,14 @@ class CallAssembler:
         "_unstable",
         "_waiting",
         "_whole_calls",
+        "_work",
         "slots",
     )
 
-    def __init__(self, tools: Tools, *, whole_calls: bool = False) -> None:
-        """`whole_calls`: a call comes in one piece, so nothing is ever added to one."""
+    def __init__(self, tools: Tools, *, whole_calls: bool = False, work: Work | None = None) -> None:
+        """`whole_calls`: a call comes in one piece, so nothing is ever added to one. `work`: what reading takes."""
         self._tools = tools
+        self._work = work or Work()
         self._whole_calls = whole_calls
         self._unstable = False
         """Ids change with every delta."""
@@ -215,8 +218,11 @@ class CallAssembler:
             return self._go_on(here, fragment)
         if fragment.name == here.name and not begins:
             return self._go_on(here, fragment)
-        if here.is_closed(another=begins) or self._named_otherwise(here, fragment) or (here.unnamed and begins):
-            return self._open(fragment, here, sure=begins and not self._left_open(fragment, here))
+        closed = here.is_closed(another=begins)
+        if closed or self._named_otherwise(here, fragment) or (here.unnamed and begins):
+            # In the middle of a call that has an id: what comes with that id may be this one's, whose id is missing.
+            told = closed or not here.id
+            return self._open(fragment, here, sure=begins and told and not self._left_open(fragment, here))
         # Said again where arguments may begin: by a server that names each fragment, or because another call begins.
         if fragment.name == here.name:
             self._renamed.add(fragment.place)
@@ -344,6 +350,7 @@ class CallAssembler:
         if len(self.slots) >= MOST_CALLS:
             raise LimitReached
         slot = slot or Slot()
+        slot.work = self._work
         self.slots.append(slot)
         return slot
 

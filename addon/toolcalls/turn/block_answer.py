@@ -19,54 +19,42 @@ from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .fragments import MIXED
 from .live import LiveCall
-from .structured_text import StructuredText, search_for
-from .text_search import SearchResult, TextPiece, TextSearch
+from .structured_text import StructuredText, structured_around
+from .text_search import SearchedTexts, SearchResult, searches
 from .turn import Turn
 
 
 class BlockAnswer(Answer):
-    __slots__ = ("_before", "_request", "_spoken", "searches", "text_block")
+    __slots__ = ("_request", "_texts", "text_block")
     assembler: BlockAssembler
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
         """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
         turn = Turn(request.tools, mender, legal=True, spoiler=spoiler)
-        super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools))
+        super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools, mender.work))
         self._request = request
-        self.searches = self.search is not None
+        self._texts = SearchedTexts(request, policy) if searches(request, policy) else None
         self.search = None
         """The search of the block of text that is being read."""
         self.text_block: Place = None
         """That block."""
-        self._before: TextSearch | StructuredText | None = None
-        """The search of the last block that was searched."""
-        self._spoken = False
-        """Something was said in an earlier block."""
 
     # Text
 
-    def say_in(self, block: Place, text: str, source: Any) -> SearchResult | None:
+    def say(self, text: str, source: Any = None, block: Place = None) -> SearchResult | None:
         """The text after the search; None where it goes on as it is."""
         if not self.searches:
             return None
+        going_on = self.search.search if isinstance(self.search, StructuredText) else self.search
+        search = self._texts.search_of(going_on, text) if self._texts is not None else None
         if self.search is None:
-            self.search = search_for(
-                self._request, self._policy, self._mender, begins=not self._spoken, after=self._before
-            )
-            self._before = self.search
             self.text_block = block
-        self._spoken = self._spoken or not text.isspace()
-        return self.say(text, source)
-
-    def search_in(self, block: Place, text: str, finish: Finish) -> SearchResult:
-        """The last text of an answer that came as a whole."""
-        said = self.say_in(block, text, None)
-        parts = said.parts if said is not None else (TextPiece(text),)
-        return SearchResult(parts + self.end_text(finish).parts)
+            self.search = structured_around(search, self._request, self._policy, self._mender)
+        return super().say(text, source)
 
     @property
     def _spoke(self) -> bool:
-        return self._spoken or (self._before is not None and self._before.spoke)
+        return self._texts is not None and self._texts.spoke
 
     def pass_text_on(self) -> SearchResult:
         """Something else follows the block: what is held of it is text."""

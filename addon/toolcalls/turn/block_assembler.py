@@ -11,6 +11,7 @@ from __future__ import annotations
 from ..mend.finish import Finish
 from ..tools.declared import Tools
 from ..wire.events import MOST_CALLS, LimitReached
+from ..work import Work
 from .assembled_call import Fragment, Place, Slot
 from .assembler import CallAssembler
 from .block_call import BlockCall
@@ -36,8 +37,8 @@ class BlockAssembler(CallAssembler):
     slots: list[BlockCall]  # type: ignore[assignment]
     _anywhere: OpenPlace
 
-    def __init__(self, tools: Tools) -> None:
-        super().__init__(tools)
+    def __init__(self, tools: Tools, work: Work) -> None:
+        super().__init__(tools, work=work)
         self._at: dict[Place, BlockCall] = {}
         self._open_places: dict[Place, OpenPlace] = {}
         self._anywhere = OpenPlace()
@@ -140,6 +141,7 @@ class BlockAssembler(CallAssembler):
         call = BlockCall.of_start(start, started=started)
         call.held_under = f"call {self._count}"
         self._count += 1
+        call.work = self._work
         self.slots.append(call)
         self._unended[id(call)] = call
         self._at[start.place] = self._last = call

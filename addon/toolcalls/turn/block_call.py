@@ -52,11 +52,12 @@ class BlockCall(Slot):
     def settle(self) -> tuple[str, tuple[str, ...]]:
         if self.said[0] != len(self.fragments):
             text, steps = full_arguments(self.fragments)
+            self.work.read_json(text)
             value, self.value = payload.read_twice(text)
             self.valid = isinstance(value, dict)
             if value and self.given and isinstance(self.given, dict) and self.valid and value != self.given:
                 self.doubt = self.doubt or CONTRADICTION
-            elif not self.valid and mixed(self.fragments):
+            elif not self.valid and mixed(self.fragments, self.work):
                 self.doubt = self.doubt or MIXED
             if self.fragments and not steps:
                 self.join(text)

@@ -12,6 +12,7 @@ from collections import deque
 from typing import Any, Final, NamedTuple
 
 from ..tools.declared import Tools
+from ..work import VALUE, Work
 from . import payload
 
 MIXED: Final = "the fragments of several calls cannot be told apart"
@@ -97,7 +98,7 @@ class _Opening(NamedTuple):
     """That quote; empty where the fragment ends before it."""
 
 
-def mixed(fragments: list[str]) -> bool:
+def mixed(fragments: list[str], work: Work | None = None) -> bool:
     """Does one of the fragments begin another object where no value can stand? Two calls are in one then.
 
     Only for arguments that are no valid JSON: what is valid has one reading, and every client has the same one.
@@ -109,10 +110,10 @@ def mixed(fragments: list[str]) -> bool:
         if opens is not None:
             openings.append(_Opening(at, bool(opens[1]), bool(opens[2]), opens[3] or ""))
         at += len(fragment)
-    return bool(openings) and _interrupted("".join(fragments), openings)
+    return bool(openings) and _interrupted("".join(fragments), openings, work or Work())
 
 
-def _interrupted(text: str, openings: deque[_Opening]) -> bool:
+def _interrupted(text: str, openings: deque[_Opening], work: Work) -> bool:
     """Follow the strings of a text that may be broken, and look at each of these places whether a value can begin."""
     at = 0
     before = ""
@@ -127,6 +128,7 @@ def _interrupted(text: str, openings: deque[_Opening]) -> bool:
                 return True
             nested, lone = nested or bool(brackets), lone or bool(brackets and not opening.mark)
             continue
+        work.spend(VALUE)
         token = _TOKEN.match(text, at)
         piece = token[0] if token else text[at]
         at += len(piece)

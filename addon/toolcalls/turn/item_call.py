@@ -153,11 +153,12 @@ class ItemCall(Slot):
     def _read(self) -> Any:
         text, _ = self.settle()
         if self.read_last is None or self.read_last[0] is not text:
+            self.work.read_json(text)
             value, known = payload.read_twice(text)
             self.read_last = (text, value, known)
             own = not self.doubt and text is self.from_fragments()[0] and not isinstance(value, dict)
             # The raw input of a freeform tool begins otherwise, and may say anything.
-            if own and may_begin(text) and mixed(self.fragments):
+            if own and may_begin(text) and mixed(self.fragments, self.work):
                 self.doubt = MIXED
                 return self._read()
         return self.read_last[1]

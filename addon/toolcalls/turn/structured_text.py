@@ -18,7 +18,7 @@ from ..request.request import Request
 from ..textcalls.scanner import FoundCall
 from ..unread.template import decoded
 from ..wire.events import PASS, Pass
-from .text_search import SearchResult, TextPiece, TextSearch, searches
+from .text_search import SearchResult, TextPiece, TextSearch
 
 _MOST: Final = 64 * 1024
 """Longer text that is broken is not mended, as long arguments are not."""
@@ -137,17 +137,10 @@ class StructuredText:
         return held
 
 
-def search_for(
-    request: Request,
-    policy: Policy,
-    mender: Mender,
-    *,
-    begins: bool = True,
-    after: TextSearch | StructuredText | None = None,
+def structured_around(
+    search: TextSearch | None, request: Request, policy: Policy, mender: Mender
 ) -> TextSearch | StructuredText | None:
-    """Whoever looks at a text of the answer; None where nobody has to. `begins`, `after`: see `TextSearch`."""
-    before = after.search if isinstance(after, StructuredText) else after
-    search = TextSearch(request, policy, begins=begins, after=before) if searches(request, policy) else None
+    """Whoever looks at a text of the answer, behind the search for calls; None where nobody has to."""
     wanted = request.structured if policy.structured else None
     if wanted is None:
         return search

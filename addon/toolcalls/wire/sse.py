@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 from .events import Event
 
@@ -50,6 +51,21 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
     return end
 
 
+def _blank_lines(block: bytes) -> Iterator[int]:
+    """Where blank lines end, found from line feed to line feed or return: most of a long event has neither."""
+    at = 0
+    feed, line_return = block.find(b"\n"), block.find(b"\r")
+    while feed >= 0 or line_return >= 0:
+        at = min(place for place in (feed, line_return) if place >= 0)
+        blank = _BLANK_LINE.match(block, at)
+        ended = _LINE_END.match(block, at)
+        at = blank.end() if blank else ended.end() if ended else at + 1
+        if blank:
+            yield at
+        feed = block.find(b"\n", at) if 0 <= feed < at else feed
+        line_return = block.find(b"\r", at) if 0 <= line_return < at else line_return
+
+
 def split(block: bytes) -> list[bytes]:
     """Cut a block that ends with a blank line into the bytes of its events."""
     if block.find(b"\r") < 0:
@@ -65,11 +81,12 @@ def split(block: bytes) -> list[bytes]:
         if last:
             events.append(last)
         return events
+    sparse = len(block) > _LONG_LINE * (block.count(b"\n") + block.count(b"\r"))
     events = []
     start = 0
-    for match in _BLANK_LINE.finditer(block):
-        events.append(block[start : match.end()])
-        start = match.end()
+    for end in _blank_lines(block) if sparse else map(re.Match.end, _BLANK_LINE.finditer(block)):
+        events.append(block[start:end])
+        start = end
     if start < len(block):
         events.append(block[start:])
     return events
