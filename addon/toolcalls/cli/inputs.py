@@ -23,6 +23,18 @@ def read_file(path: str, what: str) -> bytes:
         raise click.UsageError(f"{what} {path!r} cannot be read ({error.strerror}): name a readable file.") from None
 
 
+def recordings_at(path: Path) -> list[Path]:
+    """The recordings at a path; one sentence where it cannot be read."""
+    from ..recording import store  # Loaded here: `run` has no use for it.
+
+    try:
+        return store.find(path)
+    except OSError as error:
+        raise click.UsageError(
+            f"{str(path)!r} cannot be read ({error.strerror}): name a readable directory."
+        ) from None
+
+
 def read_stdin() -> bytes:
     """All of standard input. Who types it is told how it ends."""
     if sys.stdin.isatty():

@@ -30,7 +30,7 @@ class WholeDocument:
         read = self.reader.read(Event(body, body.decode("utf-8", "replace")))
         if read is None or any(isinstance(part, Failure) for part in read.parts):
             return body
-        answer = Answer(self.request, self.policy, self.mender, whole_calls=self.reader.whole_calls)
+        answer = Answer(self.request, self.policy, self.mender, whole_calls=self.reader.form.whole_calls)
         stop, words = read.stop, self.writer.words
         finish = stop.finish if stop is not None else Finish.UNKNOWN
         answer.refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
