@@ -112,8 +112,8 @@ script.ReloadInterval = 0.05'''),),
         ),
     ),
     Mutation(
-        "a million tool calls", "test_sizes.py million_tool_calls and responses", "at most 1,000 calls of one answer are told apart",
-        ((ENGINE + "wire/events.py", "MOST_CALLS: Final = 1000", "MOST_CALLS: Final = 10**9"),),
+        "a million tool calls", "test_sizes.py million_tool_calls and responses", "at most 500 calls of one answer are told apart",
+        ((ENGINE + "wire/events.py", "MOST_CALLS: Final = 500", "MOST_CALLS: Final = 10**9"),),
     ),
     Mutation(
         "1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "what is kept of an answer has a limit",
