@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,13 @@ def test_evidence_begins_with_one_line_for_people_and_has_no_path_of_a_machine(p
     title, empty, line, after, *_ = path.read_text().splitlines()
     assert title.startswith("# ") and line[0].isupper() and line[-1] in ".?" and not empty and not after
     assert not re.findall(r"(?<![\w.-])/(?:tmp|work|home|root|Users|var|opt)/\S*", path.read_text())
+
+
+def test_the_page_of_the_package_has_no_link_that_only_a_clone_can_follow() -> None:
+    text = (ROOT / "PACKAGE.md").read_text()
+    assert re.findall(r"\]\((?!https?:)([^)]+)", text) == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert (project["readme"], project["license"]) == ("PACKAGE.md", "MIT")
 
 
 def test_every_agent_has_its_section() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.splits import cut
-from toolcalls.dialects.responses import events, long
+from toolcalls.dialects.responses import events, repeated_string
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
 from toolcalls.recording import store
@@ -27,7 +27,7 @@ ARGUMENTS = json.dumps(VALUE, ensure_ascii=False)
 @pytest.fixture
 def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quoted, "BATCH", 0)
-    for module in (events, long):
+    for module in (events, repeated_string):
         monkeypatch.setattr(module, "LONG", 0)
 
 

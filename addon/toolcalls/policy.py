@@ -183,7 +183,7 @@ OPTIONS: tuple[Option, ...] = (
            _choice("repair", "observe", "off")),
     Option("aggregate", "true", "Hold a tool call and send it complete. false: stream fragments while valid.",
            _switch),
-    Option("hosts", "", "Hosts whose TLS is opened, comma-separated; +host adds to the built-in list of LLM hosts.",
+    Option("hosts", "", "Hosts to intercept, comma-separated; +host adds to the built-in list of LLM hosts.",
            _hosts),
     Option("tools", "", "Regular expressions of the tool names to touch, comma-separated; empty: all.", _patterns),
     Option("fallback", "auto", "Arguments that cannot be mended: auto, empty ({}), original (as they came).",

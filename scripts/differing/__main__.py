@@ -114,8 +114,8 @@ def _lines(result: Any) -> list[str]:
     if not isinstance(result, list):
         return [json.dumps(result)]
     lines: list[str] = []
-    for part in result:
-        if isinstance(part, str):
+    for number, part in enumerate(result):
+        if number == 0 and isinstance(part, str):
             lines += base64.b64decode(part).decode("utf-8", "replace").splitlines()
         else:
             lines += [json.dumps(entry) for entry in (part if isinstance(part, list) else [part])]

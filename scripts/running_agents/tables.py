@@ -25,10 +25,10 @@ def table(ended: Sequence[Ended]) -> str:
 
 
 def short_table(ended: Sequence[Ended]) -> str:
-    """How many sessions of each agent end well, without toolfix and with it."""
+    """How many sessions of each agent succeed, without toolfix and with it."""
     names = list(dict.fromkeys(one.agent for one in ended))
     number = len({one.scenario for one in ended})
-    lines = [f"| of {number} sessions end well | " + " | ".join(names) + " |", "| --- |" + " --- |" * len(names)]
+    lines = [f"| succeed, of {number} sessions | " + " | ".join(names) + " |", "| --- |" + " --- |" * len(names)]
     for title, toolfix in (("without toolfix", False), ("with toolfix", True)):
         cells = [sum(one.well for one in ended if one.agent == name and one.toolfix == toolfix) for name in names]
         lines.append(f"| {title} | " + " | ".join(map(str, cells)) + " |")

@@ -284,6 +284,14 @@ def test_the_one_whole_call_that_a_malformed_answer_quotes_is_made() -> None:
             assert answer.outcomes[0].status == "repaired"
 
 
+def test_a_call_behind_the_one_that_a_malformed_answer_quotes_is_refused() -> None:
+    """It may be the same one in other words: only one of the two runs."""
+    for again in ({"command": "ls -l"}, {"command": "rm -rf /"}):
+        held, _, answer = run(stream(malformed("print(default_api.Bash(command='ls'))"), said(call("Bash", again))))
+        assert [made for made in held.calls if made == ("Bash", again)] == []
+        assert answer.outcomes[-1].status == "refused"
+
+
 @pytest.mark.parametrize(
     "code",
     [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.splits import mend
 from toolcalls.dialects.responses.events import read_incoming
-from toolcalls.dialects.responses.long import LONG, TELLING, LongText
+from toolcalls.dialects.responses.repeated_string import LONG, REPEATING, RepeatedString
 
 Json = dict[str, Any]
 TEXT = 'say "hi" \\ to\n渐 and 🎉: {"text":"no"}, ' * (LONG // 30)
@@ -28,7 +28,7 @@ def ends(text: str, **more: Any) -> list[Json]:
     ]
 
 
-def read(data: str, kind: str, long: LongText) -> Any:
+def read(data: str, kind: str, long: RepeatedString) -> Any:
     came = read_incoming(b"", kind, data, long)
     assert came is None or came.data == data
     return None if came is None else came.message
@@ -37,7 +37,7 @@ def read(data: str, kind: str, long: LongText) -> Any:
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_the_three_ends_of_a_long_text_are_what_json_reads(separators: tuple[str, str], ascii_only: bool) -> None:
-    long = LongText()
+    long = RepeatedString()
     for event in [*ends(TEXT), *ends(TEXT + "more"), *ends("short"), *ends(TEXT)]:
         data = json.dumps(event, separators=separators, ensure_ascii=ascii_only)
         came = read_incoming(b"", event["type"], data, long)
@@ -59,9 +59,9 @@ _VALUE = st.recursive(
 )
 
 
-@given(st.lists(st.tuples(_VALUE, st.sampled_from([*sorted(TELLING), "other"])), min_size=1, max_size=4))
+@given(st.lists(st.tuples(_VALUE, st.sampled_from([*sorted(REPEATING), "other"])), min_size=1, max_size=4))
 def test_whatever_the_events_are_they_are_what_json_reads(events: list[tuple[Any, str]]) -> None:
-    long = LongText()
+    long = RepeatedString()
     for event, kind in events:
         expected = event if isinstance(event, dict) else None
         assert read(json.dumps(event), kind, long) == expected
@@ -69,7 +69,7 @@ def test_whatever_the_events_are_they_are_what_json_reads(events: list[tuple[Any
 
 @given(st.integers(0, 5000), st.sampled_from(['"', "\\", "}", ',"text":"x"', "\n", "\0"]))
 def test_a_broken_one_is_as_broken_as_it_came(at: int, inserted: str) -> None:
-    long = LongText()
+    long = RepeatedString()
     for event in ends(TEXT[:2000]):
         data = json.dumps(event, ensure_ascii=False)
         data = data[:at] + inserted + data[at:]

@@ -202,3 +202,11 @@ def test_in_a_body_too_a_structured_call_wins() -> None:
     made = Upstream().message(f"Look:\n{CALL}").call("shell", '{"command":"ls"}').end()
     out = json.loads(mend_whole(answer(), json.dumps(made.events[-1]["response"]).encode()))
     assert [item.get("call_id") for item in out["output"]] == [None, "call_1"]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_where_no_call_is_wanted_an_answer_asked_for_as_json_is_not_searched(stream: bool) -> None:
+    asked = {**REQUEST, "tool_choice": "none", "text": {"format": {"type": "json_object"}}}
+    upstream = Upstream().message(CALL).end()
+    body = upstream.bytes() if stream else json.dumps(upstream.events[-1]["response"]).encode()
+    assert mend(body, protocol="responses", question=read_request(asked))[0] == body

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from toolcalls.cli.upstream import Play, Upstream
 
 from .running import PATIENCE, surroundings
@@ -85,7 +87,16 @@ def test_a_mended_call_is_one_line(confdir: Path, certificate: Path, plays: Play
         assert re.fullmatch(
             r"\[[\d:.]+\] localhost/command/v1/chat/completions: mended Bash: .+ \(38 → 34 characters\)", line
         )
-        assert len(proxy.said) == 3, proxy.said
+        assert len(proxy.said) == 4, proxy.said
+        assert any(
+            re.fullmatch(
+                rf'toolfix: in another terminal: eval "\$\(toolfix env --port {address.rpartition(":")[2]} .*', said
+            )
+            for said in proxy.said
+        )
+        proxy.process.send_signal(signal.SIGINT)
+        assert proxy.hear("toolfix: 1 call") == "toolfix: 1 call, 1 mended, 0 refused"
+        assert proxy.process.wait(20) == 0
 
 
 def test_observing_says_would_and_samples_are_for_debugging(
@@ -97,6 +108,30 @@ def test_observing_says_would_and_samples_are_for_debugging(
         port = proxy.hear("listening at").rstrip(".").rpartition(":")[2]
         body = ask(port, f"{upstream.url}/command{CHAT}", confdir)
         assert body == b"".join(broken_call())
-        assert "would have mended Bash" in proxy.hear("mended")
+        assert "would have mended Bash" in proxy.hear("have mended")
         assert "Bash before {'command'" in proxy.hear("before")
         assert "Bash after" in proxy.hear("after")
+
+
+def test_reverse_mode_names_the_base_url(confdir: Path, certificate: Path) -> None:
+    with toolfix_proxy(confdir, certificate, "--mode", "reverse:http://localhost:9") as proxy:
+        assert "such as /v1; no CA is needed" in proxy.hear("the client's base URL: http://127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--nope"], "toolfix proxy: error: unrecognized arguments: --nope"),
+        (["--set", "toolfix_fallbck=empty"], "Did you mean toolfix_fallback?"),
+        (["--set", "toolfix_mode=loud"], "toolfix_mode='loud' is not allowed"),
+        (["--set", "toolfix_mode"], "has no '='"),
+    ],
+)
+def test_a_wrong_command_line_is_one_sentence_and_exit_2(words: list[str], said: str, confdir: Path) -> None:
+    command = [sys.executable, "-m", "toolcalls.cli", "proxy", "-p", "0", "--set", f"confdir={confdir}", *words]
+    done = subprocess.run(
+        command, env=surroundings(confdir / "none.pem"), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

@@ -275,3 +275,13 @@ def test_a_name_that_comes_twice_is_that_of_one_call_where_the_arguments_are_val
     deltas = [entry("", **head), entry('{"command"', **head), entry(': "ls'), entry('"}')]
     body = "".join([*map(chunk, deltas), chunk({}, "tool_calls"), "data: [DONE]\n\n"]).encode()
     assert b'{\\"command\\": \\"ls\\"}' in same_for_every_cut("chat", body, question("Bash"))
+
+
+@pytest.mark.parametrize("finish", ["length", "tool_calls"])
+def test_a_call_without_an_id_that_begins_inside_one_with_an_id_may_be_what_that_id_goes_on_with(finish: str) -> None:
+    """Two woven calls under one id that is missing once: the end of the second became that of the first."""
+    head = {"id": "call_0", "name": "Read"}
+    deltas = [entry('{"file_path": "pri', **head), entry("ntf ", id="call_0"), entry('{"command": "e', name="Bash")]
+    deltas += [entry(text, id="call_0") for text in ("c", "ho 1", '"}')]
+    body = "".join([*map(chunk, deltas), chunk({}, finish), "data: [DONE]\n\n"]).encode()
+    assert b"ho 1" not in same_for_every_cut("chat", body, question("Bash", "Read"))

@@ -126,7 +126,10 @@ def _started(command: Sequence[str], environ: Mapping[str, str], home: Path) -> 
         yield
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            if os.name == "posix":
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
         process.wait(10)
 
 

@@ -60,7 +60,7 @@ def filter(
 def _question(body: bytes, protocol: str) -> Request:
     request = decode(body)
     if request is None:
-        click.echo("the request is no JSON object; mending goes on without its tools.", err=True)
+        click.echo("the request is not a JSON object: mending goes on without its tools.", err=True)
     return read_request(request, protocol)
 
 

@@ -77,6 +77,8 @@ def _handled(number: int, child: Child) -> Iterator[None]:
 
 def _terminal_is_ours() -> bool:
     """Then the terminal has given Ctrl-C to every process of the group, the command among them."""
+    if os.name != "posix":
+        return True  # A Windows console does so always.
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:

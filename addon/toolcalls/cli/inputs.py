@@ -53,6 +53,13 @@ def policy_from(settings: Sequence[str]) -> Policy:
     return policy_of(texts)
 
 
+def checked(settings: tuple[str, ...]) -> tuple[str, ...]:
+    """Our own options are checked here, with a sentence; mitmproxy checks its own."""
+    unequal = [setting for setting in settings if "=" not in setting]
+    policy_from([setting for setting in settings if setting.startswith("toolfix_") or setting in unequal])
+    return settings
+
+
 def values_of(name: str, settings: Sequence[str]) -> list[str]:
     """What `--set NAME=…` says, each time it is given."""
     return [value for known, _, value in (setting.partition("=") for setting in settings) if known == name]
@@ -90,9 +97,9 @@ def json_lines() -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise click.UsageError(f"line {number} of the input is no JSON ({error}).") from None
+            raise click.UsageError(f"line {number} of the input is not JSON ({error}).") from None
         if not isinstance(entry, dict):
-            raise click.UsageError(f"line {number} of the input is no JSON object.")
+            raise click.UsageError(f"line {number} of the input is not a JSON object.")
         yield number, entry
 
 

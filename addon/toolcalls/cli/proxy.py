@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import shlex
 import sys
+import tempfile
 from itertools import pairwise
+from pathlib import Path
 
 import click
 
+from ..proxy import session_summary
 from . import client_environment as surroundings
 from . import inputs, trust
 from .proxy_process import SCRIPT
 
+WRONG_USAGE = 2
 _WORDY = {"-v", "--verbose"}
+_LISTENING = re.compile(r" listening at \S*?:(\d+)")
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -22,9 +29,9 @@ def proxy(options: tuple[str, ...]) -> None:
     """Run the proxy alone, on port 8080 of 127.0.0.1.
 
     Every option of mitmdump works: -p 9000, --mode reverse:https://api.openai.com, --set toolfix_mode=observe.
-    The log has one line for each mended call; -v shows what mitmproxy does besides.
+    The log has one line for each mended call, and the sum at the end; -v shows what mitmproxy does besides.
     """
-    confdir = inputs.confdir_of(_settings(options))
+    confdir = inputs.confdir_of(inputs.checked(tuple(_settings(options))))
     try:
         trusted = trust.prepare(
             confdir / "toolfix-proxy", trust.ensure_ca(confdir), surroundings.original(os.environ)
@@ -43,7 +50,50 @@ def proxy(options: tuple[str, ...]) -> None:
     arguments += inputs.settings({name: value for name, value in ours.items() if name not in named}, ())
     from mitmproxy.tools.main import mitmdump
 
-    sys.exit(mitmdump([*arguments, *options]))
+    # Errors of its options are those of this command.
+    sys.argv[0] = "toolfix proxy"
+    with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
+        summary = Path(folder) / "summary"
+        os.environ.setdefault(session_summary.VARIABLE, str(summary))
+        hint = _Hint(_env_words(options))
+        logging.getLogger().addHandler(hint)
+        try:
+            status = mitmdump([*arguments, *options])
+        except SystemExit as wrong:
+            # mitmproxy exits 1 whatever is wrong; before its first word it is the command line.
+            raise SystemExit(WRONG_USAGE if hint.silent and wrong.code else wrong.code) from None
+        session = session_summary.read(summary)
+    if session.answers:
+        inputs.remark(session.sentence())
+    sys.exit(status)
+
+
+class _Hint(logging.Handler):
+    """Says what the other shell needs, when mitmproxy says where it listens."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self._words = words
+        self.silent = True
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.silent = False
+        found = _LISTENING.search(record.getMessage())
+        if not found:
+            return
+        port = found[1]
+        if "reverse proxy" in record.getMessage():
+            hint = f"the client's base URL: http://127.0.0.1:{port} and its path, such as /v1; no CA is needed"
+        else:
+            number = "" if port == "8080" else f" --port {port}"
+            hint = f'in another terminal: eval "$(toolfix env{number}{self._words})", then start the agent there'
+        click.echo(f"toolfix: {hint}", err=True)
+
+
+def _env_words(options: tuple[str, ...]) -> str:
+    """What `toolfix env` needs to find the same CA."""
+    confdir = inputs.values_of("confdir", _settings(options))
+    return f" --confdir {shlex.quote(confdir[-1])}" if confdir else ""
 
 
 def _settings(options: tuple[str, ...]) -> list[str]:

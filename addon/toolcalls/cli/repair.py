@@ -73,7 +73,7 @@ def _read_schema(path: str) -> Any:
     try:
         schema = json.loads(inputs.read_file(path, "the schema"))
     except ValueError as error:
-        raise click.UsageError(f"the schema {path!r} is no JSON ({error}).") from None
+        raise click.UsageError(f"the schema {path!r} is not JSON ({error}).") from None
     if not isinstance(schema, dict):
-        raise click.UsageError(f"the schema {path!r} is no JSON object.")
+        raise click.UsageError(f"the schema {path!r} is not a JSON object.")
     return schema

@@ -49,7 +49,7 @@ class Wishes:
 @click.option("--record", metavar="DIR", help="Record every answer, before and after, into this directory.")
 @click.option("--report", metavar="FILE.html", help="Write one page about every call when the command ends.")
 @click.option("--observe", is_flag=True, help="Change nothing, and say what would have been mended.")
-@click.option("--host", "hosts", multiple=True, metavar="HOST", help="Another LLM host whose TLS is opened.")
+@click.option("--host", "hosts", multiple=True, metavar="HOST", help="Another LLM host whose TLS is intercepted.")
 @click.option("--reverse", metavar="URL", help="For clients that ignore proxies: base URLs that lead to URL.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The proxy's port; a free one by default."
@@ -148,7 +148,7 @@ def _arguments(
         ours["toolfix_record"] = str(recorded)
     if wishes.observe:
         ours["toolfix_mode"] = "observe"
-    theirs = _checked(wishes.settings)
+    theirs = inputs.checked(wishes.settings)
     if wishes.hosts:
         ours["toolfix_hosts"] = ",".join([*inputs.values_of("toolfix_hosts", theirs), *_added(wishes.hosts)])
     arguments = inputs.settings(ours, theirs)
@@ -167,13 +167,6 @@ def _arguments(
         if upstream.credentials:
             return arguments, ["--set", f"upstream_auth={upstream.credentials}"]
     return arguments, []
-
-
-def _checked(settings: tuple[str, ...]) -> tuple[str, ...]:
-    """Our own options are checked here, with a sentence; mitmproxy checks its own."""
-    unequal = [setting for setting in settings if "=" not in setting]
-    inputs.policy_from([setting for setting in settings if setting.startswith("toolfix_") or setting in unequal])
-    return settings
 
 
 def _added(hosts: tuple[str, ...]) -> list[str]:
@@ -256,9 +249,7 @@ def _tell(session: Summary, wishes: Wishes, where: str, command: tuple[str, ...]
             return  # Nothing was asked: `toolfix run -- claude --version` has nothing to hear of.
         told = "no answer of a model went through the proxy"
     else:
-        would = "would have been " if wishes.observe else ""
-        calls = "1 call" if session.calls == 1 else f"{session.calls} calls"
-        told = f"{calls}, {session.mended} {would}mended, {session.refused} {would}refused"
+        told = session.sentence(would=wishes.observe)
     say(f"{told}: {where}" if where else told)
 
 

@@ -1,6 +1,6 @@
 """Which hosts are LLM hosts: the list that ships, and patterns for mitmproxy's `allow_hosts`.
 
-Only their TLS is opened; everything else is tunnelled. Data and pure functions.
+Only their TLS is intercepted; everything else is tunnelled. Data and pure functions.
 """
 
 from __future__ import annotations

@@ -63,6 +63,12 @@ class Summary:
     reasons: list[str] = field(default_factory=list)
     """Why answers did not come."""
 
+    def sentence(self, *, would: bool = False) -> str:
+        """What was done, in one line."""
+        calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
+        done = "would have been " if would else ""
+        return f"{calls}, {self.mended} {done}mended, {self.refused} {done}refused"
+
 
 def read(path: Path) -> Summary:
     session = Summary()

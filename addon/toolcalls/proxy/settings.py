@@ -29,7 +29,7 @@ class Settings:
         self.mode = "off"
         self.policy = policy.Policy()
         self.patterns: list[str] = []
-        """Of the hosts whose TLS is opened."""
+        """Of the hosts whose TLS is intercepted."""
         self.recorder: Recorder | None = None
         self.somebody_looks = False
         """Are the bodies of finished flows wanted?"""
@@ -53,7 +53,7 @@ class Settings:
         for option in policy.OPTIONS:
             default = environment.get(option.full_name, option.default)
             loader.add_option(option.full_name, str, default, option.help)
-        # From the first moment on no foreign TLS is opened, even if the options turn out to be wrong. After a
+        # From the first moment on no foreign TLS is intercepted, even if the options turn out to be wrong. After a
         # reload what was allowed before stays until the options are read.
         self.patterns = [known for known in ctx.options.allow_hosts if hosts.is_ours(known)]
         self._allow(self.patterns or [hosts.NOTHING])

@@ -52,8 +52,9 @@ class _ResponsesPairs:
                 self._revision.count("repeated message")
             elif number not in gone:
                 order.append(number)
-            elif number in orphans and not self._is_reasoning(order):
-                order += self._as_text(self._results[number])
+            elif number in orphans:
+                at = self._before_reasoning(order)
+                order[at:at] = self._as_text(self._results[number])
             batch = self._batches.get(number)
             if batch is not None:
                 waiting += [late.number for late in batch.late]
@@ -103,9 +104,12 @@ class _ResponsesPairs:
         item, before = self._items[number], self._items[number - 1]
         return item.get("id") is not None and item.get("id") == before.get("id") and same(item, before)
 
-    def _is_reasoning(self, order: list[int | str]) -> bool:
-        last = order[-1] if order else None
-        return isinstance(last, int) and self._items[last].get("type") == "reasoning"
+    def _before_reasoning(self, order: list[int | str]) -> int:
+        """The end of what is written, or before the reasoning there: nothing comes between that and its item."""
+        at = len(order)
+        while at and isinstance(last := order[at - 1], int) and self._items[last].get("type") == "reasoning":
+            at -= 1
+        return at
 
     def _as_text(self, orphan: PlacedResult) -> list[int | str]:
         text = kept_as_text([orphan])

@@ -10,6 +10,8 @@ import re
 
 _INLINE = re.compile(r"`[^`]{1,80}`")
 _IN_WORDS = re.compile(r"(?<=\w)['’](?=\w)")
+_CLOSED = re.compile(r"(?<![^\s=(\[{:,+>])\"[^\"]{1,120}\"")
+"""A quotation that opens and closes on this line."""
 _LEFT_OPEN = re.compile(
     r"(?:\A|[\s=(\[{:,+>/~@$#%<]|(?<=[\s=(,])[A-Za-z]{1,4}#{0,3})"
     r"(?P<mark>[\"'])(?=[^\s\"'\d])(?:(?!(?P=mark)).){0,200}\Z"
@@ -21,6 +23,8 @@ _ENDS_IN_A_PAGE = re.compile(r"<(?:p|br|hr|li|td|th|tr|dd|dt)\b[^<>]{0,80}>\Z", 
 _WORDS = re.compile(rf"[^\W_]|[{_EMOJI}]")
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
+_FUNCTION_IN_PROSE = re.compile(r"(?<=[a-z] )[\w.]{1,60}\(\)(?=[\s,)]|\Z)")
+"""The name of a function with its brackets, as the object of a sentence; a statement does not begin with words."""
 _SIGNS = re.compile(r":=|<-\s|<<|\$[A-Za-z_({]|[;{}]\s*\Z|\{\{|\w\(\)|\s=\s|\w=[\w\"'/]|\|\|")
 """Signs of source code, in a line that does not end as a sentence does."""
 
@@ -89,12 +93,12 @@ def is_code(line: str) -> bool:
     if _beginning.match(line) is not None or _ENDS_IN_A_PAGE.search(line) is not None:
         return True
     line = _INLINE.sub("x", _IN_WORDS.sub("", line))
-    if _LEFT_OPEN.search(line) is not None:
+    if _LEFT_OPEN.search(_CLOSED.sub("x", line)) is not None:
         return True
     if _ITEM.match(line) is not None or _ENDS_A_SENTENCE.search(line) is not None:
         return False
     open_bracket = any(line.count(opener) > line.count(closer) for opener, closer in _BRACKETS.items())
-    return open_bracket or _SIGNS.search(line) is not None
+    return open_bracket or _SIGNS.search(_FUNCTION_IN_PROSE.sub("x", line)) is not None
 
 
 def has_words(line: str) -> bool:

@@ -2,7 +2,8 @@
 
 The words are data, by language. Only the last sentence before the call counts, up to a colon or to the call itself;
 words of announcing beat those of citing ("let me see what the page says:"), and behind a refusal they turn it round.
-A sentence that nobody knows announces the call.
+A sentence that nobody knows announces the call, unless it ends with a colon: that shows what follows ("The page ends
+with:"), so it has to say that something is done now. A question about what follows is none that a call answers.
 """
 
 from __future__ import annotations
@@ -117,30 +118,53 @@ _CITATIONS = {
 
 _NOT_BEGUN = (
     r"(?:do|did|would|will|wo|could|ca|must|should|am|was|have|had)(?:\s(?:not|never)|n['’o]|\salso\snot)|cannot|never"
-    r"|refuse|decline|would|could|might|found|saw|quote|cite|got|wrote|said|ignore|was|am|want"
+    r"|refuse|decline|would|could|might|found|saw|quote|cite|got|wrote|said|ignore|was|am|want(?!\sto\b)"
+    r"|(?:just\s|already\s|also\s|only\s)?(?:ran|called|used|executed|sent|did|copied|pasted|received|heard|typed"
+    r"|printed|noticed|came|dreamt|read\W{0,3}\Z)|have(?!\sto\b)|had|think|believe|guess|suppose|assume|remember|recall"
+    r"|know|see\s(?:this|the\sfollowing|it)|can\s(?:show|explain|describe)"
 )
 _ANNOUNCEMENTS = {
     "English": (
         r"\blet['’]?s?\s(?:me|us)?\b|\bi(?:['’]ll|['’]m)\b(?!\s(?:not|never|refus|declin))"
-        rf"|\bi\s(?!{_NOT_BEGUN})\w|\b(?:instead|we\s(?:can|need|should|look|run|check|see))\b"
+        rf"|\bi\s(?!{_NOT_BEGUN})\w|\b(?:instead(?!\sof)|we\s(?:can|need|should|look|run|check|see))\b"
         r"|\A\W{0,6}(?:now|next|first|then|finally)\b"
+    ),
+    "what comes now": (
+        r"\b(?:steps?|phase|fix(?:es)?|try|plan|todo|tasks?|action|commands?|tool ?calls?|function calls?|way to)"
+        r"\s?(?:\d{1,3}(?:/\d{1,3})?)?\W{0,6}(?=:|\s(?:is|are)\b)|\b(?:thing|way) to do\b"
+        r"|\bthis (?:will|should)\b|\bhere (?:goes|we go)\b|\bgo(?:es)? ahead\b|\bcorrect one\b"
+        r"|\b(?:user|you) (?:want(?:s|ed)?|asked|needs?) (?:me|us|to)\b|\bi(?:\swould|['’]d)\slike\sto\b"
+        r"|\bbut (?:first|now|then|this)\b|\bbetter (?:this|that)\b|,\s(?:just|only)\b|(?:,\sso|\byet)\W{0,3}\Z"
+        r"|\bwe(?:['’]ll|['’]re)\b|\bado\b"
     ),
     "an action that goes on": (
         r"(?:\A|[,;–—]\s)\W{0,6}(?!thinking|nothing|something|anything|everything|following|warning|during|according"
-        r"|using|reading:)[A-Za-z]{2,12}ing\b"
+        r"|using:|reading:|pending|awaiting|showing|printing|quoting|explaining|describing|regarding|concerning"
+        r"|remaining|missing|meaning|existing|being|having|according)[A-Za-z]{2,12}ing\b"
     ),
-    "an order": rf"\A\W{{0,6}}(?:{_DOING})\b",
+    "an order": (
+        r"\A\W{0,6}(?!see (?:the|this|also)|test (?:case|input|string|data|fixture|output)|commit (?:message|id))"
+        rf"(?:{_DOING}|clean|remove|delete|create|add|install|build|start|set|make|move|rename|commit)\b"
+    ),
     "German": (
         r"\bich\s(?!w[üu]rde|werde\b[^.]{0,30}\bnicht|habe)\w|\b(?:ich werde|jetzt|schauen wir|lass(?:t|en)?) "
+        r"|\b(?:als n[äa]chstes|zuerst|dann|nun)\b"
     ),
     "French, Spanish, Portuguese, Italian": (
         r"\b(?:je\s(?!ne\b|n)\w|j['’]|voyons|regardons|d[ée]jame|voy a|veamos|vamos a|vou|deixe-me|vejamos|vediamo"
-        r"|controllo|ora )"
+        r"|controllo|ora |d['’]abord|ensuite|maintenant|primero|ahora|luego|primeiro|agora|depois|prima |poi )"
     ),
-    "Russian": r"\b(?:я|сейчас|давайте|посмотр\w{1,4}|проверю)\s(?!не\b|бы\b)",
-    "Dutch": r"\b(?:ik (?!zal niet)|laat me)",
-    "Chinese": r"让我|讓我|我来|我來|我将|我將|我会|我會|我先|接下来|接下來|现在|現在|看一下|看看",
-    "Japanese, Korean": r"見てみ|確認し|しましょう|してみ|보겠습니다|볼게요|하겠습니다",
+    "Russian": r"\b(?:я|сейчас|давайте|посмотр\w{1,4}|проверю|сначала|теперь|далее|затем|нужно|надо)\s(?!не\b|бы\b)",
+    "Dutch, Swedish, Danish, Norwegian": r"\b(?:ik (?!zal niet)|laat me|jag|jeg|låt mig|lad mig|la meg|nu |nå )",
+    "Polish, Czech, Turkish": (
+        r"\b(?:sprawdz\w{1,3}|zobacz\w{1,3}|uruchomi\w{1,2}|teraz|najpierw|podív\w{1,3}|zkontroluj\w{1,2}|nejprve"
+        r"|bakay\w{1,3}|şimdi|önce|kontrol ed\w{1,6})"
+    ),
+    "Vietnamese, Indonesian": r"\b(?:tôi sẽ|để tôi|hãy|bây giờ|saya akan|mari kita|biarkan saya|sekarang)\b",
+    "Chinese": r"让我|讓我|我来|我來|我将|我將|我会|我會|我先|接下来|接下來|现在|現在|看一下|看看"
+    r"|我要|我需要|首先|然后|然後|最后|最後|下一步|步骤|步驟|[检檢]查|查看|运行|運行|执行|執行|删除|刪除|读取|讀取"
+    r"|修改|创建|創建|搜索",
+    "Japanese, Korean": r"見てみ|確認し|しましょう|してみ|します|まず|次に|보겠습니다|볼게요|겠습니다|할게요|합니다",
 }
 """Words with which a model says that it acts now."""
 
@@ -153,6 +177,26 @@ _showing = re.compile(
     re.IGNORECASE,
 )
 """Right behind words of announcing: what is announced is no call, but an example."""
+_ONLY_TOLD = re.compile(
+    r"(?:\W{0,3}\w{1,12}){0,2}\W{0,3}\b(?:(?:quot|explain|cit(?:e|ing)|demonstrat|illustrat|describ|past(?:e|ing)|translat)"
+    r"\w{0,6}|(?:show|print|repeat|giv)\w{0,4}\s(?:you\s)?(?:it|this|them|how|what|the\s(?:text|format|syntax|call)"
+    r"|an?\sexample)\b|writ\w{0,4}\s(?:it|this)\s(?:out|down)\b|show(?:ing)?(?:\syou)?\W{0,3}\Z)",
+    re.IGNORECASE,
+)
+"""Right behind words of announcing, before a colon: what is done is to tell something."""
+_asking = re.compile(
+    r"\b(?:shall|should|may|can|could|must) (?:i|we)\b|\b(?:do|would) you (?:want|like|mind|agree)\b|\bwant me to\b"
+    r"|\bis (?:it|that|this) (?:ok|okay|fine|alright|all right)\b|\b(?:this|the following|these|the call|such)\b",
+    re.IGNORECASE,
+)
+"""In a question: that somebody else decides, or that it is about what follows."""
+_foreign_script = re.compile(r"[\u0530-\u10ff\u1200-\u2dff\ua000-\uabff]")
+"""Letters of languages whose words of announcing are not in the table."""
+_by_somebody_else = re.compile(
+    r"\byourself\b|\byour (?:machine|terminal|shell|computer|own)\b|\bmanually\b|\bby hand\b"
+    r"|\bto you\b|\breview\b|\bbefore i\b|\A\W{0,6}is it\b",
+    re.IGNORECASE,
+)
 _checking = re.compile(
     r"\b(?:verify|check|make sure|ensure|confirm|find out|whether|why|prüf\w{0,3}|vérifi\w{1,3}|verific\w{1,3}"
     r"|провер\w{1,3})\b|检查|確認|确认",
@@ -186,8 +230,8 @@ _one_word = re.compile(r"[A-Za-zÀ-ɏЀ-ӿ][\w./@-]{0,40}(?=\W{0,4}:\W{0,4}\Z)")
 _acts = re.compile(
     rf"(?:{_DOING}|now|next|then|first|second|finally|last|ok|okay|sure|so|step|action|command|tool|call|tool_call"
     r"|function|here|again|also|and|or|but|done|well|right|great|good|perfect|alright|yes|thanks|court|course|plan"
-    r"|task|todo|goal|jetzt|dann|erst|weiter|ahora|luego|maintenant|ensuite|agora|ora|poi|сейчас|теперь|далее|сначала"
-    r"|[a-z]{2,14}ing)\Z",
+    r"|task|todo|goal|solution|jetzt|dann|erst|weiter|ahora|luego|maintenant|ensuite|agora|ora|poi|сейчас|теперь|далее|сначала"
+    r"|(?!docstring|string)[a-z]{2,14}ing)\Z",
     re.IGNORECASE,
 )
 """One word before a colon with which a model begins to act; any other names who speaks, or a key of data."""
@@ -208,6 +252,13 @@ def shows(paragraph: str) -> bool:
     titled = line[0] in _DECORATION or label.endswith((":", "："))
     if announcement is None and titled and _label.match(label) is not None:
         return True
+    if said[-1] in "?？":
+        return _asking.search(sentence) is not None
+    if word is None and label.endswith((":", "：")) and _foreign_script.search(sentence) is None:
+        if announcement is None or _by_somebody_else.search(sentence) is not None:
+            return True
+        if _ONLY_TOLD.match(sentence, announcement.end()) is not None:
+            return True
     ended = said[-1] in ".!?。！？" and _abbreviated.search(said) is None
     refusal = _refusal.search(sentence)
     if refusal is not None and _announcement.search(sentence, refusal.end()) is None:

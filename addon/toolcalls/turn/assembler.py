@@ -218,8 +218,11 @@ class CallAssembler:
             return self._go_on(here, fragment)
         if fragment.name == here.name and not begins:
             return self._go_on(here, fragment)
-        if here.is_closed(another=begins) or self._named_otherwise(here, fragment) or (here.unnamed and begins):
-            return self._open(fragment, here, sure=begins and not self._left_open(fragment, here))
+        closed = here.is_closed(another=begins)
+        if closed or self._named_otherwise(here, fragment) or (here.unnamed and begins):
+            # In the middle of a call that has an id: what comes with that id may be this one's, whose id is missing.
+            told = closed or not here.id
+            return self._open(fragment, here, sure=begins and told and not self._left_open(fragment, here))
         # Said again where arguments may begin: by a server that names each fragment, or because another call begins.
         if fragment.name == here.name:
             self._renamed.add(fragment.place)

@@ -19,41 +19,40 @@ from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .fragments import MIXED
 from .live import LiveCall
-from .text_search import SearchResult, TextPiece, TextSearch
+from .text_search import SearchedTexts, SearchResult, TextPiece, TextSearch, searches
 from .turn import Turn
 
 
 class BlockAnswer(Answer):
-    __slots__ = ("_before", "_request", "_spoken", "searches", "text_block")
+    __slots__ = ("_texts", "text_block")
     assembler: BlockAssembler
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
         """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
         turn = Turn(request.tools, mender, legal=True, spoiler=spoiler)
         super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools, mender.work))
-        self._request = request
-        self.searches = self.search is not None
+        self._texts = SearchedTexts(request, policy) if searches(request, policy) else None
         self.thoughts = None
         self.search = None
         """The search of the block of text that is being read."""
         self.text_block: Place = None
         """That block."""
-        self._before: TextSearch | None = None
-        """The search of the last block that was searched."""
-        self._spoken = False
-        """Something was said in an earlier block."""
 
     # Text
 
+    @property
+    def searches(self) -> bool:
+        """Is text searched for calls?"""
+        return self._texts is not None
+
     def say_in(self, block: Place, text: str, source: Any) -> SearchResult | None:
         """The text after the search; None where it goes on as it is."""
-        if not self.searches:
+        if self._texts is None:
             return None
         if self.search is None:
-            self.search = TextSearch(self._request, self._policy, begins=not self._spoken, after=self._before)
-            self._before = self.search
             self.text_block = block
-        self._spoken = self._spoken or not text.isspace()
+        going_on = self.search if isinstance(self.search, TextSearch) else None
+        self.search = self._texts.search_of(going_on, text)
         return self.say(text, source)
 
     def search_in(self, block: Place, text: str, finish: Finish) -> SearchResult:

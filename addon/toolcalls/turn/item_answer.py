@@ -3,11 +3,16 @@
 How long a call is held: until its own end if its arguments are a closed JSON value, for then nothing that follows can
 change what they mean. A broken one is held until the answer has ended, because only that tells whether it was cut.
 Calls that have ended leave in the order in which they did, so a whole call waits behind a broken one.
+
+Each part of an item that is text is searched by itself. The text of a call leaves its part; the call itself goes out
+behind everything else, unless a structured call told the same. Whether the last words of a part are a call is known
+when the answer ends, or when something else follows them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ..calls import Outcome
 from ..mend.call import Mender
@@ -20,20 +25,32 @@ from .fragments import MIXED
 from .freeform_input import NO_READING, RETYPED, freeform_input
 from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
-from .items import Item, Items
+from .items import Item, Items, Part
 from .live import LiveArguments, LiveCall
+from .text_search import SearchedTexts, SearchResult, searches
 from .turn import GatheredCall, Turn
 
 
 class ItemAnswer(Answer):
-    __slots__ = ("_ended", "_streamed", "calls", "dropped", "items", "noted")
+    __slots__ = (
+        "_ended",
+        "calls",
+        "dropped",
+        "items",
+        "noted",
+        "searches",
+        "streamed",
+        "texts",
+    )
 
-    def __init__(
-        self, request: Request, policy: Policy, mender: Mender, items: Items, kind: str, *, streamed: bool = True
-    ) -> None:
-        """`kind`: the type of items that are calls. Not `streamed`: there is nothing but the list of all items."""
+    def __init__(self, request: Request, policy: Policy, mender: Mender, items: Items, kind: str) -> None:
+        """`kind`: the type of items that are calls."""
         super().__init__(request, policy, mender, turn=Turn(request.tools, mender))
-        self._streamed = streamed
+        self.streamed = True
+        """False where there is nothing but the list of all items."""
+        self.searches = searches(request, policy)
+        self.search = self.thoughts = None
+        self.texts = SearchedTexts(request, policy)
         self.items = items
         self.calls = ItemAssembler(items, kind, mender.work)
         self._ended: list[Item] = []
@@ -43,12 +60,36 @@ class ItemAnswer(Answer):
         self.noted: list[int] = []
         """Where the dropped calls stood about which something is to be said."""
 
+    # Text
+
+    def say_in(self, part: Part, text: str, source: Any = None) -> SearchResult:
+        """What may go out now that a part says this."""
+        part.search = self.texts.search_of(part.search, text)
+        return self._found_in(part, part.search.take(text, source))
+
+    def end_in(self, part: Part, finish: Finish | None) -> SearchResult:
+        """The text of a part is over: with the answer, or, None, with something else behind it."""
+        if part.search is None or part.searched:
+            return SearchResult()
+        part.searched = True
+        return self._found_in(part, part.search.pass_on() if finish is None else part.search.close(finish))
+
+    def _found_in(self, part: Part, result: SearchResult) -> SearchResult:
+        self.turn.found(result.calls)
+        part.calls += [call.raw for call in result.calls]
+        return result
+
+    @property
+    def text_undecided(self) -> bool:
+        """May the last words that were said be a call?"""
+        return self.texts.undecided
+
+    # Calls leave
+
     @property
     def waiting(self) -> bool:
         """Are there calls that have ended and not left?"""
         return bool(self._ended)
-
-    # Calls leave
 
     def end(self, item: Item) -> None:
         """A call has ended: it may leave in its turn."""
@@ -120,7 +161,7 @@ class ItemAnswer(Answer):
         if uncertain:
             return GatheredCall(name, call.from_fragments()[0], call.call_id, doubt=doubt, told=told)
         finish = call.finish_for(finish)
-        steps = steps if self._streamed else ()
+        steps = steps if self.streamed else ()
         namespace = call.namespace or None
         known = GatheredCall(name, text, call.call_id, steps, finish=finish, namespace=namespace, told=told)
         if self._is_freeform(call) and (text.strip() or finish is Finish.COMPLETE):

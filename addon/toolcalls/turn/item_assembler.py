@@ -52,23 +52,23 @@ class ItemAssembler:
         call.id = item.id
         return item
 
-    def begin(self, told: CarrierOfCall) -> Assigned:
+    def begin(self, carrier: CarrierOfCall) -> Assigned:
         """A call is announced."""
-        item = self._find(told.wire_id, told.place)
+        item = self._find(carrier.wire_id, carrier.place)
         call = item.call if item is not None else None
         if (
             item is None
             or call is None
-            or (call.announcement and not call.began_as(told.wire_id))
-            or not self._fits(call, told)
-            or _is_another(call, told.wire_id)
+            or (call.announcement and not call.began_as(carrier.wire_id))
+            or not self._fits(call, carrier)
+            or _is_another(call, carrier.wire_id)
         ):
-            item = self.open(told.wire_id, told.place)
+            item = self.open(carrier.wire_id, carrier.place)
             call = item.call
         assert call is not None
         new = call.announcement is None
         if new:
-            call.announcement = told
+            call.announcement = carrier
             call.key = call.call_id
         return Assigned(item, new)
 
@@ -101,56 +101,61 @@ class ItemAssembler:
         call.add(text)
         return Assigned(item, True)
 
-    def state(self, told: CarrierOfCall) -> Assigned:
+    def state(self, carrier: CarrierOfCall) -> Assigned:
         """The arguments of a call are told as a whole."""
-        item = self._find(told.wire_id, told.place)
+        item = self._find(carrier.wire_id, carrier.place)
         call = item.call if item is not None else None
         if (
-            told.wire_id
+            carrier.wire_id
             and call is not None
             and call.stated
-            and (call.stated.wire_id, call.stated.arguments) == (told.wire_id, told.arguments)
+            and (call.stated.wire_id, call.stated.arguments) == (carrier.wire_id, carrier.arguments)
         ):
             # The same arguments of the same item, said twice: not another call.
             return Assigned(item, False)
-        if (lost := self._lost_one(item, told.wire_id, told.place)) is not None:
+        if (lost := self._lost_one(item, carrier.wire_id, carrier.place)) is not None:
             return Assigned(lost, False)
         if item is None or call is None or call.stated:
-            known = self._items.known(told.wire_id) or self._items.at(told.place)
+            known = self._items.known(carrier.wire_id) or self._items.at(carrier.place)
             if known is not None and known.call is not None and not known.open:
                 # Said again, or only after the item was done: the call is written already, or will be.
-                known.call.stated = known.call.stated or told
+                known.call.stated = known.call.stated or carrier
                 return _behind_the_end(known)
-            item = self.open(told.wire_id, told.place)
+            item = self.open(carrier.wire_id, carrier.place)
             call = item.call
         assert call is not None
-        call.stated = told
+        call.stated = carrier
         return Assigned(item, True)
 
-    def end(self, told: CarrierOfCall) -> Assigned:
+    def end(self, carrier: CarrierOfCall) -> Assigned:
         """A call ends, and is told as a whole once more."""
-        item = self._called(told)
+        item = self._called(carrier)
         if item is None:
-            item = self._find(told.wire_id, told.place)
-            if item is not None and self._items.known(told.wire_id) is not item:
-                item = self._named(told.name, told.place) or item
-            if self._lost_one(item, told.wire_id, told.place) is not None:
+            item = self._find(carrier.wire_id, carrier.place)
+            if item is not None and self._items.known(carrier.wire_id) is not item:
+                item = self._named(carrier.name, carrier.place) or item
+            if self._lost_one(item, carrier.wire_id, carrier.place) is not None:
                 # It tells a call as a whole: that is certain, whichever of those it is.
                 item = None
-        if item is None or item.call is None or not self._fits(item.call, told):
-            known = self._items.known(told.wire_id)
+        if item is None or item.call is None or not self._fits(item.call, carrier):
+            known = self._items.known(carrier.wire_id)
             ended = known.call if known is not None and not known.open else None
-            if known is not None and ended is not None and self._fits(ended, told) and _says_the_same(ended, told):
+            if (
+                known is not None
+                and ended is not None
+                and self._fits(ended, carrier)
+                and _says_the_same(ended, carrier)
+            ):
                 return _behind_the_end(known)
-            item = self.open(told.wire_id, told.place)
+            item = self.open(carrier.wire_id, carrier.place)
         assert item.call is not None
-        item.call.end = told
+        item.call.end = carrier
         return Assigned(item, True)
 
     # Which call
 
     def _find(self, wire_id: str, place: int | None) -> Item | None:
-        """The open call with this id, or at this index, or the last one where neither is told."""
+        """The open call with this id, or at this index, or the last one where neither is carrier."""
         item = self._items.find_call(self._kind, wire_id, place)
         if item is None and place is not None and self._items.known(wire_id) is None:
             # The last one that began at this index has ended; one that began before it may be open.
@@ -158,7 +163,7 @@ class ItemAssembler:
         return item if item is not None and item.call is not None else None
 
     def _open_at(self, place: int | None) -> Iterator[tuple[Item, ItemCall]]:
-        """The open calls that began at this index; all of them where none is told."""
+        """The open calls that began at this index; all of them where none is carrier."""
         for item in self._items.all:
             if item.call is not None and item.open and place in (None, item.call.place):
                 yield item, item.call
@@ -171,16 +176,16 @@ class ItemAssembler:
         another = self._items.known(fragment.id) is not item and call.first is not None
         return another and may_begin(fragment.arguments) and is_whole("".join(call.fragments))
 
-    def _called(self, told: CarrierOfCall) -> Item | None:
+    def _called(self, carrier: CarrierOfCall) -> Item | None:
         """The open call that was announced with the call id of this item."""
-        if not told.call_id:
+        if not carrier.call_id:
             return None
         found = [
             (item, call)
             for item, call in self._open_at(None)
-            if call.announcement and call.announcement.call_id == told.call_id
+            if call.announcement and call.announcement.call_id == carrier.call_id
         ]
-        return found[0][0] if len(found) == 1 and self._fits(found[0][1], told) else None
+        return found[0][0] if len(found) == 1 and self._fits(found[0][1], carrier) else None
 
     def _named(self, name: str, place: int | None) -> Item | None:
         """The one open call of this name at this index; of several the first that is whole, which can only end."""
@@ -189,13 +194,13 @@ class ItemAssembler:
             return found[0][0]
         return next((item for item, call in found if call.is_settled()), None)
 
-    def _fits(self, call: ItemCall, told: CarrierOfCall) -> bool:
+    def _fits(self, call: ItemCall, carrier: CarrierOfCall) -> bool:
         """Does nothing say that this is another call?"""
-        known = self._items.known(told.wire_id)
+        known = self._items.known(carrier.wire_id)
         other = known.call if known is not None else None
-        if other is not None and other is not call and _may_be(other, told):
+        if other is not None and other is not call and _may_be(other, carrier):
             return False
-        return _may_be(call, told)
+        return _may_be(call, carrier)
 
     # What nobody can tell
 
@@ -244,12 +249,12 @@ def _behind_the_end(item: Item) -> Assigned:
     return Assigned(None if item.gone else item, False)
 
 
-def _may_be(call: ItemCall, told: CarrierOfCall) -> bool:
+def _may_be(call: ItemCall, carrier: CarrierOfCall) -> bool:
     """Do the call ids agree, or else the names?"""
     ids = {carrier.call_id for carrier in call.carriers} - {""}
-    if told.call_id and ids:
-        return told.call_id in ids
-    return call.began_as(told.wire_id) or not told.name or call.name in ("", told.name)
+    if carrier.call_id and ids:
+        return carrier.call_id in ids
+    return call.began_as(carrier.wire_id) or not carrier.name or call.name in ("", carrier.name)
 
 
 def _is_another(call: ItemCall, wire_id: str) -> bool:
@@ -257,7 +262,7 @@ def _is_another(call: ItemCall, wire_id: str) -> bool:
     return call.announcement is None and bool(call.wire_id and wire_id) and call.wire_id != wire_id
 
 
-def _says_the_same(call: ItemCall, told: CarrierOfCall) -> bool:
+def _says_the_same(call: ItemCall, carrier: CarrierOfCall) -> bool:
     """Does the end of a call that has ended say nothing new?"""
-    again = ToldCall("", "", told.arguments)
+    again = ToldCall("", "", carrier.arguments)
     return again.blank or again.meaning == call.compared().meaning

@@ -24,12 +24,27 @@ class Part:
     text: str | None = None
     """The whole text, once the upstream said it."""
     closed: bool = False
-    prose: TextSearch | None = None
+    search: TextSearch | None = None
     """Its text on its way through the search for calls."""
     searched: bool = False
     """The search is over."""
     calls: list[str] = field(default_factory=list)
     """The texts of the calls that were found in it."""
+
+    @property
+    def undecided(self) -> bool:
+        """May its last words be a call?"""
+        return self.search is not None and not self.searched and self.search.undecided
+
+    def without_calls(self, text: str) -> str:
+        """A text that is told as a whole without the calls that were found in it."""
+        out: list[str] = []
+        for raw in filter(None, self.calls):
+            before, found, after = text.partition(raw)
+            if found:
+                out.append(before)
+                text = after
+        return "".join([*out, text])
 
 
 @dataclass(slots=True)

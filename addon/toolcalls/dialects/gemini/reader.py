@@ -28,6 +28,7 @@ SIGNATURE: Final = "thoughtSignature"
 _PIECES: Final = "partialArgs"
 _OWN_KEYS: Final = frozenset({"id", "name", "args", _PIECES, "willContinue"})
 _STOPPED: Final = "STOP"
+_BEHIND_THE_END: Final = "a call behind the end of the answer, where another one was made of the text that ended it"
 
 
 @dataclass(slots=True)
@@ -50,6 +51,8 @@ class GeminiReader(AnswerReader):
         self._calls = 0
         """How many calls came: each has a place of its own."""
         self._open: PartialArguments | None = None
+        self._quoted = False
+        """A finish message quoted a call, and it was made: one behind it may be the same in other words."""
         self._ended = False
         """A finish reason came: a message behind it is not read again."""
 
@@ -127,7 +130,8 @@ class GeminiReader(AnswerReader):
         self._calls += 1
         args = call.get("args")
         steps = ("arguments made an object",) if isinstance(args, str) else ()
-        return Fragment(self._calls, identity, name, _arguments(args), extra, steps=steps)
+        doubt = _BEHIND_THE_END if self._quoted else ""
+        return Fragment(self._calls, identity, name, _arguments(args), extra, steps=steps, doubt=doubt)
 
     def _piece(self, call: Json, identity: str, name: str, extra: Json, *, goes_on: bool) -> Fragment:
         """A call of which more follows, a piece of it, or its end."""
@@ -140,7 +144,7 @@ class GeminiReader(AnswerReader):
             return Fragment(pieces.place, identity, name, "", extra, unfinished=True)
         self._open = None
         value = pieces.value()
-        doubt = UNCLEAR if value is None or call.get("args") else ""
+        doubt = UNCLEAR if value is None or call.get("args") else _BEHIND_THE_END if self._quoted else ""
         arguments = write(value) if value is not None else ""
         return Fragment(pieces.place, identity, name, arguments, extra, steps=("put together",), doubt=doubt)
 
@@ -149,6 +153,7 @@ class GeminiReader(AnswerReader):
             quoted = quoted_call(message, self._request, self._policy)
             if quoted is not None:
                 self._calls += 1
+                self._quoted = True
                 call = Fragment(self._calls, "", *quoted, steps=(STEP,))
                 return [call, Stop(_STOPPED, Finish.COMPLETE)]
         self._ended = True

@@ -11,17 +11,17 @@ from ...wire.events import Hold, Replace, Verdict
 from .call_reader import arguments_in, fragment_in, item_in
 from .call_writer import CallWriter
 from .events import EventWriter, IncomingEvent
-from .item_search import ItemSearch
+from .held_texts import HeldTexts
 
 
 class CallItems:
-    __slots__ = ("_answer", "_events", "_last", "_live", "_lives", "_search", "_writer", "lesson")
+    __slots__ = ("_answer", "_events", "_last", "_live", "_lives", "_texts", "_writer", "lesson")
 
-    def __init__(self, answer: ItemAnswer, writer: EventWriter, search: ItemSearch, *, live: bool = False) -> None:
+    def __init__(self, answer: ItemAnswer, writer: EventWriter, texts: HeldTexts, *, live: bool = False) -> None:
         self._answer = answer
         self._events = writer
         self._writer = CallWriter(writer)
-        self._search = search
+        self._texts = texts
         self._live = live
         self._lives: dict[int, LiveCall] = {}
         """By index: the calls that go out while they come."""
@@ -33,7 +33,7 @@ class CallItems:
     def read_added(self, incoming: IncomingEvent) -> Verdict:
         item, new = self._answer.calls.begin(item_in(incoming))
         assert item is not None and item.call is not None
-        live = self._answer.go_live(item.call) if new and self._live and not self._search.undecided else None
+        live = self._answer.go_live(item.call) if new and self._live and not self._texts.undecided else None
         if live is None:
             return _hold(item)
         live.take(item.call)
@@ -55,10 +55,10 @@ class CallItems:
         return _hold(item)
 
     def read_stated(self, incoming: IncomingEvent) -> Verdict:
-        item, new = self._answer.calls.state(told := arguments_in(incoming))
+        item, new = self._answer.calls.state(carrier := arguments_in(incoming))
         if item is None or item.call is None:
             return Replace()
-        if new and item.call.quoted.pieces and told.arguments is item.call.from_fragments()[0]:
+        if new and item.call.quoted.pieces and carrier.arguments is item.call.from_fragments()[0]:
             # They are long and were recognised, which took no time. Most of the work is at the end of the item.
             item.call.is_settled()
         return _hold(item)
@@ -72,7 +72,7 @@ class CallItems:
         self._answer.end(item)
         out: list[bytes] = []
         release: list[str] = []
-        for ready in self._answer.take_settled() if not self._search.undecided else ():
+        for ready in self._answer.take_settled() if not self._texts.undecided else ():
             out += self._write([ready], Finish.COMPLETE)
             release.append(_hold(ready).key)
         return Replace(tuple(out), tuple(release)) if release else _hold(item)

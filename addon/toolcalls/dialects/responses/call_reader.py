@@ -30,11 +30,11 @@ def item_in(incoming: IncomingEvent) -> CarrierOfCall:
     return entry_in(incoming.item, incoming.number("output_index"), incoming)
 
 
-def entry_in(item: Json, place: int | None, source: IncomingEvent | None = None) -> CarrierOfCall:
+def entry_in(item: Json, index: int | None, source: IncomingEvent | None = None) -> CarrierOfCall:
     """An item; without an event: in the output of a terminal event."""
     return CarrierOfCall(
         _text(item, "id"),
-        place,
+        index,
         call_id=_text(item, "call_id"),
         name=_text(item, "name"),
         namespace=_text(item, "namespace"),

@@ -80,9 +80,9 @@ class CallWriter:
 
     def _beginning(self, item: Item, form: ItemKind, body: Json, text: str) -> list[bytes]:
         writer, call = self._writer, _call(item)
-        place = {"output_index": item.index, "item": body}
+        fields = {"output_index": item.index, "item": body}
         added, delta = _source(call.announcement), call.first
-        first = writer.forward(added, **place) if added else writer.write(ADDED, place)
+        first = writer.forward(added, **fields) if added else writer.write(ADDED, fields)
         pieces = _missing_pieces(call, delta.message if delta else {}, "delta", text)
         fields = {**_where(item), "delta": PLACEHOLDER if pieces else text}
         if delta and form is FUNCTION:
@@ -106,10 +106,10 @@ class CallWriter:
         call, key = _call(item), FUNCTION.field
         ended = _source(call.end)
         pieces = _missing_pieces(call, ended.item if ended else {}, key, str(body.get(key, "")))
-        place = {"output_index": item.index, "item": {**body, key: PLACEHOLDER} if pieces else body}
+        fields = {"output_index": item.index, "item": {**body, key: PLACEHOLDER} if pieces else body}
         if not ended:
-            return fill_placeholder(self._writer.write(ENDED, place), pieces)
-        written = fill_placeholder(self._writer.forward(ended, **place), pieces)
+            return fill_placeholder(self._writer.write(ENDED, fields), pieces)
+        written = fill_placeholder(self._writer.forward(ended, **fields), pieces)
         if ended.message.get("item") == body:
             item.done_text = ended.item_text
         return written
@@ -140,9 +140,9 @@ def _announced(call: ItemCall, form: ItemKind, item: Json) -> Json:
     return {**body, **shared, form.field: ""}
 
 
-def _missing_pieces(call: ItemCall, told: Json, key: str, text: str) -> list[str]:
+def _missing_pieces(call: ItemCall, event: Json, key: str, text: str) -> list[str]:
     """The pieces of long arguments that the event has to be given, because it does not say them itself."""
-    return call.pieces(text) if call.quoted.pieces and told.get(key) != text else []
+    return call.pieces(text) if call.quoted.pieces and event.get(key) != text else []
 
 
 def _where(item: Item) -> Json:

@@ -22,16 +22,17 @@ from ...wire.framing import SSE, Framing
 from ..interface import Dialect
 from ..odd_data import OddKind, odd_data
 from ..trouble import trouble_in, trouble_in_text
-from .body import mend_body
 from .call_items import CallItems
+from .document import kind_of_document, read_document, write_document
 from .events import ADDED, ITEM_EVENTS, EventWriter, IncomingEvent, Json, number_in, read_incoming
 from .finalizer import TERMINAL, Finalizer, finish_in
 from .freeform import INPUT, Freeform
-from .item_search import ItemSearch
+from .held_texts import HeldTexts
 from .keep_alive import keep_alive
-from .long import STATED, LongText
 from .output import CALL, FREEFORM, fresh_ids, with_needed
-from .text_items import TextItems, is_text
+from .part_families import is_text
+from .repeated_string import ARGUMENTS_DONE, RepeatedString
+from .text_items import TextItems
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
@@ -43,46 +44,40 @@ class Responses(Dialect):
     """The dialect of `/responses`."""
 
     __slots__ = (
+        "_answer",
         "_calls",
-        "_ending",
+        "_finalizer",
         "_freeform",
+        "_held",
         "_items",
-        "_long",
-        "_mender",
         "_over",
-        "_policy",
-        "_request",
-        "_response",
-        "_search",
-        "_speech",
+        "_repeated",
         "_started",
+        "_texts",
         "_writer",
         "framing",
     )
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, framing: Framing = SSE) -> None:
         self.framing = framing
-        self._request = request
-        self._policy = policy
-        self._mender = mender
         self._items = Items(fresh_ids(mender.ids.unique))
         self._writer = EventWriter(framing)
-        answer = self._response = ItemAnswer(request, policy, mender, self._items, CALL)
-        self._search = search = ItemSearch(request, policy, answer.turn, self._writer)
-        self._speech = TextItems(self._items, self._writer, policy.max_held_bytes, search)
-        self._calls = CallItems(answer, self._writer, search, live=not policy.aggregate)
-        self._ending = Finalizer(answer, self._calls, self._speech, self._writer, search, request.model)
+        answer = self._answer = ItemAnswer(request, policy, mender, self._items, CALL)
+        self._held = held = HeldTexts(answer, self._writer)
+        self._texts = TextItems(answer, self._writer, policy.max_held_bytes, held)
+        self._calls = CallItems(answer, self._writer, held, live=not policy.aggregate)
+        self._finalizer = Finalizer(answer, self._calls, self._texts, self._writer, held, request.model)
         self._freeform = Freeform(self._items, self._writer, mender.ids)
-        self._long = LongText()
+        self._repeated = RepeatedString()
         self._started = False
         self._over = False
 
     @property
     def lesson(self) -> Lesson | None:
-        return self._speech.lesson or self._calls.lesson
+        return self._texts.lesson or self._calls.lesson
 
     def read(self, event: Event) -> Verdict:
-        self._speech.lesson = self._calls.lesson = None
+        self._texts.lesson = self._calls.lesson = None
         if self._over:
             # An end that comes again tells calls that went out once more.
             again = event.type in TERMINAL and '"function_call"' in (event.data or "")
@@ -92,16 +87,16 @@ class Responses(Dialect):
             return self._read_tail(event, data)
         if event.type in _ECHOES and self._passes_unread(event, data):
             self._started = True
-            self._ending.created = data
+            self._finalizer.created = data
             return PASS
-        if event.type in TERMINAL and self._ending.agrees(data) and self._passes_unread(event, data):
+        if event.type in TERMINAL and self._finalizer.agrees(data) and self._passes_unread(event, data):
             self._over = True
             return PASS
-        if event.type == STATED and (expected := self._calls.expected()) is not None:
-            self._long.expect(*expected)
-        incoming = read_incoming(event.raw, event.type, data, self._long)
+        if event.type == ARGUMENTS_DONE and (expected := self._calls.expected()) is not None:
+            self._repeated.expect(*expected)
+        incoming = read_incoming(event.raw, event.type, data, self._repeated)
         if incoming is not None:
-            return self._answer(incoming)
+            return self._reply(incoming)
         return self._read_odd(event) if self.framing is SSE else self._keep_unread(event)
 
     def close(self) -> Replace | None:
@@ -111,10 +106,16 @@ class Responses(Dialect):
         return self._stop(Finish.CUT)
 
     def keep_alive(self) -> bytes:
-        return keep_alive(self._ending.created, self._writer)
+        return keep_alive(self._finalizer.created, self._writer)
 
     def body(self, body: bytes) -> bytes:
-        return mend_body(body, self._request, self._policy, self._mender)
+        """A document is read as the terminal event of a stream in which nothing else was said."""
+        response = read_document(body)
+        if response is None:
+            return body
+        self._answer.streamed = False
+        output = self._finalizer.mended_output(kind_of_document(response), response)
+        return body if output == response["output"] else write_document(response, output)
 
     def _passes_unread(self, event: Event, data: str) -> bool:
         """Is an event whose content does not matter to us whole, as far as its own fields go?"""
@@ -127,9 +128,9 @@ class Responses(Dialect):
     def _read_tail(self, event: Event, data: str) -> Verdict:
         """The last event of a stream that ends without a blank line: whole, or broken off in the middle."""
         raw = sse.write(data.replace("\n", " "), event.type)
-        incoming = read_incoming(raw, event.type, data, self._long)
+        incoming = read_incoming(raw, event.type, data, self._repeated)
         if incoming is not None:
-            answer = self._answer(incoming)
+            answer = self._reply(incoming)
             return Replace((raw,)) if answer is PASS and self._started else answer
         if data.strip() == "[DONE]" or trouble_in_text(data, event.type) is not None:
             return self._read_odd(Event(raw, data, event.type))
@@ -152,7 +153,7 @@ class Responses(Dialect):
             case OddKind.BROKEN:
                 written = payload.write(odd.value)
                 rewritten = sse.write(written, event.type)
-                answer = self._answer(IncomingEvent(rewritten, event.type, written, odd.value))
+                answer = self._reply(IncomingEvent(rewritten, event.type, written, odd.value))
                 return Replace((rewritten,)) if answer is PASS else answer
         return self._keep_unread(event)
 
@@ -160,12 +161,12 @@ class Responses(Dialect):
         """Of a call that is held nothing goes out, not even a delta that nobody can read."""
         return (self._calls.hold_of_last if event.type == _FRAGMENT else None) or PASS
 
-    def _answer(self, incoming: IncomingEvent) -> Verdict:
+    def _reply(self, incoming: IncomingEvent) -> Verdict:
         """Only what goes out otherwise than it came is a reply."""
         texts: list[bytes] = []
-        if self._search.undecided and self._follows(incoming):
+        if self._held.undecided and self._follows(incoming):
             texts = self._end_texts(None)
-        answer = self._told(texts, self._dispatch(incoming), incoming)
+        answer = self._with_texts(texts, self._dispatch(incoming), incoming)
         if isinstance(answer, Replace) and answer == Replace((incoming.raw,)):
             return PASS
         return answer
@@ -181,11 +182,11 @@ class Responses(Dialect):
             return self._calls.read_delta(incoming) if verb == "delta" else self._calls.read_stated(incoming)
         if is_text(kind):
             self._started = True
-            return Replace(tuple(self._speech.read(incoming)))
+            return Replace(tuple(self._texts.read(incoming)))
         if kind in TERMINAL:
             self._over = True
             texts = self._end_texts(finish_in(kind, incoming.message.get("response")))
-            out, keys = self._ending.read(incoming)
+            out, keys = self._finalizer.read(incoming)
             return Replace((*texts, *out), tuple(keys))
         foreign = not kind.startswith("response.") or kind == "response.error"
         trouble = trouble_in(incoming.message, incoming.line) if foreign else None
@@ -201,16 +202,16 @@ class Responses(Dialect):
     def _read_trouble(self, raw: bytes, trouble: Json) -> Verdict:
         """The error always goes on. One that is no event of the protocol is told again as `response.failed`."""
         if not self._over:
-            self._ending.error = trouble
+            self._finalizer.error = trouble
         texts = self._end_texts(Finish.CUT)
-        out, keys = self._ending.fail()
+        out, keys = self._finalizer.fail()
         return Replace((*texts, *out, raw), tuple(keys))
 
     def _stop(self, finish: Finish, last: bytes = b"") -> Replace:
         """No terminal event came."""
         texts = self._end_texts(finish)
-        out, keys = self._ending.stop(finish)
-        released, _ = self._search.drain()
+        out, keys = self._finalizer.stop(finish)
+        released, _ = self._held.drain()
         return Replace((*texts, *out, *((last,) if last else ())), (*keys, *released))
 
     def _read_echo(self, incoming: IncomingEvent) -> list[bytes]:
@@ -220,7 +221,7 @@ class Responses(Dialect):
             created = {**response, "status": "in_progress"}
             out.append(self._writer.write("response.created", {"response": created}))
         self._started = True
-        self._ending.created = incoming.data
+        self._finalizer.created = incoming.data
         return [*out, self._writer.forward(incoming)]
 
     def _forward(self, incoming: IncomingEvent) -> bytes:
@@ -233,14 +234,14 @@ class Responses(Dialect):
                 fields["item_id"] = item.id
         sent = self._writer.forward(incoming, **fields)
         if incoming.type.endswith(".delta") and incoming.text("item_id") and sent is incoming.raw:
-            self._speech.learn(incoming)
+            self._texts.learn(incoming)
         return sent
 
     # Text that is searched for calls
 
-    def _told(self, texts: list[bytes], answer: Verdict, incoming: IncomingEvent) -> Verdict:
+    def _with_texts(self, texts: list[bytes], answer: Verdict, incoming: IncomingEvent) -> Verdict:
         """The answer behind texts that go out before it, and with what the search has to tell the books."""
-        release, hold = self._search.drain()
+        release, hold = self._held.drain()
         if not release and not hold and not texts:
             return answer
         if isinstance(answer, Hold):
@@ -254,17 +255,17 @@ class Responses(Dialect):
         if incoming.type == ADDED:
             return _type_of(incoming.item) not in (CALL, FREEFORM)
         cited = incoming.type == "response.output_text.annotation.added"
-        return cited or incoming.item.get("status") == "incomplete" or self._speech.follows(incoming)
+        return cited or incoming.item.get("status") == "incomplete" or self._texts.follows(incoming)
 
     def _end_texts(self, finish: Finish | None) -> list[bytes]:
         """What is held of texts is decided, and the events that waited for that go on."""
-        if not self._search.on:
+        if not self._answer.searches:
             return []
-        ends = self._search.take_ends()
-        out = self._speech.end_texts(finish)
+        ends = self._held.take_ends()
+        out = self._texts.end_texts(finish)
         for incoming in ends:
             is_item = incoming.type in ITEM_EVENTS
-            out += self._end_item(incoming, "message", finish) if is_item else self._speech.read(incoming)
+            out += self._end_item(incoming, "message", finish) if is_item else self._texts.read(incoming)
         return out
 
     # Items
@@ -291,10 +292,9 @@ class Responses(Dialect):
     def _read_ended(self, incoming: IncomingEvent, kind: str) -> list[bytes]:
         item = self._items.find(kind, str(incoming.item.get("id") or ""), incoming.number("output_index"))
         if incoming.item.get("status") != "incomplete" and (
-            (item is not None and self._speech.undecided(item))
-            or self._speech.untold_may_be_call(item, incoming.item)
+            (item is not None and self._texts.undecided(item)) or self._texts.untold_may_be_call(item, incoming.item)
         ):
-            self._search.wait(incoming)
+            self._held.wait(incoming)
             return []
         return self._end_item(incoming, kind, None)
 
@@ -308,13 +308,13 @@ class Responses(Dialect):
             if known is not None and known.type == kind and known.done is not None:
                 return []
             if kind in ("message", "reasoning"):
-                item, out = self._speech.open(kind, wire_id, wire_index, incoming.item)
+                item, out = self._texts.open(kind, wire_id, wire_index, incoming.item)
             else:
                 item = self._add(incoming, kind)
-        body, events = self._speech.finish(item, incoming.item, finish)
+        body, events = self._texts.finish(item, incoming.item, finish)
         item.done = body
         if kind == FREEFORM:
-            self._response.turn.count_sent()
+            self._answer.turn.count_sent()
             self._freeform.ended(body)
         if body == incoming.item:
             item.done_text = incoming.item_text

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...turn import payload
 from ...wire.framing import SSE, Framing
-from .long import LONG, TELLING, LongText
+from .repeated_string import LONG, REPEATING, RepeatedString
 
 Json = dict[str, Any]
 
@@ -56,14 +56,14 @@ ITEM_EVENTS = frozenset({ADDED, ENDED})
 _DECODER = json.JSONDecoder()
 
 
-def read_incoming(raw: bytes, line: str, data: str, long: LongText) -> IncomingEvent | None:
+def read_incoming(raw: bytes, line: str, data: str, repeated: RepeatedString) -> IncomingEvent | None:
     """An event, the text of an item in it kept apart; None where it is no JSON object."""
-    short = long.without(data, line) if len(data) > LONG and line in TELLING else None
+    short = repeated.without(data, line) if len(data) > LONG and line in REPEATING else None
     if short is not None:
         incoming = _read_incoming(raw, line, short)
-        if incoming is not None and long.put_back(incoming.message):
+        if incoming is not None and repeated.put_back(incoming.message):
             incoming.data = data
-            incoming.item_text = long.written(incoming.item_text)
+            incoming.item_text = repeated.written(incoming.item_text)
             return incoming
     return _read_incoming(raw, line, data)
 

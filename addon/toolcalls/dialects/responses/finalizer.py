@@ -16,7 +16,7 @@ from ...turn.items import Item
 from .call_items import CallItems
 from .call_reader import entry_in
 from .events import EventWriter, IncomingEvent, Json
-from .item_search import ItemSearch
+from .held_texts import HeldTexts
 from .output import CALL, FREEFORM, with_needed
 from .text_items import TextItems, is_blank
 
@@ -77,11 +77,11 @@ class Finalizer:
     __slots__ = (
         "_answer",
         "_calls",
+        "_held",
         "_items",
         "_matched",
         "_model",
-        "_search",
-        "_speech",
+        "_texts",
         "_unseen",
         "_writer",
         "created",
@@ -92,16 +92,16 @@ class Finalizer:
         self,
         answer: ItemAnswer,
         calls: CallItems,
-        speech: TextItems,
+        texts: TextItems,
         writer: EventWriter,
-        search: ItemSearch,
+        held: HeldTexts,
         model: str,
     ) -> None:
-        self._search = search
+        self._held = held
         self._answer = answer
         self._items = answer.items
         self._calls = calls
-        self._speech = speech
+        self._texts = texts
         self._writer = writer
         self._model = model
         self._matched: dict[int, Json] = {}
@@ -113,7 +113,7 @@ class Finalizer:
 
     def agrees(self, data: str) -> bool:
         """Is the output in an unread terminal event, word for word, what the client got?"""
-        if self._answer.waiting or self._answer.dropped or self._answer.turn.has_found or self._search.ends:
+        if self._answer.waiting or self._answer.dropped or self._answer.turn.has_found or self._held.ends:
             return False
         at = _output_in(data)
         if at < 0:
@@ -132,7 +132,7 @@ class Finalizer:
         if not isinstance(response, dict):
             response = {**self._response(), "status": incoming.type.removeprefix("response.")}
             fields["response"] = response
-        out, keys, final = self._settle(incoming.type, response)
+        out, keys, final = self._finish(incoming.type, response)
         if final != response.get("output"):
             fields["response"] = {**response, "output": final}
         out.append(self._writer.forward(incoming, **fields))
@@ -140,13 +140,13 @@ class Finalizer:
 
     def mended_output(self, kind: str, response: Json) -> Any:
         """The output of a response that came as one document."""
-        return self._settle(kind, response)[2]
+        return self._finish(kind, response)[2]
 
-    def _settle(self, kind: str, response: Json) -> tuple[list[bytes], list[str], Any]:
+    def _finish(self, kind: str, response: Json) -> tuple[list[bytes], list[str], Any]:
         status = status_of(kind, response)
         failed = status in _FAILED
         output = response.get("output")
-        self._learn(output if isinstance(output, list) else [])
+        self._match_output(output if isinstance(output, list) else [])
         finish = finish_in(kind, response)
         out, keys = self._calls.flush(finish, before_error=failed)
         if failed:
@@ -154,7 +154,7 @@ class Finalizer:
             return out, keys, self._failed_output(output)
         out += self._close_items("incomplete" if status == "incomplete" else "completed", finish)
         out += self._calls.flush_found()
-        out += self._tell_notes()
+        out += self._write_notes()
         return out, keys, self._output(output)
 
     def stop(self, finish: Finish) -> tuple[list[bytes], list[str]]:
@@ -193,13 +193,13 @@ class Finalizer:
 
     # What the terminal event says about the items
 
-    def _learn(self, output: list[Any]) -> None:
-        entries = [(place, entry) for place, entry in enumerate(output) if isinstance(entry, dict)]
+    def _match_output(self, output: list[Any]) -> None:
+        entries = [(position, entry) for position, entry in enumerate(output) if isinstance(entry, dict)]
         left = [item for item in self._items.in_order() if item.index not in self._matched]
         later: list[tuple[int, Json]] = []
         known = _ItemsByIds(self._items.in_order())
         seen: dict[tuple[str, ...], Json] = {}
-        for place, entry in entries:
+        for position, entry in entries:
             alike = [item for item in known.about(entry) if _same_item(item, entry)]
             item = _best(alike, entry)
             item = item if item in left else None
@@ -208,28 +208,28 @@ class Finalizer:
             seen.update(dict.fromkeys(names, entry))
             if twin is not None and entry.get("type") == CALL:
                 # Listed twice: one call or two, as with every call that has the id of another.
-                opened = self._answer.calls.open(str(entry.get("id") or ""), place)
+                opened = self._answer.calls.open(str(entry.get("id") or ""), position)
                 self._match(opened, entry)
                 known.add(opened)
             elif twin is not None and all(twin.get(key) == entry.get(key) for key in ("name", "input")):
                 # A call of a freeform tool with another input is another one.
                 continue
             elif item is None:
-                later.append((place, entry))
+                later.append((position, entry))
             else:
                 left.remove(item)
                 self._match(item, entry)
                 known.add(item)
         # Ids that changed once more: told by their types, names and order, where nothing else is missing or new.
         pairs = _paired(left, [entry for _, entry in later])
-        for place, entry in later:
+        for position, entry in later:
             if pairs:
                 self._match(pairs.pop(0), entry)
             elif entry.get("type") == CALL:
-                call = self._answer.calls.open(str(entry.get("id") or ""), place)
+                call = self._answer.calls.open(str(entry.get("id") or ""), position)
                 self._match(call, entry)
             else:
-                self._unseen.append((place, entry))
+                self._unseen.append((position, entry))
 
     def _match(self, item: Item, entry: Json) -> None:
         self._matched[item.index] = entry
@@ -241,38 +241,38 @@ class Finalizer:
     def _close_items(self, status: str, finish: Finish) -> list[bytes]:
         """Items that the client knows and that never ended, and items that nobody told it about."""
         out: list[bytes] = []
-        said = [entry for _, entry in self._unseen if entry.get("type") != CALL and _says_something(entry)]
+        spoken = [entry for _, entry in self._unseen if entry.get("type") != CALL and _says_something(entry)]
         for item in [item for item in self._items.in_order() if item.open]:
             entry = self._matched.get(item.index)
             if item.type in ("message", "reasoning"):
                 body = entry or {"type": item.type, **item.body, "status": status}
-                out += self._end_item(item, body, None if said else finish)
+                out += self._end_item(item, body, None if spoken else finish)
             elif entry is not None:
                 out += self._end_item(item, entry)
-        for place, entry in self._unseen:
+        for position, entry in self._unseen:
             kind, wire_id = str(entry.get("type") or "message"), str(entry.get("id") or "")
             if kind in ("message", "reasoning"):
-                item, events = self._speech.open(kind, wire_id, place, entry)
+                item, events = self._texts.open(kind, wire_id, position, entry)
                 out += events
             else:
-                item = self._items.open(kind, wire_id, place, entry)
+                item = self._items.open(kind, wire_id, position, entry)
                 item.announced = True
                 fields = {"output_index": item.index, "item": entry}
                 out.append(self._writer.write("response.output_item.added", fields))
                 if kind == FREEFORM:
                     self._answer.turn.count_sent()
             self._matched[item.index] = entry
-            out += self._end_item(item, entry, finish if said and entry is said[-1] else None)
+            out += self._end_item(item, entry, finish if spoken and entry is spoken[-1] else None)
         return out
 
     def _end_item(self, item: Item, body: Json, finish: Finish | None = None) -> list[bytes]:
-        body, out = self._speech.finish(item, body, finish)
+        body, out = self._texts.finish(item, body, finish)
         item.done = body
         fields = {"output_index": item.index, "item": body}
         return [*out, self._writer.write("response.output_item.done", fields)]
 
-    def _tell_notes(self) -> list[bytes]:
-        return [piece for index, note in self._answer.notes() for piece in self._speech.say(note, index)]
+    def _write_notes(self) -> list[bytes]:
+        return [piece for index, note in self._answer.notes() for piece in self._texts.say(note, index)]
 
     def _output(self, output: Any) -> list[Any]:
         """The output of the terminal event: the items as the client got them."""
@@ -312,9 +312,9 @@ def _same_item(item: Item, entry: Json) -> bool:
     if item.call is not None:
         if entry.get("type") not in (CALL, item.type):
             return False
-        # Lists: what stands in the place of an id may be no text, and then it is in no set.
-        told = [item.call.sent_id, *(carrier.body.get("call_id") for carrier in item.call.carriers)]
-        call_ids = [call_id for call_id in told if call_id not in ("", None)]
+        # Lists: what stands in the position of an id may be no text, and then it is in no set.
+        known = [item.call.sent_id, *(carrier.body.get("call_id") for carrier in item.call.carriers)]
+        call_ids = [call_id for call_id in known if call_id not in ("", None)]
         if entry.get("call_id") and call_ids:
             return entry["call_id"] in call_ids
     elif entry.get("type") != item.type:
@@ -344,9 +344,9 @@ class _ItemsByIds:
 
 
 def _ids_of(item: Item) -> list[object]:
-    said = [item.done or item.body, *((carrier.body for carrier in item.call.carriers) if item.call else ())]
+    bodies = [item.done or item.body, *((carrier.body for carrier in item.call.carriers) if item.call else ())]
     own = [item.id, item.call.sent_id] if item.call else [item.id]
-    return [*own, *(body.get(key) for body in said for key in ("id", "call_id"))]
+    return [*own, *(body.get(key) for body in bodies for key in ("id", "call_id"))]
 
 
 def _best(items: list[Item], entry: Json) -> Item | None:
@@ -359,8 +359,8 @@ def _best(items: list[Item], entry: Json) -> Item | None:
 
 def _has_id(item: Item, entry: Json) -> bool:
     """Is this one of the ids that the item goes by?"""
-    said = [item.done or item.body, *((carrier.body for carrier in item.call.carriers) if item.call else ())]
-    return bool(entry.get("id")) and entry["id"] in [item.id, *(body.get("id") for body in said)]
+    bodies = [item.done or item.body, *((carrier.body for carrier in item.call.carriers) if item.call else ())]
+    return bool(entry.get("id")) and entry["id"] in [item.id, *(body.get("id") for body in bodies)]
 
 
 def _paired(items: list[Item], entries: list[Json]) -> list[Item]:

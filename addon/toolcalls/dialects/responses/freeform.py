@@ -1,6 +1,6 @@
-"""Calls of freeform tools that an answer tells again.
+"""Calls of freeform tools that a response tells again.
 
-Those pass as they come. One whose id was told already waits for its end, which says whether it is the same call, sent
+Those pass as they come. One whose id came already waits for its end, which says whether it is the same call, sent
 again, and goes nowhere, or another one, which gets an id of its own.
 """
 
@@ -17,13 +17,13 @@ _KEY = "freeform call"
 
 
 class Freeform:
-    __slots__ = ("_ids", "_items", "_told", "_waiting", "_writer")
+    __slots__ = ("_finished", "_ids", "_items", "_waiting", "_writer")
 
     def __init__(self, items: Items, writer: EventWriter, ids: Ids) -> None:
         self._items = items
         self._writer = writer
         self._ids = ids
-        self._told: dict[str, Json] = {}
+        self._finished: dict[str, Json] = {}
         """By its id: the call as it ended."""
         self._waiting: dict[str, str] = {}
         """By the id of the item: under which key its events are held."""
@@ -31,14 +31,14 @@ class Freeform:
     def ended(self, item: Json) -> None:
         """A call went out."""
         call_id = str(item.get("call_id") or "")
-        if call_id and call_id not in self._told:
-            self._told[call_id] = item
+        if call_id and call_id not in self._finished:
+            self._finished[call_id] = item
             # From now on it is taken.
             self._ids.unique(call_id)
 
     def read_item(self, incoming: IncomingEvent) -> Replace | None:
         """The beginning or the end of a call; None where its id is new."""
-        earlier = self._told.get(str(incoming.item.get("call_id") or ""))
+        earlier = self._finished.get(str(incoming.item.get("call_id") or ""))
         if earlier is None:
             return None
         item_id = str(incoming.item.get("id") or "")
@@ -63,10 +63,10 @@ class Freeform:
         item = Item(index, identity, FREEFORM, body, announced=True, done=body)
         self._items.add(item, item_id, incoming.number("output_index"))
         where = {"item_id": identity, "output_index": index}
-        said = {"output_index": index, "item": {**body, "input": ""}}
+        announced = {"output_index": index, "item": {**body, "input": ""}}
         text = body.get("input")
         return [
-            self._writer.write(ADDED, said),
+            self._writer.write(ADDED, announced),
             self._writer.write(f"{INPUT}.delta", {**where, "delta": text}),
             self._writer.write(f"{INPUT}.done", {**where, "input": text}),
             self._writer.forward(incoming, output_index=index, item=body),

@@ -1,6 +1,6 @@
 """A text is told whole three times when it ends: by itself, in its part and in its item. A long one is read once.
 
-The string is cut out of the event, a short one stands in for it while the rest is read as JSON, and what was read
+The string is cut out of the event, a placeholder stands for it while the rest is read as JSON, and what was read
 gets the text back. The second and the third time the string is recognised by its bytes. So are the arguments of a
 call, which are told by themselves and in their item; and where a server writes them as we do, even the first time.
 """
@@ -12,15 +12,15 @@ from typing import Any
 
 Json = dict[str, Any]
 
-STATED = "response.function_call_arguments.done"
-_KEYS = {"response.output_text.done": "text", "response.content_part.done": "text", STATED: "arguments"}
-TELLING = frozenset({*_KEYS, "response.output_item.done"})
+ARGUMENTS_DONE = "response.function_call_arguments.done"
+_KEYS = {"response.output_text.done": "text", "response.content_part.done": "text", ARGUMENTS_DONE: "arguments"}
+REPEATING = frozenset({*_KEYS, "response.output_item.done"})
 LONG = 1024
-_STAND_IN, _STOOD_IN = '"\\u0000a long text\\u0000"', "\0a long text\0"
+_PLACEHOLDER, _READ_PLACEHOLDER = '"\\u0000a long text\\u0000"', "\0a long text\0"
 _scan = decoder.scanstring  # type: ignore[attr-defined]  # what `json.loads` itself reads a string with
 
 
-class LongText:
+class RepeatedString:
     """The last long text."""
 
     __slots__ = ("_key", "_literal", "_value")
@@ -37,7 +37,7 @@ class LongText:
         self._literal, self._value = literal, value
 
     def without(self, data: str, kind: str) -> str | None:
-        """The event with the stand-in for its first text; None where that is not long or does not end."""
+        """The event with the placeholder for its first text; None where that is not long or does not end."""
         self._key = _KEYS.get(kind, self._key)
         key = f'"{self._key}":'
         start = data.find(key) + len(key)
@@ -54,19 +54,19 @@ class LongText:
             self._literal = data[start:end]
         if len(self._literal) < LONG:
             return None
-        short = f"{data[:start]}{_STAND_IN}{data[start + len(self._literal) :]}"
-        return short if short.count(_STAND_IN) == 1 else None
+        short = f"{data[:start]}{_PLACEHOLDER}{data[start + len(self._literal) :]}"
+        return short if short.count(_PLACEHOLDER) == 1 else None
 
     def put_back(self, message: Json) -> bool:
-        """Put the text where its stand-in was read. False when that is no place for a text."""
+        """Put the text where its placeholder was read. False when that is no place for a text."""
         item = message.get("item")
         content = item.get("content") if isinstance(item, dict) else None
-        for there in (message, item, message.get("part"), *(content if isinstance(content, list) else ())):
-            if isinstance(there, dict) and there.get(self._key) == _STOOD_IN:
-                there[self._key] = self._value
+        for holder in (message, item, message.get("part"), *(content if isinstance(content, list) else ())):
+            if isinstance(holder, dict) and holder.get(self._key) == _READ_PLACEHOLDER:
+                holder[self._key] = self._value
                 return True
         return False
 
     def written(self, text: str) -> str:
         """A piece of the event as it came."""
-        return text.replace(_STAND_IN, self._literal)
+        return text.replace(_PLACEHOLDER, self._literal)

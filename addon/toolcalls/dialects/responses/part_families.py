@@ -1,0 +1,45 @@
+"""The events that speak about texts: of which kind of part, of which type of item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .events import IncomingEvent
+
+TEXT, REFUSAL, SUMMARY, THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
+
+
+@dataclass(slots=True, frozen=True)
+class PartFamily:
+    """Events that speak about one kind of part of one type of item."""
+
+    item: str
+    part: str
+    number_key: str
+    """The key that numbers the parts."""
+
+
+FAMILIES = {
+    "response.output_text": PartFamily("message", TEXT, "content_index"),
+    "response.output_text.annotation": PartFamily("message", TEXT, "content_index"),
+    "response.refusal": PartFamily("message", REFUSAL, "content_index"),
+    "response.content_part": PartFamily("message", TEXT, "content_index"),
+    "response.reasoning_text": PartFamily("reasoning", THOUGHT, "content_index"),
+    "response.reasoning_summary_text": PartFamily("reasoning", SUMMARY, "summary_index"),
+    "response.reasoning_summary_part": PartFamily("reasoning", SUMMARY, "summary_index"),
+}
+
+
+def is_text(kind: str) -> bool:
+    return kind.rpartition(".")[0] in FAMILIES
+
+
+def family_of(stem: str, incoming: IncomingEvent) -> PartFamily:
+    family = FAMILIES[stem]
+    part = incoming.message.get("part")
+    if stem == "response.content_part" and isinstance(part, dict):
+        if part.get("type") == REFUSAL:
+            return PartFamily("message", REFUSAL, "content_index")
+        if part.get("type") == THOUGHT:
+            return PartFamily("reasoning", THOUGHT, "content_index")
+    return family
