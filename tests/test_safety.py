@@ -57,10 +57,11 @@ def test_only_the_commands_open_a_connection() -> None:
 
 WRITING = {"write_text", "write_bytes", "mkdir", "makedirs", "TemporaryDirectory", "NamedTemporaryFile", "mkstemp"}
 WRITERS = {
-    "cli/agents.py": "doctor",
+    "cli/agent_sessions.py": "doctor",
     "cli/certificate.py": "demo",
     "cli/demo.py": "demo",
     "cli/doctor_probe.py": "doctor",
+    "cli/proxy.py": "confdir",
     "cli/run.py": "run",
     "cli/trust.py": "confdir",
     "proxy/session_summary.py": "run",

@@ -11,15 +11,15 @@ from .mutation import ENGINE, Mutation
 
 PROMISES = (
     Mutation(
-        "promise: TLS is opened for known hosts only", "../proxy/test_hosts.py hosts", "a host that is not named is tunnelled",
-        ((ENGINE + "proxy/hosts.py", "return False", "return True"),),
+        "promise: TLS is opened for known hosts only", "../proxy/test_hosts.py host", "a host that is not named is tunnelled",
+        ((ENGINE + "proxy/hosts.py", "return any(re.search(expression", "return True or any(re.search(expression"),),
     ),
     Mutation(
         "promise: the commands listen on loopback", "../test_safety.py listens_on_loopback", "the address that the proxy listens at",
         ((ENGINE + "cli/proxy_process.py", '"127.0.0.1"', '"0.0.0.0"'),),
     ),
     Mutation(
-        "promise: nothing leaves the machine", "../test_safety.py opens_a_connection", "the engine opens no connection",
+        "promise: nothing leaves the machine", "../test_safety.py open_a_connection", "the engine opens no connection",
         ((ENGINE + "ids.py", "from __future__ import annotations", "from __future__ import annotations\nimport socket"),),
     ),
     Mutation(
