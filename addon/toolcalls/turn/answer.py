@@ -25,7 +25,7 @@ from .parts import Stop
 from .reasoning_search import ReasoningSearch
 from .resent import ToldCall
 from .structured_text import StructuredText
-from .text_search import SearchResult, TextSearch, searches
+from .text_search import SearchResult, TextPiece, TextSearch, searches
 from .turn import CUT_INSIDE, THOUGHT, GatheredCall, Turn
 
 
@@ -66,9 +66,11 @@ class Answer:
         "_whole_calls",
         "assembler",
         "half",
+        "other_tools",
         "reasons",
         "refused",
         "search",
+        "searches",
         "thoughts",
         "turn",
     )
@@ -95,12 +97,16 @@ class Answer:
             search = self.search
             self.search = StructuredText(search, lambda text, sent, finish: mend(text, sent, wanted, finish))
         self.thoughts = ReasoningSearch(request, policy) if searched else None
+        self.searches = self.search is not None
+        """Is the text looked at?"""
         self._whole_calls = whole_calls
         self.assembler = assembler or CallAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
         self.turn = turn or Turn(request.tools, mender, awaits_arguments=False)
         self._lives: dict[int, LiveCall] = {}
         self.half = False
         """Was one of the calls that left last refused, or none at all?"""
+        self.other_tools = False
+        """The server called tools of its own."""
         self.refused = False
         """The model refused to answer: nothing that it says is a call."""
         self._late = False
@@ -179,12 +185,12 @@ class Answer:
     def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
         """A text that came as a whole, searched; None where it is not. `thought`: the reasoning before it, where the
         answer has no other calls."""
-        if self.search is None:
+        if not self.searches:
             return None
         self.think(thought)
-        said = self.search.take(text)
-        self.turn.found(said.calls)
-        return SearchResult(said.parts + self.end_text(finish).parts)
+        said = self.say(text)
+        parts = said.parts if said is not None else (TextPiece(text),) if text else ()
+        return SearchResult(parts + self.end_text(finish).parts)
 
     # Calls
 
@@ -281,11 +287,12 @@ class Answer:
 
     def would_be(self, stop: Stop, words: FinishWords) -> object:
         """The finish reason that would be true if this were the end."""
-        return words.true_reason(words.believed([*self.reasons, stop.reason]), calls=self.turn.sent > 0)
+        return self.true_reason(words, [*self.reasons, stop.reason])
 
-    def true_reason(self, words: FinishWords) -> object:
+    def true_reason(self, words: FinishWords, reasons: Sequence[str] | None = None) -> object:
         """The finish reason that is true, given those that came and the calls that went out."""
-        return words.true_reason(words.believed(self.reasons), calls=self.turn.sent > 0)
+        believed = words.believed(self.reasons if reasons is None else reasons)
+        return words.true_reason(believed, calls=self.turn.sent > 0, other_tools=self.other_tools)
 
 
 def gathered(

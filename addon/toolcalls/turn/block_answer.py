@@ -19,7 +19,7 @@ from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .fragments import MIXED
 from .live import LiveCall
-from .text_search import SearchedTexts, SearchResult, TextPiece, TextSearch, searches
+from .text_search import SearchedTexts, SearchResult, TextSearch, searches
 from .turn import Turn
 
 
@@ -32,6 +32,7 @@ class BlockAnswer(Answer):
         turn = Turn(request.tools, mender, legal=True, spoiler=spoiler)
         super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools, mender.work))
         self._texts = SearchedTexts(request, policy) if searches(request, policy) else None
+        self.searches = self._texts is not None
         self.thoughts = None
         self.search = None
         """The search of the block of text that is being read."""
@@ -40,12 +41,7 @@ class BlockAnswer(Answer):
 
     # Text
 
-    @property
-    def searches(self) -> bool:
-        """Is text searched for calls?"""
-        return self._texts is not None
-
-    def say_in(self, block: Place, text: str, source: Any) -> SearchResult | None:
+    def say(self, text: str, source: Any = None, block: Place = None) -> SearchResult | None:
         """The text after the search; None where it goes on as it is."""
         if self._texts is None:
             return None
@@ -53,13 +49,7 @@ class BlockAnswer(Answer):
             self.text_block = block
         going_on = self.search if isinstance(self.search, TextSearch) else None
         self.search = self._texts.search_of(going_on, text)
-        return self.say(text, source)
-
-    def search_in(self, block: Place, text: str, finish: Finish) -> SearchResult:
-        """The last text of an answer that came as a whole."""
-        said = self.say_in(block, text, None)
-        parts = said.parts if said is not None else (TextPiece(text),)
-        return SearchResult(parts + self.end_text(finish).parts)
+        return super().say(text, source)
 
     def pass_text_on(self) -> SearchResult:
         """Something else follows the block: what is held of it is text."""

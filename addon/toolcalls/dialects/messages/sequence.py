@@ -45,7 +45,6 @@ class BlockSequence:
         "answer",
         "ends_in_text",
         "lesson",
-        "other_tools",
         "writer",
     )
 
@@ -64,10 +63,8 @@ class BlockSequence:
         """White space that has no block yet."""
         self.ends_in_text = False
         """The last thing said was not part of a call, and its block is still open."""
-        self.other_tools = False
-        """The server called tools of its own."""
         self._other_calls: set[Place] = set()
-        """Where those began last."""
+        """Where the server's own tools were called last."""
         self.lesson: Lesson | None = None
         """What the last delta says about those like it, if it went on or was held as it came."""
 
@@ -97,8 +94,8 @@ class BlockSequence:
         self.answer.assembler.end(part.block)
         self._make_room(draft)
         self.ends_in_text = True
-        if part.kind.endswith(TOOL_USE):
-            self.other_tools = True
+        if part.calls:
+            self.answer.other_tools = True
             self._other_calls.add(part.block)
         draft.out.append(self.writer.start(part.kind, part.block, read))
 
@@ -158,18 +155,13 @@ class BlockSequence:
 
     # Text
 
-    @property
-    def holds_text(self) -> bool:
-        """Is text, or a call that was found in it, held back?"""
-        return self.answer.holds_text
-
     def _take_text(self, read: ReadEvent, part: TextDelta, draft: ReplyBuilder) -> None:
         answer = self.answer
         if self._postponed(read, part.block, draft):
             return
         if answer.search is not None and (answer.text_block != part.block or self._text_stop is not None):
             self._pass_text_on(draft)
-        said = answer.say_in(part.block, part.text, read)
+        said = answer.say(part.text, read, part.block)
         if said is not None:
             if said.parts:
                 draft.release(_TEXT)
@@ -323,7 +315,7 @@ class BlockSequence:
 
     def stopped(self, draft: ReplyBuilder, finish: Finish) -> None:
         """A stop reason came: the calls that have ended go out, unless something before them is still open."""
-        if self._live is None and self.writer.open is None and not self.holds_text:
+        if self._live is None and self.writer.open is None and not self.answer.holds_text:
             self._send(self.answer.take_ended(finish), draft, finish)
 
     def finish(self, draft: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
