@@ -61,7 +61,7 @@ WRITERS = {
     "cli/certificate.py": "demo",
     "cli/demo.py": "demo",
     "cli/doctor_probe.py": "doctor",
-    "cli/proxy.py": "confdir",
+    "cli/proxy.py": "`proxy` for its counts",
     "cli/run.py": "run",
     "cli/trust.py": "confdir",
     "proxy/session_summary.py": "run",

@@ -180,7 +180,7 @@ def run_test(test: str, changes: tuple[tuple[str, str, str], ...]) -> str:
         shutil.copy(ROOT / "pyproject.toml", copy)
         shutil.copy(ROOT / "SECURITY.md", copy)
         for part in ("addon", "tests", "scripts"):
-            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__", "corpus"))
+            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
         for name, old, new in changes:
             source = (copy / name).read_text()
             if old not in source:
