@@ -51,6 +51,16 @@ class SearchResult:
     def calls(self) -> tuple[FoundCall, ...]:
         return tuple(part for part in self.parts if isinstance(part, FoundCall))
 
+    def without_idle_space(self) -> SearchResult:
+        """All but white space behind calls: a block of nothing else is refused in the next request."""
+        kept: list[TextPiece | FoundCall] = []
+        behind_call = False
+        for part in self.parts:
+            behind_call = behind_call or isinstance(part, FoundCall)
+            if isinstance(part, FoundCall) or part.text.strip() or not behind_call:
+                kept.append(part)
+        return SearchResult(tuple(kept))
+
 
 class TextSearch:
     """One stream of text: the content of a choice, a text block, a text part."""

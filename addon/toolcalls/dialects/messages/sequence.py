@@ -179,13 +179,10 @@ class BlockSequence:
 
     def _write_text(self, found: SearchResult, block: Place, like: Json, draft: ReplyBuilder) -> None:
         """Text that was searched."""
-        behind_call = False
-        for part in found.parts:
+        for part in found.without_idle_space().parts:
             if isinstance(part, FoundCall):
                 self.ends_in_text = False
-                behind_call = True
-            elif part.text.strip() or not behind_call:
-                # White space behind a call has no use, and a block of nothing else is refused in the next request.
+            else:
                 self._say(part.text, block, like, draft, part)
 
     def _say(self, text: str, block: Place, like: Json, draft: ReplyBuilder, piece: TextPiece | None = None) -> None:
