@@ -44,3 +44,21 @@ def test_a_place_without_recordings_is_an_error(tmp_path: Path) -> None:
         result = asked(*words)
         assert result.exit_code == 2
         assert "there is no recording at" in result.output
+
+
+def test_run_and_proxy_where_the_ca_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    place = f"confdir={tmp_path}/file/conf"
+    for words, status in ((["run", "--set", place, "--", "true"], 125), (["proxy", "--set", place], 1)):
+        result = asked(*words)
+        assert result.exit_code == status, result.output
+        assert "cannot be read or made (Not a directory): name another place with --set confdir=DIR." in result.output
+        assert isinstance(result.exception, SystemExit)
+
+
+def test_a_variable_that_is_an_option_misspelt_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLFIX_FALBACK", "empty")
+    for words in (["filter"], ["run", "--", "true"], ["proxy"]):
+        result = asked(*words)
+        assert result.exit_code == 2
+        assert "Did you mean TOOLFIX_FALLBACK?" in result.output

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ..policy import BadOption, Policy, from_environment, make_policy, read_options
+from ..policy import BadOption, Policy, check_variables, from_environment, make_policy, read_options
 from ..shown import LINE, shown_lines
 from .trust import DEFAULT_CONFDIR
 
@@ -56,6 +56,10 @@ def remark(sentence: str) -> None:
 
 def policy_from(settings: Sequence[str]) -> Policy:
     """The policy of the environment and of `--set K=V …`, which wins, with the names of the mitmproxy options."""
+    try:
+        check_variables(os.environ)
+    except BadOption as bad:
+        raise click.UsageError(str(bad)) from None
     texts = from_environment(os.environ)
     for setting in settings:
         name, equals, value = setting.partition("=")
