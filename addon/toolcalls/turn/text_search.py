@@ -195,6 +195,11 @@ class SearchedTexts:
         self._spoken = self._spoken or not text.isspace()
         return search
 
+    @property
+    def spoke(self) -> bool:
+        """Was anything said in them but white space?"""
+        return self._spoken or (self._last is not None and self._last.spoke)
+
     def is_last(self, search: TextSearch | None) -> bool:
         """Is it the text that was searched last?"""
         return search is not None and search is self._last

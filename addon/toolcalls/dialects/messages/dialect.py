@@ -298,8 +298,7 @@ class Messages(Dialect):
         draft.out.append(stop)
 
     def _stop_reason(self, reason: str | None) -> Any:
-        sequence = self._sequence
-        return WORDS.true_reason(reason, calls=sequence.answer.turn.sent > 0, other_tools=sequence.other_tools)
+        return self._sequence.answer.true_reason(WORDS, [reason] if reason else [])
 
     def _write_end(self, reason: str | None, draft: ReplyBuilder) -> None:
         """Why the model stopped: the message_deltas that came, or the one that is missing."""

@@ -87,7 +87,9 @@ class MessagesReader:
             # It says nothing; the deltas open the block that they need.
             return []
         index = self._last_index = index_in(said)
-        return [call_start(block, index) if kind == TOOL_USE else BlockStart(index, kind)]
+        if kind == TOOL_USE:
+            return [call_start(block, index)]
+        return [BlockStart(index, kind, calls=kind.endswith(TOOL_USE))]
 
     def _delta(self, raw: bytes, said: Json) -> ReadEvent:
         delta: Any = said.get("delta")
