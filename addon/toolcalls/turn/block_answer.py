@@ -67,6 +67,10 @@ class BlockAnswer(Answer):
         self.search = None
         return said
 
+    def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
+        said = super().search_whole(text, finish, thought)
+        return said.without_idle_space() if said is not None else None
+
     @property
     def holds_text(self) -> bool:
         """Is text, or a call that was found in it, held back?"""

@@ -55,8 +55,10 @@ def _parts(number: int, block: Any) -> list[Part]:
         # The whole input is here, so that a string stands for the deltas of a stream.
         given = block.get("input")
         steps = ("input as a string",) if isinstance(given, str) else ()
-        told = [] if given is None or given == {} else [Fragment(number, "", "", payload.text_of(given), steps=steps)]
-        return [call_start(block, number), *told]
+        whole = (
+            [] if given is None or given == {} else [Fragment(number, "", "", payload.text_of(given), steps=steps)]
+        )
+        return [call_start(block, number), *whole]
     parts: list[Part] = [BlockStart(number, kind, calls=kind.endswith(TOOL_USE))]
     if kind in _THOUGHTS:
         return [*parts, ReasoningDelta(text_of(block.get(THINKING)))]

@@ -178,13 +178,13 @@ class BlockSequence:
             return
         if answer.search is not None and (answer.text_block != part.block or self._text_stop is not None):
             self._pass_text_on(draft)
-        said = answer.say(part.text, read, part.block)
-        if said is not None:
-            if said.parts:
+        found = answer.say(part.text, read, part.block)
+        if found is not None:
+            if found.parts:
                 draft.release(_TEXT)
-                self._write_text(said, part.block, read.payload, draft)
+                self._write_text(found, part.block, read.payload, draft)
             if answer.held_text:
-                draft.hold(_TEXT, text_event(read.payload, answer.held_text) if said.parts else read.raw)
+                draft.hold(_TEXT, text_event(read.payload, answer.held_text) if found.parts else read.raw)
             return
         open_block = self.writer.open_at(part.block)
         if open_block is not None and open_block.kind == TEXT:
@@ -194,15 +194,12 @@ class BlockSequence:
         else:
             self._say(part.text, part.block, read.payload, draft)
 
-    def _write_text(self, said: SearchResult, block: Place, like: Json, draft: ReplyBuilder) -> None:
+    def _write_text(self, found: SearchResult, block: Place, like: Json, draft: ReplyBuilder) -> None:
         """Text that was searched."""
-        behind_call = False
-        for part in said.parts:
+        for part in found.without_idle_space().parts:
             if isinstance(part, FoundCall):
                 self.ends_in_text = False
-                behind_call = True
-            elif part.text.strip() or not behind_call:
-                # White space behind a call has no use, and a block of nothing else is refused in the next request.
+            else:
                 self._say(part.text, block, like, draft, part)
 
     def _say(self, text: str, block: Place, like: Json, draft: ReplyBuilder, piece: TextPiece | None = None) -> None:
@@ -227,12 +224,12 @@ class BlockSequence:
             held = bool(self.answer.held_text)
             self._end_text(self.answer.pass_text_on(), held, draft)
 
-    def _end_text(self, said: SearchResult, held: bool, draft: ReplyBuilder) -> None:
+    def _end_text(self, found: SearchResult, held: bool, draft: ReplyBuilder) -> None:
         """A text block that was searched is over; so its stop, if it came, goes out behind what was held."""
         block = self.answer.text_block
         if held:
             draft.release(_TEXT)
-        self._write_text(said, block, {"type": BLOCK_DELTA}, draft)
+        self._write_text(found, block, {"type": BLOCK_DELTA}, draft)
         stop, self._text_stop = self._text_stop, None
         if stop is None:
             return
