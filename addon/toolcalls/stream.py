@@ -124,7 +124,7 @@ class Stream:
         ledger = self._ledger
         ledger.coming = chunk
         try:
-            if self._one_a_chunk or (not ledger.rest and chunk[_END] in WHOLE):
+            if (not ledger.rest and chunk[_END] in WHOLE) or self._one_a_chunk:
                 block = chunk
                 ledger.block, ledger.done, ledger.coming = chunk, 0, b""
             else:
