@@ -204,12 +204,9 @@ class Answer:
 
     def gather(self, fragment: Fragment) -> Slot | None:
         """Take a fragment; the call that it belongs to, or None where it says nothing."""
-        self.goes_on()
-        return self.assembler.add(fragment)
-
-    def goes_on(self) -> None:
-        """Fragments come: where a finish reason came before them, it did not say that the calls were finished."""
+        # Where a finish reason came before it, that did not say that the calls were finished.
         self._late = self._late or (bool(self.reasons) and not self._whole_calls)
+        return self.assembler.add(fragment)
 
     def go_on_live(self, slot: Slot) -> LivePart | None:
         """What of a call may go out before it is complete (`toolfix_aggregate=false`); None while nothing may."""

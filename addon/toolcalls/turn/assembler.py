@@ -78,8 +78,8 @@ class CallAssembler:
         self._several: set[str] = set()
         """Ids of more than one call."""
         self._placed: dict[tuple[Place, str], Slot] = {}
-        self._places: dict[Place, SharedPlace] = {}
-        self._anywhere: SharedPlace = SharedPlace()
+        self._places: dict[Place, SharedPlace[Slot]] = {}
+        self._anywhere: SharedPlace[Slot] = SharedPlace()
         self._renamed: set[Place] = set()
         """Where a name was said again as if a call began: where not each fragment has one, those are two calls."""
         self._named: dict[tuple[Place, str], Slot] = {}
@@ -338,7 +338,7 @@ class CallAssembler:
 
     # Places
 
-    def _place(self, index: Place) -> SharedPlace:
+    def _place(self, index: Place) -> SharedPlace[Slot]:
         if index is None:
             return self._anywhere
         place = self._places.get(index)

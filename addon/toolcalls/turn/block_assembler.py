@@ -20,7 +20,7 @@ from .parts import CallStart
 from .shared_place import SharedPlace
 
 
-class OpenPlace(SharedPlace):
+class OpenPlace(SharedPlace[Slot]):
     """An index, and how many of the calls that began there have not ended yet."""
 
     __slots__ = ("unended",)

@@ -20,18 +20,32 @@ object, or words that take it back. Where all are valid as they came, one after 
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Generic, Protocol, TypeVar
 
-from .assembled_call import Slot
 from .fragments import MIXED
 
 
-class SharedPlace:
+class CallAtPlace(Protocol):
+    """What the rule has to know of a call."""
+
+    doubt: str
+    unsure: bool
+
+    def is_strict(self) -> bool:
+        """Are its arguments, as they came, one JSON object?"""
+        ...
+
+
+C = TypeVar("C", bound=CallAtPlace)
+
+
+class SharedPlace(Generic[C]):
     """The calls that began at one place, in that order."""
 
     __slots__ = ("_contradictory", "_unsure", "calls")
 
     def __init__(self) -> None:
-        self.calls: list[Slot] = []
+        self.calls: list[C] = []
         self._unsure = False
         """A fragment came of which only the order tells whose it is."""
         self._contradictory = False
@@ -42,10 +56,10 @@ class SharedPlace:
         return self._unsure
 
     @property
-    def last(self) -> Slot | None:
+    def last(self) -> C | None:
         return self.calls[-1] if self.calls else None
 
-    def begin(self, call: Slot, *, sure: bool = True) -> None:
+    def begin(self, call: C, *, sure: bool = True) -> None:
         """A call begins here. Not sure: its beginning may be a part of the call before it."""
         unsure = bool(self.calls) and not sure
         self.calls.append(call)
@@ -53,7 +67,7 @@ class SharedPlace:
             self.doubt()
         call.unsure = call.unsure or self._unsure
 
-    def go_on(self, call: Slot, *, sure: bool) -> None:
+    def go_on(self, call: C, *, sure: bool) -> None:
         """Something is added to a call; sure if the fragment says by itself to which one."""
         if not sure and len(self.calls) > 1:
             self.doubt()
