@@ -151,7 +151,9 @@ def test_an_agent_that_comes_through_and_one_that_does_not(tmp_path: Path) -> No
     agent(path, "codex", f'{trusting} "{base}/responses"')
     result = doctor(path, tmp_path / "conf", "codex", "--patience", "6")
     assert result.returncode == 1
-    assert "wrong  Codex: started with a made-up key, and no request of it came through the proxy" in result.stdout
+    assert (
+        "wrong  Codex: started with a made-up key, but none of its requests came through the proxy" in result.stdout
+    )
     assert "fix: CODEX_CA_CERTIFICATE" in result.stdout
     assert "Claude" not in result.stdout
 
