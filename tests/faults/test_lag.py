@@ -108,7 +108,7 @@ def test_an_answer_that_would_take_long_does_not_stop_the_others(protocol: str, 
         got = await stage.answer(
             sending(body, kind), body=json.dumps(wire.request).encode(), path=wire.path, keep=False
         )
-        assert got.end == COMPLETE and got.size > len(body) // 4
+        assert got.end == COMPLETE and got.size
 
     took, late = longest_wait(stage, first)  # type: ignore[arg-type]
     note(f"| {protocol} | {name} | {took * 1000:.0f} | {late * 1000:.0f} |")

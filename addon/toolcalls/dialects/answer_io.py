@@ -76,8 +76,11 @@ class StreamWriter(ABC):
     def end(self, read: ReadEvent | None, reason: str) -> bytes:
         """The event with the finish reason, and no text and no calls; None: one of ours."""
 
-    def remember(self, read: ReadEvent) -> None:  # noqa: B027 (most writers need nothing of it)
-        """An event of the answer that does not go on as it came: those that are written may have to be like it."""
+    def remember(self, read: ReadEvent, *, held: bool = False) -> None:  # noqa: B027 (most writers need nothing of it)
+        """An event of the answer that does not go on as it came: those that are written may have to be like it.
+
+        `held`: nothing of it goes out now.
+        """
 
     def beside_calls(self, read: ReadEvent, texts: list[bytes] | None, *, flows: bool) -> list[bytes]:
         """What an event says besides its calls and its finish reason.

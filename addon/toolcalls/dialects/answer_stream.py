@@ -98,8 +98,18 @@ class AnswerStream:
     def take(self, event: Event, read: ReadEvent) -> Verdict:
         """Take the text, the calls and the finish reason of an event."""
         self.lesson = None
+        fragments = read.fragments
+        if (
+            fragments
+            and len(fragments) == len(read.parts)
+            and not (read.says_more or self.live or self._form.whole_calls)
+        ):
+            # Nothing but fragments, which wait for the rest of their calls.
+            self._writer.remember(read, held=True)
+            self._gather(read, fragments)
+            return self._hold
         draft = ReplyBuilder(event)
-        fragments, stop = read.fragments, read.stop
+        stop = read.stop
         follows = self._form.whole_calls and self._follows_calls(read)
         if follows:
             draft.out += self._written(read, self.answer.pass_text_on(), draft)

@@ -62,9 +62,9 @@ class Choice:
             delta = self._unsaid(delta)
         self._has_text = self._has_text or bool(delta.get("content"))
         self._has_thought = self._has_thought or any(delta.get(key) for key in REASONING_KEYS)
-        if fragments:
+        if fragments and (legacy or self._legacy):
             fragments = self._in_one_form(fragments, legacy)
-        if self.thinking:
+        if self._think is not None and not self._think.over:
             return self._take_thinking(event, chunk, choice, delta, fragments)
         read = ReadChoice.of(event.raw, chunk, choice, delta, fragments)
         read.moved = choice.get("index") != self.index

@@ -47,11 +47,10 @@ class ReadChoice(ReadEvent):
         parts = read.parts
         content = delta.get("content")
         text = content if isinstance(content, str) else ""
-        if len(delta) > 1 or not text:
-            more = {key: value for key, value in delta.items() if key != "content" or not text}
-            read.says_more = says_something(more, calls=False)
-            if read.says_more:
-                parts += _besides_text(delta)
+        besides = [key for key, value in delta.items() if value and key not in _NO_WORDS and key not in CALLS]
+        if besides and (besides != ["content"] or not text):
+            read.says_more = True
+            parts += _besides_text(delta)
         if text:
             parts.append(TextDelta(text))
         parts += fragments
@@ -119,9 +118,9 @@ def _fragment(entry: Json) -> Fragment:
     )
 
 
-def says_something(delta: Json, *, calls: bool = True) -> bool:
-    """Does it say anything that the client should get? `calls`: calls count too."""
-    return any(value for key, value in delta.items() if key not in _NO_WORDS and (calls or key not in CALLS))
+def says_something(delta: Json) -> bool:
+    """Does it say anything that the client should get?"""
+    return any(value for key, value in delta.items() if key not in _NO_WORDS)
 
 
 def _besides_text(delta: Json) -> list[Part]:

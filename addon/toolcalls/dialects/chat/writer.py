@@ -42,9 +42,11 @@ class DeltaWriter(StreamWriter):
     def ids(self) -> bool:
         return not self.legacy
 
-    def remember(self, read: ReadEvent) -> None:
+    def remember(self, read: ReadEvent, *, held: bool = False) -> None:
         if not self.envelope:
             self.envelope = {key: value for key, value in read.payload.items() if key not in ("choices", "usage")}
+        if held:
+            self._role = self._role or str(_delta_of(read).get("role") or "")
 
     # A chunk of the upstream with another delta
 

@@ -12,10 +12,10 @@ from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.assembled_call import Fragment
 from ...turn.block_answer import BlockAnswer
-from ...turn.parts import BlockStart, OtherDelta, Part, ReadEvent, Stop, TextDelta
+from ...turn.parts import BlockStart, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ...turn.whole_answer import MendedAnswer, mend_answer
 from .reader import call_start
-from .wire import NO_USAGE, TEXT, TOOL_USE, WORDS, Json, text_of, tool_use
+from .wire import NO_USAGE, TEXT, THINKING, TOOL_USE, WORDS, Json, text_of, tool_use
 
 
 def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
@@ -36,6 +36,9 @@ def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> 
     return payload.write({**message, **changes}).encode("utf-8", "backslashreplace")
 
 
+_THOUGHTS = (THINKING, "redacted_thinking")
+
+
 def _read(body: bytes, message: Json) -> ReadEvent:
     parts: list[Part] = []
     for number, block in enumerate(message["content"]):
@@ -52,9 +55,13 @@ def _parts(number: int, block: Any) -> list[Part]:
         # The whole input is here, so that a string stands for the deltas of a stream.
         given = block.get("input")
         steps = ("input as a string",) if isinstance(given, str) else ()
-        told = [] if given is None or given == {} else [Fragment(number, "", "", payload.text_of(given), steps=steps)]
-        return [call_start(block, number), *told]
+        whole = (
+            [] if given is None or given == {} else [Fragment(number, "", "", payload.text_of(given), steps=steps)]
+        )
+        return [call_start(block, number), *whole]
     parts: list[Part] = [BlockStart(number, kind, calls=kind.endswith(TOOL_USE))]
+    if kind in _THOUGHTS:
+        return [*parts, ReasoningDelta(text_of(block.get(THINKING)))]
     if kind != TEXT:
         return [*parts, OtherDelta()] if isinstance(block, dict) else parts
     text = text_of(block.get(TEXT))
@@ -79,6 +86,8 @@ def _changes(read: ReadEvent, mended: MendedAnswer) -> Json:
             written.append({**block, TEXT: texts[number]})
         if searched and number == searched[-1]:
             written += [_written(call) for call in mended.calls if call.slot is None]
+    if not searched:
+        written += [_written(call) for call in mended.calls if call.slot is None]
     written += [{"type": TEXT, TEXT: note} for note in mended.notes]
     changes: Json = {}
     if len(written) != len(blocks) or any(new is not old for new, old in zip(written, blocks, strict=True)):
