@@ -243,6 +243,28 @@ def test_gemini_answers_are_read_in_every_form(form: str) -> None:
             {"repeated result": 1},
             id="a result twice",
         ),
+        pytest.param(
+            [
+                user(),
+                model(made(identity="a"), made("list", identity="b"), made(identity="a")),
+                results(result(), result("list")),
+            ],
+            [user(), model(made(identity="a"), made("list", identity="b")), results(result(), result("list"))],
+            {"repeated call": 1},
+            id="a call twice",
+        ),
+        pytest.param(
+            [
+                user(),
+                model(made(identity="a")),
+                model({"text": "Hm."}),
+                model(made(identity="a")),
+                results(result(identity="a")),
+            ],
+            [user(), model(made(identity="a")), model({"text": "Hm."}), results(result(identity="a"))],
+            {"repeated message": 1},
+            id="a message twice, with another between",
+        ),
     ],
 )
 @pytest.mark.parametrize("login", [False, True])
@@ -261,6 +283,8 @@ def test_gemini_pairs(came: list[Json], goes: list[Json], steps: dict[str, int],
     "contents",
     [
         [user(), model(made(), made()), results(result())],
+        [user(), model(made()), model(made()), results(result(), result())],
+        [user(), model(made(identity="a")), model(made(identity="a")), results(result(), result())],
         [user(), model(made(), made("")), results(result())],
         [user(), model(made(identity="a")), results(result(identity="another"))],
         [user(), model(made()), {"role": "user", "parts": [result(), {"text": "And go on."}]}],

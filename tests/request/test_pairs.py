@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import copy
 import json
+from collections import Counter
 from collections.abc import Callable
+from itertools import groupby, pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.validators import strict_hosts
+from tests.validators.history import VALIDATORS
 from tests.validators.strict_hosts import Rejected
+from toolcalls.ids import Ids
 from toolcalls.policy import Policy, make_policy, read_options
 from toolcalls.request.mend import Changed, mend_frame, mend_request
 from toolcalls.request.pairs import CANCELLED, LATE
@@ -306,6 +310,32 @@ def turn(*blocks: Json) -> Json:
             id="a message twice",
         ),
         pytest.param(
+            [
+                user(),
+                uses("a", thinking=True),
+                turn(result("a")),
+                says(),
+                user(),
+                uses("a", thinking=True),
+                user("On."),
+            ],
+            [user(), uses("a", thinking=True), turn(result("a")), says(), user(), user("On.")],
+            {"repeated message": 1},
+            id="a message once more further down, without a result",
+        ),
+        pytest.param(
+            [user(), uses("a"), user("Hm."), says(), user(), uses("a"), turn(result("a"))],
+            [user(), user("Hm."), says(), user(), uses("a"), turn(result("a"))],
+            {"repeated message": 1},
+            id="the copy with the result stays",
+        ),
+        pytest.param(
+            [user(), uses("a"), turn(result("a")), uses("a", "b"), turn(result("b"))],
+            [user(), uses("a"), turn(result("a")), uses("b"), turn(result("b"))],
+            {"repeated call": 1},
+            id="a call once more beside another",
+        ),
+        pytest.param(
             [user(), {"role": "assistant", "content": [text(""), text("Hi.")]}, user()],
             [user(), {"role": "assistant", "content": [text("Hi.")]}, user()],
             {"empty text": 1},
@@ -326,6 +356,7 @@ def test_messages_histories_that_hosts_reject(came: list[Json], goes: list[Json]
     "messages",
     [
         [user(), uses("a", "b"), turn(result("a")), turn(result("b"))],
+        [user(), uses("x0"), turn(result("x0", "one")), uses("x0"), turn(result("x0", "two"))],
         [user(), uses("a"), uses("b"), turn(result("a"), result("b"), text())],
         [user(), uses("a"), turn(result("a"), text())],
         [user(), uses("a"), turn(result("a")), user("And?")],
@@ -337,6 +368,15 @@ def test_messages_histories_that_hosts_reject(came: list[Json], goes: list[Json]
 )
 def test_messages_histories_that_stay(messages: list[Json]) -> None:
     assert mend("messages", json.dumps({"messages": messages}).encode()) is None
+
+
+def test_a_repeated_id_that_toolfix_restores_is_no_sign_of_a_copy() -> None:
+    """The host gave one id to the calls of two turns; the second was cancelled, and the model learns that."""
+    ours = Ids("seed").fresh("x0", "toolu", "why")
+    after, steps = up("messages", {"messages": [user(), uses("x0"), turn(result("x0")), uses(ours), user("Stop.")]})
+    assert after["messages"][3:] == [uses("x0"), turn(cancelled("x0")), user("Stop.")]
+    assert steps["cancelled call"] == 1
+    assert "repeated message" not in steps
 
 
 # Responses
@@ -481,34 +521,112 @@ def responses_history(rounds: list[tuple[int, bool, bool]]) -> list[Json]:
     return made
 
 
+def gemini_history(rounds: list[tuple[int, bool, bool]], ids: bool = True) -> list[Json]:
+    made: list[Json] = [{"role": "user", "parts": [{"text": "Go."}]}]
+    for number, (count, said, asked) in enumerate(rounds):
+        known = [
+            {"name": name, **({"id": f"{name}_{number}"} if ids else {})} for name in ("read", "list", "grep")[:count]
+        ]
+        made_calls = [{"functionCall": {**one, "args": {"n": number}}} for one in known]
+        results = [{"functionResponse": {**one, "response": {"output": str(number)}}} for one in known]
+        more = [{"text": f"Asked {number}."}] if asked else []
+        made += (
+            [{"role": "model", "parts": made_calls}, {"role": "user", "parts": [*results, *more]}] if known else []
+        )
+        if said:
+            made.append({"role": "model", "parts": [{"text": f"Said {number}."}]})
+            made.append({"role": "user", "parts": [{"text": f"Asked on {number}."}]})
+    return made
+
+
+def blocks_of(entry: Json) -> list[Json]:
+    blocks = entry.get("parts", entry.get("content"))
+    return blocks if isinstance(blocks, list) else []
+
+
 def can_move(entry: Json) -> bool:
-    return entry.get("type") in ("function_call_output", None, "tool_result", "text")
+    return entry.get("type") in ("function_call_output", None, "tool_result", "text") and "functionCall" not in entry
 
 
 def damaged(entries: list[Json], data: st.DataObject) -> list[Json]:
-    """Parts dropped, moved and, at last, doubled where they stand."""
+    """Parts dropped, moved and doubled, near and far; a result also moves to another message of the user."""
     entries = copy.deepcopy(entries)
-    for _ in range(data.draw(st.integers(1, 4))):
-        places = [entries, *(entry["content"] for entry in entries if isinstance(entry.get("content"), list))]
-        place = data.draw(st.sampled_from([place for place in places if place] or [[]]))
-        if len(place) < 2:
-            continue
+    for _ in range(data.draw(st.integers(1, 5))):
+        places = [place for place in (entries, *map(blocks_of, entries)) if place]
+        place = data.draw(st.sampled_from(places))
         at = data.draw(st.integers(0, len(place) - 1))
-        if place[at].get("type") == "reasoning":
+        part = place[at]
+        what = data.draw(st.sampled_from(["drop", "move", "double"]))
+        if part.get("type") == "reasoning" or (len(place) < 2 and what != "double"):
             continue
-        part = place.pop(at)
-        if data.draw(st.booleans()) and can_move(part):
+        if what == "double" and part.get("type") != "thinking":
+            place.insert(data.draw(st.integers(0, len(place))), copy.deepcopy(part))
+        elif what == "move" and can_move(part):
+            del place[at]
+            if "tool_use_id" in part or "functionResponse" in part:
+                place = data.draw(
+                    st.sampled_from([blocks for one in entries if is_of_user(one, blocks := blocks_of(one))])
+                )
             place.insert(data.draw(st.integers(0, len(place))), part)
-    if data.draw(st.booleans()):
-        at = data.draw(st.integers(0, len(entries) - 1))
-        entries.insert(at, copy.deepcopy(entries[at]))
+        elif what == "drop":
+            del place[at]
     return entries
+
+
+def is_of_user(entry: Json, blocks: list[Json]) -> bool:
+    return entry["role"] == "user" and bool(blocks)
+
+
+# What stays as it came on purpose (docs/requests.md), so that no host has to take it after us
+
+
+def two_copies_have_results(messages: list[Json]) -> bool:
+    """Messages: a call stands in two turns, and its result behind both. Hosts that repeat ids take that."""
+    turns = [
+        [block for message in run for block in blocks_of(message)]
+        for _, run in groupby(messages, lambda message: message["role"])
+    ]
+    answered = Counter(
+        identity
+        for turn, following in pairwise(turns)
+        for identity in {block["id"] for block in turn if block["type"] == "tool_use"}
+        & {block["tool_use_id"] for block in following if block["type"] == "tool_result"}
+    )
+    return any(times > 1 for times in answered.values())
+
+
+def calls_of_one_tool_have_no_ids(contents: list[Json]) -> bool:
+    """Gemini: nobody knows which of the calls of one tool in a turn a result answers."""
+    for _, run in groupby(contents, lambda content: content["role"]):
+        found = [part["functionCall"] for content in run for part in content["parts"] if "functionCall" in part]
+        if len({call["name"] for call in found}) < len(found) and not all("id" in call for call in found):
+            return True
+    return False
+
+
+def a_call_item_is_repeated(items: list[Json]) -> bool:
+    """Responses: a call without an item id stands twice; which of them its reasoning belongs to is open."""
+    ids = [item["call_id"] for item in items if item.get("type") == "function_call"]
+    return len(set(ids)) < len(ids)
+
+
+LEFT: dict[str, Callable[[list[Json]], bool]] = {
+    "messages": two_copies_have_results,
+    "gemini": calls_of_one_tool_have_no_ids,
+    "responses": a_call_item_is_repeated,
+}
 
 
 HOSTS: dict[str, tuple[str, Callable[[Any], list[Json]], Callable[[Json], None]]] = {
     "chat": ("messages", chat_history, strict_hosts.openai_chat),
     "messages": ("messages", messages_history, strict_hosts.anthropic),
     "responses": ("input", responses_history, strict_hosts.openai_responses),
+    "gemini": ("contents", gemini_history, strict_hosts.gemini_pairs),
+    "gemini without ids": (
+        "contents",
+        lambda rounds: gemini_history(rounds, ids=False),
+        strict_hosts.gemini_pairs,
+    ),
 }
 
 
@@ -518,16 +636,20 @@ def test_any_history_that_a_host_takes_goes_up_byte_for_byte(protocol: str, roun
     key, make, host = HOSTS[protocol]
     request = {key: make(rounds)}
     host(request)
-    assert mend(protocol, json.dumps(request, indent=indent).encode()) is None
+    assert mend(protocol.split()[0], json.dumps(request, indent=indent).encode()) is None
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(st.sampled_from(sorted(HOSTS)), ROUNDS, st.data())
 def test_any_damaged_history_is_taken_after_us(protocol: str, rounds: Any, data: st.DataObject) -> None:
     key, make, host = HOSTS[protocol]
     request = {key: damaged(make(rounds), data)}
+    protocol = protocol.split()[0]
+    assume(protocol not in LEFT or not LEFT[protocol](request[key]))
     after, _ = up(protocol, request)
     host(after)
+    if protocol != "responses":  # its validator also wants outputs before any other item, which no host asks for
+        VALIDATORS[protocol](after)
 
 
 @settings(max_examples=200, deadline=None)
@@ -535,5 +657,7 @@ def test_any_damaged_history_is_taken_after_us(protocol: str, rounds: Any, data:
 def test_no_mend_makes_what_minimax_rejects_of_what_it_takes(rounds: Any, data: st.DataObject) -> None:
     """Messages of results alone, and texts in messages of their own: that is how MiniMax wants them."""
     whole = [(count, said, False) for count, said, _ in rounds]
-    after, _ = up("messages", {"messages": damaged(messages_history(whole), data)})
+    messages = damaged(messages_history(whole), data)
+    assume(not two_copies_have_results(messages))
+    after, _ = up("messages", {"messages": messages})
     strict_hosts.minimax(after)

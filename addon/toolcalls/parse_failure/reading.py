@@ -22,6 +22,8 @@ _CLOSED = ("missing closing bracket", "closed a cut-off call")
 _ELEMENTS = re.compile(r"<(?:parameter\b|arg_key>)")
 _CLOSING_TAG = re.compile(r"</(?!parameter\b|arg_)[\w:-]+>\s*\Z")
 """Where each argument is an element of its own, more of them may have been on their way until the call is closed."""
+_LIST = re.compile(r'(?:\[TOOL_CALLS\]|[^\[{])*+((?:\{\s*+"tool_calls"\s*+:\s*+)?\[\s*+\{)')
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _NAMED = re.compile(r"([\w.:-]{1,128}+)\s*+(\{.*+)", re.DOTALL)
 _WRAPPED = re.compile(r"\s*<tool-use>\s*(\{.*\})\s*</tool-use>\s*", re.DOTALL)
 
@@ -48,9 +50,20 @@ def _named(text: str) -> re.Match[str] | None:
 def _from_text(text: str, tools: Tools, ask: Ask) -> list[Outcome]:
     if _ELEMENTS.search(text) and not _CLOSING_TAG.search(text):
         return []
+    if _is_open_list(text):
+        return []
     if wrapped := _WRAPPED.fullmatch(text):
         text = wrapped[1]
     return _asked({"role": "assistant", "content": text}, "stop", tools, ask)
+
+
+def _is_open_list(text: str) -> bool:
+    """Is this a list of calls that ends before its brackets do? Then another call may be missing behind the last."""
+    found = _LIST.match(text)
+    if found is None:
+        return False
+    brackets = [token[0] for token in _BRACKETS.finditer(text, found.start(1))]
+    return sum((token in ("[", "{")) - (token in ("]", "}")) for token in brackets) > 0
 
 
 def _from_call(name: str, arguments: str, tools: Tools, ask: Ask) -> list[Outcome]:

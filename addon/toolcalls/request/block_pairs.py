@@ -6,63 +6,18 @@ has to stay as it was. A protocol says how its blocks are read and written (`Blo
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import Any
 
 from ..mend.reading.strict import write
+from .block_form import BlockForm
+from .copied_calls import Copies, find_copies
 from .edits import Path, texts_at
 from .pairs import Batch, Pairing, PlacedResult, instead_of, kept_as_text, pair
-from .request_edit import RequestEdit, same
+from .request_edit import RequestEdit
 
 Json = dict[str, Any]
-
-
-class BlockForm(ABC):
-    """How a protocol writes calls and results into the blocks of its messages."""
-
-    blocks: ClassVar[str]
-    """The key of a message under which its blocks stand."""
-    results_lead: ClassVar[bool]
-    """A result behind another block is rejected."""
-
-    @abstractmethod
-    def is_of_model(self, message: Json) -> bool: ...
-
-    @abstractmethod
-    def call_in(self, block: Json) -> Json | None:
-        """The call that a block is, with its name under `name`."""
-
-    @abstractmethod
-    def result_in(self, block: Json) -> Json | None:
-        """The result that a block is, where the client has to send it."""
-
-    @abstractmethod
-    def is_result(self, block: Json) -> bool:
-        """Is this block a result, whoever has to send it?"""
-
-    @abstractmethod
-    def words_of(self, result: Json) -> str: ...
-
-    @abstractmethod
-    def ids(self, calls: Sequence[Json], results: Sequence[Json]) -> tuple[list[str], list[str]]:
-        """What tells the calls of a turn apart, and which of them each result answers; empty where nobody knows."""
-
-    @abstractmethod
-    def cancelled(self, identity: str, call: Json) -> str:
-        """The block that says that a call has no result."""
-
-    @abstractmethod
-    def text(self, words: str) -> Json:
-        """A block with words of a user."""
-
-    def of_user(self, blocks: Sequence[str]) -> str:
-        return f'{{"role":"user","{self.blocks}":[{",".join(blocks)}]}}'
-
-    def list_of(self, message: Json) -> list[Json]:
-        blocks = message.get(self.blocks)
-        return blocks if isinstance(blocks, list) else []
 
 
 class _UserTurn:
@@ -90,11 +45,12 @@ class BlockPairs:
         self._strays: list[PlacedResult] = []
         self._places: list[tuple[int, int]] = []
         """Message and block of each result."""
-        self._doubled: set[int] = set()
+        self._copies = Copies()
         self._calls: dict[str, Json] = {}
         self._texts: dict[Path, str] = {}
 
     def mend(self) -> None:
+        self._copies = find_copies(self._form, self._messages, self._revision)
         unclear = self._read()
         pairing = pair(self._batches, self._strays, unclear)
         displaced = [
@@ -110,7 +66,8 @@ class BlockPairs:
             if isinstance(turn, _UserTurn):
                 self._write_turn(turn, pairing, order)
             else:
-                order += [number for number in turn if number not in self._doubled]
+                order += turn
+        self._write_copies()
         self._revision.count_pairing(pairing)
         self._revision.count("result moved", len(displaced))
         if order != list(range(len(self._messages))):
@@ -124,7 +81,7 @@ class BlockPairs:
         calls: list[Json] = []
         behind: list[int] | None = None
         """The model's turn before this one, where it has calls."""
-        for of_model, grouped in groupby(range(len(self._messages)), self._is_of_model):
+        for of_model, grouped in groupby(self._staying(), self._is_of_model):
             run = list(grouped)
             if of_model:
                 calls = self._read_calls(run)
@@ -140,21 +97,16 @@ class BlockPairs:
     def _is_of_model(self, number: int) -> bool:
         return self._form.is_of_model(self._messages[number])
 
+    def _staying(self) -> list[int]:
+        return [number for number in range(len(self._messages)) if number not in self._copies.messages]
+
     def _read_calls(self, run: list[int]) -> list[Json]:
-        """The calls of a turn of the model. A message with calls that only repeats the one before it leaves."""
-        found: list[Json] = []
-        before: Json | None = None
-        for number in run:
-            message = self._messages[number]
-            blocks = self._form.list_of(message)
-            calls = [call for block in blocks if (call := self._form.call_in(block)) is not None]
-            if calls and before is not None and same(before, message):
-                self._doubled.add(number)
-                self._revision.count("repeated message")
-                continue
-            before = message
-            found += calls
-        return found
+        return [
+            call
+            for number in run
+            for place, block in enumerate(self._form.list_of(self._messages[number]))
+            if (call := self._form.call_in(block)) is not None and (number, place) not in self._copies.blocks
+        ]
 
     def _read_user(self, run: list[int], calls: list[Json], unclear: set[str]) -> None:
         """A turn of the user behind these calls; one that is left alone where not all of them are clear and ours."""
@@ -211,6 +163,12 @@ class BlockPairs:
     def _path(self, result: PlacedResult) -> Path:
         message, block = self._places[result.number]
         return (*self._at, message, self._form.blocks, block)
+
+    def _write_copies(self) -> None:
+        self._revision.count("repeated message", len(self._copies.messages))
+        self._revision.count("repeated call", len(self._copies.blocks))
+        for number, places in self._copies.left_of(self._form, self._messages).items():
+            self._revision.edits.arrange((*self._at, number, self._form.blocks), places)
 
     def _write_turn(self, turn: _UserTurn, pairing: Pairing, order: list[int | str]) -> None:
         batch = turn.batch or Batch([])

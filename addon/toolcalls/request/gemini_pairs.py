@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..mend.reading.strict import write
-from .block_pairs import BlockForm, BlockPairs
+from .block_form import BlockForm
+from .block_pairs import BlockPairs
 from .contents_as_messages import CALL, RESULT, entry_in, inner
 from .edits import Path
 from .pairs import CANCELLED
@@ -37,6 +38,7 @@ def _is_plain(content: object) -> bool:
 class _GeminiForm(BlockForm):
     blocks = "parts"
     results_lead = False
+    ids_are_unique = False
 
     def __init__(self) -> None:
         self._turn = 0
@@ -53,6 +55,12 @@ class _GeminiForm(BlockForm):
     def result_in(self, block: Json) -> Json | None:
         return entry_in(block, RESULT)
 
+    def says_something(self, block: Json) -> bool:
+        return not block.get("thought")
+
+    def id_of(self, entry: Json) -> str:
+        return str(entry.get("id") or "")
+
     def words_of(self, result: Json) -> str:
         response = result.get("response")
         said = list(response.values()) if isinstance(response, dict) else []
@@ -63,7 +71,7 @@ class _GeminiForm(BlockForm):
         if len(calls) == len(results):
             places = [f"{self._turn}\0{place}" for place in range(len(calls))]
             return places, places
-        given = [str(entry.get("id") or "") for entry in (*calls, *results)]
+        given = [self.id_of(entry) for entry in (*calls, *results)]
         if not all(given):
             names = [entry.get("name") for entry in (*calls, *results)]
             given = [f"{self._turn}\0{name}" if name else "" for name in names]

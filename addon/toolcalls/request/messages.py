@@ -35,7 +35,7 @@ def _mend_blocks(blocks: list[Any], revision: RequestEdit, at: Path) -> None:
             results.append(HistoryResult((*at, number), identity, "tool_use_id", block, "content", failed=failed))
         elif kind == "text" and block.get("text") == "":
             empty.append((*at, number))
-    if empty and revision.mends and any(_says_something(block) for block in blocks):
+    if empty and revision.mends and any(says_something(block) for block in blocks):
         # The API refuses empty ones. Where all of a text was a call, the client keeps the block that it came in.
         for place in empty:
             revision.edits.remove(place)
@@ -49,7 +49,7 @@ def _mend_blocks(blocks: list[Any], revision: RequestEdit, at: Path) -> None:
         revision.take_results(results)
 
 
-def _says_something(block: object) -> bool:
+def says_something(block: object) -> bool:
     """Does a message still say something with this block alone? Thinking alone is no message."""
     if not isinstance(block, dict):
         return False

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..mend.reading.strict import write
-from .block_pairs import BlockForm, BlockPairs
+from .block_form import BlockForm
+from .block_pairs import BlockPairs
 from .edits import Path
+from .messages import says_something
 from .pairs import CANCELLED, SERVER_CALLS, text_of
 from .request_edit import RequestEdit
 
@@ -36,6 +38,7 @@ def _is_plain(message: object) -> bool:
 class _MessagesForm(BlockForm):
     blocks = "content"
     results_lead = True
+    ids_are_unique = True
 
     def is_of_model(self, message: Json) -> bool:
         return bool(message["role"] == "assistant")
@@ -50,6 +53,13 @@ class _MessagesForm(BlockForm):
         identity = block.get("tool_use_id")
         ours = isinstance(identity, str) and not identity.startswith(SERVER_CALLS)
         return block if ours and self.is_result(block) else None
+
+    def says_something(self, block: Json) -> bool:
+        return says_something(block)
+
+    def id_of(self, entry: Json) -> str:
+        identity = entry.get("tool_use_id" if self.is_result(entry) else "id")
+        return identity if isinstance(identity, str) else ""
 
     def words_of(self, result: Json) -> str:
         return text_of(result.get("content"))

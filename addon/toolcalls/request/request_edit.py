@@ -86,6 +86,10 @@ class RequestEdit:
         if times:
             self.steps[step] = self.steps.get(step, 0) + times
 
+    def ids_given_back(self) -> frozenset[str]:
+        """The ids that the client knows under others: those of hosts that repeat them are among these."""
+        return frozenset(original for ours, original in self._given.items() if ours != original)
+
     def count_pairing(self, pairing: Pairing) -> None:
         self.count("result moved", len(pairing.moved))
         self.count("repeated result", len(pairing.repeated))
@@ -261,6 +265,7 @@ class RequestEdit:
         """Give an id of ours back to the upstream; any other stays."""
         original = restore(identity)
         if original is not None:
+            self._given[identity] = original
             self._give_back(place, original)
 
     def _line(self, result: HistoryResult, reason: str | None, content: object) -> str:
