@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, Protocol, deltas
+from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, RESPONSES, Protocol, deltas
 from tests.must_not_run.wires import TOOLS
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole
@@ -23,7 +23,7 @@ SCHEMA: Json = {
     "properties": {"a": {"type": "integer"}, "b": {"type": "array", "items": {"type": "string"}}},
     "required": ["a"],
 }
-PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI)
+PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI, RESPONSES)
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 
 
@@ -36,6 +36,9 @@ def asked(protocol: Protocol, schema: Json | None = SCHEMA, **more: Any) -> Requ
     if protocol is MESSAGES:
         output = {"format": {"type": "json_schema", **({"schema": schema} if schema else {})}}
         return read_request({"stream": True, "output_config": output, **more})
+    if protocol is RESPONSES:
+        format = {"type": "json_schema", "name": "x", "schema": schema} if schema else {"type": "json_object"}
+        return read_request({"stream": True, "text": {"format": format}, **more})
     wanted: Json = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
     return read_request({"stream": True, "response_format": wanted if schema else {"type": "json_object"}, **more})
 
