@@ -55,6 +55,7 @@ MENDED: dict[str, tuple[str, Json]] = {
     "a missing bracket": ('{"a": 1, "b": ["x"]', {"a": 1, "b": ["x"]}),
     "the same twice": ('{"a": 1}{"a": 1}', {"a": 1}),
     "shapes in a fence": ('```json\n{"a": "1", "b": "x"}\n```', {"a": 1, "b": ["x"]}),
+    "a tag of its own": ('<answer>{"a": 1}</answer>', {"a": 1}),
     "words and quotes": ("Sure: {'a': 1}", {"a": 1}),
 }
 
@@ -69,6 +70,8 @@ STAYS = {
     "two objects": 'Either {"a": 1} or {"a": 2}.',
     "two fences": '```json\n{"a": 1}\n```\nor\n```json\n{"a": 2}\n```',
     "what the schema does not admit": '```json\n{"b": ["x"]}\n```',
+    "a call that nobody wanted": '<tool_call>{"a": 1, "name": "x"}</tool_call>',
+    "such a call in brackets": '[TOOL_CALLS] {"a": 1, "name": "x"}',
     "two readings": '{"a": 1, "b": ["say "hi", "x"]}',
     "a value that was cut off": '{"a": 1, "b": ["x',
     "nothing": " \n",
