@@ -75,7 +75,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
     assert "cannot be read" in complaint(toolfix("filter", "--request", "/no/such/file"))
     assert "cannot be written" in toolfix("filter", "--report", "/no/such/dir/x").stderr.decode()
     assert "has neither" in complaint(toolfix("filter", "--jsonl", stdin=b"{}"))
-    assert "is no base64" in complaint(toolfix("filter", "--jsonl", stdin=b'{"body_base64": "?"}'))
+    assert "is not base64" in complaint(toolfix("filter", "--jsonl", stdin=b'{"body_base64": "?"}'))
     assert "is not one of" in complaint(toolfix("filter", "--jsonl", stdin=b'{"protocol": "x", "body": ""}'))
     broken = tmp_path / "request.json"
     broken.write_bytes(b"{oops")

@@ -55,5 +55,12 @@ def test_a_tally_counts_answers_and_calls_and_says_each_trouble_once(tmp_path: P
         file.write(b'{"calls": ["rep')  # The proxy was killed here.
     assert tally.read(path) == tally.Summary(answers=3, calls=3, mended=1, refused=1, troubles=["no"])
     assert tally.read(tmp_path / "none") == tally.Summary()
+    writer.answer([], observed=True)
+    assert not tally.read(path).observed, "other answers were changed"
+    observing = tally.SummaryFile(str(tmp_path / "observed"))
+    for _ in range(2):
+        observing.answer([Outcome("repaired", "a", "{}", "a", "{")], observed=True)
+    would = "2 calls, 2 would have been mended, 0 would have been refused"
+    assert tally.read(tmp_path / "observed").sentence() == would
     tally.SummaryFile("").answer([])
     tally.SummaryFile(str(tmp_path / "no" / "where")).answer([])

@@ -19,12 +19,14 @@ from . import inputs
 
 
 @click.command("filter")
-@click.option("--protocol", type=click.Choice(PROTOCOLS), default=AUTO, show_default=True, help="What the body is.")
+@click.option(
+    "--protocol", type=click.Choice(PROTOCOLS), default=AUTO, show_default=True, help="The protocol of the body."
+)
 @click.option("--request", "request_file", metavar="FILE", help="The request body: its tools guide the mending.")
 @click.option("--chunk-size", type=click.IntRange(min=1), metavar="N", help="Feed the body in chunks of N bytes.")
-@click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, as mitmproxy spells it.")
+@click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, such as toolfix_shape=false.")
 @click.option("--report", metavar="FILE", help="Write the outcome of each call there, as JSON.")
-@click.option("--jsonl", is_flag=True, help='Many at once: {"id","protocol","body" or "body_base64",…} a line.')
+@click.option("--jsonl", is_flag=True, help='Many at once: one {"id","protocol","body" or "body_base64",…} per line.')
 def filter(
     protocol: str,
     request_file: str | None,
@@ -121,7 +123,7 @@ def _body(number: int, entry: dict[str, Any]) -> bytes:
     except KeyError:
         raise click.UsageError(f'line {number} of the input has neither "body" nor "body_base64".') from None
     except (binascii.Error, TypeError, ValueError):
-        raise click.UsageError(f'line {number} of the input: "body_base64" is no base64.') from None
+        raise click.UsageError(f'line {number} of the input: "body_base64" is not base64.') from None
 
 
 def _written(body: bytes) -> dict[str, str]:

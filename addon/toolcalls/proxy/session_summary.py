@@ -27,8 +27,9 @@ class SummaryFile:
         self._path = path
         self._reasons: set[str] = set()
 
-    def answer(self, outcomes: Iterable[Outcome]) -> None:
-        self._write({"calls": [outcome.status for outcome in outcomes]})
+    def answer(self, outcomes: Iterable[Outcome], *, observed: bool = False) -> None:
+        """An answer and its calls. `observed`: nothing was changed, this is what would have been done."""
+        self._write({"calls": [outcome.status for outcome in outcomes], "observed": observed})
 
     def trouble(self, sentence: str) -> None:
         self._write({"trouble": shown(sentence, LINE)})
@@ -59,14 +60,16 @@ class Summary:
     calls: int = 0
     mended: int = 0
     refused: int = 0
+    observed: bool = False
+    """No answer was changed: the counts say what would have been done."""
     troubles: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     """Why answers did not come."""
 
-    def sentence(self, *, would: bool = False) -> str:
+    def sentence(self) -> str:
         """What was done, in one line."""
         calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
-        done = "would have been " if would else ""
+        done = "would have been " if self.observed else ""
         return f"{calls}, {self.mended} {done}mended, {self.refused} {done}refused"
 
 
@@ -89,6 +92,7 @@ def read(path: Path) -> Summary:
             continue
         statuses = entry.get("calls", [])
         session.answers += 1
+        session.observed = bool(entry.get("observed")) and (session.observed or session.answers == 1)
         session.calls += len(statuses)
         session.mended += statuses.count("repaired")
         session.refused += statuses.count("refused")
