@@ -65,6 +65,16 @@ def test_a_variable_that_is_an_option_misspelt_is_an_error(monkeypatch: pytest.M
         assert "Did you mean TOOLFIX_FALLBACK?" in result.output
 
 
+def test_an_option_that_is_misspelt_is_an_error() -> None:
+    for words in (
+        ["run", "--set", "toolfix_fallbck=empty", "--", "true"],
+        ["filter", "--set", "toolfix_fallbck=empty"],
+    ):
+        result = asked(*words)
+        assert result.exit_code == 2
+        assert "there is no option 'toolfix_fallbck'. Did you mean toolfix_fallback?" in result.output
+
+
 def test_where_no_temporary_file_can_be_made_it_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
