@@ -2,8 +2,10 @@
 
 The rule stands here, for all protocols: an id names one call of an answer. The same id and name, with no arguments or
 with arguments that mean the same, is the same call, sent again; with other arguments it is another call, which gets a
-new id. Calls with ids of their own are calls of their own, however alike. Meaning is the value: spaces, the order of
-keys and one more encoding do not count. Arguments are compared only where an id comes twice.
+new id. Calls with ids of their own are calls of their own, however alike, and so are calls of a server that gives no
+ids. A call without an id that means the same as one with an id is that one, sent again. Meaning is the value: spaces,
+the order of keys and one more encoding do not count. Arguments are compared only where an id comes twice, or where
+some calls of an answer have ids and others have none.
 """
 
 from __future__ import annotations
@@ -41,6 +43,11 @@ class ToldCall:
     _meaning: tuple[bool, bytes] | None = field(default=None, repr=False)
 
     @property
+    def has_id(self) -> bool:
+        """Is it an id that names it, and not its place alone?"""
+        return self.key not in ("", self.place)
+
+    @property
     def blank(self) -> bool:
         return says_nothing(self.arguments)
 
@@ -59,7 +66,7 @@ class ToldCall:
 class Resent:
     """The calls of one answer so far."""
 
-    __slots__ = ("_by_key", "_full_names", "_told", "_tools", "_values")
+    __slots__ = ("_by_key", "_by_meaning", "_full_names", "_told", "_tools", "_unread", "_values")
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
@@ -68,6 +75,9 @@ class Resent:
         self._full_names: dict[str, str] = {}
         self._values: dict[str, set[str]] = {}
         """The mended values of calls, by a key that came more than once."""
+        self._unread: dict[bool, list[ToldCall]] = {True: [], False: []}
+        """Calls with an id and without one whose meaning nobody asked for yet."""
+        self._by_meaning: dict[bool, dict[tuple[str, bytes], ToldCall]] = {True: {}, False: {}}
 
     def knows(self, key: str) -> bool:
         """Was a call with this id told already?"""
@@ -75,6 +85,7 @@ class Resent:
 
     def _keep(self, told: ToldCall) -> None:
         self._told.append(told)
+        self._unread[told.has_id].append(told)
         for key in {told.key, told.place} - {""}:
             self._by_key.setdefault(key, []).append(told)
 
@@ -95,10 +106,23 @@ class Resent:
             return self._restates(told)
         earlier = [one for one in self._by_key.get(told.key, ()) if one.kept and self._same_name(one, told)]
         if not earlier:
-            return False
+            return self._lost_its_id(told)
         if told.blank or any(_same(one, told) for one in earlier):
             return True
         return self._mended_alike(told, earlier) or _settled(earlier[-1], told)
+
+    def _lost_its_id(self, told: ToldCall) -> bool:
+        """Does another call mean the same, and only one of the two has an id? A server that gives ids gives each one."""
+        others = not told.has_id
+        alike = self._by_meaning[others]
+        unread, self._unread[others] = self._unread[others], []
+        for one in unread:
+            if one.certain:
+                alike[self._full(one.name), one.meaning[1]] = one
+        if not told.certain or not alike:
+            return False
+        one = alike.get((self._full(told.name), told.meaning[1]))
+        return one is not None and one.kept and _same(one, told)
 
     def _mended_alike(self, told: ToldCall, earlier: list[ToldCall]) -> bool:
         """Is it one of these once its shape is mended? `"timeout": "1"` is `"timeout": 1`.
