@@ -35,7 +35,7 @@ environment() {
   # Two at once wait for each other, where there is a command for that.
   if command -v flock >/dev/null 2>&1; then
     exec 9>"$1.lock"
-    flock 9
+    flock -n 9 || { say "waiting: $1 is being set up by another command"; flock 9; }
   fi
   bring_up_to_date "$@"
   exec 9>&-
@@ -51,7 +51,8 @@ bring_up_to_date() {
       [ "$known" != "$(stamp_of "$series" "$enough" "$checked")" ] || return 0
     done
   done
-  say "setting up $folder: this takes about a minute, once"
+  if has_uv; then say "setting up $folder with uv: this takes some seconds, once"
+  else say "setting up $folder with pip: this takes about a minute, once"; fi
   # Hashes are those of files: what is installed already was not compared with them.
   if [ "$(series_of "$folder/bin/python" 2>/dev/null)" != "$series" ] || [ "${HASHES:-}" = 1 ]; then
     set_aside "$folder" && "$python" -m venv "$folder" || {
@@ -105,10 +106,30 @@ install_into() {
 # The project itself, built with the tools that the lock has just installed.
 add_project() { [ "$lock" = clients ] || pip_install "$folder" --no-deps --no-build-isolation -e "$root"; }
 
+# uv where there is one (USE_UV=0: not), and pip where uv cannot: it does not read pip's configuration.
 pip_install() {
   into=$1
   shift
-  "$into/bin/python" -m pip install --quiet --disable-pip-version-check "$@" 1>&2
+  if has_uv; then
+    if ticking uv pip install --quiet --python "$into/bin/python" "$@"; then return 0; fi
+    say "uv could not install this (see above): trying pip"
+  fi
+  ticking "$into/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
+has_uv() { [ "${USE_UV:-1}" != 0 ] && command -v uv >/dev/null 2>&1; }
+
+# Run a command, and count the seconds where a person is watching.
+ticking() {
+  if [ ! -t 2 ]; then "$@" 1>&2; return; fi
+  (seconds=0; while sleep 1; do seconds=$((seconds + 1)); printf '\r  %s s ' "$seconds" >&2; done) 9>&- &
+  ticker=$!
+  status=0
+  "$@" 1>&2 || status=$?
+  kill "$ticker" 2>/dev/null || true
+  wait "$ticker" 2>/dev/null || true
+  printf '\r          \r' >&2
+  return "$status"
 }
 
 series_of() { "$1" -c 'import sys; print("Python %d.%d" % sys.version_info[:2])'; }

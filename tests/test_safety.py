@@ -42,12 +42,26 @@ def test_only_the_commands_start_processes() -> None:
         assert path.is_relative_to(COMMANDS) or not names & PROCESSES, path
 
 
+CONNECTING = {"http.client", "socket", "ssl", "urllib.request", "asyncio.open_connection", "socket.create_connection"}
+
+
+def test_only_the_commands_open_a_connection() -> None:
+    """The engine and the addon speak to nobody: mitmproxy does, to whom the agent names."""
+    for path in FILES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        names |= {name for name, _ in calls(path)}
+        assert path.is_relative_to(COMMANDS) or not names & CONNECTING, path
+
+
 WRITING = {"write_text", "write_bytes", "mkdir", "makedirs", "TemporaryDirectory", "NamedTemporaryFile", "mkstemp"}
 WRITERS = {
-    "cli/agents.py": "doctor",
+    "cli/agent_sessions.py": "doctor",
     "cli/certificate.py": "demo",
     "cli/demo.py": "demo",
     "cli/doctor_probe.py": "doctor",
+    "cli/proxy.py": "`proxy` for its counts",
     "cli/run.py": "run",
     "cli/trust.py": "confdir",
     "proxy/session_summary.py": "run",

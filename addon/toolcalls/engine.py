@@ -27,7 +27,7 @@ from .policy import Policy
 from .request.request import Request
 from .stream import Stream
 from .wire.encoding import decoder
-from .wire.events import MOST_CALLS, Event, LimitReached
+from .wire.events import MOST_CALLS, LimitReached
 from .wire.framing import MESSAGES
 from .work import Work
 
@@ -106,7 +106,7 @@ class Response:
             dialect = AnyProtocol(lambda name: makers[name](request, policy, mender), makers)
         stream = self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), outcomes, work)
         if Recovery.is_wanted(protocol, request, policy, in_stream=True):
-            stream.instead = _Instead(recovery_for(protocol, request, policy, seed), outcomes)
+            stream.instead = recovery_for(protocol, request, policy, seed).of_event
         if isinstance(dialect, Sniffer):
             dialect.decided = self._stream.set_dialect
         self.feed = self._stream.feed
@@ -135,19 +135,6 @@ class Response:
     def limited(self) -> bool:
         """Was the limit of held bytes reached?"""
         return self._stream.limited
-
-
-class _Instead:
-    """What takes the place of an event that quotes a call which the server could not read."""
-
-    __slots__ = ("_outcomes", "_recovery")
-
-    def __init__(self, recovery: Recovery, outcomes: list[Outcome]) -> None:
-        self._recovery = recovery
-        self._outcomes = outcomes
-
-    def __call__(self, event: Event, holding: bool) -> tuple[list[Event], list[Outcome]]:
-        return self._recovery.of_event(event, lambda: holding or bool(self._outcomes))
 
 
 def recovery_for(protocol: str, request: Request, policy: Policy, seed: str | Callable[[], str]) -> Recovery:

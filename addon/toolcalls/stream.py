@@ -124,7 +124,7 @@ class Stream:
         ledger = self._ledger
         ledger.coming = chunk
         try:
-            if self._one_a_chunk or (not ledger.rest and chunk[_END] in WHOLE):
+            if (not ledger.rest and chunk[_END] in WHOLE) or self._one_a_chunk:
                 block = chunk
                 ledger.block, ledger.done, ledger.coming = chunk, 0, b""
             else:
@@ -307,7 +307,7 @@ class Stream:
 
     def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
         """Was it an error that quotes a call? Then events with that call are read in its place."""
-        events, calls = self.instead(event, self.holding) if self.instead else ([], [])
+        events, calls = self.instead(event, self.holding or bool(self._outcomes)) if self.instead else ([], [])
         known = len(self._outcomes)
         for number, one in enumerate(events):
             if self._framing is not SSE:

@@ -19,9 +19,6 @@ from scripts.shared.versions import ROOT, environment_of, unpack
 
 from . import jobs
 
-SHOWN = 10
-"""Most differences that are shown."""
-
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/differ", description=__doc__)
@@ -35,6 +32,10 @@ def main() -> int:
         choices=jobs.PROTOCOLS,
         help="only answers and requests of these (default: all); `socket` is Responses in WebSocket messages",
     )
+    parser.add_argument("--show", type=int, default=10, help="most differences that are shown (default %(default)s)")
+    parser.add_argument(
+        "--without", nargs="+", default=[], metavar="OPTION", help="leave out jobs that set one of these options"
+    )
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         if not unpack(asked.tag, Path(directory)):
@@ -43,14 +44,14 @@ def main() -> int:
         old, new = _start(Path(directory) / "addon"), _start(ROOT / "addon")
         recorded = jobs.of_recordings(ROOT / "recordings") if asked.only != "chance" else iter(())
         made = jobs.of_chance(asked.seed, asked.protocol) if asked.only != "recordings" else iter(())
-        recorded, made = _asked_for(recorded, asked.protocol), _asked_for(made, asked.protocol)
+        recorded, made = (_asked_for(work, asked.protocol, asked.without) for work in (recorded, made))
         began = time.monotonic()
         count = differences = 0
         for job, one, other in _both(chain(recorded, islice(made, asked.inputs)), old, new):
             count += 1
             if one != other:
                 differences += 1
-                if differences <= SHOWN:
+                if differences <= asked.show:
                     _show(job, one, other)
             if count % 5_000 == 0:
                 print(f"{count:,} jobs, {differences:,} differences", file=sys.stderr)
@@ -61,8 +62,9 @@ def main() -> int:
     return 1 if differences else 0
 
 
-def _asked_for(work: Iterator[jobs.Job], protocols: list[str] | None) -> Iterator[jobs.Job]:
-    return (job for job in work if not protocols or job["protocol"] in protocols)
+def _asked_for(work: Iterator[jobs.Job], protocols: list[str] | None, without: list[str]) -> Iterator[jobs.Job]:
+    named = (job for job in work if not protocols or job["protocol"] in protocols)
+    return (job for job in named if job["set"].keys().isdisjoint(without))
 
 
 def _start(addon: Path) -> subprocess.Popen[str]:

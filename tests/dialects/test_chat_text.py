@@ -111,6 +111,17 @@ def test_a_call_that_reasoning_follows_is_text(key: str) -> None:
     assert out.text == HERMES and not out.calls
 
 
+def test_held_text_goes_out_before_the_reasoning_that_follows_it_and_both_keep_their_bytes() -> None:
+    body = chunk({"content": HERMES}) + chunk({"reasoning_content": "But no."}) + chunk({}, "stop") + DONE
+    assert mend(body, question=ASKED)[0] == body.encode()
+
+
+def test_null_content_drops_no_text_that_only_looked_like_a_call() -> None:
+    body = chunk({"content": f"Look:\n{HERMES}"}) + chunk({"content": " is what I would send."}, "stop") + DONE
+    out = read(mend(body, question=ASKED, policy=Policy(null_content=True))[0])
+    assert (out.text, out.calls) == (f"Look:\n{HERMES} is what I would send.", {})
+
+
 def test_with_tool_choice_none_nothing_is_made_a_call() -> None:
     tools = [{"type": "function", "function": {"name": "Bash"}}]
     for choice in ({"tool_choice": "none"}, {"tool_choice": {"type": "none"}}, {"function_call": "none"}):

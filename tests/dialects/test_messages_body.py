@@ -137,3 +137,17 @@ def test_a_refused_call_goes_to_the_invalid_tool_where_it_is_declared():
 def test_with_the_original_as_fallback_the_input_stays_as_it_came():
     said = answer({**READ_A, "input": "nonsense"})
     assert through(said, fallback="original")["content"][0]["input"] == "nonsense"
+
+
+def test_a_text_around_calls_stays_one_block_as_in_a_stream():
+    call = '<tool_call>\n{"name": "Read", "arguments": {"file_path": "/a"}}\n</tool_call>'
+    foreign = '<tool_call>\n{"name": "Nope", "arguments": {}}\n</tool_call>'
+    said = answer({"type": "text", "text": f"So.\n{foreign}\n{call}\n"}, why="end_turn")
+    text, found = through(said)["content"]
+    assert text == {"type": "text", "text": f"So.\n{foreign}"}
+    assert (found["type"], found["name"], found["input"]) == ("tool_use", "Read", {"file_path": "/a"})
+
+
+def test_a_call_without_input_stays_as_it_came_where_arguments_are_not_mended():
+    body = json.dumps(answer({"type": "tool_use", "id": "toolu_01", "name": "Read"})).encode()
+    assert mended(body, arguments=False, fallback="original")[0] == body

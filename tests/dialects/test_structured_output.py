@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.text_protocols import CHAT, GEMINI, OLLAMA, Protocol, deltas
+from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, Protocol, deltas
 from tests.must_not_run.wires import TOOLS
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole
@@ -23,7 +23,7 @@ SCHEMA: Json = {
     "properties": {"a": {"type": "integer"}, "b": {"type": "array", "items": {"type": "string"}}},
     "required": ["a"],
 }
-PROTOCOLS = (CHAT, OLLAMA, GEMINI)
+PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI)
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 
 
@@ -33,6 +33,9 @@ def asked(protocol: Protocol, schema: Json | None = SCHEMA, **more: Any) -> Requ
         return read_request({"contents": [], "generationConfig": config, **more}, "gemini")
     if protocol is OLLAMA:
         return read_request({"messages": [], "format": schema or "json", **more}, "ollama")
+    if protocol is MESSAGES:
+        output = {"format": {"type": "json_schema", **({"schema": schema} if schema else {})}}
+        return read_request({"stream": True, "output_config": output, **more})
     wanted: Json = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
     return read_request({"stream": True, "response_format": wanted if schema else {"type": "json_object"}, **more})
 
@@ -124,10 +127,10 @@ def test_nothing_changes_where_the_answer_was_cut_off_or_nobody_asked_for_json(p
 def test_valid_json_is_never_held(protocol: Protocol) -> None:
     text = json.dumps({"a": 1, "b": ["x, y", "{", "```"] * 200})
     answer = Response(protocol.name, asked(protocol))
-    for part in deltas(text, 5):
-        raw = protocol.stream([part, "?"], False).partition(b"?")[0]
-        event = raw[: raw.rindex(b"\n") + 1]
-        assert b"".join(answer.feed(event)) == event
+    end = {OLLAMA: b"\n", GEMINI: b"\r\n\r\n"}.get(protocol, b"\n\n")
+    events = protocol.stream(deltas(text, 5), False).split(end)
+    for event in events[:-5]:
+        assert b"".join(answer.feed(event + end)) == event + end
 
 
 @every_protocol

@@ -268,7 +268,11 @@ def gemini_client(setup: str, base_url: str) -> genai.Client:
 def gemini(job: Job, told: dict[str, Any]) -> None:
     models = gemini_client(setup_of(job), job["base_url"]).models
     request = job["request"]
-    config = {"tools": request.get("tools"), "tool_config": request.get("toolConfig")}
+    config = {
+        "tools": request.get("tools"),
+        "tool_config": request.get("toolConfig"),
+        **request.get("generationConfig", {}),
+    }
     config["automatic_function_calling"] = {"disable": True}
     asked = {"model": "gemini-2.5-pro", "contents": request["contents"], "config": config}
     answers = models.generate_content_stream(**asked) if job["stream"] else [models.generate_content(**asked)]

@@ -18,7 +18,9 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+
+from .mutation import ENGINE, Mutation
+from .promises import PROMISES
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "evidence" / "faults.md"
@@ -27,18 +29,7 @@ PATIENCE = "30"
 AT_ONCE = 2
 
 
-class Mutation(NamedTuple):
-    fault: str
-    test: str
-    """File and words of the name."""
-    removed: str
-    """What is taken away, for the table."""
-    changes: tuple[tuple[str, str, str], ...]
-    """File, what stands there, what stands there instead."""
-
-
 SCRIPT = "addon/toolfix.py"
-ENGINE = "addon/toolcalls/"
 HTTP_FLOWS = ENGINE + "proxy/http_flows.py"
 NOT_CALLED = (HTTP_FLOWS, "self._close(flow, state, broken=True)", "return")
 JOINED = (
@@ -112,8 +103,8 @@ script.ReloadInterval = 0.05'''),),
         ),
     ),
     Mutation(
-        "a million tool calls", "test_sizes.py million_tool_calls and responses", "at most 1,000 calls of one answer are told apart",
-        ((ENGINE + "wire/events.py", "MOST_CALLS: Final = 1000", "MOST_CALLS: Final = 10**9"),),
+        "a million tool calls", "test_sizes.py million_tool_calls and responses", "at most 500 calls of one answer are told apart",
+        ((ENGINE + "wire/events.py", "MOST_CALLS: Final = 500", "MOST_CALLS: Final = 10**9"),),
     ),
     Mutation(
         "1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "what is kept of an answer has a limit",
@@ -187,8 +178,9 @@ def run_test(test: str, changes: tuple[tuple[str, str, str], ...]) -> str:
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
         copy = Path(folder)
         shutil.copy(ROOT / "pyproject.toml", copy)
-        for part in ("addon", "tests"):
-            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__", "corpus"))
+        shutil.copy(ROOT / "SECURITY.md", copy)
+        for part in ("addon", "tests", "scripts"):
+            shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
         for name, old, new in changes:
             source = (copy / name).read_text()
             if old not in source:
@@ -221,7 +213,7 @@ def row(mutation: Mutation) -> tuple[str, bool]:
 
 
 def main(words: list[str]) -> int:
-    chosen = [one for one in MUTATIONS if not words or any(word in one.fault for word in words)]
+    chosen = [one for one in (*MUTATIONS, *PROMISES) if not words or any(word in one.fault for word in words)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         if "--whole" in sys.argv:
             tests = sorted({one.test for one in chosen})

@@ -93,8 +93,32 @@ class Disk:
         self._mkdir(path, *more, **named)
 
 
+class Steps:
+    """The longest that the loop was busy with one thing, in seconds of the processor: so long every stream waits."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        self._known = False
+
+    def take(self) -> float:
+        """Since the last time; the first time it only begins to look."""
+        if not self._known:
+            self._known = True
+            run = asyncio.Handle._run  # type: ignore[attr-defined]
+
+            def timed(handle: asyncio.Handle) -> None:
+                before = time.thread_time()
+                run(handle)
+                self.longest = max(self.longest, time.thread_time() - before)
+
+            asyncio.Handle._run = timed  # type: ignore[attr-defined]
+        longest, self.longest = self.longest, 0.0
+        return longest
+
+
 class Probe:
     def __init__(self) -> None:
+        self.steps = Steps()
         self.clocks = Clocks()
         self.disk = Disk()
         self.server: asyncio.Server | None = None
@@ -111,7 +135,8 @@ class Probe:
             self.disk.state = order.get("disk", self.disk.state)
             self.disk.folder = order.get("folder", self.disk.folder)
             # Counting costs a tenth of a second: not where the clocks are only turned.
-            writer.write(json.dumps({} if order else counted()).encode() + b"\n")
+            steps = {"longest": self.steps.take()} if "steps" in order else {}
+            writer.write(json.dumps(steps if order else counted()).encode() + b"\n")
             await writer.drain()
         writer.close()
 

@@ -115,7 +115,7 @@ MANY = {
 @pytest.mark.parametrize("arguments", [VALID, BROKEN], ids=["valid", "broken"])
 @pytest.mark.parametrize("protocol", MANY)
 def test_a_million_tool_calls_are_not_remembered_one_by_one(protocol: str, arguments: str, stage: Stage) -> None:
-    """The first thousand may be mended; the rest passes as it came, and costs what passing costs."""
+    """The first few hundred may be mended; the rest passes as it came, and costs what passing costs."""
     head = [] if protocol == "chat" else stream(protocol, "a text")[:1]
     count = 2_000
     ones = [MANY[protocol](arguments, number) for number in range(count)]

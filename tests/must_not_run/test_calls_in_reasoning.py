@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.test_chat import DONE, chunk
-from tests.dialects.text_protocols import CHAT, GEMINI, OLLAMA, Client, Protocol, gemini_event, ollama_line
+from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, Client, Protocol, gemini_event, ollama_line
 from tests.must_not_run import meant, quotations
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part
@@ -23,7 +23,7 @@ from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request
 
-PROTOCOLS = (CHAT, OLLAMA, GEMINI)
+PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI)
 THOUGHT = "The user wants it gone. I run the command now.\n\n"
 
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
@@ -102,13 +102,13 @@ def test_the_reasoning_passes_as_it_comes(protocol: Protocol) -> None:
     text = THOUGHT + FORMATS["hermes"](QUOTED)
     raw = wire.stream(protocol, (thought(text),), 3, finish=False)
     answer = Response(protocol.name, question())
-    end = b"\n" if protocol is OLLAMA else b"\n\n" if protocol is CHAT else b"\r\n\r\n"
+    end = {OLLAMA: b"\n", GEMINI: b"\r\n\r\n"}.get(protocol, b"\n\n")
     for event in raw.split(end)[:-1]:
         assert b"".join(answer.feed(event + end)) == event + end
-    assert answer.close() == []
+    assert protocol is MESSAGES or answer.close() == []
 
 
-@every_protocol
+@pytest.mark.parametrize("protocol", (CHAT, OLLAMA, GEMINI), ids=lambda protocol: protocol.name)
 def test_reasoning_in_the_event_that_ends_the_answer_does_not_wait(protocol: Protocol) -> None:
     before, _, last = (THOUGHT + FORMATS["hermes"](QUOTED)).partition("</tool")
     first = wire.stream(protocol, (thought(before),), finish=False)
@@ -178,8 +178,8 @@ def test_an_answer_that_was_cut_off_or_ends_without_a_word_has_no_calls_in_its_r
     for client in clients(protocol, body=cut):
         assert made(client) == []
     unfinished = wire.stream(protocol, parts, 20, finish=False)
-    out, _ = mend(unfinished, protocol=protocol.name, question=question())
-    assert out == unfinished
+    out, answer = mend(unfinished, protocol=protocol.name, question=question())
+    assert out.startswith(unfinished) and not answer.outcomes
     half = (thought(THOUGHT + FORMATS[format](QUOTED)[:-9]),)
     for client in clients(protocol, *half):
         assert made(client) in ([], [QUOTED])

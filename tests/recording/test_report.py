@@ -141,7 +141,7 @@ def test_a_recording_that_cannot_be_read_is_left_out_and_said(tmp_path: Path) ->
     target = tmp_path / "report.html"
     result = toolfix("report", str(tmp_path), "-o", str(target))
     assert result.returncode == 0
-    assert result.stdout.decode() == f"{target}: 1 recordings\n"
+    assert result.stdout.decode() == f"{target}: 1 recording\n"
     assert b"left out: " in result.stderr
     assert target.read_text().startswith("<!doctype html>")
 

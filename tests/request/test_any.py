@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from toolcalls.calls import Outcome
 from toolcalls.ids import Ids
 from toolcalls.policy import Policy
 from toolcalls.request.edits import Edits, texts_at
@@ -163,7 +164,8 @@ def test_any_request_and_any_answer_can_be_remembered(protocol: str, request: An
     changed = mend_request(protocol, body, decode(body), Policy(), refusals(), session.recall)
     assert changed is None or decode(changed.body) is not None
     said = {"choices": answer, "content": answer, "candidates": answer, "message": answer, "thoughtSignature": 1}
-    session.answered(json.dumps({**said, "reasoning": "thinking"}).encode(), [SECRET])
+    got = [Outcome("valid", "read", "{", "read", "{", id=SECRET)]
+    session.answered(json.dumps({**said, "reasoning": "thinking"}).encode(), got)
     session.rejected(status, json.dumps(answer).encode())
     session.over()
 

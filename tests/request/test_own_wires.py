@@ -102,7 +102,7 @@ class Session:
         self.sent = json.loads(self.changed.body if self.changed else body)
         getattr(strict_hosts, self.protocol)(self.sent)
         outcomes = [Outcome("valid", name, json.dumps(given), name, json.dumps(given)) for name, given in calls]
-        session.answered(reply, session.known_as(outcomes))
+        session.answered(reply, outcomes)
         session.over()
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.validators import strict_hosts
 from tests.validators.strict_hosts import Rejected
+from toolcalls.calls import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.answered import read_answer
 from toolcalls.request.mend import Changed, mend_request
@@ -33,6 +34,11 @@ def answer(thought: str, *calls: Json, field: str = "reasoning_content") -> byte
     half = len(thought) // 2
     pieces = [{"role": "assistant", "content": None, field: thought[:half]}, {field: thought[half:]}]
     return stream(*pieces, *({"tool_calls": [{"index": at, **one}]} for at, one in enumerate(calls)))
+
+
+def got(*ids: str, arguments: str = "{}") -> list[Outcome]:
+    """The calls of an answer as the client got them."""
+    return [Outcome("valid", "read", arguments, "read", arguments, id=identity) for identity in ids]
 
 
 class Client:
@@ -73,7 +79,7 @@ class Client:
         return self
 
     def hear(self, session: ReasoningSession, reply: bytes, ids: tuple[str, ...]) -> None:
-        session.answered(reply, list(ids))
+        session.answered(reply, got(*ids))
         session.over()
 
     def take(self, *calls: Json, text: str | None = None) -> None:
@@ -298,7 +304,7 @@ def test_a_reasoning_item_comes_back_right_before_its_call(streamed: bool) -> No
         body = json.dumps({"model": "m", "input": items, **more}).encode()
         session = memory.session("responses", "host", "me", decode(body))
         changed = mend_request("responses", body, decode(body), Policy(), Refusals(), session.recall)
-        session.answered(reply, ["c"])
+        session.answered(reply, got("c"))
         sent: list[Json] = json.loads(changed.body if changed else body)["input"]
         return sent
 
@@ -355,3 +361,34 @@ def test_sessions_whose_users_say_the_same_last_words_do_not_share_their_thought
     for client, thought in ((first, "The parser …"), (second, "The wedding …")):
         client.ask(answer("More", call("functions.read:1")), ("functions.read:1",))
         assert client.sent["messages"][3]["reasoning_content"] == thought
+
+
+def test_sessions_that_begin_with_the_same_words_are_told_apart_by_their_calls() -> None:
+    """One prompt in many places at once, with one key for all: ids such as `functions.read:0` are the same too."""
+    memory = ReasoningMemory()
+    clients = []
+    for path in ("/parser", "/wedding"):
+        arguments = json.dumps({"path": path, "n": 1.0})
+        made = {**call(), "function": {"name": "read", "arguments": arguments}}
+        client = Client(memory, lambda _: None)
+        session = memory.session("chat", "host", "me", {"model": "m", "messages": client.messages})
+        session.answered(answer(f"About {path}.", made), got("functions.read:0", arguments=arguments))
+        # Agents read the arguments and write them again.
+        client.take({**made, "function": {"name": "read", "arguments": json.dumps({"n": 1, "path": path})}})
+        clients.append((client, path))
+    for client, path in clients:
+        client.ask()
+        assert client.sent["messages"][1]["reasoning_content"] == f"About {path}."
+
+
+def test_a_call_of_a_custom_tool_is_known_by_its_id() -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+    made = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "c", "name": "patch", "input": "*** Begin"}
+    output = {"type": "custom_tool_call_output", "call_id": "c", "output": "ok"}
+    question = {"role": "user", "content": "Go."}
+    memory = ReasoningMemory()
+    session = memory.session("responses", "host", "me", {"model": "m", "input": [question]})
+    session.answered(json.dumps({"output": [thought, made]}).encode(), [])
+    request = {"model": "m", "input": [question, made, output]}
+    given = memory.session("responses", "host", "me", request).recall(request)
+    assert [json.loads(block) for block in given[1].blocks] == [thought]

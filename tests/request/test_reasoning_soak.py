@@ -54,9 +54,7 @@ def play(memory: ReasoningMemory, dice: random.Random, sessions: int) -> None:
         request["model"] = f"model-{dice.randint(0, 40)}"
         session = memory.session(protocol, f"host-{dice.randint(0, 60)}.example", "me", request)
         session.recall(request)
-        session.answered(
-            answer, session.known_as([Outcome("valid", "Bash", "{}", "Bash", "{}", id="functions.Bash:0")])
-        )
+        session.answered(answer, [Outcome("valid", "Bash", "{}", "Bash", "{}", id="functions.Bash:0")])
         session.over()
         assert len(memory) <= MAX_TURNS
         assert memory.bytes <= MAX_BYTES
@@ -105,7 +103,8 @@ def test_another_instance_and_a_restart_lose_it_without_harm() -> None:
     one, other = ReasoningMemory(), ReasoningMemory()
     session = one.session("chat", "host", "me", {"model": "m", "messages": [question]})
     session.answered(
-        json.dumps({"choices": [{"message": {"reasoning_content": "Hm.", "tool_calls": [call]}}]}).encode(), ["c"]
+        json.dumps({"choices": [{"message": {"reasoning_content": "Hm.", "tool_calls": [call]}}]}).encode(),
+        [Outcome("valid", "Bash", "{}", "Bash", "{}", id="c")],
     )
 
     def goes_up(memory: ReasoningMemory) -> bytes | None:

@@ -257,3 +257,16 @@ def test_bytes_are_decoded_as_json_decodes_them_or_not_at_all(literal: bytes) ->
         except ValueError:
             expected = None
         assert decoded(literal, strict=strict) == expected
+
+
+def test_the_tokens_that_gemini_counts_may_vary() -> None:
+    def event(text: str, tokens: str, total: str) -> bytes:
+        usage = f'{{"promptTokenCount": 5,"candidatesTokenCount": {tokens},"totalTokenCount": {total}}}'
+        candidate = f'{{"content": {{"parts": [{{"text": "{text}"}}],"role": "model"}},"index": 0}}'
+        return f'data: {{"candidates": [{candidate}],"usageMetadata": {usage}}}\r\n\r\n'.encode()
+
+    template = Template.learn(event("a", "7", "12"), "text", "a")
+    assert template is not None
+    assert template.match(event("b c", "1234", "1239")) == b"b c"
+    for tokens, total in (("x", "12"), ("07", "12"), ("7", '"12"'), ("", "12"), ("7.5", "12"), ("7", "12,1")):
+        assert template.match(event("b", tokens, total)) is None

@@ -80,7 +80,7 @@ def _warn(answer: Response) -> None:
         click.echo(f"toolfix failed ({answer.failure!r}) and let the body pass as it came.", err=True)
     if answer.limited:
         click.echo(
-            "more than toolfix_max_held_bytes, 1,000 calls or too much work; the rest passed untouched.", err=True
+            "more than toolfix_max_held_bytes, 500 calls or too much work; the rest passed untouched.", err=True
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ..policy import BadOption, Policy, from_environment, make_policy, read_options
+from ..policy import BadOption, Policy, check_variables, from_environment, make_policy, read_options
 from ..shown import LINE, shown_lines
 from .trust import DEFAULT_CONFDIR
 
@@ -21,6 +21,18 @@ def read_file(path: str, what: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise click.UsageError(f"{what} {path!r} cannot be read ({error.strerror}): name a readable file.") from None
+
+
+def recordings_at(path: Path) -> list[Path]:
+    """The recordings at a path; one sentence where it cannot be read."""
+    from ..recording import store  # Loaded here: `run` has no use for it.
+
+    try:
+        return store.find(path)
+    except OSError as error:
+        raise click.UsageError(
+            f"{str(path)!r} cannot be read ({error.strerror}): name a readable directory."
+        ) from None
 
 
 def read_stdin() -> bytes:
@@ -44,6 +56,10 @@ def remark(sentence: str) -> None:
 
 def policy_from(settings: Sequence[str]) -> Policy:
     """The policy of the environment and of `--set K=V …`, which wins, with the names of the mitmproxy options."""
+    try:
+        check_variables(os.environ)
+    except BadOption as bad:
+        raise click.UsageError(str(bad)) from None
     texts = from_environment(os.environ)
     for setting in settings:
         name, equals, value = setting.partition("=")

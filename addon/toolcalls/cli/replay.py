@@ -14,6 +14,7 @@ from ..recording import store
 from ..recording.replay import Replayed, summary, update
 from ..recording.replay import replay as replay_one
 from ..recording.store import Recording
+from . import inputs
 
 LONG_RUN = 20
 """So many recordings make a run that wants a progress bar."""
@@ -70,19 +71,27 @@ def _finish(found: list[tuple[str, list[str]]], count: int, *, check: bool, writ
                 click.echo("  " + click.style(line, fg={"-": "red", "+": "green", "@": "cyan"}.get(line[:1])))
     if check:
         drifted = sum(bool(lines) for _, lines in found)
-        click.echo(f"{count} recordings, {drifted} drifted", err=bool(drifted))
+        recordings = "1 recording" if count == 1 else f"{count} recordings"
+        click.echo(f"{recordings}, {drifted} drifted", err=bool(drifted))
         sys.exit(1 if drifted else 0)
 
 
 def _sources(path: Path) -> list[Path]:
     """The recordings at a path, or the file that it is."""
-    found = [path] if path.is_file() else store.find(path)
+    found = [path] if _is_file(path) else inputs.recordings_at(path)
     if not found:
         raise click.UsageError(
             f"there is no recording at {str(path)!r}: "
             "name a directory that toolfix_record wrote, a flow file or a HAR file."
         )
     return found
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _size(source: Path) -> int:

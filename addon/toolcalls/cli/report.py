@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from ..recording import store
-from ..recording.report import write_report
+from ..recording.report import page
 from ..shown import LINE, shown_lines
+from . import inputs
 
 
 @click.command()
@@ -16,14 +17,18 @@ from ..shown import LINE, shown_lines
 @click.option("-o", "--output", required=True, metavar="FILE.html", help="Where to write the page.")
 def report(directory: str, output: str) -> None:
     """Write one self-contained page: every call, before and after."""
-    found = store.find(Path(directory))
+    found = inputs.recordings_at(Path(directory))
     if not found:
         raise click.UsageError(f"there is no recording at {directory!r}: name a directory that toolfix_record wrote.")
     skipped: list[str] = []
-    try:
-        write_report(Path(directory), Path(output), skipped.append)
-    except OSError as error:
-        raise click.ClickException(f"{output} cannot be written ({error.strerror}): name another file.") from None
+    text = page(Path(directory), skipped.append)
     for sentence in skipped:
         click.echo(f"left out: {shown_lines(sentence, LINE)}", err=True)
-    click.echo(f"{output}: {len(found) - len(skipped)} recordings")
+    number = len(found) - len(skipped)
+    if not number:
+        raise click.ClickException(f"nothing at {directory!r} can be read, so {output} was not written.")
+    try:
+        store.private_report(Path(output), text.encode())
+    except OSError as error:
+        raise click.ClickException(f"{output} cannot be written ({error.strerror}): name another file.") from None
+    click.echo(f"{output}: {number} recording{'' if number == 1 else 's'}")

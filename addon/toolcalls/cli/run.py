@@ -130,10 +130,11 @@ def _trust(confdir: Path, environ: dict[str, str], folder: Path) -> trust.Trust:
     try:
         return trust.prepare(folder, trust.ensure_ca(confdir), environ)
     except OSError as error:
-        raise click.ClickException(
+        say(
             f"mitmproxy's CA in {confdir} cannot be read or made ({error.strerror}): name another place with "
             "--set confdir=DIR."
-        ) from None
+        )
+        sys.exit(OUR_OWN_FAULT)
 
 
 # The proxy's command line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 from ..turn.answer import CompletedCall
 from ..turn.finish import FinishWords
@@ -12,18 +13,25 @@ from ..wire.events import Event
 from .interface import KEEP_ALIVE_COMMENT
 
 
+@dataclass(slots=True, frozen=True)
+class AnswerForm:
+    """How a protocol says things, as far as that decides when they go out."""
+
+    whole_calls: bool = False
+    """Does a call come in one piece? Then whatever follows it shows that it is complete; one that the finish reason
+    cuts off may be half a call that the server closed."""
+    splits_end: bool = False
+    """Does the finish reason always wait? Then an event with a text too is two, and never goes out as it came."""
+    text_key: str = ""
+    """The key of the JSON string that holds the text of an event; "" where events are always read."""
+    arguments_key: str = ""
+    """The key of the JSON string that holds a fragment of arguments; "" likewise."""
+
+
 class AnswerReader(ABC):
     """One protocol's events → their parts."""
 
-    whole_calls = False
-    """Does a call come in one piece? Then whatever follows it shows that it is complete; one that the finish reason
-    cuts off may be half a call that the server closed."""
-    splits_end = False
-    """Does the finish reason always wait? Then an event with a text too is two, and never goes out as it came."""
-    text_key = ""
-    """The key of the JSON string that holds the text of an event; "" where events are always read."""
-    arguments_key = ""
-    """The key of the JSON string that holds a fragment of arguments; "" likewise."""
+    form = AnswerForm()
 
     @abstractmethod
     def read(self, event: Event) -> ReadEvent | None:
@@ -35,12 +43,18 @@ class AnswerReader(ABC):
         return [] if read is None else [read]
 
 
-class AnswerWriter(ABC):
+class StreamWriter(ABC):
     """What an answer lets go → one protocol's events."""
 
-    words: FinishWords
-    ids = True
-    """Does each call have to have an id? If not, one that came without an id has none."""
+    @property
+    @abstractmethod
+    def words(self) -> FinishWords:
+        """How the protocol says why the model stopped."""
+
+    @property
+    def ids(self) -> bool:
+        """Does each call have to have an id? If not, one that came without an id has none."""
+        return True
 
     @abstractmethod
     def text(self, read: ReadEvent | None, text: str) -> bytes:
@@ -62,12 +76,11 @@ class AnswerWriter(ABC):
     def end(self, read: ReadEvent | None, reason: str) -> bytes:
         """The event with the finish reason, and no text and no calls; None: one of ours."""
 
-    @abstractmethod
-    def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
-        """A whole body with these texts in the places of its own, these calls and this finish reason."""
+    def remember(self, read: ReadEvent, *, held: bool = False) -> None:  # noqa: B027 (most writers need nothing of it)
+        """An event of the answer that does not go on as it came: those that are written may have to be like it.
 
-    def remember(self, read: ReadEvent) -> None:  # noqa: B027 (most writers need nothing of it)
-        """An event of the answer that does not go on as it came: those that are written may have to be like it."""
+        `held`: nothing of it goes out now.
+        """
 
     def beside_calls(self, read: ReadEvent, texts: list[bytes] | None, *, flows: bool) -> list[bytes]:
         """What an event says besides its calls and its finish reason.
@@ -98,3 +111,11 @@ class AnswerWriter(ABC):
     def rest_of_call(self, number: int, arguments: str) -> bytes:
         """What the client still lacks of a call that it got while it came. Not asked for where calls come whole."""
         raise NotImplementedError
+
+
+class AnswerWriter(StreamWriter):
+    """What an answer lets go → one protocol's events, or a whole body."""
+
+    @abstractmethod
+    def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
+        """A whole body with these texts in the places of its own, these calls and this finish reason."""

@@ -20,7 +20,7 @@ from ..turn.parts import OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ..turn.text_search import SearchResult, TextPiece
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
 from ..wire.events import PASS, Event, Hold, Verdict
-from .answer_io import AnswerReader, AnswerWriter
+from .answer_io import AnswerForm, StreamWriter
 from .reply_builder import ReplyBuilder
 
 
@@ -43,9 +43,9 @@ class AnswerStream:
         "_end_key",
         "_end_untouched",
         "_ended_with",
+        "_form",
         "_hold",
         "_policy",
-        "_reader",
         "_sources",
         "_text_key",
         "_waiting_end",
@@ -60,17 +60,17 @@ class AnswerStream:
         request: Request,
         policy: Policy,
         mender: Mender,
-        reader: AnswerReader,
-        writer: AnswerWriter,
+        form: AnswerForm,
+        writer: StreamWriter,
         name: str = "",
     ) -> None:
-        self.answer = Answer(request, policy, mender, whole_calls=reader.whole_calls)
+        self.answer = Answer(request, policy, mender, whole_calls=form.whole_calls)
         self._policy = policy
-        self._reader = reader
+        self._form = form
         self._writer = writer
         self._calls_key, self._text_key, self._end_key = f"calls {name}", f"text {name}", f"end {name}"
         self._hold = Hold(self._calls_key)
-        self.live = not policy.aggregate and not reader.whole_calls
+        self.live = not policy.aggregate and not form.whole_calls
         """Calls go out while they come."""
         self._sources: dict[int, _CallEvent] = {}
         """By `id()` of a call: the event that it came in, if that says nothing else."""
@@ -81,7 +81,7 @@ class AnswerStream:
         self._ended_with: ReadEvent | None = None
         """The event with the finish reason that went out as it came, because of its text."""
         self._cut = False
-        """A call was cut off with the stream: nothing is made up for such an answer."""
+        """A call was cut off with the stream, or the upstream failed: nothing is made up for such an answer."""
         self.lesson: Lesson | None = None
 
     @property
@@ -98,9 +98,19 @@ class AnswerStream:
     def take(self, event: Event, read: ReadEvent) -> Verdict:
         """Take the text, the calls and the finish reason of an event."""
         self.lesson = None
+        fragments = read.fragments
+        if (
+            fragments
+            and len(fragments) == len(read.parts)
+            and not (read.says_more or self.live or self._form.whole_calls)
+        ):
+            # Nothing but fragments, which wait for the rest of their calls.
+            self._writer.remember(read, held=True)
+            self._gather(read, fragments)
+            return self._hold
         draft = ReplyBuilder(event)
-        fragments, stop = read.fragments, read.stop
-        follows = self._reader.whole_calls and self._follows_calls(read)
+        stop = read.stop
+        follows = self._form.whole_calls and self._follows_calls(read)
         if follows:
             draft.out += self._written(read, self.answer.pass_text_on(), draft)
             self._send(Finish.COMPLETE, draft)
@@ -164,9 +174,7 @@ class AnswerStream:
         """The event, where it can go out for its text: it says nothing else, or nothing but the finish reason."""
         if read.says_more or read.moved:
             return None
-        alone = len(read.parts) == 1 or (
-            len(read.parts) == 2 and read.stop is not None and not self._reader.splits_end
-        )
+        alone = len(read.parts) == 1 or (len(read.parts) == 2 and read.stop is not None and not self._form.splits_end)
         return read.raw if alone and isinstance(read.parts[0], TextDelta) else None
 
     def _hold_text(
@@ -243,13 +251,13 @@ class AnswerStream:
                 slot.quoted.grew(slot.fragments, len(fragment.arguments))
             else:
                 out.append(self._writer.live(part))
-        if self._reader.whole_calls and slots and not (read.says_more or read.text) and _are_whole(fragments):
+        if self._form.whole_calls and slots and not (read.says_more or read.text) and _are_whole(fragments):
             source = _CallEvent(read.raw, slots, ends=read.stop is not None)
             self._sources.update((id(slot), source) for slot in slots)
-        if len(fragments) == 1 and not fragments[0].name and not self.live and slots and self._reader.arguments_key:
+        if len(fragments) == 1 and not fragments[0].name and not self.live and slots and self._form.arguments_key:
             # A name may begin another call. Without one the index and the id decide, which are part of the template.
             receiver = CallFragments(slots[0].add, self._hold)
-            self.lesson = Lesson(self._reader.arguments_key, fragments[0].arguments, receiver)
+            self.lesson = Lesson(self._form.arguments_key, fragments[0].arguments, receiver)
         return out
 
     def _send(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
@@ -309,10 +317,11 @@ class AnswerStream:
         waits = answer.undecided and finish is not Finish.CUT
         if not waits:
             draft.out += self._written(read, answer.end_text(finish), draft)
-        whole = not waits and not self._reader.whole_calls and all(slot.whole() for slot in answer.assembler.slots)
+        whole = not waits and not self._form.whole_calls and all(slot.whole() for slot in answer.assembler.slots)
         if (whole or stop.failed) and self._ended_with is not read:
             self._send(finish, draft, before_error=stop.failed)
         answer.stop(stop.reason, finish)
+        self._cut = self._cut or stop.failed
         if self._ended_with is read:
             return
         if self._waiting_end is None or self._writer.ends_again(read):
@@ -369,8 +378,8 @@ class AnswerStream:
 
     def _text_lesson(self, read: ReadEvent) -> Lesson | None:
         part = read.parts[0] if len(read.parts) == 1 else None
-        if isinstance(part, TextDelta) and part.text and self._reader.text_key:
-            return Lesson(self._reader.text_key, part.text, self.answer.search or PASSING_TEXT)
+        if isinstance(part, TextDelta) and part.text and self._form.text_key:
+            return Lesson(self._form.text_key, part.text, self.answer.search or PASSING_TEXT)
         if isinstance(part, ReasoningDelta) and part.key:
             return Lesson(part.key, part.text, self.answer.thoughts or PASSING_TEXT)
         if isinstance(part, OtherDelta) and part.key:

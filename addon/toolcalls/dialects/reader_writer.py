@@ -13,6 +13,7 @@ from ..request.request import Request
 from ..turn.parts import Failure, ReadEvent
 from ..unread.fast_path import Lesson
 from ..wire.events import PASS, Event, Replace, Verdict, joined
+from .answer_io import AnswerForm as AnswerForm
 from .answer_io import AnswerReader as AnswerReader
 from .answer_io import AnswerWriter as AnswerWriter
 from .answer_stream import AnswerStream
@@ -33,7 +34,7 @@ class ReaderWriterDialect(Dialect):
     def __init__(
         self, request: Request, policy: Policy, mender: Mender, reader: AnswerReader, writer: AnswerWriter
     ) -> None:
-        self._stream = AnswerStream(request, policy, mender, reader, writer)
+        self._stream = AnswerStream(request, policy, mender, reader.form, writer)
         self._request = request
         self._policy = policy
         self._mender = mender

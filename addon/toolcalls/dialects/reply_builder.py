@@ -24,6 +24,12 @@ class ReplyBuilder:
         self._release.append(key)
         self._hold = [entry for entry in self._hold if entry[0] != key]
 
+    def add(self, reply: Replace) -> None:
+        """What is replied besides."""
+        self.out += reply.out
+        self._release += reply.release
+        self._hold += reply.hold
+
     @property
     def original(self) -> bytes:
         """The event as it came."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..calls import Outcome
@@ -65,7 +65,7 @@ class Recovery:
         kind, answer = self._written(calls, body, stream=self._request.stream)
         return Recovered(kind, answer, calls)
 
-    def of_event(self, event: Event, undecided: Callable[[], bool]) -> tuple[list[Event], list[Outcome]]:
+    def of_event(self, event: Event, undecided: bool) -> tuple[list[Event], list[Outcome]]:
         """The events that take the place of one with an error, and the calls in them; none where it stays.
 
         `undecided`: is a call on its way already? Then nobody knows which of the two is meant.
@@ -86,9 +86,9 @@ class Recovery:
             blocks = [sse.write(write(one)) for one in events]
         return [sse.read_event(block) for block in blocks], calls
 
-    def _doubtful(self, undecided: Callable[[], bool]) -> bool:
+    def _doubtful(self, undecided: bool) -> bool:
         """Is it open what a call would mean here, or where it would stand?"""
-        return self._over or undecided() or (self._protocol != "chat" and self._seen)
+        return self._over or undecided or (self._protocol != "chat" and self._seen)
 
     def _calls(self, body: bytes | str) -> list[Outcome]:
         quoted = quoted_in(body)

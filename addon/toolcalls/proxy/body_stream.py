@@ -23,6 +23,10 @@ MAX_KEPT_UNOBSERVED = 1024 * 1024
 A finished flow waits with dozens of others for the garbage collection, and nearly every answer is smaller."""
 
 
+_MANY_PIECES = 8
+"""mitmproxy takes longer to send a piece than to join a hundred."""
+
+
 class BodyStream:
     """Feeds one answer. With `observe` the bytes pass as they are and only the books are kept, of `most` bytes."""
 
@@ -102,6 +106,8 @@ class BodyStream:
             else:
                 before.complete = False
             return out
+        if len(out) > _MANY_PIECES:
+            out = [b"".join(out)]
         self._write_down(out, now)
         self.before.add(chunk, now)
         if self._observe:

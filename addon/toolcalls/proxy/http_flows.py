@@ -237,8 +237,7 @@ class HttpFlows:
         if self._settings.policy.reasoning != "auto" or not stream.before.complete:
             return
         try:
-            ids = state.reasoning.known_as(stream.response.outcomes)
-            state.reasoning.answered(b"".join(decoded(stream.before, state.encoding)), ids)
+            state.reasoning.answered(b"".join(decoded(stream.before, state.encoding)), stream.response.outcomes)
         except Exception:
             logger.exception(
                 f"{place(flow)}: toolfix cannot remember the reasoning of this answer; please report this."

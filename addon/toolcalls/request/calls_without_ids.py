@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 Json = dict[str, Any]
@@ -10,6 +11,9 @@ Json = dict[str, Any]
 
 def identity_of(name: object, arguments: object) -> str:
     """What tells a call from others of its turn: the tool and its arguments, however a client writes them again."""
+    if isinstance(arguments, str):
+        with suppress(ValueError, RecursionError):
+            arguments = json.loads(arguments)
     return json.dumps([name, _plain(arguments or {}, 0)], sort_keys=True)
 
 
@@ -25,7 +29,7 @@ def _plain(value: object, depth: int) -> object:
 
 
 def without_ids(message: Any) -> Any:
-    """A message of Ollama's with ids that are made of what the calls say; its results have none."""
+    """A message of Ollama's whose calls have no ids: its clients drop them."""
     if not isinstance(message, dict):
         return message
     if message.get("role") == "tool":
@@ -33,12 +37,4 @@ def without_ids(message: Any) -> Any:
     calls = message.get("tool_calls")
     if not isinstance(calls, list) or not calls:
         return message
-    functions = [call.get("function") if isinstance(call, dict) else None for call in calls]
-    return {
-        **message,
-        "tool_calls": [
-            {"id": identity_of(function.get("name"), function.get("arguments"))}
-            for function in functions
-            if isinstance(function, dict)
-        ],
-    }
+    return {**message, "tool_calls": [{**call, "id": ""} if isinstance(call, dict) else call for call in calls]}

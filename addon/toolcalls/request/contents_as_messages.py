@@ -65,7 +65,7 @@ def _as_message(content: Json) -> Json:
         if call is not None:
             signature = next((part[key] for key in _SPELLINGS if part.get(key)), None)
             number = str(len(message["tool_calls"]))
-            made = {"id": identity_of(call.get("name"), call.get("args")), NUMBER: number, EXTRA: signature}
+            made = {"name": call.get("name"), "arguments": call.get("args"), NUMBER: number, EXTRA: signature}
             message["tool_calls"].append(made)
     if not message["tool_calls"] or message["tool_calls"][0][EXTRA]:
         message["reasoning"] = ""

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..ids import restore
 from .answered import FIELDS, THINKING
-from .calls_without_ids import without_ids
+from .calls_without_ids import identity_of, without_ids
 from .contents_as_messages import contents_as_messages
 from .items_as_messages import items_as_messages
 from .pairs import text_of
@@ -53,13 +53,21 @@ def is_of_user(message: object) -> bool:
     )
 
 
-def ids_of(message: Json) -> list[str]:
-    """The ids of the calls of a message, as the host gave them."""
-    entries = listed(message.get("tool_calls")) or listed(message.get("content"))
-    calls = [
-        entry for entry in entries if isinstance(entry, dict) and entry.get("type") in (None, "function", "tool_use")
-    ]
-    return [upstream_id(call.get("id")) for call in calls]
+def known_as(identity: str, name: object, arguments: object) -> str:
+    """What tells a call from those of other sessions: ids such as `functions.Bash:0` are in each of them."""
+    return f"{identity}\0{identity_of(name, arguments)}"
+
+
+def calls_of(message: Json) -> list[str]:
+    """What the calls of a message are known as, with the ids that the host gave."""
+    found: list[str] = []
+    for entry in listed(message.get("tool_calls")) or listed(message.get("content")):
+        if isinstance(entry, dict) and entry.get("type") in (None, "function", "tool_use"):
+            made = entry.get("function")
+            said = made if isinstance(made, dict) else entry
+            given = said.get("arguments") if "arguments" in said else said.get("input")
+            found.append(known_as(upstream_id(entry.get("id")), said.get("name"), given))
+    return found
 
 
 def listed(value: object) -> list[Any]:

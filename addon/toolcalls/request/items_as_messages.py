@@ -40,7 +40,9 @@ def items_as_messages(items: list[Any]) -> list[tuple[int, Any]]:
             elif kind in _CALLS:
                 if not turn["tool_calls"]:
                     found[-1] = (number, turn)
-                turn["tool_calls"].append({"id": item.get("call_id")})
+                # A custom tool's free text is none of ours: such a call is known by its id.
+                said = {key: item.get(key) for key in ("name", "arguments")} if kind == _CALLS[0] else {}
+                turn["tool_calls"].append({"id": item.get("call_id"), **said})
                 if not item.get("id"):
                     turn["reasoning"] = ""
             else:

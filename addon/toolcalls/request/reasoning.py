@@ -8,17 +8,23 @@ A client that changes what was said before gets nothing back, and its request go
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..calls import Outcome
-from ..ids import restore
 from .answered import AnsweredTurn, read_answer
-from .calls_without_ids import identity_of
-from .conversation import Conversation, conversation_of, has_reasoning, ids_of, is_of_user, results_of
+from .conversation import (
+    Conversation,
+    calls_of,
+    conversation_of,
+    has_reasoning,
+    is_of_user,
+    known_as,
+    results_of,
+    upstream_id,
+)
 from .given_back import NOTHING_SAID, GivenBack, lacking
 from .host_manners import HostManners, asks, index_in, refuses
 from .pairs import text_of
@@ -145,7 +151,7 @@ class ReasoningSession:
             elif place < last and not everywhere:
                 continue
             elif role == "assistant":
-                ids = ids_of(message)
+                ids = calls_of(message)
                 text = text_of(message.get("content"))
                 yield number, message, digest.with_turn(ids, text)
                 digest.add("assistant", *(ids or [text.strip()]))
@@ -153,15 +159,8 @@ class ReasoningSession:
                 digest.add("results", *results_of(message))
         self._said = digest
 
-    def known_as(self, outcomes: Iterable[Outcome]) -> list[str]:
-        """By what the calls of an answer are found again in the client's history."""
-        delivered = [outcome for outcome in outcomes if not outcome.dropped]
-        if self._protocol in _WITHOUT_IDS:
-            return [identity_of(outcome.name, json.loads(outcome.arguments or "{}")) for outcome in delivered]
-        return [outcome.id for outcome in delivered if outcome.id]
-
-    def answered(self, body: bytes, client_ids: list[str]) -> None:
-        """The answer is over. `client_ids`: what its calls are known as to the client."""
+    def answered(self, body: bytes, outcomes: Iterable[Outcome]) -> None:
+        """The answer is over. `outcomes` are its calls as the client got them."""
         turn = read_answer(self._protocol, body)
         messages = conversation_of(self._protocol, self._request)
         if turn is None or not messages:
@@ -171,11 +170,17 @@ class ReasoningSession:
         assert self._said is not None
         manners = self._memory.learn(self._host, self._model)
         manners.signs_calls = manners.signs_calls or bool(turn.extras)
-        ids = [restore(identity) or identity for identity in client_ids]
-        if self._protocol == "gemini" and len(ids) != len(turn.ids):
+        delivered = [outcome for outcome in outcomes if not outcome.dropped]
+        if self._protocol == "gemini" and len(delivered) != len(turn.ids):
             # A call was left out, or made: the numbers are those of other calls.
             return
-        self._memory.keep(self._said.with_turn(ids or turn.ids, turn.text), turn)
+        ids = ["" if self._protocol in _WITHOUT_IDS else upstream_id(outcome.id) for outcome in delivered]
+        calls = [known_as(identity, one.name, one.arguments) for identity, one in zip(ids, delivered, strict=True)]
+        if self._protocol == "responses":
+            # Calls of custom tools have no outcome.
+            known = dict(zip(ids, calls, strict=True))
+            calls = [known.get(identity) or known_as(identity, None, None) for identity in turn.ids]
+        self._memory.keep(self._said.with_turn(calls, turn.text), turn)
 
     def over(self) -> None:
         """Nothing more comes. Whoever still has this does not keep the request alive."""

@@ -24,8 +24,8 @@ from .live import LiveArguments, LiveCall, LivePart
 from .parts import Stop
 from .reasoning_search import ReasoningSearch
 from .resent import ToldCall
-from .structured_text import StructuredText
-from .text_search import SearchResult, TextSearch, searches
+from .structured_text import structured_around
+from .text_search import SearchResult, TextPiece, TextSearch, searches
 from .turn import CUT_INSIDE, THOUGHT, GatheredCall, Turn
 
 
@@ -66,9 +66,11 @@ class Answer:
         "_whole_calls",
         "assembler",
         "half",
+        "other_tools",
         "reasons",
         "refused",
         "search",
+        "searches",
         "thoughts",
         "turn",
     )
@@ -88,19 +90,18 @@ class Answer:
         self._mender = mender
         self._tools = request.tools
         searched = searches(request, policy)
-        self.search: TextSearch | StructuredText | None = TextSearch(request, policy) if searched else None
-        wanted = request.structured if policy.structured else None
-        if wanted is not None:
-            mend = mender.mend_structured
-            search = self.search
-            self.search = StructuredText(search, lambda text, sent, finish: mend(text, sent, wanted, finish))
+        self.search = structured_around(TextSearch(request, policy) if searched else None, request, policy, mender)
         self.thoughts = ReasoningSearch(request, policy) if searched else None
+        self.searches = self.search is not None
+        """Is the text looked at?"""
         self._whole_calls = whole_calls
         self.assembler = assembler or CallAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
         self.turn = turn or Turn(request.tools, mender, awaits_arguments=False)
         self._lives: dict[int, LiveCall] = {}
         self.half = False
         """Was one of the calls that left last refused, or none at all?"""
+        self.other_tools = False
+        """The server called tools of its own."""
         self.refused = False
         """The model refused to answer: nothing that it says is a call."""
         self._late = False
@@ -155,7 +156,12 @@ class Answer:
     @property
     def undecided(self) -> bool:
         """Does it depend on what follows whether the text that is held, or the reasoning that passed, is a call?"""
-        return self.search is not None and (self.search.undecided or self._may_have_meant_it)
+        return self.text_undecided or self._may_have_meant_it
+
+    @property
+    def text_undecided(self) -> bool:
+        """Does it depend on what follows what becomes of the text that is held?"""
+        return self.search is not None and self.search.undecided
 
     @property
     def _may_have_meant_it(self) -> bool:
@@ -163,39 +169,44 @@ class Answer:
         thoughts = self.thoughts
         if thoughts is None or not thoughts.undecided or self.has_pending_calls or self.turn.sent:
             return False
-        return self.search is not None and not self.search.spoke
+        return not self._spoke
+
+    @property
+    def _spoke(self) -> bool:
+        """Was any text said but white space?"""
+        return self.search is not None and self.search.spoke
 
     def end_text(self, finish: Finish) -> SearchResult:
         """Nothing more is said: what is held is a call or text, and what was thought last may be a call."""
         if self.search is None:
             return SearchResult()
-        finish = Finish.CUT if self.refused else finish
-        if self.thoughts is not None and self._may_have_meant_it:
-            self.turn.found(self.thoughts.close(finish), THOUGHT)
-        said = self.search.close(finish)
+        self.end_thoughts(finish)
+        said = self.search.close(Finish.CUT if self.refused else finish)
         self.turn.found(said.calls)
         return said
+
+    def end_thoughts(self, finish: Finish) -> None:
+        """Nothing more is thought: the reasoning may end with a call."""
+        if self.thoughts is not None and self._may_have_meant_it:
+            self.turn.found(self.thoughts.close(Finish.CUT if self.refused else finish), THOUGHT)
 
     def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
         """A text that came as a whole, searched; None where it is not. `thought`: the reasoning before it, where the
         answer has no other calls."""
-        if self.search is None:
+        if not self.searches:
             return None
         self.think(thought)
-        said = self.search.take(text)
-        self.turn.found(said.calls)
-        return SearchResult(said.parts + self.end_text(finish).parts)
+        said = self.say(text)
+        parts = said.parts if said is not None else (TextPiece(text),) if text else ()
+        return SearchResult(parts + self.end_text(finish).parts)
 
     # Calls
 
     def gather(self, fragment: Fragment) -> Slot | None:
         """Take a fragment; the call that it belongs to, or None where it says nothing."""
-        self.goes_on()
-        return self.assembler.add(fragment)
-
-    def goes_on(self) -> None:
-        """Fragments come: where a finish reason came before them, it did not say that the calls were finished."""
+        # Where a finish reason came before it, that did not say that the calls were finished.
         self._late = self._late or (bool(self.reasons) and not self._whole_calls)
+        return self.assembler.add(fragment)
 
     def go_on_live(self, slot: Slot) -> LivePart | None:
         """What of a call may go out before it is complete (`toolfix_aggregate=false`); None while nothing may."""
@@ -281,11 +292,12 @@ class Answer:
 
     def would_be(self, stop: Stop, words: FinishWords) -> object:
         """The finish reason that would be true if this were the end."""
-        return words.true_reason(words.believed([*self.reasons, stop.reason]), calls=self.turn.sent > 0)
+        return self.true_reason(words, [*self.reasons, stop.reason])
 
-    def true_reason(self, words: FinishWords) -> object:
+    def true_reason(self, words: FinishWords, reasons: Sequence[str] | None = None) -> object:
         """The finish reason that is true, given those that came and the calls that went out."""
-        return words.true_reason(words.believed(self.reasons), calls=self.turn.sent > 0)
+        believed = words.believed(self.reasons if reasons is None else reasons)
+        return words.true_reason(believed, calls=self.turn.sent > 0, other_tools=self.other_tools)
 
 
 def gathered(

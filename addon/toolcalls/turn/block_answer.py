@@ -19,20 +19,21 @@ from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .fragments import MIXED
 from .live import LiveCall
-from .text_search import SearchedTexts, SearchResult, TextPiece, TextSearch, searches
+from .structured_text import StructuredText, structured_around
+from .text_search import SearchedTexts, SearchResult, searches
 from .turn import Turn
 
 
 class BlockAnswer(Answer):
-    __slots__ = ("_texts", "text_block")
+    __slots__ = ("_request", "_texts", "text_block")
     assembler: BlockAssembler
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
         """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
         turn = Turn(request.tools, mender, legal=True, spoiler=spoiler)
         super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools, mender.work))
+        self._request = request
         self._texts = SearchedTexts(request, policy) if searches(request, policy) else None
-        self.thoughts = None
         self.search = None
         """The search of the block of text that is being read."""
         self.text_block: Place = None
@@ -40,26 +41,20 @@ class BlockAnswer(Answer):
 
     # Text
 
-    @property
-    def searches(self) -> bool:
-        """Is text searched for calls?"""
-        return self._texts is not None
-
-    def say_in(self, block: Place, text: str, source: Any) -> SearchResult | None:
+    def say(self, text: str, source: Any = None, block: Place = None) -> SearchResult | None:
         """The text after the search; None where it goes on as it is."""
-        if self._texts is None:
+        if not self.searches:
             return None
+        going_on = self.search.search if isinstance(self.search, StructuredText) else self.search
+        search = self._texts.search_of(going_on, text) if self._texts is not None else None
         if self.search is None:
             self.text_block = block
-        going_on = self.search if isinstance(self.search, TextSearch) else None
-        self.search = self._texts.search_of(going_on, text)
-        return self.say(text, source)
+            self.search = structured_around(search, self._request, self._policy, self._mender)
+        return super().say(text, source)
 
-    def search_in(self, block: Place, text: str, finish: Finish) -> SearchResult:
-        """The last text of an answer that came as a whole."""
-        said = self.say_in(block, text, None)
-        parts = said.parts if said is not None else (TextPiece(text),)
-        return SearchResult(parts + self.end_text(finish).parts)
+    @property
+    def _spoke(self) -> bool:
+        return self._texts is not None and self._texts.spoke
 
     def pass_text_on(self) -> SearchResult:
         """Something else follows the block: what is held of it is text."""
@@ -71,6 +66,10 @@ class BlockAnswer(Answer):
         said = super().end_text(finish)
         self.search = None
         return said
+
+    def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
+        said = super().search_whole(text, finish, thought)
+        return said.without_idle_space() if said is not None else None
 
     @property
     def holds_text(self) -> bool:

@@ -52,6 +52,8 @@ class BlockStart:
 
     block: Place
     kind: str
+    calls: bool = False
+    """The server calls a tool of its own in it."""
 
 
 @dataclass(slots=True, frozen=True)

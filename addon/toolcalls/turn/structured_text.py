@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from ..mend.call import Mender
 from ..mend.finish import Finish
 from ..mend.prefix import StrictPrefix
+from ..policy import Policy
+from ..request.request import Request
 from ..textcalls.scanner import FoundCall
 from ..unread.template import decoded
 from ..wire.events import PASS, Pass
@@ -27,10 +30,11 @@ MendRest = Callable[[str, str, Finish], str | None]
 class StructuredText:
     """Has the members of a `TextSearch`."""
 
-    __slots__ = ("_held", "_mend", "_prefix", "_search", "_sent", "_size", "_spoke")
+    __slots__ = ("_held", "_mend", "_prefix", "_sent", "_size", "_spoke", "search")
 
     def __init__(self, search: TextSearch | None, mend: MendRest) -> None:
-        self._search = search
+        self.search = search
+        """The search for calls, where there is one."""
         self._mend: MendRest | None = mend
         """None once nothing is mended any more."""
         self._prefix = StrictPrefix(lists=True)
@@ -42,12 +46,12 @@ class StructuredText:
 
     @property
     def holding(self) -> bool:
-        return bool(self._held) or (self._search is not None and self._search.holding)
+        return bool(self._held) or (self.search is not None and self.search.holding)
 
     @property
     def undecided(self) -> bool:
         """Does it depend on how the text ends what becomes of what is held?"""
-        return bool(self._held) or self._lacks_end or (self._search is not None and self._search.undecided)
+        return bool(self._held) or self._lacks_end or (self.search is not None and self.search.undecided)
 
     @property
     def _lacks_end(self) -> bool:
@@ -62,22 +66,22 @@ class StructuredText:
     @property
     def held(self) -> str:
         """The text that is held back right now."""
-        return "".join(piece.text for piece in self._held) + (self._search.held if self._search is not None else "")
+        return "".join(piece.text for piece in self._held) + (self.search.held if self.search is not None else "")
 
     def take(self, text: str, source: Any = None) -> SearchResult:
         """Look at a text; `source` is the event that says it and nothing else."""
         self._spoke = self._spoke or bool(text.strip())
-        found = self._search.take(text, source).parts if self._search is not None else (TextPiece(text, source),)
+        found = self.search.take(text, source).parts if self.search is not None else (TextPiece(text, source),)
         return self._looked_at(found)
 
     def pass_on(self) -> SearchResult:
         """Something else follows what is held: so that is no answer in JSON, and goes out as it came."""
-        found = self._search.pass_on().parts if self._search is not None else ()
+        found = self.search.pass_on().parts if self.search is not None else ()
         return SearchResult((*self._let_go(), *found))
 
     def close(self, finish: Finish) -> SearchResult:
         """The answer is over: what is held is mended, or goes out as it came."""
-        found = self._search.close(finish) if self._search is not None else SearchResult()
+        found = self.search.close(finish) if self.search is not None else SearchResult()
         looked = self._looked_at(found.parts)
         if self._mend is None or not (self._held or self._lacks_end):
             return SearchResult((*looked.parts, *self._let_go()))
@@ -90,7 +94,7 @@ class StructuredText:
 
     def receive(self, literal: bytes, raw: bytes) -> Pass | None:
         """Let the text of an event pass that is not read: None where it has to be."""
-        if self._search is not None or self._held:
+        if self.search is not None or self._held:
             return None
         text = decoded(literal)
         if text is None:
@@ -131,3 +135,14 @@ class StructuredText:
         self._sent.clear()
         self._mend = None
         return held
+
+
+def structured_around(
+    search: TextSearch | None, request: Request, policy: Policy, mender: Mender
+) -> TextSearch | StructuredText | None:
+    """Whoever looks at a text of the answer, behind the search for calls; None where nobody has to."""
+    wanted = request.structured if policy.structured else None
+    if wanted is None:
+        return search
+    mend = mender.mend_structured
+    return StructuredText(search, lambda text, sent, finish: mend(text, sent, wanted, finish))

@@ -7,7 +7,6 @@ books can give it back. With no declared tools there is nothing to search for an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -51,6 +50,16 @@ class SearchResult:
     @property
     def calls(self) -> tuple[FoundCall, ...]:
         return tuple(part for part in self.parts if isinstance(part, FoundCall))
+
+    def without_idle_space(self) -> SearchResult:
+        """All but white space behind calls: a block of nothing else is refused in the next request."""
+        kept: list[TextPiece | FoundCall] = []
+        behind_call = False
+        for part in self.parts:
+            behind_call = behind_call or isinstance(part, FoundCall)
+            if isinstance(part, FoundCall) or part.text.strip() or not behind_call:
+                kept.append(part)
+        return SearchResult(tuple(kept))
 
 
 class TextSearch:
@@ -195,6 +204,11 @@ class SearchedTexts:
         self._spoken = self._spoken or not text.isspace()
         return search
 
+    @property
+    def spoke(self) -> bool:
+        """Was anything said in them but white space?"""
+        return self._spoken or (self._last is not None and self._last.spoke)
+
     def is_last(self, search: TextSearch | None) -> bool:
         """Is it the text that was searched last?"""
         return search is not None and search is self._last
@@ -216,18 +230,6 @@ def searches(request: Request, policy: Policy) -> bool:
     if not policy.text_calls or not request.calls_wanted:
         return False
     return any(tool.kind == "function" and policy.touches(tool.name) for tool in request.tools)
-
-
-def search(text: str, request: Request, policy: Policy, finish: Finish, before: Iterable[str] = ()) -> SearchResult:
-    """Search a text that is here as a whole; `before`: what the answer says before it."""
-    prose: TextSearch | None = None
-    for earlier in before:
-        prose = TextSearch(request, policy, begins=False, after=prose)
-        prose.take(earlier)
-        prose.pass_on()
-    prose = TextSearch(request, policy, begins=prose is None, after=prose)
-    first, last = prose.take(text), prose.close(finish)
-    return SearchResult(first.parts + last.parts)
 
 
 def _searched(request: Request, policy: Policy) -> Tools:

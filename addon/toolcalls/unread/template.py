@@ -1,14 +1,15 @@
 """An event that was read, as the template of those that follow it and differ in one string.
 
 Servers send an answer as hundreds of events that differ in nothing but a few characters. What surrounds the string
-is the same bytes, so it means the same, and JSON lets a string stand wherever another one stood. Three more things
-may vary: a `sequence_number`, the time in `created_at`, and a last member that pads the event so that its size does
-not tell what is in it.
+is the same bytes, so it means the same, and JSON lets a string stand wherever another one stood. Four more things
+may vary: a `sequence_number`, the time in `created_at`, the tokens that Gemini counts so far, and a last member that
+pads the event so that its size does not tell what is in it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from json import decoder
@@ -27,6 +28,9 @@ _TIME_BYTES = b"0123456789T:.+Z-"
 _LONGEST_TIME = 40
 _PADDING = re.compile(rb',\s*"(?:obfuscation|p)"\s*:\s*"([^"\\\r\n]*)"\s*\}\s*\Z')
 """The last member of the event itself, under the names that OpenAI and Cloudflare give it."""
+_COUNTS = rb'\d{1,9}(?:\s*,\s*"totalTokenCount"\s*:\s*\d{1,9})?'
+_USAGE = re.compile(rb'"candidatesTokenCount"\s*:\s*(%b)(?=\s*[,}])' % _COUNTS)
+_is_usage = re.compile(rb"(?!0\d)" + _COUNTS).fullmatch
 _UNQUOTED = re.compile(rb'[^"\\\r\n]*')
 _DOUBTFUL_QUOTE = re.compile(rb'"(?<![^\\]\\")')
 """A quote that is not behind exactly one backslash: several times faster to look for than to follow all escapes."""
@@ -63,11 +67,12 @@ class Template:
         self._head = before[: number.start(1)] if number else before
         self._middle = before[number.end(1) :] if number else b""
         behind = _NUMBER.search(after) if number is None else None
-        varies = behind or _PADDING.search(after)
+        usage = _USAGE.search(after) if behind is None else None
+        varies = behind or usage or _PADDING.search(after)
         self._divider = after[: varies.start(1)] if varies else b""
         """The first half of the tail."""
-        self._padded = behind is None
-        self._may_vary = _is_number if behind else _is_padding
+        self._padded = behind is None and usage is None
+        self._may_vary: Callable[[bytes], object] = _is_number if behind else _is_usage if usage else _is_padding
         self._end = after[varies.end(1) :] if varies else after
         self._top = slice(len(self._head))
         self._bottom = slice(-len(self._end), None)

@@ -78,5 +78,5 @@ def joined(answers: Iterable[tuple[Event, Verdict]]) -> Pass | Replace:
     return PASS if untouched else Replace(tuple(out), tuple(release), tuple(hold))
 
 
-MOST_CALLS: Final = 1000
+MOST_CALLS: Final = 500
 """Most tool calls, choices or output items of one answer: each has state, and is told apart from all the others."""

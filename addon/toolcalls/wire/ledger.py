@@ -143,7 +143,7 @@ class Ledger:
         order = self._order
         more = [(held.setdefault(key, []), (order + at, piece)) for at, (key, piece) in enumerate(reply.hold)]
         order, held_bytes = order + len(more), held_bytes + sum(len(piece) for _, piece in reply.hold)
-        for entries, entry in more:
+        for entries, entry in more:  # Entry.
             entries.append(entry)  # Entry.
         out.extend(reply.out)  # Entry.
         self._held, self.held_bytes, self._order, self.done = held, held_bytes, order, done  # Entry.

@@ -12,17 +12,9 @@ from ...turn import payload
 from ...turn.answer import Answer
 from ...turn.assembled_call import Slot
 from ...turn.finish import NEEDS_CALLS
-from .calls import (
-    FOREIGN_REASONS,
-    Json,
-    finish_of,
-    fragments_of,
-    reasoning_in,
-    says_something,
-    true_reason,
-    written_call,
-)
+from .reader import FOREIGN_REASONS, Json, finish_of, fragments_of, reasoning_in, says_something
 from .think import split_message
+from .writer import LEGACY_WORDS, WORDS, written_call
 
 
 def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
@@ -95,7 +87,7 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
         if not call.outcome.dropped
     ]
     legacy = legacy and request.legacy_functions
-    choice["finish_reason"] = true_reason(reason, calls=bool(calls), legacy=legacy)
+    choice["finish_reason"] = (LEGACY_WORDS if legacy else WORDS).true_reason(reason, calls=bool(calls)) or "stop"
     if found and said is not None:
         message["content"] = said.text
     if legacy and calls:

@@ -1,8 +1,7 @@
 """OpenAI Chat Completions, streamed and not.
 
-Strategy: every event is handed to its choice (`choice.py`), which holds the fragments of calls and lets
-everything else go on as it came. On a finish reason, `[DONE]`, an error or the end of the stream each
-complete call goes out as one delta, and the finish reason follows the calls that really went out.
+Strategy: every event is handed to its choice (`choice.py`), an answer of its own (`dialects/answer_stream.py`).
+Here is what concerns the stream as a whole: events in odd forms, errors, several choices, the terminator.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from ...turn import payload
 from ...turn.assembled_call import index_of
 from ...unread.fast_path import Lesson
 from ...wire import sse
-from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Event, Hold, LimitReached, Replace, Verdict
+from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Event, LimitReached, Replace, Verdict, joined
 from ..interface import KEEP_ALIVE_COMMENT, Dialect
 from ..odd_data import OddKind, odd_data
+from ..reply_builder import ReplyBuilder
 from ..trouble import trouble_in
 from .body import mend_body
-from .calls import FAILURES, FOREIGN_REASONS, REASONING_KEYS, Json, said_in, says_something
-from .choice import Choice
-from .lessons import lesson_of
+from .choice import Choice, replaced
+from .reader import FAILURES, FOREIGN_REASONS, Json, delta_of, says_something
+from .writer import DONE, write
 
-DONE = b"data: [DONE]\n\n"
 _CHOICES, _PYTHON_STYLE = '"choices"', "{'"
 
 
@@ -60,11 +59,6 @@ class Chat(Dialect):
 
     def read(self, event: Event) -> Verdict:
         self.lesson = None
-        answer = self._read(event)
-        self._engaged = self._engaged or any(choice.engaged for choice in self._choices.values())
-        return answer
-
-    def _read(self, event: Event) -> Verdict:
         data = event.data or ""
         chunk = payload.read_strict(data)
         if isinstance(chunk, dict):
@@ -110,7 +104,7 @@ class Chat(Dialect):
         return answer if isinstance(answer, Replace) else None
 
     def keep_alive(self) -> bytes:
-        return next((choice.keep_alive() for choice in self._choices.values()), KEEP_ALIVE_COMMENT)
+        return next((choice.writer.keep_alive() for choice in self._choices.values()), KEEP_ALIVE_COMMENT)
 
     def body(self, body: bytes) -> bytes:
         return mend_body(body, self._request, self._policy, self._mender)
@@ -136,30 +130,16 @@ class Chat(Dialect):
 
     def _read_choices(self, event: Event, chunk: Json, choices: list[Any]) -> Verdict:
         """Several choices in one event: each is read as if it had come alone, usage with the last."""
+        if not all(isinstance(choice, dict) for choice in choices):
+            return PASS
         bare = {key: value for key, value in chunk.items() if key != "usage"}
-        out: list[bytes] = []
-        release: list[str] = []
-        hold: list[tuple[str, bytes]] = []
-        untouched = True
-        for number, choice in enumerate(choices):
-            if not isinstance(choice, dict):
-                return PASS
-            part = {**(chunk if number == len(choices) - 1 else bare), "choices": [choice]}
-            raw = write(part)
-            answer = self._read_choice(Event(raw, None, event.type), part, choice)
-            if isinstance(answer, Hold):
-                hold.append((answer.key, raw))
-            elif isinstance(answer, Replace):
-                out += answer.out
-                release += answer.release
-                hold += answer.hold
-            else:
-                out.append(raw)
-                continue
-            untouched = False
+        apart = [({**bare, "choices": [choice]}, choice) for choice in choices[:-1]]
+        apart.append(({**chunk, "choices": [choices[-1]]}, choices[-1]))
+        events = [(Event(write(part), None, event.type), part, choice) for part, choice in apart]
+        verdict = joined((one, self._read_choice(one, part, choice)) for one, part, choice in events)
         # What one of the choices taught no longer holds after the next one.
         self.lesson = None
-        return PASS if untouched else Replace(tuple(out), tuple(release), tuple(hold))
+        return verdict
 
     def _read_choice(self, event: Event, chunk: Json, choice: Json) -> Verdict:
         reason = choice.get("finish_reason")
@@ -167,22 +147,16 @@ class Chat(Dialect):
             return self._fail(event)
         if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
             return self._read_odd_end(event, chunk, choice, reason)
-        delta, fragments, legacy = said_in(choice)
+        delta, fragments, legacy = delta_of(choice)
         state = self._choice(choice, bool(fragments))
         number = index_of(choice.get("index"))
         if number is not None and number != state.index:
             for fragment in fragments:
                 fragment.place = (number, fragment.place) if isinstance(fragment.place, int) else None
-        if state.spoke and delta is choice.get("message"):
-            # It repeats the whole answer: the calls are compared, the text was said.
-            delta = {key: value for key, value in delta.items() if key in ("tool_calls", "function_call")}
-        if state.thought and delta is choice.get("message"):
-            delta = {key: value for key, value in delta.items() if key not in REASONING_KEYS}
-        if reason:
-            return state.finish(event, chunk, choice, delta, fragments, legacy)
-        answer = state.take(event, chunk, choice, delta, fragments, legacy)
-        self.lesson = lesson_of(state, delta, fragments)
-        return answer
+        verdict = state.take(event, chunk, choice, delta, fragments, legacy)
+        self.lesson = state.stream.lesson
+        self._engaged = self._engaged or state.stream.answer.engaged
+        return verdict
 
     def _choice(self, choice: Json, has_calls: bool) -> Choice:
         number = index_of(choice.get("index")) or 0
@@ -193,51 +167,52 @@ class Chat(Dialect):
         if state is None:
             if len(self._choices) >= MOST_CALLS:
                 raise LimitReached
-            state = self._choices[number] = Choice(number, self._request, self._policy, self._mender, write)
+            state = self._choices[number] = Choice(number, self._request, self._policy, self._mender)
         return state
 
     # The end
 
     def _read_odd_end(self, event: Event, chunk: Json, choice: Json, reason: str) -> Verdict:
         """A finish reason that no client knows: said in the protocol's words, or as the error that it is."""
-        told = {**choice, "finish_reason": FOREIGN_REASONS.get(reason)}
-        part = {**chunk, "choices": [told]}
-        answer = self._read_choice(Event(write(part), None, event.type), part, told)
-        if isinstance(answer, Hold):
-            answer = Replace(hold=((answer.key, write(part)),))
-        elif not isinstance(answer, Replace):
-            delta = choice.get("delta")
-            silent = told["finish_reason"] is None and not (isinstance(delta, dict) and says_something(delta))
-            answer = Replace() if silent else Replace((write(part),))
-        if reason in FOREIGN_REASONS:
-            return answer
-        error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
-        failed = Event(write({"error": error}), None)
-        ended = self._fail(failed)
-        return Replace((*answer.out, *(ended.out if isinstance(ended, Replace) else (failed.raw,))), self._keys())
+        renamed = {**choice, "finish_reason": FOREIGN_REASONS.get(reason)}
+        part = {**chunk, "choices": [renamed]}
+        raw = write(part)
+        verdict = self._read_choice(Event(raw, None, event.type), part, renamed)
+        draft = ReplyBuilder()
+        delta = choice.get("delta")
+        if verdict is not PASS or reason in FOREIGN_REASONS or (isinstance(delta, dict) and says_something(delta)):
+            draft.add(replaced(verdict, raw))
+        if reason not in FOREIGN_REASONS:
+            error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
+            self._errored = True
+            self._fail_choices(draft)
+            draft.out.append(write({"error": error}))
+        return draft.reply()
 
     def _after_ends(self, raw: bytes, *, rewritten: bool = False) -> Verdict:
         """An event behind the choices (usage): the finish reasons that wait go out before it."""
-        ends = [end for choice in self._choices.values() for end in choice.take_end()]
-        if not ends and not rewritten:
+        draft = ReplyBuilder()
+        for choice in self._choices.values():
+            choice.stream.pass_end(draft)
+        if not draft.out and not rewritten:
             return PASS
-        keys = [choice.keys for choice in self._choices.values()]
-        return Replace((*ends, raw), tuple(name for held in keys for name in (held.calls, held.end)))
+        draft.out.append(raw)
+        return draft.reply()
 
     def _end(self, terminator: bytes, finish: Finish) -> Verdict:
         """`[DONE]` or the end of the stream: everything that is held comes out, with the finish that was missing."""
-        out: list[bytes] = []
-        complete = True
-        for choice in self._choices.values():
-            engaged = choice.engaged
-            pieces, whole = choice.end(finish) if not self._errored else (choice.fail(), True)
-            out += pieces
-            complete = complete and (whole or not engaged)
-        if not out:
+        draft = ReplyBuilder()
+        complete = not self._errored
+        if self._errored:
+            self._fail_choices(draft)
+        else:
+            ends = [choice.end(finish, draft) for choice in self._choices.values()]
+            complete = all(ends)
+        if not draft.out:
             return PASS
-        if not terminator and complete and not self._errored:
-            terminator = DONE
-        return Replace((*out, terminator) if terminator else tuple(out), self._keys())
+        if terminator or complete:
+            draft.out.append(terminator or DONE)
+        return draft.reply()
 
     def _fail(self, event: Event, again: bytes = b"", *, rewritten: bool = False) -> Verdict:
         """An error event: complete calls come out, unfinished ones are dropped, the error goes on.
@@ -245,14 +220,13 @@ class Chat(Dialect):
         `again`: the same error in another form. `rewritten`: the event is one of ours.
         """
         self._errored = True
-        out = [piece for choice in self._choices.values() for piece in choice.fail()]
-        if not out and not again and not rewritten and not self._engaged:
+        draft = ReplyBuilder()
+        self._fail_choices(draft)
+        if not draft.out and not again and not rewritten and not self._engaged:
             return PASS
-        return Replace((*out, event.raw, *((again,) if again else ())), self._keys())
+        draft.out += [event.raw, again] if again else [event.raw]
+        return draft.reply()
 
-    def _keys(self) -> tuple[str, ...]:
-        return tuple(key for choice in self._choices.values() for key in choice.keys)
-
-
-def write(chunk: Json) -> bytes:
-    return sse.write(payload.write(chunk))
+    def _fail_choices(self, draft: ReplyBuilder) -> None:
+        for choice in self._choices.values():
+            choice.fail(draft)

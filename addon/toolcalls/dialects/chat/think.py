@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...textcalls.think import ThinkSplitter
-from .calls import Json
+from .reader import Json
 
 
 class Thinking:

@@ -17,7 +17,7 @@ from ...request.request import Request
 from ...turn.assembled_call import Fragment
 from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ...wire.events import Event
-from ..reader_writer import AnswerReader
+from ..reader_writer import AnswerForm, AnswerReader
 from ..trouble import trouble_in
 from .envelope import Envelope, Json, candidates_of, parts_of
 from .malformed import REASON, STEP, quoted_call
@@ -41,8 +41,7 @@ class _Run:
 
 
 class GeminiReader(AnswerReader):
-    whole_calls = True
-    text_key = "text"
+    form = AnswerForm(whole_calls=True, text_key="text")
 
     def __init__(self, request: Request, policy: Policy, envelope: Envelope) -> None:
         self._request = request

@@ -1,114 +1,105 @@
-"""A Messages answer that came as one JSON document."""
+"""A Messages answer that came as one JSON document: its blocks → parts, and what becomes of them → its blocks."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...calls import Outcome
 from ...mend.call import Mender
 from ...mend.finish import Finish
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
+from ...turn.answer import CompletedCall
+from ...turn.assembled_call import Fragment
 from ...turn.block_answer import BlockAnswer
-from ...turn.block_call import BlockCall
-from ...turn.text_search import SearchResult
+from ...turn.parts import BlockStart, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ...turn.whole_answer import MendedAnswer, mend_answer
 from .reader import call_start
-from .wire import NO_USAGE, TEXT, TOOL_USE, WORDS, Json, tool_use
+from .wire import NO_USAGE, TEXT, THINKING, TOOL_USE, WORDS, Json, text_of, tool_use
 
 
 def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
     """Mend the calls, the stop reason and missing usage; the same bytes when nothing changes."""
-    answer = payload.read_strict(body)
-    if not isinstance(answer, dict) or not isinstance(answer.get("content"), list) or answer.get("error"):
+    message = payload.read_strict(body)
+    if not isinstance(message, dict) or not isinstance(message.get("content"), list) or message.get("error"):
         return body
-    if answer.get("type") != "message" and "stop_reason" not in answer:
+    if message.get("type") != "message" and "stop_reason" not in message:
         # Other protocols have messages with content too.
         return body
-    state = BlockAnswer(request, policy, mender)
-    changes = _mended(answer, _search(answer, state), state)
+    read = _read(body, message)
+    mended = mend_answer(read, BlockAnswer(request, policy, mender), WORDS)
+    changes = _changes(read, mended) if mended is not None else {}
+    if not isinstance(message.get("usage"), dict):
+        changes["usage"] = NO_USAGE
     if not changes:
         return body
-    return payload.write({**answer, **changes}).encode("utf-8", "backslashreplace")
+    return payload.write({**message, **changes}).encode("utf-8", "backslashreplace")
 
 
-def _search(answer: Json, state: BlockAnswer) -> dict[int, SearchResult]:
-    """The text blocks with calls in them, by their places: the last that says something, if only calls follow it."""
-    if not state.searches:
-        return {}
-    said = [
-        (number, block)
-        for number, block in enumerate(answer["content"])
-        if isinstance(block, dict) and block.get("type") != TOOL_USE and not _is_blank(block)
-    ]
-    number, block = said[-1] if said else (0, {})
-    if block.get("type") != "text" or block.get("citations"):
-        return {}
-    for _, other in said[:-1]:
-        if other.get("type") == TEXT:
-            state.say_in(None, other[TEXT], None)
-            state.pass_text_on()
-    found = state.search_in(number, block[TEXT], Finish.of(answer.get("stop_reason")))
-    return {number: found} if found.calls else {}
+_THOUGHTS = (THINKING, "redacted_thinking")
 
 
-def _is_blank(block: Json) -> bool:
-    """Is this a text block that says nothing?"""
-    text = block.get("text")
-    return block.get("type") == "text" and (not isinstance(text, str) or not text.strip())
+def _read(body: bytes, message: Json) -> ReadEvent:
+    parts: list[Part] = []
+    for number, block in enumerate(message["content"]):
+        parts += _parts(number, block)
+    reason = message.get("stop_reason")
+    if isinstance(reason, str | None):
+        parts.append(Stop(reason or "", Finish.of(reason)))
+    return ReadEvent(body, message, parts)
 
 
-def _mended(answer: Json, found: dict[int, SearchResult], state: BlockAnswer) -> Json:
-    """What has to be said differently. Structured calls first: one that repeats a text wins."""
-    reason = answer.get("stop_reason")
-    blocks = answer["content"]
-    content: dict[int, list[Any]] = {number: [block] for number, block in enumerate(blocks)}
-    kinds = [block.get("type") if isinstance(block, dict) else None for block in blocks]
-    calls = {
-        number: _call(blocks[number], last=number == len(blocks) - 1)
-        for number, kind in enumerate(kinds)
-        if kind == TOOL_USE
-    }
-    finish = Finish.of(reason)
-    outcomes = {id(call.slot): call.outcome for call in state.leave(list(calls.values()), finish)}
-    for number, call in calls.items():
-        outcome = outcomes.get(id(call))
-        content[number] = [] if outcome is None or outcome.dropped else [_written(call, outcome)]
-    for number, said in found.items():
-        content[number] = [{**blocks[number], "text": piece.text} for piece in said.pieces if piece.text.strip()]
-        for outcome in state.turn.complete_found():
-            if not outcome.dropped:
-                value = payload.read_strict(outcome.arguments)
-                content[number].append(tool_use({}, outcome.id, outcome.name, value))
-    written = [block for kept in content.values() for block in kept]
-    written += [{"type": "text", "text": note} for note in state.turn.take_notes()]
+def _parts(number: int, block: Any) -> list[Part]:
+    kind = text_of(block.get("type")) if isinstance(block, dict) else ""
+    if kind == TOOL_USE:
+        # The whole input is here, so that a string stands for the deltas of a stream.
+        given = block.get("input")
+        steps = ("input as a string",) if isinstance(given, str) else ()
+        whole = (
+            [] if given is None or given == {} else [Fragment(number, "", "", payload.text_of(given), steps=steps)]
+        )
+        return [call_start(block, number), *whole]
+    parts: list[Part] = [BlockStart(number, kind, calls=kind.endswith(TOOL_USE))]
+    if kind in _THOUGHTS:
+        return [*parts, ReasoningDelta(text_of(block.get(THINKING)))]
+    if kind != TEXT:
+        return [*parts, OtherDelta()] if isinstance(block, dict) else parts
+    text = text_of(block.get(TEXT))
+    if text.strip():
+        parts.append(OtherDelta() if block.get("citations") else TextDelta(text, number))
+    return parts
+
+
+def _changes(read: ReadEvent, mended: MendedAnswer) -> Json:
+    """What has to be said differently."""
+    blocks = read.payload["content"]
+    searched = [part.block for part in read.parts if isinstance(part, TextDelta)]
+    texts = dict(zip(searched, mended.texts, strict=True))
+    calls = {call.slot.place: call for call in mended.calls if call.slot is not None}
+    written: list[Any] = []
+    for number, block in enumerate(blocks):
+        if isinstance(block, dict) and block.get("type") == TOOL_USE:
+            written += [_written(calls[number])] if number in calls else []
+        elif number not in texts or texts[number] == block[TEXT]:
+            written.append(block)
+        elif texts[number].strip():
+            written.append({**block, TEXT: texts[number]})
+        if searched and number == searched[-1]:
+            written += [_written(call) for call in mended.calls if call.slot is None]
+    if not searched:
+        written += [_written(call) for call in mended.calls if call.slot is None]
+    written += [{"type": TEXT, TEXT: note} for note in mended.notes]
     changes: Json = {}
     if len(written) != len(blocks) or any(new is not old for new, old in zip(written, blocks, strict=True)):
         changes["content"] = written
-    other_tools = any(isinstance(kind, str) and kind != TOOL_USE and kind.endswith(TOOL_USE) for kind in kinds)
-    truth = WORDS.true_reason(reason, calls=state.turn.sent > 0, other_tools=other_tools)
-    if truth != reason:
-        changes["stop_reason"] = truth
-    if not isinstance(answer.get("usage"), dict):
-        changes["usage"] = NO_USAGE
+    if mended.reason and mended.reason != read.payload.get("stop_reason"):
+        changes["stop_reason"] = mended.reason
     return changes
 
 
-def _call(block: Json, *, last: bool) -> BlockCall:
-    """The call that a block tells. The whole input is here, so that a string stands for the deltas of a stream."""
-    call = BlockCall.of_start(call_start(block, None))
-    call.ended, call.followed = True, not last
-    given = block.get("input")
-    if given is not None and given != {}:
-        call.add(payload.text_of(given))
-    if isinstance(given, str):
-        call.steps = ("input as a string",)
-    return call
-
-
-def _written(call: BlockCall, outcome: Outcome) -> Json:
-    """The block as it goes out: the very same one when it needs no change."""
-    block = call.extra
+def _written(call: CompletedCall) -> Json:
+    """A call as a block: the very same one when it needs no change."""
+    block, outcome = call.extra, call.outcome
     given = block.get("input")
     value = payload.read_strict(outcome.arguments)
     if not isinstance(value, dict):

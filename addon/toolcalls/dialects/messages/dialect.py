@@ -99,8 +99,8 @@ class Messages(Dialect):
         self._sequence.lesson = None
         if event.data is None:
             return self._in_its_place(event)
-        said = payload.read_strict(event.data)
-        return self._take(event, said) if isinstance(said, dict) else self._take_odd(event, said)
+        data = payload.read_strict(event.data)
+        return self._take(event, data) if isinstance(data, dict) else self._take_odd(event, data)
 
     def close(self) -> Replace | None:
         if self._ended or not self._started:
@@ -115,9 +115,9 @@ class Messages(Dialect):
     def body(self, body: bytes) -> bytes:
         return mend_body(body, self._request, self._policy, self._mender)
 
-    def _take_odd(self, event: Event, said: Any) -> Verdict:
+    def _take_odd(self, event: Event, data: Any) -> Verdict:
         """Data that is no JSON object."""
-        odd = odd_data(event, said)
+        odd = odd_data(event, data)
         match odd.kind:
             case OddKind.ERROR:
                 return self._take(Event(b"", event.data, ""), {"type": ERROR, "error": odd.value})
@@ -142,8 +142,8 @@ class Messages(Dialect):
             return PASS
         return Replace((sse.comment(text),))
 
-    def _take(self, event: Event, said: Json) -> Verdict:
-        read = self._reader.read(event, said)
+    def _take(self, event: Event, data: Json) -> Verdict:
+        read = self._reader.read(event, data)
         kind = read.payload["type"]
         if self._ended:
             return Replace() if kind == MESSAGE_STOP else PASS
@@ -298,8 +298,7 @@ class Messages(Dialect):
         draft.out.append(stop)
 
     def _stop_reason(self, reason: str | None) -> Any:
-        sequence = self._sequence
-        return WORDS.true_reason(reason, calls=sequence.answer.turn.sent > 0, other_tools=sequence.other_tools)
+        return self._sequence.answer.true_reason(WORDS, [reason] if reason else [])
 
     def _write_end(self, reason: str | None, draft: ReplyBuilder) -> None:
         """Why the model stopped: the message_deltas that came, or the one that is missing."""

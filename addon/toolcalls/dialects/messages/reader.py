@@ -45,76 +45,78 @@ class MessagesReader:
         self._last_index: Place = None
         """Where the last block began: events without an index belong to it."""
 
-    def read(self, event: Event, said: Json) -> ReadEvent:
+    def read(self, event: Event, data: Json) -> ReadEvent:
         """What an event says whose data is a JSON object. An event that is none of the protocol has no parts."""
-        kind = said.get("type")
+        kind = data.get("type")
         typed = isinstance(kind, str) and kind != ""
-        trouble = trouble_in(said, event.type) if _may_be_error(kind if typed else event.type, said) else None
+        trouble = trouble_in(data, event.type) if _may_be_error(kind if typed else event.type, data) else None
         if trouble is not None:
             kind, typed = ERROR, False
-            said = {"type": kind, "error": {"type": "api_error", **trouble}}
+            data = {"type": kind, "error": {"type": "api_error", **trouble}}
         elif not isinstance(kind, str) or not typed:
             kind = event.type
-            said = {"type": kind, **{key: value for key, value in said.items() if key != "type"}}
+            data = {"type": kind, **{key: value for key, value in data.items() if key != "type"}}
         raw = event.raw
         if kind not in EVENTS:
-            return ReadEvent(raw, said)
+            return ReadEvent(raw, data)
         if event.type != kind or not typed:
             # The SDKs look at the event line before the data and skip events without one.
-            raw = write(said)
+            raw = write(data)
         elif raw.startswith(sse.BOM):
             # They do not know a BOM either, and would lose the message_start behind it.
             raw = raw.removeprefix(sse.BOM)
         if kind == BLOCK_DELTA:
-            return self._delta(raw, said)
-        return ReadEvent(raw, said, self._parts(kind, said))
+            return self._delta(raw, data)
+        return ReadEvent(raw, data, self._parts(kind, data))
 
-    def _parts(self, kind: str, said: Json) -> list[Part]:
+    def _parts(self, kind: str, data: Json) -> list[Part]:
         if kind == BLOCK_START:
-            return self._start(said)
+            return self._start(data)
         if kind == BLOCK_STOP:
-            return [BlockEnd(self._index(said))]
+            return [BlockEnd(self._index(data))]
         if kind == MESSAGE_DELTA:
-            delta = said.get("delta")
+            delta = data.get("delta")
             reason = text_of(delta.get("stop_reason")) if isinstance(delta, dict) else ""
             return [Stop(reason, Finish.of(reason))] if reason else []
         return [Failure()] if kind == ERROR else []
 
-    def _start(self, said: Json) -> list[Part]:
-        block = said.get("content_block")
+    def _start(self, data: Json) -> list[Part]:
+        block = data.get("content_block")
         kind = block.get("type") if isinstance(block, dict) else None
         if not isinstance(block, dict) or not isinstance(kind, str):
             # It says nothing; the deltas open the block that they need.
             return []
-        index = self._last_index = index_in(said)
-        return [call_start(block, index) if kind == TOOL_USE else BlockStart(index, kind)]
+        index = self._last_index = index_in(data)
+        if kind == TOOL_USE:
+            return [call_start(block, index)]
+        return [BlockStart(index, kind, calls=kind.endswith(TOOL_USE))]
 
-    def _delta(self, raw: bytes, said: Json) -> ReadEvent:
-        delta: Any = said.get("delta")
+    def _delta(self, raw: bytes, data: Json) -> ReadEvent:
+        delta: Any = data.get("delta")
         if not isinstance(delta, dict) or not delta:
-            return ReadEvent(raw, said)
+            return ReadEvent(raw, data)
         kind = text_of(delta.get("type"))
         if not kind:
             kind = next((known for key, known in _KIND_OF_KEY.items() if key in delta), "")
             if kind:
                 delta = {"type": kind, **delta}
-                said = {**said, "delta": delta}
-                raw = write(said)
-        return ReadEvent(raw, said, [self._said(kind, delta, said)])
+                data = {**data, "delta": delta}
+                raw = write(data)
+        return ReadEvent(raw, data, [self._part_of(kind, delta, data)])
 
-    def _said(self, kind: str, delta: Json, said: Json) -> Part:
-        index = self._index(said)
+    def _part_of(self, kind: str, delta: Json, data: Json) -> Part:
+        index = self._index(data)
         if kind == "input_json_delta":
             arguments = payload.text_of(delta.get("partial_json"))
-            return Fragment(index, "", "", arguments, placed=index_in(said) is not None)
+            return Fragment(index, "", "", arguments, placed=index_in(data) is not None)
         text = delta.get(_TEXT_KEYS[kind]) if kind in _TEXT_KEYS else None
         if kind == "text_delta" and text and isinstance(text, str):
             return TextDelta(text, index)
         key = _TEXT_KEYS.get(kind, "")
         return OtherDelta(key=key, text=payload.text_of(text), block=index, kind=_NEEDS.get(kind, ""))
 
-    def _index(self, said: Json) -> Place:
-        index = index_in(said)
+    def _index(self, data: Json) -> Place:
+        index = index_in(data)
         return self._last_index if index is None else index
 
 
@@ -123,6 +125,6 @@ def call_start(block: Json, index: Place) -> CallStart:
     return CallStart(index, text_of(block.get("id")), text_of(block.get("name")), block.get("input"), block)
 
 
-def _may_be_error(kind: Any, said: Json) -> bool:
+def _may_be_error(kind: Any, data: Json) -> bool:
     """Is this no event of the protocol, or an error without what the protocol says about errors?"""
-    return kind not in EVENTS or (kind == ERROR and not isinstance(said.get("error"), dict))
+    return kind not in EVENTS or (kind == ERROR and not isinstance(data.get("error"), dict))

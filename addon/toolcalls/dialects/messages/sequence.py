@@ -19,6 +19,7 @@ from ...turn.assembled_call import Fragment, Place
 from ...turn.block_answer import BlockAnswer
 from ...turn.block_call import BlockCall
 from ...turn.parts import BlockEnd, BlockStart, CallStart, OtherDelta, ReadEvent, TextDelta
+from ...turn.reasoning_search import ReasoningSearch
 from ...turn.text_search import SearchResult, TextPiece
 from ...unread.fast_path import PASSING_TEXT, CallFragments, Lesson
 from ...wire.events import Hold
@@ -28,6 +29,8 @@ from .writer import BlockWriter
 
 _LATER, _TEXT, _STOP, _SPACE = "later", "text", "stop", "white space"
 """Under these keys events are held."""
+_TEXTS: Final = (TEXT, THINKING, "redacted_thinking")
+"""Blocks that call nobody and show nothing."""
 _SPOILER: Final = ",\x1a"
 """No JSON at any place of an open object. The Python SDK reads what is there of an object as the object (and nothing
 at all as `{}`), so that a prefix left open would be run; on this it raises."""
@@ -45,7 +48,6 @@ class BlockSequence:
         "answer",
         "ends_in_text",
         "lesson",
-        "other_tools",
         "writer",
     )
 
@@ -64,10 +66,8 @@ class BlockSequence:
         """White space that has no block yet."""
         self.ends_in_text = False
         """The last thing said was not part of a call, and its block is still open."""
-        self.other_tools = False
-        """The server called tools of its own."""
         self._other_calls: set[Place] = set()
-        """Where those began last."""
+        """Where the server's own tools were called last."""
         self.lesson: Lesson | None = None
         """What the last delta says about those like it, if it went on or was held as it came."""
 
@@ -97,8 +97,12 @@ class BlockSequence:
         self.answer.assembler.end(part.block)
         self._make_room(draft)
         self.ends_in_text = True
-        if part.kind.endswith(TOOL_USE):
-            self.other_tools = True
+        if part.kind not in _TEXTS:
+            self.answer.say_otherwise()
+        if part.kind == THINKING:
+            self._think(read.payload["content_block"].get(THINKING))
+        if part.calls:
+            self.answer.other_tools = True
             self._other_calls.add(part.block)
         draft.out.append(self.writer.start(part.kind, part.block, read))
 
@@ -109,15 +113,25 @@ class BlockSequence:
         open_block = self.writer.open_at(part.block)
         if open_block is not None and part.kind in ("", open_block.kind):
             self._go_on(read, draft)
+            thoughts = self._think(part.text) if part.key == THINKING else None
             if part.key and part.text:
-                self.lesson = Lesson(part.key, part.text, PASSING_TEXT)
+                self.lesson = Lesson(part.key, part.text, thoughts or PASSING_TEXT)
             return
         if not part.kind or self._postponed(read, part.block, draft) or (part.key and not part.text):
             return
         self._pass_text_on(draft)
         self._open(part.kind, part.block, draft)
+        if part.key == THINKING:
+            self._think(part.text)
         read.raw = write(read.payload)
         draft.out.append(self.writer.renumbered(read))
+
+    def _think(self, text: object) -> ReasoningSearch | None:
+        """Reasoning goes on as it comes, and may end with a call."""
+        thoughts = self.answer.thoughts
+        if thoughts is not None and isinstance(text, str):
+            thoughts.take(text)
+        return thoughts
 
     def _end_block(self, read: ReadEvent, part: BlockEnd, draft: ReplyBuilder) -> None:
         call = self.answer.assembler.end(part.block)
@@ -158,24 +172,19 @@ class BlockSequence:
 
     # Text
 
-    @property
-    def holds_text(self) -> bool:
-        """Is text, or a call that was found in it, held back?"""
-        return self.answer.holds_text
-
     def _take_text(self, read: ReadEvent, part: TextDelta, draft: ReplyBuilder) -> None:
         answer = self.answer
         if self._postponed(read, part.block, draft):
             return
         if answer.search is not None and (answer.text_block != part.block or self._text_stop is not None):
             self._pass_text_on(draft)
-        said = answer.say_in(part.block, part.text, read)
-        if said is not None:
-            if said.parts:
+        found = answer.say(part.text, read, part.block)
+        if found is not None:
+            if found.parts:
                 draft.release(_TEXT)
-                self._write_text(said, part.block, read.payload, draft)
+                self._write_text(found, part.block, read.payload, draft)
             if answer.held_text:
-                draft.hold(_TEXT, text_event(read.payload, answer.held_text) if said.parts else read.raw)
+                draft.hold(_TEXT, text_event(read.payload, answer.held_text) if found.parts else read.raw)
             return
         open_block = self.writer.open_at(part.block)
         if open_block is not None and open_block.kind == TEXT:
@@ -185,15 +194,12 @@ class BlockSequence:
         else:
             self._say(part.text, part.block, read.payload, draft)
 
-    def _write_text(self, said: SearchResult, block: Place, like: Json, draft: ReplyBuilder) -> None:
+    def _write_text(self, found: SearchResult, block: Place, like: Json, draft: ReplyBuilder) -> None:
         """Text that was searched."""
-        behind_call = False
-        for part in said.parts:
+        for part in found.without_idle_space().parts:
             if isinstance(part, FoundCall):
                 self.ends_in_text = False
-                behind_call = True
-            elif part.text.strip() or not behind_call:
-                # White space behind a call has no use, and a block of nothing else is refused in the next request.
+            else:
                 self._say(part.text, block, like, draft, part)
 
     def _say(self, text: str, block: Place, like: Json, draft: ReplyBuilder, piece: TextPiece | None = None) -> None:
@@ -218,12 +224,12 @@ class BlockSequence:
             held = bool(self.answer.held_text)
             self._end_text(self.answer.pass_text_on(), held, draft)
 
-    def _end_text(self, said: SearchResult, held: bool, draft: ReplyBuilder) -> None:
+    def _end_text(self, found: SearchResult, held: bool, draft: ReplyBuilder) -> None:
         """A text block that was searched is over; so its stop, if it came, goes out behind what was held."""
         block = self.answer.text_block
         if held:
             draft.release(_TEXT)
-        self._write_text(said, block, {"type": BLOCK_DELTA}, draft)
+        self._write_text(found, block, {"type": BLOCK_DELTA}, draft)
         stop, self._text_stop = self._text_stop, None
         if stop is None:
             return
@@ -238,7 +244,7 @@ class BlockSequence:
         answer = self.answer
         if answer.search is None or answer.text_block != block:
             return True
-        if not answer.undecided:
+        if not answer.text_undecided:
             self._pass_text_on(draft)
             return True
         if self._text_stop is None:
@@ -268,7 +274,7 @@ class BlockSequence:
         if live is not None and answer.has_all(live):
             self._end_live(draft, Finish.COMPLETE)
         # Where the text before it may be a call, this one waits for what becomes of that.
-        behind_text = answer.undecided and answer.text_block != part.place
+        behind_text = answer.text_undecided and answer.text_block != part.place
         if self._live is None and not behind_text:
             self._pass_text_on(draft)
         if live is None and self.writer.open is not None and self.writer.open.upstream_index == part.place:
@@ -323,7 +329,7 @@ class BlockSequence:
 
     def stopped(self, draft: ReplyBuilder, finish: Finish) -> None:
         """A stop reason came: the calls that have ended go out, unless something before them is still open."""
-        if self._live is None and self.writer.open is None and not self.holds_text:
+        if self._live is None and self.writer.open is None and not self.answer.holds_text:
             self._send(self.answer.take_ended(finish), draft, finish)
 
     def finish(self, draft: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
@@ -335,6 +341,7 @@ class BlockSequence:
         if answer.search is not None:
             held = bool(answer.held_text)
             self._end_text(answer.end_text(finish), held, draft)
+        answer.end_thoughts(finish)
         calls = list(answer.assembler.slots)
         if self.writer.open is not None and (answer.has_pending_calls or not before_error):
             draft.out.append(self.writer.stop())

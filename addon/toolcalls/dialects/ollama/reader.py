@@ -17,7 +17,7 @@ from ...turn.assembled_call import Fragment, index_of
 from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ...wire import ndjson
 from ...wire.events import Event
-from ..reader_writer import AnswerReader
+from ..reader_writer import AnswerForm, AnswerReader
 
 Json = dict[str, Any]
 
@@ -28,8 +28,7 @@ _FUNCTION = ("index", "name", "arguments")
 
 
 class OllamaReader(AnswerReader):
-    whole_calls = True
-    text_key = "content"
+    form = AnswerForm(whole_calls=True, text_key="content")
 
     def __init__(self) -> None:
         self.head: Json = {}

@@ -17,7 +17,7 @@ from ...turn import payload
 from ...turn.assembled_call import Fragment, Slot
 from ...turn.assembler import CallAssembler
 from ...turn.fragments import full_name
-from ..chat.calls import fragments_of
+from ..chat.reader import fragments_of
 from .blocks import CallResult
 from .envelope import Json, call_id_of
 from .reader import Reader

@@ -1,0 +1,152 @@
+"""A choice of a Chat chunk, or of a whole answer → its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...mend.finish import Finish
+from ...turn import payload
+from ...turn.assembled_call import Fragment, index_of
+from ...turn.parts import OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ..answer_io import AnswerForm
+
+Json = dict[str, Any]
+
+FORM = AnswerForm(splits_end=True, text_key="content", arguments_key="arguments")
+
+FOREIGN_REASONS = {"sensitive": "content_filter", "model_context_window_exceeded": "length"}
+"""What api.z.ai and open.bigmodel.cn say where OpenAI has a word for it."""
+FAILURES = frozenset({"network_error"})
+"""Finish reasons of the same endpoints that are no end of an answer but a failure of the server."""
+_FAILED = "error"
+"""The finish reason with which routers say that their upstream failed."""
+
+CALLS = ("tool_calls", "function_call")
+_CALL_KEYS = frozenset({"index", "id", "type", "function"})
+_NO_WORDS = ("role", "index", "type")
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+"""Where a delta or a message has its reasoning as text; servers that use two of them say the same in both."""
+_DETAILS = "reasoning_details"
+REASONING_KEYS = (*_REASONING, _DETAILS)
+_OTHER_WORDS = ("refusal", "audio", "annotations")
+"""Where a delta or a message says something that is neither its text nor its reasoning."""
+
+
+@dataclass(slots=True)
+class ReadChoice(ReadEvent):
+    """A choice that was read; `payload` is the chunk that it stands in."""
+
+    choice: Json = field(default_factory=dict)
+    delta: Json = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, raw: bytes, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]) -> ReadChoice:
+        """What a choice says whose delta and fragments are these, whatever it came with."""
+        read = cls(raw, chunk, choice=choice, delta=delta)
+        parts = read.parts
+        content = delta.get("content")
+        text = content if isinstance(content, str) else ""
+        besides = [key for key, value in delta.items() if value and key not in _NO_WORDS and key not in CALLS]
+        if besides and (besides != ["content"] or not text):
+            read.says_more = True
+            parts += _besides_text(delta)
+        if text:
+            parts.append(TextDelta(text))
+        parts += fragments
+        reason = choice.get("finish_reason")
+        if reason:
+            parts.append(Stop(str(reason), finish_of(choice), failed=reason == _FAILED))
+        if chunk.get("usage") or choice.get("logprobs"):
+            read.says_more = True
+        return read
+
+
+def finish_of(choice: Json) -> Finish:
+    """How a choice ended, by its finish reason and by the one that a router kept of its upstream."""
+    native = choice.get("native_finish_reason")
+    cut = Finish.of(native) is Finish.CUT
+    return Finish.CUT if cut else Finish.of(choice.get("finish_reason"))
+
+
+def delta_of(choice: Json) -> tuple[Json, list[Fragment], bool]:
+    """The delta of a choice, the fragments of calls in it, and whether they came in the old form.
+
+    Some servers put a whole `message` into the last chunk, in the place of a delta or beside an empty one. Its calls
+    are whole, and most often the ones that the deltas told.
+    """
+    delta, message = choice.get("delta"), choice.get("message")
+    if isinstance(delta, dict):
+        fragments, legacy = fragments_of(delta)
+        if message is None or delta.get("tool_calls") or delta.get("function_call"):
+            return delta, fragments, legacy
+    whole = message if isinstance(message, dict) else {}
+    calls = {key: whole[key] for key in CALLS if whole.get(key)}
+    if isinstance(delta, dict) and not calls:
+        return delta, [], False
+    fragments, legacy = fragments_of(calls)
+    for fragment in fragments:
+        fragment.whole = True
+    return {**delta, **calls} if isinstance(delta, dict) else whole, fragments, legacy
+
+
+def fragments_of(delta: Json) -> tuple[list[Fragment], bool]:
+    """The fragments of calls in a delta or a message; True when they came in the old `function_call` form."""
+    calls = delta.get("tool_calls")
+    if calls:
+        entries = calls if isinstance(calls, list) else [calls]
+        return [_fragment(entry) for entry in entries if isinstance(entry, dict)], False
+    old = delta.get("function_call")
+    if isinstance(old, dict):
+        return [_fragment({"function": old})], True
+    return [], False
+
+
+def _fragment(entry: Json) -> Fragment:
+    function = entry.get("function")
+    body = function if isinstance(function, dict) else entry
+    identity, name = entry.get("id"), body.get("name")
+    extra: Json = {}
+    if body is not entry and not entry.keys() <= _CALL_KEYS:
+        extra = {key: value for key, value in entry.items() if key not in _CALL_KEYS and value is not None}
+    return Fragment(
+        index_of(entry.get("index")),
+        identity if isinstance(identity, str) else "",
+        name if isinstance(name, str) else "",
+        payload.text_of(body.get("arguments")),
+        extra,
+    )
+
+
+def says_something(delta: Json) -> bool:
+    """Does it say anything that the client should get?"""
+    return any(value for key, value in delta.items() if key not in _NO_WORDS)
+
+
+def _besides_text(delta: Json) -> list[Part]:
+    """What a delta says besides its text and its calls."""
+    parts: list[Part] = []
+    reasoning = reasoning_in(delta)
+    if reasoning is not None:
+        keys = [key for key in REASONING_KEYS if delta.get(key)]
+        alone = len(keys) == 1 and isinstance(delta[keys[0]], str)
+        parts.append(ReasoningDelta(reasoning, keys[0] if alone else ""))
+    words = (delta.get(key) for key in _OTHER_WORDS)
+    other = any(word.strip() if isinstance(word, str) else word for word in words)
+    if other or delta.get("refusal") or (delta.get("content") and not isinstance(delta["content"], str)):
+        parts.append(OtherDelta(bool(delta.get("refusal"))))
+    return parts
+
+
+def reasoning_in(message: Json) -> str | None:
+    """The reasoning of a delta or a message, "" where it has no text; None where there is none."""
+    words = [message.get(key) for key in _REASONING]
+    text = next((word for word in words if word and isinstance(word, str)), "")
+    if text or any(words):
+        return text
+    details = message.get(_DETAILS)
+    if not details:
+        return None
+    entries = details if isinstance(details, list) else []
+    texts = (entry.get("text") or entry.get("summary") for entry in entries if isinstance(entry, dict))
+    return "".join(word for word in texts if isinstance(word, str))

@@ -1,0 +1,155 @@
+"""What an answer lets go → chunks of a Chat stream, each with one choice."""
+
+from __future__ import annotations
+
+from ...calls import Outcome
+from ...turn import payload
+from ...turn.answer import CompletedCall
+from ...turn.finish import FinishWords
+from ...turn.live import LivePart
+from ...turn.parts import ReadEvent
+from ...wire import sse
+from ...wire.escaper import PLACEHOLDER, fill_placeholder
+from ..answer_io import StreamWriter
+from .reader import CALLS, Json, ReadChoice, says_something
+
+DONE = b"data: [DONE]\n\n"
+WORDS = FinishWords("tool_calls", "stop", frozenset({"other", "unknown"}))
+LEGACY_WORDS = FinishWords("function_call", "stop", frozenset({"other", "unknown"}))
+
+
+def write(chunk: Json) -> bytes:
+    return sse.write(payload.write(chunk))
+
+
+class DeltaWriter(StreamWriter):
+    """Writes chunks like those of the upstream: with its id, model and role."""
+
+    def __init__(self, index: int = 0) -> None:
+        self._index = index
+        self.envelope: Json = {}
+        """What the chunks of this answer have in common."""
+        self._role = ""
+        """A role that came with something that is held: the first call that goes out carries it."""
+        self.legacy = False
+        """Calls are written in the old `function_call` form."""
+
+    @property
+    def words(self) -> FinishWords:
+        return LEGACY_WORDS if self.legacy else WORDS
+
+    @property
+    def ids(self) -> bool:
+        return not self.legacy
+
+    def remember(self, read: ReadEvent, *, held: bool = False) -> None:
+        if not self.envelope:
+            self.envelope = {key: value for key, value in read.payload.items() if key not in ("choices", "usage")}
+        if held:
+            self._role = self._role or str(_delta_of(read).get("role") or "")
+
+    # A chunk of the upstream with another delta
+
+    def text(self, read: ReadEvent | None, text: str) -> bytes:
+        delta: Json = {"content": text}
+        return _like(read, delta) if read is not None else self._chunk({}, delta)
+
+    def rest(self, read: ReadEvent) -> bytes:
+        return _like(read, _rest(read), usage=read.stop is None)
+
+    def calls(self, read: ReadEvent) -> bytes:
+        calls = {key: value for key, value in _delta_of(read).items() if key in CALLS and value}
+        return _like(read, calls, logprobs=None)
+
+    def beside_calls(self, read: ReadEvent, texts: list[bytes] | None, *, flows: bool) -> list[bytes]:
+        rest = _rest(read)
+        if texts is not None and isinstance(rest.get("content"), str):
+            del rest["content"]
+        speaks = says_something(rest)
+        if read.stop is None and isinstance(read, ReadChoice):
+            usage, logprobs = read.payload.get("usage"), read.choice.get("logprobs")
+            speaks = speaks or bool(usage or logprobs) or bool(flows and rest.get("role"))
+        if speaks:
+            return [_like(read, rest, usage=read.stop is None), *(texts or [])]
+        if read.fragments and not flows:
+            self._role = self._role or str(rest.get("role") or "")
+        return texts or []
+
+    def end(self, read: ReadEvent | None, reason: str) -> bytes:
+        if not isinstance(read, ReadChoice):
+            return self._chunk({"finish_reason": reason}, {})
+        choice = {**read.choice, "index": self._index, "finish_reason": reason}
+        return write_choice(read.payload, choice, {})
+
+    def ends_again(self, read: ReadEvent) -> bool:
+        return bool(read.payload.get("usage"))
+
+    # Chunks of ours
+
+    def note(self, note: str) -> bytes:
+        return self.delta({"content": note})
+
+    def keep_alive(self) -> bytes:
+        """A chunk with an empty delta. No role: clients that put deltas together would have it twice."""
+        return self._chunk({"finish_reason": None}, {})
+
+    def call(self, call: CompletedCall) -> bytes:
+        outcome = call.outcome
+        arguments = PLACEHOLDER if call.pieces else outcome.arguments
+        if self.legacy:
+            written = self.delta({"function_call": {"name": outcome.name, "arguments": arguments}})
+        else:
+            entry = {"index": call.number, **written_call(outcome, arguments, call.extra)}
+            written = self.delta({"tool_calls": [entry]})
+        return fill_placeholder(written, call.pieces)
+
+    def live(self, part: LivePart) -> bytes:
+        if not part.begins:
+            return self.rest_of_call(part.call.number, part.arguments)
+        function = {"name": part.slot.name, "arguments": part.arguments}
+        entry = {"index": part.call.number, "id": part.call.id, "type": "function", "function": function}
+        return self.delta({"tool_calls": [{**entry, **part.slot.extra}]})
+
+    def rest_of_call(self, number: int, arguments: str) -> bytes:
+        return self.delta({"tool_calls": [{"index": number, "function": {"arguments": arguments}}]})
+
+    def delta(self, delta: Json) -> bytes:
+        """A chunk with this delta, and with the role if that was held."""
+        if self._role:
+            delta = {"role": self._role, **delta}
+            self._role = ""
+        return self._chunk({"finish_reason": None}, delta)
+
+    def _chunk(self, choice: Json, delta: Json) -> bytes:
+        return write_choice(self.envelope, {"index": self._index, **choice}, delta)
+
+
+def write_choice(chunk: Json, choice: Json, delta: Json) -> bytes:
+    """A chunk with this one choice, and this delta in it."""
+    written = {key: value for key, value in choice.items() if key != "message"}
+    return write({**chunk, "choices": [{**written, "delta": delta}]})
+
+
+def _like(read: ReadEvent, delta: Json, *, usage: bool = False, **choice: None) -> bytes:
+    """The chunk that was read with another delta: without its finish reason, and `usage` only where that is asked."""
+    assert isinstance(read, ReadChoice)
+    chunk = read.payload
+    if read.stop is not None or (chunk.get("usage") and not usage):
+        chunk = {**chunk, "usage": None}
+    ended = {"finish_reason": None} if read.stop is not None else {}
+    return write_choice(chunk, {**read.choice, **ended, **choice}, delta)
+
+
+def _delta_of(read: ReadEvent) -> Json:
+    assert isinstance(read, ReadChoice)
+    return read.delta
+
+
+def _rest(read: ReadEvent) -> Json:
+    """What a delta says besides its calls."""
+    return {key: value for key, value in _delta_of(read).items() if key not in CALLS}
+
+
+def written_call(outcome: Outcome, arguments: str, extra: Json) -> Json:
+    function = {"name": outcome.name, "arguments": arguments}
+    return {"id": outcome.id, "type": "function", "function": function, **extra}

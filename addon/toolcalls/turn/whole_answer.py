@@ -1,0 +1,104 @@
+"""An answer that came as a whole: what becomes of its texts, its calls and its finish reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..mend.finish import Finish
+from .answer import Answer, CompletedCall
+from .assembled_call import Fragment, Slot
+from .block_call import BlockCall
+from .finish import FinishWords
+from .parts import BlockStart, CallStart, OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
+
+
+@dataclass(slots=True, frozen=True)
+class MendedAnswer:
+    """What the client gets instead of an answer."""
+
+    texts: list[str]
+    """In the places of its own texts."""
+    notes: list[str]
+    """What is to be said of calls that were dropped."""
+    calls: list[CompletedCall]
+    reason: object
+    """The finish reason; None where the answer gave none."""
+
+
+def mend_answer(read: ReadEvent, answer: Answer, words: FinishWords, *, ids: bool = True) -> MendedAnswer | None:
+    """What becomes of an answer that came as a whole; None where the client gets it as it came.
+
+    `ids`: each call has to have one.
+    """
+    stop = read.stop
+    finish = stop.finish if stop is not None else Finish.UNKNOWN
+    answer.refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
+    answer.other_tools = any(isinstance(part, BlockStart) and part.calls for part in read.parts)
+    texts = _searched(read, answer, finish)
+    slots = _slots(read)
+    if not slots:
+        _look_into_thoughts(read, answer, finish)
+    calls_expected = stop is not None and words.needs_calls(stop.reason)
+    if not slots and texts is None and not answer.turn.has_found and not calls_expected:
+        return None
+    if stop is not None:
+        answer.stop(stop.reason, stop.finish)
+    calls = answer.complete_whole(slots, finish, ids=ids)
+    reason = answer.true_reason(words) if stop is not None else None
+    whole = len(calls) == len(slots) and all(call.unchanged for call in calls)
+    if whole and texts is None and (stop is None or reason == stop.reason):
+        return None
+    sent = [call for call in calls if not call.outcome.dropped]
+    return MendedAnswer(_texts(read) if texts is None else texts, answer.turn.take_notes(), sent, reason)
+
+
+def _slots(read: ReadEvent) -> list[Slot]:
+    """The calls of an answer."""
+    slots: list[Slot] = []
+    for number, part in enumerate(read.parts):
+        last = slots[-1] if slots else None
+        if isinstance(part, CallStart):
+            call = BlockCall.of_start(part)
+            call.ended = True
+            call.followed = any(not isinstance(later, Fragment | Stop) for later in read.parts[number + 1 :])
+            slots.append(call)
+        elif isinstance(part, Fragment) and isinstance(last, BlockCall):
+            last.add(part.arguments)
+            last.steps += part.steps
+        elif isinstance(part, Fragment) and last is not None and last.goes_on_with(part):
+            last.take(part)
+        elif isinstance(part, Fragment) and not part.empty:
+            slots.append(Slot.of(part))
+    return slots
+
+
+def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:
+    """The texts of an answer as the client gets them, without the calls in them; None where nothing changes."""
+    texts = _texts(read)
+    said = [part for part in read.parts if isinstance(part, TextDelta | ReasoningDelta | OtherDelta)]
+    if not texts or not answer.searches or not isinstance(said[-1], TextDelta):
+        return None
+    spoken: list[str] = []
+    for text in texts[:-1]:
+        # Something else stands between two texts: what is not decided then is none.
+        known = answer.say(text)
+        spoken.append((text if known is None else known.text) + answer.pass_text_on().text)
+    last = answer.search_whole(texts[-1], finish)
+    spoken.append(texts[-1] if last is None else last.text)
+    return spoken if answer.turn.has_found or spoken != texts else None
+
+
+def _look_into_thoughts(read: ReadEvent, answer: Answer, finish: Finish) -> None:
+    """Reasoning may end with the call of an answer that says nothing else."""
+    if any(
+        isinstance(part, OtherDelta) or (isinstance(part, TextDelta) and part.text.strip()) for part in read.parts
+    ):
+        return
+    for part in read.parts:
+        if isinstance(part, ReasoningDelta):
+            answer.think(part.text)
+    answer.end_thoughts(finish)
+
+
+def _texts(read: ReadEvent) -> list[str]:
+    return [part.text for part in read.parts if isinstance(part, TextDelta)]

@@ -1,0 +1,64 @@
+"""Places that cannot be read are one sentence, an exit status and no traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from toolcalls.cli import main
+from toolcalls.recording import store
+
+
+def asked(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+@pytest.mark.parametrize("command", [["report", "PLACE", "-o", "page.html"], ["replay", "PLACE"]])
+def test_a_directory_that_may_not_be_read(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def denied(_path: Path) -> list[Path]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(store, "find", denied)
+    result = asked(*(word.replace("PLACE", str(tmp_path)) for word in command))
+    assert result.exit_code == 2
+    assert f"'{tmp_path}' cannot be read (Permission denied): name a readable directory." in result.output
+    assert isinstance(result.exception, SystemExit)
+
+
+def test_a_report_of_nothing_readable_is_an_error_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "flow.json").write_text("{")
+    page = tmp_path / "page.html"
+    result = asked("report", str(tmp_path), "-o", str(page))
+    assert result.exit_code == 1
+    assert f"nothing at '{tmp_path}' can be read, so {page} was not written." in result.output
+    assert not page.exists()
+
+
+def test_a_place_without_recordings_is_an_error(tmp_path: Path) -> None:
+    for words in (["report", str(tmp_path), "-o", "page.html"], ["replay", str(tmp_path)]):
+        result = asked(*words)
+        assert result.exit_code == 2
+        assert "there is no recording at" in result.output
+
+
+def test_run_and_proxy_where_the_ca_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    place = f"confdir={tmp_path}/file/conf"
+    for words, status in ((["run", "--set", place, "--", "true"], 125), (["proxy", "--set", place], 1)):
+        result = asked(*words)
+        assert result.exit_code == status, result.output
+        assert "cannot be read or made (Not a directory): name another place with --set confdir=DIR." in result.output
+        assert isinstance(result.exception, SystemExit)
+
+
+def test_a_variable_that_is_an_option_misspelt_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLFIX_FALBACK", "empty")
+    for words in (["filter"], ["run", "--", "true"], ["proxy"]):
+        result = asked(*words)
+        assert result.exit_code == 2
+        assert "Did you mean TOOLFIX_FALLBACK?" in result.output

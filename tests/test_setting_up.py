@@ -1,0 +1,72 @@
+"""How scripts/toolfix sets up its environment: uv or pip, one at a time, and what it says meanwhile."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SAYS = '#!/bin/sh\necho "{name} $*"\nexit {status}\n'
+
+
+def program(path: Path, name: str, status: int = 0) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(SAYS.format(name=name, status=status))
+    path.chmod(0o755)
+
+
+def sh(script: str, path: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    lines = f'root={ROOT}\n. "$root/scripts/environment.sh"\n{script}'
+    return subprocess.run(
+        ["sh", "-euc", lines],
+        env={"PATH": f"{path}:/usr/bin:/bin", **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("uv", "environ", "said"),
+    [
+        (0, {}, ["uv pip install --quiet --python DIR/venv/bin/python x"]),
+        (0, {"USE_UV": "0"}, ["pip -m pip install --quiet --disable-pip-version-check x"]),
+        (1, {}, ["uv pip install --quiet --python DIR/venv/bin/python x",
+                 "toolfix: uv could not install this (see above): trying pip",
+                 "pip -m pip install --quiet --disable-pip-version-check x"]),
+        (None, {}, ["pip -m pip install --quiet --disable-pip-version-check x"]),
+    ],
+)  # fmt: skip
+def test_uv_installs_where_there_is_one_and_pip_where_it_cannot(
+    uv: int | None, environ: dict[str, str], said: list[str], tmp_path: Path
+) -> None:
+    if uv is not None:
+        program(tmp_path / "bin" / "uv", "uv", uv)
+    program(tmp_path / "venv" / "bin" / "python", "pip")
+    done = sh(f"pip_install {tmp_path}/venv x", tmp_path / "bin", **environ)
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert done.stderr.replace(str(tmp_path), "DIR").splitlines() == said
+
+
+def test_what_fails_keeps_its_exit_status(tmp_path: Path) -> None:
+    program(tmp_path / "venv" / "bin" / "python", "pip", 3)
+    assert sh(f"pip_install {tmp_path}/venv x", tmp_path / "bin").returncode == 3
+
+
+def test_two_at_once_wait_for_each_other_and_the_second_says_so(tmp_path: Path) -> None:
+    held = subprocess.Popen(["flock", str(tmp_path / "venv.lock"), "sleep", "2"])
+    time.sleep(0.3)
+    started = time.monotonic()
+    done = sh(
+        f"bring_up_to_date() {{ echo working >&2; }}\nenvironment {tmp_path}/venv python3 run", tmp_path / "bin"
+    )
+    assert held.wait(10) == 0
+    assert time.monotonic() - started > 1
+    assert done.stderr.splitlines() == [
+        f"toolfix: waiting: {tmp_path}/venv is being set up by another command",
+        "working",
+    ]
