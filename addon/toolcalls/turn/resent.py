@@ -3,9 +3,9 @@
 The rule stands here, for all protocols: an id names one call of an answer. The same id and name, with no arguments or
 with arguments that mean the same, is the same call, sent again; with other arguments it is another call, which gets a
 new id. Calls with ids of their own are calls of their own, however alike, and so are calls of a server that gives no
-ids. A call without an id that means the same as one with an id is that one, sent again. Meaning is the value: spaces,
-the order of keys and one more encoding do not count. Arguments are compared only where an id comes twice, or where
-some calls of an answer have ids and others have none.
+ids. A call without an id that means the same as an earlier one with an id is that one, sent again. Meaning is the
+value: spaces, the order of keys and one more encoding do not count. Arguments are compared only where an id comes
+twice, or a call without an id behind one that has some.
 """
 
 from __future__ import annotations
@@ -75,9 +75,10 @@ class Resent:
         self._full_names: dict[str, str] = {}
         self._values: dict[str, set[str]] = {}
         """The mended values of calls, by a key that came more than once."""
-        self._unread: dict[bool, list[ToldCall]] = {True: [], False: []}
-        """Calls with an id and without one whose meaning nobody asked for yet."""
-        self._by_meaning: dict[bool, dict[tuple[str, bytes], ToldCall]] = {True: {}, False: {}}
+        self._unread: list[ToldCall] = []
+        """Calls with an id whose meaning nobody asked for yet."""
+        self._by_meaning: dict[tuple[str, bytes], ToldCall] = {}
+        """Calls with an id, by name and meaning: filled when the first call without an id comes."""
 
     def knows(self, key: str) -> bool:
         """Was a call with this id told already?"""
@@ -85,7 +86,8 @@ class Resent:
 
     def _keep(self, told: ToldCall) -> None:
         self._told.append(told)
-        self._unread[told.has_id].append(told)
+        if told.has_id:
+            self._unread.append(told)
         for key in {told.key, told.place} - {""}:
             self._by_key.setdefault(key, []).append(told)
 
@@ -112,17 +114,15 @@ class Resent:
         return self._mended_alike(told, earlier) or _settled(earlier[-1], told)
 
     def _lost_its_id(self, told: ToldCall) -> bool:
-        """Does another call mean the same, and only one of the two has an id? A server that gives ids gives each one."""
-        others = not told.has_id
-        alike = self._by_meaning[others]
-        unread, self._unread[others] = self._unread[others], []
+        """Is this call without an id one that was told with an id? A server gives ids to all calls or to none."""
+        if told.has_id or not told.certain:
+            return False
+        unread, self._unread = self._unread, []
         for one in unread:
             if one.certain:
-                alike[self._full(one.name), one.meaning[1]] = one
-        if not told.certain or not alike:
-            return False
-        one = alike.get((self._full(told.name), told.meaning[1]))
-        return one is not None and one.kept and _same(one, told)
+                self._by_meaning[self._full(one.name), one.meaning[1]] = one
+        alike = self._by_meaning.get((self._full(told.name), told.meaning[1])) if self._by_meaning else None
+        return alike is not None and alike.kept and _same(alike, told)
 
     def _mended_alike(self, told: ToldCall, earlier: list[ToldCall]) -> bool:
         """Is it one of these once its shape is mended? `"timeout": "1"` is `"timeout": 1`.
