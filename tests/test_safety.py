@@ -55,12 +55,16 @@ def test_only_the_commands_open_a_connection() -> None:
         assert path.is_relative_to(COMMANDS) or not names & CONNECTING, path
 
 
-WRITING = {"write_text", "write_bytes", "mkdir", "makedirs", "TemporaryDirectory", "NamedTemporaryFile", "mkstemp"}
+WRITING = {
+    "write_text", "write_bytes", "mkdir", "makedirs", "TemporaryDirectory", "temporary_folder", "NamedTemporaryFile",
+    "mkstemp",
+}  # fmt: skip
 WRITERS = {
     "cli/agent_sessions.py": "doctor",
     "cli/certificate.py": "demo",
     "cli/demo.py": "demo",
     "cli/doctor_probe.py": "doctor",
+    "cli/inputs.py": "among the temporary files",
     "cli/proxy.py": "`proxy` for its counts",
     "cli/run.py": "run",
     "cli/trust.py": "confdir",

@@ -186,32 +186,32 @@ OPTIONS: tuple[Option, ...] = (
     Option("hosts", "", "Hosts to intercept, comma-separated; +host adds to the built-in list of LLM hosts.",
            _hosts),
     Option("tools", "", "Regular expressions of the tool names to touch, comma-separated; empty: all.", _patterns),
-    Option("fallback", "auto", "Arguments that cannot be mended: auto, empty ({}), original (as they came).",
+    Option("fallback", "auto", "Arguments that cannot be mended: auto, empty ({}), original (unchanged).",
            _choice("auto", "empty", "original")),
     Option("invalid_tool", "", "The client's tool for invalid calls. Empty: `invalid` where the request declares it.",
            _tool_name),
     Option("arguments", "true", "Mend the arguments of tool calls.", _switch),
     Option("truncated", "refuse", "Arguments cut off inside a value: refuse (never run) or complete (close them).",
            _choice("refuse", "complete")),
-    Option("shape", "true", "Repair shapes that the declared schema proves wrong.", _switch),
+    Option("shape", "true", "Mend shapes that the declared schema proves wrong.", _switch),
     Option("drop_empty", "pages", "Optional properties whose empty string means that they are absent.", _names),
     Option("null_content", "false", "Drop text beside tool calls, so that content is null.", _switch),
     Option("preflight", "true", "Send calls with missing required fields to the client's invalid tool.", _switch),
-    Option("text_calls", "true", "Make real calls of tool calls written as text, or left at the end of reasoning.",
+    Option("text_calls", "true", "Turn tool calls written as text, or left at the end of reasoning, into real calls.",
            _switch),
-    Option("structured", "true", "Answers asked for as JSON: take them out of fences or other words, mend what has "
+    Option("structured", "true", "Answers requested as JSON: extract them from fences or other words, mend what has "
            "one reading.", _switch),
     Option("request", "true", "Mend requests: poisoned history, calls and results in pairs, why a call was refused. "
-           "Ids of ours are restored always.", _switch),
+           "Ids that toolfix replaced are always restored.", _switch),
     Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),
     Option("retry_guidance", "auto", "Retry instruction in tool results: auto (those that blame the arguments), "
            "true (every failed one), false.", _switch_or_auto),
-    Option("reasoning", "auto", "Give reasoning and signatures back to the host that sent them, where the client "
+    Option("reasoning", "auto", "Send reasoning and signatures back to the host that sent them, where the client "
            "dropped them: auto or off.", _choice("auto", "off")),
-    Option("loops", "3", "A call sent so many times in a row with the same result gets a sentence in that result; "
+    Option("loops", "3", "A call sent this many times in a row with the same result gets a sentence in that result; "
            "0: off.", _times),
     Option("schemas", "off", "widen: declare tools without the schema keywords and names that hosts reject. Replies "
-           "are measured by the client's own.", _choice("off", "widen")),
+           "are checked against the client's own.", _choice("off", "widen")),
     Option("zai", "auto", "Convert the chat.z.ai stream: auto (when the request declares tools), on, off.",
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",

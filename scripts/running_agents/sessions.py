@@ -126,7 +126,7 @@ def judge(model: Model, status: int | None, output: str) -> tuple[bool, str]:
     tries = model.sent
     if status == 0 and model.done() and FINAL in output:
         allowed = 2 if model.scenario.once else 1
-        return tries <= allowed, "well" if tries <= allowed else f"after {tries} tries"
+        return tries <= allowed, "ok" if tries <= allowed else f"after {tries} tries"
     if model.scenario.finish and status and "max_output_tokens" in output:
         return False, "stops and says why"
     if not model.finished:

@@ -63,7 +63,7 @@ class StrictHost(Model):
     def judged(self, status: int | None, output: str) -> tuple[bool, str]:
         """Whether the session ended well, and how it ended in words."""
         if status == 0 and self.done() and FINAL in output:
-            return True, "well"
+            return True, "ok"
         turns = min(self.sent, TURNS)
         refused = f", {len(self.complaints)} × 400" if self.complaints else ""
         return False, f"{'time-out' if status is None else f'exit {status}'} after {turns} of {TURNS} calls{refused}"

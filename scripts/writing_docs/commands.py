@@ -13,8 +13,8 @@ WIDTH = 100
 
 HEAD = """# The commands
 
-What `--help` says of every command. Written by `scripts/docs`; do not edit by hand.
-From a clone each is `scripts/toolfix COMMAND`, after an installation `toolfix COMMAND`.
+The `--help` of every command. Written by `scripts/docs`; do not edit by hand.
+In a clone, write `scripts/toolfix COMMAND` instead of `toolfix COMMAND`.
 """
 
 

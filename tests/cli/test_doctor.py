@@ -151,7 +151,9 @@ def test_an_agent_that_comes_through_and_one_that_does_not(tmp_path: Path) -> No
     agent(path, "codex", f'{trusting} "{base}/responses"')
     result = doctor(path, tmp_path / "conf", "codex", "--patience", "6")
     assert result.returncode == 1
-    assert "wrong  Codex: started with a made-up key, and no request of it came through the proxy" in result.stdout
+    assert (
+        "wrong  Codex: started with a made-up key, but none of its requests came through the proxy" in result.stdout
+    )
     assert "fix: CODEX_CA_CERTIFICATE" in result.stdout
     assert "Claude" not in result.stdout
 
@@ -181,7 +183,7 @@ def test_a_home_that_cannot_be_written_is_one_sentence_and_not_well(tmp_path: Pa
     assert result.stdout.endswith("1 thing is wrong\n")
 
 
-def test_agents_that_go_past_a_proxy_have_the_line_that_works(tmp_path: Path) -> None:
+def test_agents_that_bypass_a_proxy_have_the_line_that_works(tmp_path: Path) -> None:
     agent(tmp_path, "ccr", "touch started")
     agent(tmp_path, "kimi", "sleep 60")
     agent(tmp_path, "node", "echo v24.1.0")
@@ -189,7 +191,7 @@ def test_agents_that_go_past_a_proxy_have_the_line_that_works(tmp_path: Path) ->
     assert result.returncode == 0, result.stdout
     assert 'fix: eval "$(ccr activate)" && toolfix run -- claude' in result.stdout
     assert (
-        "kimi-code: started with a made-up key, and no request of it came through the proxy: it goes past"
+        "kimi-code: started with a made-up key, but none of its requests came through the proxy: it bypasses"
         in result.stdout
     )
     assert "fix: toolfix run --reverse http://localhost:8000" in result.stdout

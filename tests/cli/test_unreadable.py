@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,28 @@ def test_a_variable_that_is_an_option_misspelt_is_an_error(monkeypatch: pytest.M
         result = asked(*words)
         assert result.exit_code == 2
         assert "Did you mean TOOLFIX_FALLBACK?" in result.output
+
+
+def test_an_option_that_is_misspelt_is_an_error() -> None:
+    for words in (
+        ["run", "--set", "toolfix_fallbck=empty", "--", "true"],
+        ["filter", "--set", "toolfix_fallbck=empty"],
+    ):
+        result = asked(*words)
+        assert result.exit_code == 2
+        assert "there is no option 'toolfix_fallbck'. Did you mean toolfix_fallback?" in result.output
+
+
+def test_where_no_temporary_file_can_be_made_it_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = f"confdir={tmp_path / 'ca'}"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    for words, status in (
+        (["run", "--set", place, "--", "true"], 125),
+        (["proxy", "--set", place], 1),
+        (["demo"], 1),
+    ):
+        result = asked(*words)
+        assert result.exit_code == status, result.output
+        assert "cannot make a temporary file (No such file or directory): set TMPDIR to a directory" in result.output

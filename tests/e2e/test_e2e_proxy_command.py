@@ -111,6 +111,10 @@ def test_observing_says_would_and_samples_are_for_debugging(
         assert "would have mended Bash" in proxy.hear("have mended")
         assert "Bash before {'command'" in proxy.hear("before")
         assert "Bash after" in proxy.hear("after")
+        proxy.process.send_signal(signal.SIGINT)
+        summary = "toolfix: 1 call, 1 would have been mended, 0 would have been refused"
+        assert proxy.hear("toolfix: 1 call") == summary
+        assert proxy.process.wait(20) == 0
 
 
 def test_reverse_mode_names_the_base_url(confdir: Path, certificate: Path) -> None:

@@ -132,7 +132,7 @@ def package_index(seen: Seen) -> Play:
     return Play([wheel.getvalue()], headers={"content-type": "application/zip"})
 
 
-def test_a_host_that_is_not_opened_shows_its_own_certificate_and_is_trusted(
+def test_a_host_that_is_not_intercepted_shows_its_own_certificate_and_is_trusted(
     run: Run, plays: Plays, upstream: Upstream, asked: str
 ) -> None:
     plays.add("run-closed", Play(broken_call(), headers=EVENT_STREAM))
@@ -142,7 +142,7 @@ def test_a_host_that_is_not_opened_shows_its_own_certificate_and_is_trusted(
     assert result.stdout.encode() == b"".join(broken_call())
     assert "CN=localhost" in result.stderr.replace(" ", "")
     assert result.stderr.splitlines()[-2:] == [
-        "toolfix: localhost was tunnelled untouched, for it is not in the list of LLM hosts: add --host localhost",
+        "toolfix: localhost was tunnelled untouched, because it is not in the list of LLM hosts: add --host localhost",
         "toolfix: no answer of a model went through the proxy",
     ]
 
@@ -151,12 +151,13 @@ def test_a_host_that_is_not_opened_shows_its_own_certificate_and_is_trusted(
     ("status", "sentence"),
     [
         (401, "localhost answered 401: the API key is missing or wrong."),
+        (403, "localhost answered 403: this key may not use this model or this address."),
         (
             404,
             "localhost answered 404 to /run-404/v1/chat/completions: check the base URL and the name of the model.",
         ),
         (429, "localhost answered 429: too many requests, or the quota is used up: wait, or look at the account."),
-        (503, "localhost answered 503: the server has trouble of its own. Try again later."),
+        (503, "localhost answered 503: the server failed. Try again later."),
     ],
 )
 def test_a_status_that_is_no_answer_is_named(
@@ -193,14 +194,47 @@ def test_where_nothing_was_asked_nothing_is_said(run: Run) -> None:
     assert run("true").stderr == ""
 
 
-def test_an_agent_that_goes_past_proxies_is_known(run: Run, tmp_path: Path) -> None:
-    agent = tmp_path / "grok"
-    agent.write_text("#!/bin/sh\n")
+@pytest.mark.parametrize(
+    ("binary", "sentence"),
+    [
+        (
+            "grok",
+            "grok-cli ignores proxies on Node 20. This works: "
+            "toolfix run --reverse https://api.x.ai/v1 -- sh -c 'GROK_BASE_URL=$OPENAI_BASE_URL grok'",
+        ),
+        (
+            "kimi",
+            "kimi-code bypasses the proxy for servers on this machine. This works: "
+            "toolfix run --reverse http://localhost:8000 --port 8081 -- kimi "
+            '(with base_url = "http://127.0.0.1:8081/v1" in ~/.kimi-code/config.toml)',
+        ),
+        (
+            "ccr",
+            "Claude Code Router sets NO_PROXY for the agent that it starts. This works: "
+            'eval "$(ccr activate)" && toolfix run -- claude',
+        ),
+    ],
+)
+def test_an_agent_that_bypasses_proxies_gets_the_line_that_works_and_keeps_its_exit_status(
+    binary: str, sentence: str, run: Run, tmp_path: Path
+) -> None:
+    agent = tmp_path / binary
+    agent.write_text("#!/bin/sh\nexit 3\n")
     agent.chmod(0o755)
-    assert (
-        "grok ignores proxies on Node 20: run toolfix run --reverse https://api.x.ai/v1 -- grok."
-        in run(str(agent)).stderr
-    )
+    result = run(str(agent))
+    expected = [f"toolfix: {sentence}", "toolfix: no answer of a model went through the proxy"]
+    assert (result.returncode, result.stderr.splitlines()) == (3, expected)
+    assert run(str(agent), "--version").stderr == ""
+
+
+def test_an_agent_that_can_bypass_proxies_hears_nothing_of_it_where_an_answer_came(
+    run: Run, plays: Plays, upstream: Upstream, asked: str, tmp_path: Path
+) -> None:
+    plays.add("run-kimi", Play(broken_call(), headers=EVENT_STREAM))
+    agent = tmp_path / "kimi"
+    agent.write_text(f"#!/bin/sh\nexec curl -sS -d {asked} {upstream.url}/run-kimi{CHAT}\n")
+    agent.chmod(0o755)
+    assert run(str(agent)).stderr == "toolfix: 1 call, 1 mended, 0 refused\n"
 
 
 def test_a_client_that_rejects_the_certificate_is_told_its_variable(
@@ -248,7 +282,7 @@ def test_a_report_that_cannot_be_written_is_said_before_the_command_runs(run: Ru
     for place in (tmp_path, tmp_path / "nowhere" / "calls.html"):
         result = run("echo", "never", options=("--report", str(place)))
         assert (result.returncode, result.stdout) == (2, "")
-        assert f"--report {place} cannot be written: name a file in a directory that is there." in result.stderr
+        assert f"--report {place} cannot be written: name a file in an existing directory." in result.stderr
 
 
 def test_reverse_mode_needs_neither_a_proxy_variable_nor_a_ca(

@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from tests.dialects.test_chat import DONE, chunk
-from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, Client, Protocol, gemini_event, ollama_line
+from tests.dialects.text_protocols import (
+    CHAT,
+    GEMINI,
+    MESSAGES,
+    OLLAMA,
+    RESPONSES,
+    Client,
+    Protocol,
+    gemini_event,
+    ollama_line,
+)
 from tests.must_not_run import meant, quotations
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part
@@ -23,7 +33,7 @@ from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request
 
-PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI)
+PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI, RESPONSES)
 THOUGHT = "The user wants it gone. I run the command now.\n\n"
 
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
@@ -105,7 +115,9 @@ def test_the_reasoning_passes_as_it_comes(protocol: Protocol) -> None:
     end = {OLLAMA: b"\n", GEMINI: b"\r\n\r\n"}.get(protocol, b"\n\n")
     for event in raw.split(end)[:-1]:
         assert b"".join(answer.feed(event + end)) == event + end
-    assert protocol is MESSAGES or answer.close() == []
+    # Where an answer has to have an end it gets one, and nothing but that.
+    assert answer.close() == [] or protocol in (MESSAGES, RESPONSES)
+    assert not answer.outcomes
 
 
 @pytest.mark.parametrize("protocol", (CHAT, OLLAMA, GEMINI), ids=lambda protocol: protocol.name)

@@ -22,6 +22,7 @@ from tests.validators import messages as strict_messages
 from tests.validators import responses as strict_responses
 from toolcalls.policy import Policy
 from toolcalls.turn.fragments import mixed
+from toolcalls.work import Work
 
 Json = dict[str, Any]
 
@@ -308,8 +309,10 @@ def test_an_object_that_begins_where_no_value_can_stand_is_another_call(fragment
 
 def test_the_work_for_fragments_that_all_look_like_beginnings_is_linear() -> None:
     """A refusal must not cost more than a call."""
-    assert mixed(['{"a":"', *["{" for _ in range(50_000)], '"b": 1']) in (True, False)
-    assert not mixed(['{"a":[', *['{"b":1},' for _ in range(20_000)], "1]"])
+    beginnings = ['{"a":"', *["{" for _ in range(50_000)], '"b": 1']
+    assert mixed(beginnings, Work(5 * len(beginnings))) in (True, False)
+    items = ['{"a":[', *['{"b":1},' for _ in range(20_000)], "1]"]
+    assert not mixed(items, Work(30 * len(items)))
 
 
 # The other protocols

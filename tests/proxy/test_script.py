@@ -349,7 +349,7 @@ def test_mitmproxy_lets_large_bodies_stream_unless_the_user_has_said_when() -> N
         addon = Toolfix()
         context.master.addons.add(addon)
         context.configure(addon, toolfix_mode="repair")
-        assert context.options.stream_large_bodies == "32m"
+        assert context.options.stream_large_bodies == str(32 * 2**20)
         context.options.update(stream_large_bodies="1m")
         context.configure(addon, toolfix_mode="observe")
         assert context.options.stream_large_bodies == "1m"

@@ -160,6 +160,9 @@ def test_chat_histories_that_hosts_reject(came: list[Json], goes: list[Json], st
         [user(), calls("a"), {"role": "tool", "content": "no id"}, user()],
         [user(), {"role": "function", "name": "read", "content": "the old form"}],
         [user(), calls("a"), 7],
+        [user(), calls("srvtoolu_1"), user()],
+        [user(), calls("srvtoolu_1", "a"), tool("a"), says(), user()],
+        [user(), calls("srvtoolu_1", "a"), tool("srvtoolu_1"), tool("a"), says()],
     ],
     ids=str,
 )
@@ -403,6 +406,12 @@ def thought(identity: str) -> Json:
             {"repeated message": 1},
             id="an item twice",
         ),
+        pytest.param(
+            [user(), thought("rs_1"), {**says(), "id": "msg_1"}, user(), thought("rs_1"), {**says(), "id": "msg_1"}],
+            [user(), thought("rs_1"), {**says(), "id": "msg_1"}, user()],
+            {"repeated message": 2},
+            id="items twice, with others between",
+        ),
     ],
 )
 def test_responses_histories_that_hosts_reject(came: list[Json], goes: list[Json], steps: dict[str, int]) -> None:
@@ -422,8 +431,12 @@ def test_where_the_server_keeps_the_history_an_output_without_its_call_is_right(
     assert mend("responses", sent) is None
     frame = json.dumps({"type": "response.create", "input": [output("a")], **more})
     assert mend_frame(frame, POLICY, Refusals()) is None
-    referred = json.dumps({"input": [{"type": "item_reference", "id": "fc_1"}, output("a")]}).encode()
-    assert mend("responses", referred) is None
+
+
+@pytest.mark.parametrize("kind", [{"type": "item_reference"}, {"type": None}, {}], ids=str)
+def test_a_reference_to_an_item_needs_no_type(kind: Json) -> None:
+    referred = [{"id": "rs_1", **kind}, {"id": "fc_1", **kind}, output("a")]
+    assert mend("responses", json.dumps({"input": referred}).encode()) is None
 
 
 def test_a_shell_call_is_answered_by_nobody_but_the_client() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -392,3 +393,76 @@ def test_a_call_of_a_custom_tool_is_known_by_its_id() -> None:
     request = {"model": "m", "input": [question, made, output]}
     given = memory.session("responses", "host", "me", request).recall(request)
     assert [json.loads(block) for block in given[1].blocks] == [thought]
+
+
+@pytest.mark.parametrize("kind", ["reasoning", "item_reference", None])
+def test_reasoning_that_the_client_only_refers_to_is_not_sent_twice(kind: str | None) -> None:
+    memory = ReasoningMemory()
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+    made = {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "read", "arguments": "{}"}
+    asked: Json = {"model": "m", "input": [{"role": "user", "content": "Go."}]}
+    session = memory.session("responses", "host", "me", asked)
+    session.answered(json.dumps({"output": [thought, made]}).encode(), got("a"))
+    output = {"type": "function_call_output", "call_id": "a", "output": "x"}
+    for before, given in (([], 1), ([{"type": kind, "id": "rs_1"}], 0)):
+        asked = {"model": "m", "input": [{"role": "user", "content": "Go."}, *before, made, output]}
+        assert len(memory.session("responses", "host", "me", asked).recall(asked)) == given
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Additional properties are not allowed ('reasoning_content' was unexpected)",
+        "messages.2.tool_calls.0.extra_content: Extra inputs are not permitted",
+        "Corrupted thought signature.",
+    ],
+)
+def test_other_words_for_a_field_that_is_refused(error: str) -> None:
+    memory = ReasoningMemory()
+    client = Client(memory, lambda _: None)
+    client.ask(stream({"tool_calls": [call(extra_content={"google": {"thought_signature": "s"}})]}))
+    client.take(call())
+
+    def host(request: Json) -> None:
+        if "extra_content" in json.dumps(request):
+            raise Rejected(error)
+
+    client.host = host
+    with pytest.raises(Rejected):
+        client.ask()
+    client.ask()
+    assert client.changed is None
+
+
+@pytest.mark.parametrize("protocol", ["chat", "messages", "ollama"])
+def test_a_thought_in_many_pieces_is_read_in_linear_time(protocol: str) -> None:
+    pieces = 20_000
+    block = {"type": "thinking", "thinking": "", "signature": ""}
+    head, one = {
+        "chat": (
+            b"",
+            {"choices": [{"delta": {"reasoning_details": [{"type": "reasoning.text", "text": "x" * 999}]}}]},
+        ),
+        "messages": (
+            b"data: " + json.dumps({"type": "content_block_start", "index": 0, "content_block": block}).encode(),
+            {"type": "content_block_delta", "index": 0, "delta": {"thinking": "x" * 999}},
+        ),
+        "ollama": (b"", {"message": {"content": "x" * 999, "thinking": "x"}}),
+    }[protocol]
+    event = json.dumps(one).encode()
+    body = (
+        (event + b"\n") * pieces if protocol == "ollama" else head + b"\n\n" + (b"data: " + event + b"\n\n") * pieces
+    )
+    begun = time.process_time()
+    turn = read_answer(protocol, body)
+    assert turn is not None
+    assert turn.size > pieces
+    assert time.process_time() - begun < 5, "20 s where each piece is copied with all before it, 0.3 s where not"
+
+
+def test_the_name_of_a_model_takes_little_room() -> None:
+    memory = ReasoningMemory()
+    asked = {"model": "m" * 1_000_000, "messages": [{"role": "user", "content": "Go."}]}
+    memory.session("chat", "host", "me", asked).answered(answer("x", call()), got("functions.read:0"))
+    assert all(len(model) <= 256 for _, model in memory._hosts)
+    assert len(memory) == 1

@@ -74,7 +74,8 @@ def chat(request: Json, given: Collection[str] | None = None) -> None:
             continue
         pairs.end_of_turn(where)
         for call in message.get("tool_calls") or []:
-            pairs.call(call.get("id"), where)
+            if not str(call.get("id")).startswith("srvtoolu_"):  # the host ran it itself
+                pairs.call(call.get("id"), where)
             _is_named(call["function"].get("name"), where)
             _is_object(call["function"].get("arguments"), where)
     pairs.end_of_turn("the end")
@@ -110,6 +111,8 @@ def responses(request: Json, given: Collection[str] | None = None) -> None:
     if request.get("previous_response_id"):
         return  # The calls are on the server.
     items = request["input"] if isinstance(request["input"], list) else []
+    if any("role" not in item and item.get("type") in (None, "item_reference") for item in items):
+        return  # References: the calls are on the server.
     pairs = _Pairs(given)
     answered = False
     for number, item in enumerate(items):

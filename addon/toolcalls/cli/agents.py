@@ -1,6 +1,6 @@
 """The agents that toolfix is for, as a table: how each is found and installed, and what a proxy has to know of it.
 
-`toolfix doctor` probes with it, `toolfix run` says the line that works for those that go past a proxy, and
+`toolfix doctor` probes with it, `toolfix run` prints the line that works for those that bypass a proxy, and
 `scripts/agents` plays whole sessions.
 """
 
@@ -25,7 +25,7 @@ class Agent:
     node: int = 0
     """The oldest Node that it runs on."""
     bypass: str = ""
-    """When it goes past a proxy."""
+    """When it bypasses a proxy."""
     works: str = ""
     """The line that works then."""
 
@@ -53,8 +53,11 @@ AGENTS = (
     ),
     Agent(
         "kimi-code", "kimi", _NPM + "@moonshot-ai/kimi-code", "chat", sessions.kimi, node=22,
-        bypass="goes past the proxy for servers on this machine",
-        works="toolfix run --reverse http://localhost:8000 -- kimi",
+        bypass="bypasses the proxy for servers on this machine",
+        works=(
+            "toolfix run --reverse http://localhost:8000 --port 8081 -- kimi "
+            '(with base_url = "http://127.0.0.1:8081/v1" in ~/.kimi-code/config.toml)'
+        ),
     ),
     Agent(
         "Claude Code Router", "ccr", _NPM + "@musistudio/claude-code-router", "messages", None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import ssl
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ import click
 
 from ..recording import store
 from ..recording.store import Recording
+from . import inputs
 from .certificate import write_certificate
 from .demo_screen import show_raw, show_short
 from .proxy_process import ProxyFailed, ProxyProcess
@@ -59,7 +59,7 @@ def demo(names: tuple[str, ...], listed: bool, everything: bool, raw: bool) -> N
     if not chosen:
         raise click.ClickException(f"there are no recordings in {recordings_directory()}.")
     in_detail = raw or everything or bool(names)
-    with tempfile.TemporaryDirectory(prefix="toolfix-demo-") as folder:
+    with inputs.temporary_folder("toolfix-demo-") as folder:
         wrong = _play(chosen, Path(folder), show_raw if in_detail else _Short())
     if in_detail:
         click.echo(f"{_counted(len(chosen))}, {wrong} not as expected")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ..shown import LINE, shown_lines
 from . import agents, doctor_checks, doctor_probe, trust
 from .doctor_checks import Finding
 
+_INDENT = " " * 7
 _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
 
 
@@ -28,12 +30,12 @@ _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
     help="The port of toolfix proxy.",
 )
 @click.option("--confdir", metavar="DIR", help=f"Where mitmproxy keeps its CA; {trust.DEFAULT_CONFDIR} by default.")
-@click.option("--no-probe", is_flag=True, help="Look only; start no agent.")
+@click.option("--no-probe", is_flag=True, help="Check only; start no agent.")
 @click.option("--patience", default=30, show_default=True, metavar="SECONDS", help="How long an agent may take.")
 def doctor(agent: str | None, port: int, confdir: str | None, no_probe: bool, patience: int) -> None:
     """Find out what is wrong, and print the command that fixes it.
 
-    Looks at Python, mitmproxy, its CA, the roots, the port, NO_PROXY, Node and the proxy of this shell. Then starts
+    Checks Python, mitmproxy, its CA, the roots, the port, NO_PROXY, Node and the proxy of this shell. Then starts
     each agent that it knows and finds on the PATH (or AGENT alone, such as claude or kimi) in an empty home with a
     made-up key against a server on this machine, and sees whether its request comes through the proxy. No account is
     used, and no key of yours leaves the machine. Exits 1 when something is wrong.
@@ -67,6 +69,14 @@ def _findings(wanted: agents.Agent | None, confdir: Path, port: int, *, patience
 
 def _show(finding: Finding) -> None:
     mark = click.style(f"{finding.status:5}", fg=_COLOURS[finding.status])
-    click.echo(f"{mark}  {shown_lines(finding.what, LINE)}")
+    click.echo(f"{mark}  {_wrapped(shown_lines(finding.what, LINE))}")
     if finding.fix:
-        click.echo(f"       fix: {shown_lines(finding.fix, LINE)}")
+        click.echo(f"{_INDENT}fix: {shown_lines(finding.fix, LINE)}")
+
+
+def _wrapped(text: str) -> str:
+    """On a terminal the lines end between words; a fix stays one line, to be copied."""
+    if not sys.stdout.isatty():
+        return text
+    width = shutil.get_terminal_size().columns - len(_INDENT)
+    return f"\n{_INDENT}".join(textwrap.wrap(text, max(width, 20), break_long_words=False, break_on_hyphens=False))

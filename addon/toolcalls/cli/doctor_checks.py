@@ -90,7 +90,7 @@ def ca(confdir: Path) -> Finding:
     try:
         days = trust.days_left(file)
     except ValueError:
-        return Finding("wrong", f"{file} is no certificate", again)
+        return Finding("wrong", f"{file} is not a certificate", again)
     if days < 0:
         return Finding("wrong", f"mitmproxy's CA in {confdir} has expired", again)
     if days < SOON:
@@ -102,8 +102,8 @@ def temporary_files() -> Found:
     try:
         tempfile.TemporaryFile().close()
     except OSError as error:
-        what = f"no temporary file can be made ({error.strerror}), and toolfix run needs some"
-        yield Finding("wrong", what, "export TMPDIR=DIR   (a directory that you may write)")
+        what = f"cannot make a temporary file ({error.strerror}), which toolfix run needs"
+        yield Finding("wrong", what, "export TMPDIR=DIR   (a directory that you can write to)")
 
 
 def roots(number: int) -> Finding:
@@ -197,7 +197,7 @@ def existing_proxy(environ: Mapping[str, str], reach: Callable[[str, int], bool]
         return
     plain = before.get("HTTP_PROXY") or before.get("http_proxy")
     if upstream is None and plain:
-        what = "HTTP_PROXY is set and HTTPS_PROXY is not: Codex, opencode and Python clients go past it"
+        what = "HTTP_PROXY is set and HTTPS_PROXY is not: Codex, opencode and Python clients bypass it"
         yield Finding("note", what, f"export HTTPS_PROXY={shlex.quote(plain)}")
     if upstream is None:
         return
@@ -249,11 +249,11 @@ def agents_and_node(version: tuple[int, int] | None, environ: Mapping[str, str])
 
 def node(version: tuple[int, int] | None, environ: Mapping[str, str]) -> Found:
     if version is None:
-        yield Finding("ok", "no Node: nothing to look at there")
+        yield Finding("ok", "Node is not installed: nothing to check")
         return
     shown = f"Node {version[0]}.{version[1]}"
     if version >= (24, 0) or (22, 21) <= version < (23, 0):
-        yield Finding("ok", f"{shown} hears of the proxy (NODE_USE_ENV_PROXY)")
+        yield Finding("ok", f"{shown} uses the proxy variables (NODE_USE_ENV_PROXY)")
     else:
         what = f"{shown} ignores proxy variables: agents bring their own proxy code, programs with a Node SDK do not"
         yield Finding("note", what, "toolfix run --reverse https://YOUR.LLM.HOST -- node program.js   (or Node 24)")

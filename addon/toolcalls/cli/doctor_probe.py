@@ -93,9 +93,9 @@ def _probe(
     ):
         arrived = _wait(upstream, seen, patience)
     if arrived is None:
-        what = f"{agent.name}: started with a made-up key, and no request of it came through the proxy"
+        what = f"{agent.name}: started with a made-up key, but none of its requests came through the proxy"
         fix = _fix(agent, proxy.output[logged:], doctor_checks.node_version(environ))
-        # That it goes past the proxy here says nothing about other hosts.
+        # That it bypasses the proxy here says nothing about other hosts.
         return (
             Finding("note", f"{what}: it {agent.bypass}", fix) if fix == agent.works else Finding("wrong", what, fix)
         )

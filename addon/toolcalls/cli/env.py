@@ -31,12 +31,12 @@ SHELLS = ("bash", "zsh", "fish")
 @click.option("--confdir", metavar="DIR", help=f"Where mitmproxy keeps its CA; {trust.DEFAULT_CONFDIR} by default.")
 @click.option("--unset", is_flag=True, help="Put back what was there before.")
 def env(shell: str | None, port: int, confdir: str | None, unset: bool) -> None:
-    """Print the lines that lead a shell's clients through the proxy.
+    """Print the lines that send a shell's clients through the proxy.
 
     \b
     eval "$(toolfix env)"            bash and zsh
     toolfix env | source             fish
-    eval "$(toolfix env --unset)"    back again
+    eval "$(toolfix env --unset)"    undo it
 
     Start the proxy itself with: toolfix proxy
     """

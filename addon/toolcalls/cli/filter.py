@@ -19,12 +19,14 @@ from . import inputs
 
 
 @click.command("filter")
-@click.option("--protocol", type=click.Choice(PROTOCOLS), default=AUTO, show_default=True, help="What the body is.")
+@click.option(
+    "--protocol", type=click.Choice(PROTOCOLS), default=AUTO, show_default=True, help="The protocol of the body."
+)
 @click.option("--request", "request_file", metavar="FILE", help="The request body: its tools guide the mending.")
 @click.option("--chunk-size", type=click.IntRange(min=1), metavar="N", help="Feed the body in chunks of N bytes.")
-@click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, as mitmproxy spells it.")
+@click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, such as toolfix_shape=false.")
 @click.option("--report", metavar="FILE", help="Write the outcome of each call there, as JSON.")
-@click.option("--jsonl", is_flag=True, help='Many at once: {"id","protocol","body" or "body_base64",…} a line.')
+@click.option("--jsonl", is_flag=True, help='Many at once: one {"id","protocol","body" or "body_base64",…} per line.')
 def filter(
     protocol: str,
     request_file: str | None,
@@ -66,9 +68,11 @@ def _question(body: bytes, protocol: str) -> Request:
 
 def _summary(answer: Response) -> str:
     """What was done, in one line."""
-    calls = answer.outcomes
-    if not calls:
+    calls = [outcome for outcome in answer.outcomes if outcome.is_call]
+    if not answer.outcomes:
         return "unchanged: there is no tool call in it."
+    if not calls:
+        return "the answer in JSON was mended."
     mended = sum(call.status == "repaired" for call in calls)
     refused = sum(call.status == "refused" for call in calls)
     counted = "1 call" if len(calls) == 1 else f"{len(calls)} calls"
@@ -121,7 +125,7 @@ def _body(number: int, entry: dict[str, Any]) -> bytes:
     except KeyError:
         raise click.UsageError(f'line {number} of the input has neither "body" nor "body_base64".') from None
     except (binascii.Error, TypeError, ValueError):
-        raise click.UsageError(f'line {number} of the input: "body_base64" is no base64.') from None
+        raise click.UsageError(f'line {number} of the input: "body_base64" is not base64.') from None
 
 
 def _written(body: bytes) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,16 @@ def read_file(path: str, what: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise click.UsageError(f"{what} {path!r} cannot be read ({error.strerror}): name a readable file.") from None
+
+
+def temporary_folder(prefix: str) -> tempfile.TemporaryDirectory[str]:
+    """A private folder that goes with the command, or one sentence where none can be made."""
+    try:
+        return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise click.ClickException(
+            f"cannot make a temporary file ({error.strerror}): set TMPDIR to a directory that you can write to."
+        ) from None
 
 
 def recordings_at(path: Path) -> list[Path]:

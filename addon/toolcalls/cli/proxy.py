@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import sys
-import tempfile
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,7 +28,7 @@ def proxy(options: tuple[str, ...]) -> None:
     """Run the proxy alone, on port 8080 of 127.0.0.1.
 
     Every option of mitmdump works: -p 9000, --mode reverse:https://api.openai.com, --set toolfix_mode=observe.
-    The log has one line for each mended call, and the sum at the end; -v shows what mitmproxy does besides.
+    The log has one line for each mended call, and a summary at the end; -v adds mitmproxy's own log.
     """
     confdir = inputs.confdir_of(inputs.checked(tuple(_settings(options))))
     try:
@@ -52,7 +51,7 @@ def proxy(options: tuple[str, ...]) -> None:
 
     # Errors of its options are those of this command.
     sys.argv[0] = "toolfix proxy"
-    with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
+    with inputs.temporary_folder("toolfix-") as folder:
         summary = Path(folder) / "summary"
         os.environ.setdefault(session_summary.VARIABLE, str(summary))
         hint = _Hint(_env_words(options))

@@ -21,7 +21,7 @@ _TOOL = "tool"
 @click.command()
 @click.option("--schema", metavar="FILE", help="JSON schema of the arguments: shapes are mended too.")
 @click.option("--finish", metavar="REASON", help="Why the model stopped: stop, tool_calls, length …")
-@click.option("--jsonl", is_flag=True, help='Many at once: {"id","input","schema"?,"finish"?} a line.')
+@click.option("--jsonl", is_flag=True, help='Many at once: one {"id","input","schema"?,"finish"?} per line.')
 def repair(schema: str | None, finish: str | None, jsonl: bool) -> None:
     """Mend the arguments of a tool call.
 

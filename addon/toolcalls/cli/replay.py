@@ -27,10 +27,10 @@ LONG_RUN = 20
     "--update",
     "write",
     is_flag=True,
-    help="Write today's after.* and request-after.json; calls.json is never touched.",
+    help="Rewrite after.* and request-after.json; calls.json is never touched.",
 )
 def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
-    """Run recordings, mitmproxy flow files or HAR files through today's engine."""
+    """Run recordings, mitmproxy flow files or HAR files through this version of toolfix."""
     sources = [source for path in paths for source in _sources(Path(path))]
     if write and any(source.is_file() for source in sources):
         raise click.UsageError("--update writes into recordings; flow files and HAR files stay as they are.")

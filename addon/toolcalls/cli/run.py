@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -49,19 +48,19 @@ class Wishes:
 @click.option("--record", metavar="DIR", help="Record every answer, before and after, into this directory.")
 @click.option("--report", metavar="FILE.html", help="Write one page about every call when the command ends.")
 @click.option("--observe", is_flag=True, help="Change nothing, and say what would have been mended.")
-@click.option("--host", "hosts", multiple=True, metavar="HOST", help="Another LLM host whose TLS is intercepted.")
-@click.option("--reverse", metavar="URL", help="For clients that ignore proxies: base URLs that lead to URL.")
+@click.option("--host", "hosts", multiple=True, metavar="HOST", help="Another LLM host to intercept.")
+@click.option("--reverse", metavar="URL", help="For clients that ignore proxies: serve URL at a local base URL.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The proxy's port; a free one by default."
 )
-@click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, as mitmproxy spells it.")
+@click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, such as toolfix_mode=observe.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the proxy's log on stderr.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD…")
 def run(command: tuple[str, ...], **options: object) -> None:
     """Run a command behind the proxy, and say at the end what was mended.
 
     Finds a free port, sets the proxy and CA variables for Node, Python, Rust, Go, curl, git and pip clients, and
-    passes signals and the exit status of the command on. A proxy that HTTPS_PROXY names is used for the way out.
+    passes on signals and the exit status of the command. Goes out through the proxy that HTTPS_PROXY names, if any.
     """
     wishes = Wishes(**options)  # type: ignore[arg-type]
     if not command:
@@ -72,9 +71,9 @@ def run(command: tuple[str, ...], **options: object) -> None:
         say(f"there is no command {command[0]!r}: is it installed and on the PATH?")
         sys.exit(NOT_FOUND)
     try:
-        folder = tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True)
-    except OSError as error:
-        say(f"no temporary file can be made ({error.strerror}): name a directory of yours with TMPDIR=DIR.")
+        folder = inputs.temporary_folder("toolfix-")
+    except click.ClickException as problem:
+        say(problem.message)
         sys.exit(OUR_OWN_FAULT)
     with folder as name:
         sys.exit(_run(command, wishes, environ, Path(name)))
@@ -84,7 +83,7 @@ def _check_report(report: str | None) -> None:
     """At the end of a long session it is too late to hear of a typing error."""
     target = Path(report).absolute() if report else None
     if target and (target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK)):
-        raise click.UsageError(f"--report {report} cannot be written: name a file in a directory that is there.")
+        raise click.UsageError(f"--report {report} cannot be written: name a file in an existing directory.")
 
 
 def say(sentence: str) -> None:
@@ -122,7 +121,7 @@ def _run(command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], fold
             return problem.status
         finally:
             keeper.stop()
-        _tell(tally.read(summary), wishes, _report(wishes, recorded), command)
+        _tell(tally.read(summary), _report(wishes, recorded), command)
     return status
 
 
@@ -178,7 +177,7 @@ def _reverse(url: str) -> tuple[str, str]:
     """Where a reverse proxy leads, and the path of its base URL."""
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise click.UsageError(f"--reverse {url!r} is no URL: write --reverse https://api.openai.com/v1")
+        raise click.UsageError(f"--reverse {url!r} is not a URL: write --reverse https://api.openai.com/v1")
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/")
 
 
@@ -186,7 +185,7 @@ def _changes(wishes: Wishes, environ: dict[str, str], url: str, trusted: trust.T
     if not wishes.reverse:
         return surroundings.for_proxy(environ, url, trusted)
     changes = surroundings.for_reverse(environ, url, _reverse(wishes.reverse)[1])
-    say(f"{changes['OPENAI_BASE_URL']} leads to {wishes.reverse}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL say so.")
+    say(f"{changes['OPENAI_BASE_URL']} forwards to {wishes.reverse}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL are set.")
     return changes
 
 
@@ -237,7 +236,7 @@ def _report(wishes: Wishes, recorded: Path | None) -> str:
     return ", ".join(places)
 
 
-def _tell(session: Summary, wishes: Wishes, where: str, command: tuple[str, ...]) -> None:
+def _tell(session: Summary, where: str, command: tuple[str, ...]) -> None:
     for trouble in session.troubles[:SHOWN_TROUBLES]:
         say(trouble)
     if not session.answers:
@@ -250,12 +249,12 @@ def _tell(session: Summary, wishes: Wishes, where: str, command: tuple[str, ...]
             return  # Nothing was asked: `toolfix run -- claude --version` has nothing to hear of.
         told = "no answer of a model went through the proxy"
     else:
-        told = session.sentence(would=wishes.observe)
+        told = session.sentence()
     say(f"{told}: {where}" if where else told)
 
 
 def _bypasses(command: tuple[str, ...]) -> str:
-    """What to do where nothing came through, and the command is known to go past proxies."""
+    """What to do where nothing came through, and the command is known to bypass proxies."""
     known = agents.named(Path(command[0]).stem)
     if {"-h", "--help", "-v", "-V", "--version"} & set(command):
         return ""

@@ -19,6 +19,9 @@ Ask = Callable[[bytes], tuple[bytes, list[Outcome]]]
 STEP = "call taken out of the error of the server"
 _CLOSED = ("missing closing bracket", "closed a cut-off call")
 """A text that ends before its brackets do was cut off, for all that anybody knows."""
+_ELEMENTS = re.compile(r"<(?:parameter\b|arg_key>)")
+_CLOSING_TAG = re.compile(r"</(?!parameter\b|arg_)[\w:-]+>\s*\Z")
+"""Where each argument is an element of its own, more of them may have been on their way until the call is closed."""
 _NAMED = re.compile(r"([\w.:-]{1,128}+)\s*+(\{.*+)", re.DOTALL)
 _WRAPPED = re.compile(r"\s*<tool-use>\s*(\{.*\})\s*</tool-use>\s*", re.DOTALL)
 
@@ -43,6 +46,8 @@ def _named(text: str) -> re.Match[str] | None:
 
 
 def _from_text(text: str, tools: Tools, ask: Ask) -> list[Outcome]:
+    if _ELEMENTS.search(text) and not _CLOSING_TAG.search(text):
+        return []
     if wrapped := _WRAPPED.fullmatch(text):
         text = wrapped[1]
     return _asked({"role": "assistant", "content": text}, "stop", tools, ask)

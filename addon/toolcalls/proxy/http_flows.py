@@ -249,7 +249,7 @@ class HttpFlows:
         if state is None or state.stream is None:
             return content_view.would_be(flow, self._settings.policy)
         before = b"".join(decoded(state.stream.before, state.encoding))
-        note = "Observed only: the client got what came." if self._settings.observes else ""
+        note = "Observed only: the client got the original answer." if self._settings.observes else ""
         outcomes = state.stream.response.outcomes
         return content_view.ViewedResponse(state.protocol, before, state.stream.after.joined(), outcomes, note)
 

@@ -78,10 +78,8 @@ class Reporter:
         if answer.failure is not None:
             self._failure(flow, state, answer.failure)
         if answer.limited:
-            most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or work that others would wait for"
-            logger.warning(
-                f"{place(flow)}: the answer is more than toolfix takes on ({most}); the rest passed untouched."
-            )
+            most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or work that would delay other streams"
+            logger.warning(f"{place(flow)}: the answer is over a limit ({most}); the rest passed untouched.")
         long_held = stream.longest_hold > LONG_HOLD_SECONDS
         if long_held:
             logger.info(f"{place(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete.")
@@ -111,7 +109,7 @@ class Reporter:
         flow.comment = flow.comment or f"toolfix: {would}{did} {shown(first.received_name)}: {shown(why)}{more}"
 
     def _count(self, protocol: str, answer: Response, *, long_held: bool, broken: bool) -> None:
-        self.summary.answer(answer.outcomes)
+        self.summary.answer(answer.outcomes, observed=self._settings.observes)
         self.metrics.called(protocol, answer.outcomes, answer.seconds)
         self.metrics.answered(
             protocol,

@@ -16,10 +16,10 @@ from ..recording.record import Recorder
 from . import hosts
 from .body_stream import MAX_KEPT_UNOBSERVED
 
-MAX_GATHERED = "32m"
+MAX_GATHERED = str(32 * 2**20)
 """So much mitmproxy gathers of a body before it lets it stream, unless the user has set `stream_large_bodies`.
 
-More than the largest request that hosts take (32 MB)."""
+More than the largest request that hosts take (32 MB). In bytes: mitmweb shows "32m" as "NaNundefined"."""
 
 
 class Settings:

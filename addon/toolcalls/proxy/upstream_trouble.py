@@ -14,14 +14,14 @@ _STATUSES = {
 def of_status(host: str, status: int, path: str) -> str:
     """An answer with an error status."""
     if status >= 500:
-        return f"{host} answered {status}: the server has trouble of its own. Try again later."
+        return f"{host} answered {status}: the server failed. Try again later."
     what = _STATUSES.get(status, "it does not accept the request, and its answer says why")
     where = f" to {path.partition('?')[0]}" if status == 404 else ""
     return f"{host} answered {status}{where}: {what}."
 
 
 def of_connection(host: str, error: str) -> str:
-    """A connection that did not come about, or broke."""
+    """A connection that was never made, or broke."""
     if "certificate verify failed" in error.lower():
         return (
             f"the certificate of {host} is not trusted. If it is your own server, name its CA with "
@@ -32,4 +32,4 @@ def of_connection(host: str, error: str) -> str:
 
 def of_tunnel(host: str) -> str:
     """A host whose TLS stays closed."""
-    return f"{host} was tunnelled untouched, for it is not in the list of LLM hosts: add --host {host}"
+    return f"{host} was tunnelled untouched, because it is not in the list of LLM hosts: add --host {host}"

@@ -49,7 +49,7 @@ class WebSocketFlows:
             exchange = socket_exchange_of(flow, socket.outcomes, self._settings.texts)
             self._exchanges[flow] = exchange
             self._settings.recorder.begin(exchange)
-        self._reporter.summary.answer([])
+        self._reporter.summary.answer([], observed=self._settings.observes)
 
     def message(self, flow: http.HTTPFlow) -> None:
         self._kept.came(flow, self._settings.most_kept)
@@ -100,7 +100,7 @@ class WebSocketFlows:
         for outcome in outcomes:
             self._logs[flow].decided(outcome)
             self._reporter.call(flow, outcome)
-            self._reporter.summary.answer([outcome])
+            self._reporter.summary.answer([outcome], observed=self._settings.observes)
         self._reporter.metrics.called("responses", outcomes, socket.seconds)
         # A socket lives for hours: only a recording wants the calls of all that time.
         socket.seconds.clear()

@@ -72,7 +72,7 @@ def read(data: bytes) -> list[Frame]:
 
 def _frame(entry: Any) -> Frame:
     if not isinstance(entry, dict):
-        raise ValueError("a line is no JSON object")
+        raise ValueError("a line is not a JSON object")
     text = entry.get("text")
     content = text if isinstance(text, str) else base64.b64decode(str(entry.get("base64", "")))
     return Frame(entry.get("from") == "client", content, float(entry.get("ms", 0.0)) / 1000)

@@ -84,6 +84,7 @@ def _chat(body: bytes) -> AnsweredTurn:
     turn = AnsweredTurn()
     said: dict[str, list[str]] = {}
     details: list[Json] = []
+    ids: dict[str, None] = {}
     for message in messages:
         for key in FIELDS["chat"]:
             value = message.get(key)
@@ -94,29 +95,42 @@ def _chat(body: bytes) -> AnsweredTurn:
         if isinstance(message.get("content"), str):
             said.setdefault("content", []).append(message["content"])
         for call in message.get("tool_calls") or ():
-            if call.get("id") and call["id"] not in turn.ids:
-                turn.ids.append(call["id"])
-            if EXTRA in call and turn.ids:
-                turn.extras[call.get("id") or turn.ids[-1]] = write(call[EXTRA])
+            if call.get("id"):
+                ids.setdefault(call["id"])
+            if EXTRA in call and ids:
+                turn.extras[call.get("id") or next(reversed(ids))] = write(call[EXTRA])
+    turn.ids = list(ids)
     turn.text = "".join(said.pop("content", ()))
-    turn.fields = {DETAILS: write(details)} if details else {}
+    turn.fields = {DETAILS: write([*map(_joined, details)])} if details else {}
     turn.fields |= {
         key: write("".join(said[key])) for key in FIELDS["chat"] if key in said and key not in turn.fields
     }
     return turn
 
 
+class _Pieces(list[str]):
+    """The pieces of one text; joined once, at the end."""
+
+
 def _add_details(details: list[Json], pieces: list[Json]) -> None:
     """In a stream the entries of `reasoning_details` come in pieces."""
     for piece in pieces:
         last = details[-1] if details else {}
-        if (last.get("type"), last.get("index")) != (piece.get("type"), piece.get("index")):
-            details.append(dict(piece))
-            continue
+        if not details or (last.get("type"), last.get("index")) != (piece.get("type"), piece.get("index")):
+            last = {}
+            details.append(last)
         for key, value in piece.items():
-            together = key in ("text", "summary") and isinstance(value, str) and isinstance(last.get(key), str)
-            if value is not None:
-                last[key] = last[key] + value if together else value
+            if key not in ("text", "summary") or not isinstance(value, str):
+                if value is not None or key not in last:
+                    last[key] = value
+            elif isinstance(last.get(key), _Pieces):
+                last[key].append(value)
+            else:
+                last[key] = _Pieces([value])
+
+
+def _joined(entry: Json) -> Json:
+    return {key: "".join(value) if isinstance(value, _Pieces) else value for key, value in entry.items()}
 
 
 def _messages(body: bytes) -> AnsweredTurn:
@@ -130,8 +144,10 @@ def _messages(body: bytes) -> AnsweredTurn:
             block, delta = blocks[event["index"]], event["delta"]
             for key in ("text", "thinking", "signature"):
                 if isinstance(delta.get(key), str):
-                    block[key] = (block.get(key) or "") + delta[key]
-    return _of_blocks([blocks[index] for index in sorted(blocks)])
+                    if not isinstance(block.get(key), _Pieces):
+                        block[key] = _Pieces([block.get(key) or ""])
+                    block[key].append(delta[key])
+    return _of_blocks([_joined(blocks[index]) for index in sorted(blocks)])
 
 
 def _responses(body: bytes) -> AnsweredTurn:
@@ -174,13 +190,15 @@ def _of_blocks(blocks: list[Json]) -> AnsweredTurn:
 
 def _ollama(body: bytes) -> AnsweredTurn:
     turn = AnsweredTurn()
+    texts: list[str] = []
     thoughts: list[str] = []
     for line in body.splitlines():
         message = json.loads(line).get("message") if line.strip() else None
         if message:
-            turn.text += message.get("content") or ""
+            texts.append(message.get("content") or "")
             if isinstance(message.get("thinking"), str):
                 thoughts.append(message["thinking"])
+    turn.text = "".join(texts)
     if thoughts:
         turn.fields["thinking"] = write("".join(thoughts))
     return turn

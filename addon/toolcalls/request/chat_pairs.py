@@ -14,7 +14,7 @@ from typing import Any
 from ..mend.reading.strict import write
 from .added_text import BETWEEN, with_text
 from .edits import Path
-from .pairs import CANCELLED, Batch, Pairing, PlacedResult, instead_of, kept_as_text, pair, text_of
+from .pairs import CANCELLED, SERVER_CALLS, Batch, Pairing, PlacedResult, instead_of, kept_as_text, pair, text_of
 from .request_edit import RequestEdit, same
 
 Json = dict[str, Any]
@@ -73,11 +73,12 @@ class _ChatPairs:
         return unclear
 
     def _batch(self, calls: object, unclear: set[str]) -> Batch | None:
-        """The calls of a message; None where one has no id or is not ours to touch: then all stays as it is."""
+        """The calls of a message; None where one has no id or is not ours to answer: then all stays as it is."""
         entries = calls if isinstance(calls, list) else []
         ids = [entry.get("id") if isinstance(entry, dict) else None for entry in entries]
         texts = [identity for identity in ids if isinstance(identity, str) and identity]
-        if len(texts) == len(ids) and all(self._revision.touches(_name(entry)) for entry in entries):
+        of_host = any(one.startswith(SERVER_CALLS) for one in texts)
+        if len(texts) == len(ids) and not of_host and all(self._revision.touches(_name(entry)) for entry in entries):
             return Batch(texts)
         unclear.update(texts)
         return None

@@ -13,9 +13,9 @@ _ASKS = re.compile(
 _REFUSES = re.compile(
     r"unsupported|not supported|not permitted|extra_forbidden|display purposes only"
     r"|[Uu]nknown (?:name|field|parameter)|[Uu]nrecognized|Invalid `signature`|cannot be modified"
-    r"|not valid|could not be verified"
+    r"|not valid|could not be verified|not allowed|[Uu]nexpected|[Cc]orrupted"
 )
-_NAMES_IT = re.compile(r"reasoning_content|reasoning_details|[.']reasoning\b['`]|thought_signature")
+_NAMES_IT = re.compile(r"reasoning_content|reasoning_details|[.']reasoning\b['`]|thought_signature|extra_content")
 """The field of a message, and not an option of the request such as `reasoning_effort`."""
 _NAMES_BLOCK = re.compile(r"`thinking`|[Ss]ignature|encrypted content")
 """Clients have such trouble of their own: it counts where we gave something back."""

@@ -35,7 +35,8 @@ def items_as_messages(items: list[Any]) -> list[tuple[int, Any]]:
             if turn is None:
                 turn = {"role": "assistant", "content": [], "tool_calls": []}
                 found.append((number, turn))
-            if kind == "reasoning":
+            if kind in ("reasoning", "item_reference", "None"):
+                # A reference, whose type may be left out, may be one to the reasoning.
                 turn["reasoning"] = ""
             elif kind in _CALLS:
                 if not turn["tool_calls"]:

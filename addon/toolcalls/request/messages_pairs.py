@@ -12,12 +12,10 @@ from typing import Any
 from ..mend.reading.strict import write
 from .block_pairs import BlockForm, BlockPairs
 from .edits import Path
-from .pairs import CANCELLED, text_of
+from .pairs import CANCELLED, SERVER_CALLS, text_of
 from .request_edit import RequestEdit
 
 Json = dict[str, Any]
-_SERVER = "srvtoolu_"
-"""Such calls are run by the host, and answered inside the assistant's own turn."""
 
 
 def mend_pairs(request: Json, revision: RequestEdit, at: Path, body: bytes) -> None:
@@ -50,7 +48,7 @@ class _MessagesForm(BlockForm):
 
     def result_in(self, block: Json) -> Json | None:
         identity = block.get("tool_use_id")
-        ours = isinstance(identity, str) and not identity.startswith(_SERVER)
+        ours = isinstance(identity, str) and not identity.startswith(SERVER_CALLS)
         return block if ours and self.is_result(block) else None
 
     def words_of(self, result: Json) -> str:

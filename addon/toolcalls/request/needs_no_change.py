@@ -130,14 +130,12 @@ def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals, res
     stateless = not (request.get("previous_response_id") or request.get("conversation"))
     waiting: set[str] = set()
     reasoned = False
-    before = None
+    item_ids: list[str] = []
     for item in items:
         if "call_id" not in item:
             kind = item.get("type")
-            if "id" in item:
-                if item["id"] == before:
-                    return False
-                before = item["id"]
+            if item.get("id"):
+                item_ids.append(item["id"])
             if kind == "function_call" or (reasoned and item.get("role", "assistant") != "assistant"):
                 return False
             reasoned = kind == "reasoning"
@@ -160,7 +158,12 @@ def _responses(request: Json, known: KnownGoodArguments, refusals: Refusals, res
             given.append(item["input"])
     if (stateless and (waiting or reasoned)) or _in_a_row(texts, loops) or _in_a_row(given, loops):
         return False
-    if not all(map(is_name, names)) or len(set(ids)) < len(ids) or MARK in "\n".join(ids):
+    if (
+        not all(map(is_name, names))
+        or len(set(ids)) < len(ids)
+        or len(set(item_ids)) < len(item_ids)
+        or MARK in "\n".join(ids)
+    ):
         return False
     return _are_foreign(answered, refusals) and known.are_objects(texts)
 

@@ -17,6 +17,8 @@ CANCELLED = (
     "Nobody knows whether it ran; look before you send it again."
 )
 LATE = "[toolfix] The result that stood here is with its call, further up."
+SERVER_CALLS = "srvtoolu_"
+"""Ids that begin so are of calls that the host runs and answers itself, also where a gateway shows them over Chat."""
 _LOST = "[toolfix] The result of a call that is no longer part of this conversation"
 
 

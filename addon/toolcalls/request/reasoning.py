@@ -8,6 +8,7 @@ A client that changes what was said before gets nothing back, and its request go
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
@@ -35,6 +36,7 @@ Json = dict[str, Any]
 MAX_TURNS = 4096
 MAX_BYTES = 32 * 1024 * 1024
 MAX_HOSTS = 1024
+MAX_NAME = 256
 _OFF = frozenset({"disabled", "none", "off"})
 _WITHOUT_IDS = ("ollama", "gemini")
 
@@ -62,6 +64,9 @@ class ReasoningMemory:
         if not isinstance(model, str):
             # Gemini's stands in the path: `/v1beta/models/M:streamGenerateContent`.
             model = path.partition("?")[0].rpartition(":")[0]
+        if len(model) > MAX_NAME:
+            # What a host does is remembered by this name, and the memory is bounded.
+            model = hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest()
         return ReasoningSession(self, protocol, host, account, model, request or {})
 
     def start(self, *parts: str) -> SaidSoFar:

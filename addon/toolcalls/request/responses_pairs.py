@@ -25,8 +25,13 @@ def mend_pairs(request: Json, revision: RequestEdit, at: Path, body: bytes) -> N
     items = request.get("input")
     if not isinstance(items, list) or any(request.get(key) for key in SERVER_STATE):
         return
-    if all(isinstance(item, dict) and item.get("type") != "item_reference" for item in items):
+    if all(isinstance(item, dict) and not is_reference(item) for item in items):
         _ResponsesPairs(items, revision, (*at, "input")).mend()
+
+
+def is_reference(item: Json) -> bool:
+    """Does this stand for an item that the server keeps? The type of a reference may be left out."""
+    return item.get("type") in ("item_reference", None) and "role" not in item
 
 
 class _ResponsesPairs:
@@ -44,11 +49,12 @@ class _ResponsesPairs:
         orphans = {result.number for result in pairing.orphans}
         order: list[int | str] = []
         waiting: list[int | str] = []
+        known: dict[str, Json] = {}
         for number, item in enumerate(self._items):
             if waiting and not self._belongs(number):
                 order += waiting
                 waiting = []
-            if number and self._is_double(number):
+            if _is_double(item, known):
                 self._revision.count("repeated message")
             elif number not in gone:
                 order.append(number)
@@ -99,11 +105,6 @@ class _ResponsesPairs:
         kind = self._items[number].get("type")
         return isinstance(kind, str) and isinstance(self._items[number].get("call_id"), str)
 
-    def _is_double(self, number: int) -> bool:
-        """Is this item, which has an id of the server, the one before it once more?"""
-        item, before = self._items[number], self._items[number - 1]
-        return item.get("id") is not None and item.get("id") == before.get("id") and same(item, before)
-
     def _before_reasoning(self, order: list[int | str]) -> int:
         """The end of what is written, or before the reasoning there: nothing comes between that and its item."""
         at = len(order)
@@ -129,6 +130,15 @@ class _ResponsesPairs:
             said = said if reasoning else _is_said(item)
             kept.append(entry)
         return kept[::-1]
+
+
+def _is_double(item: Json, known: dict[str, Json]) -> bool:
+    """Is this item, which has an id of the server, one of those before it once more? `known` are those, by id."""
+    identity = item.get("id")
+    if not isinstance(identity, str) or not identity:
+        return False
+    first = known.setdefault(identity, item)
+    return first is not item and same(item, first)
 
 
 def _is_said(item: Json) -> bool:

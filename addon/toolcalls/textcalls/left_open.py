@@ -52,7 +52,7 @@ _CODE_BEHIND = r"(?=[;,)>/}\]+#@:.]|\s*\Z|\s+[;,)>/}\]+.:])"
 
 def block_closer(line: str) -> str:
     """What closes the block that this line opens; nothing where it opens none."""
-    block = _BLOCK.match(line)
+    block = _BLOCK.match(line) if line[-1] in "}$" or "[" in line else None
     if block is None:
         return ""
     if block["macro"]:
@@ -82,7 +82,7 @@ def closing_line(line: str, above: str = "", unpaired: str = "") -> re.Pattern[s
         return _begins_with(block["mark"] + "@" if block["mark"] else block["colons"] or block["wide"])
     if _BEGUN.match(_APOSTROPHE.sub("", line)):
         return _ENDS_SOMEWHERE
-    string = _STRING.search(line)
+    string = _STRING.search(line) if line[-1] in "\"'`" else None
     if string is None or not _is_odd(line, string["mark"]):
         return None
     if string[0] == string["mark"] and string["mark"] not in unpaired and not _TEMPLATE.search(line):

@@ -111,6 +111,8 @@ TOKEN = re.compile(
     r"|(?:(?<=r)|(?<=b))(?P<hashes>#{1,8}+)\""  # Rust
     rf"|[{_MARK}\"]"
 )
+_MAY_BEGIN_TOKEN = re.compile(r"[^\w\s.,;:!?)]")
+"""No token begins with a letter, a digit, white space or one of these: most of a text is passed over by this."""
 TAG_END = re.compile(r"(?<![-=])>|<")
 """The end of a tag; or other markup, which then stands in one of its attributes."""
 OPENS_STRING = re.compile(r"[=(,:]\s{0,2}[rRuUbBfFsS$@#]{0,3}\Z")
@@ -125,6 +127,17 @@ QUOTED_LINES = frozenset((">", "|", "~"))
 """How a line of a block quote, a table or a fence begins."""
 IN_INDENTED_CODE = frozenset(("literal", "opened", "begun", "closed", "heredoc", "quoted", "raw", "hashes"))
 """What may begin or end in a line of indented code and outlasts it."""
+
+
+def next_token(text: str, at: int) -> re.Match[str] | None:
+    """The first token of a text from a place on, as `TOKEN.search` would find it."""
+    while (begin := _MAY_BEGIN_TOKEN.search(text, at)) is not None:
+        at = begin.start()
+        token = TOKEN.match(text, at)
+        if token is not None:
+            return token
+        at += 1
+    return None
 
 
 def literal_closer(found: str, head: str, place: int) -> str:

@@ -33,8 +33,8 @@ from .quotation_marks import (
     QUOTED_LINES,
     QUOTES,
     TAG_END,
-    TOKEN,
     literal_closer,
+    next_token,
 )
 from .straight_quotes import StraightQuotes
 from .thoughts import OpenThought
@@ -377,7 +377,7 @@ class Quoting:
                     self._tail, self._seen = "", 0
                     return
                 continue
-            token = (IN_CODE if self._code else TOKEN).search(text, at)
+            token = IN_CODE.search(text, at) if self._code else next_token(text, at)
             start = token.start() if token is not None else len(text)
             if not self.said and visible(text[at : min(start, last)]):
                 self.said = True

@@ -1,0 +1,66 @@
+"""What a person at a terminal sees: how input ends, a line end behind output, lines that end between words."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+ADDON = Path(__file__).parents[2] / "addon"
+
+
+def typed(words: list[str], text: str, tmp_path: Path) -> str:
+    """The screen of a terminal of 80 columns, on which `text` is typed and ended with Ctrl-D."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    environ = {**os.environ, "PYTHONPATH": str(ADDON), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    environ.pop("COLUMNS", None)
+    command = [sys.executable, "-m", "toolcalls.cli", *words]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ)
+    os.close(theirs)
+    screen = b""
+    with os.fdopen(ours, "r+b", buffering=0) as terminal:
+        while True:
+            try:
+                chunk = terminal.read(1024)
+            except OSError:  # The other side is closed.
+                break
+            if not chunk:
+                break
+            screen += chunk
+            if text and b"press Ctrl-D" in screen:
+                terminal.write(f"{text}\n\x04".encode())
+                text = ""
+    assert process.wait(60) == 0, screen
+    return re.sub(r"\x1b\[[\d;]*m", "", screen.decode().replace("\r\n", "\n"))
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "out"),
+    [
+        (["repair"], "{'a': 1}", '{"a":1}\ntoolfix: mended: single quotes.\n'),
+        (["repair"], '{"a": 1}', '{"a": 1}\ntoolfix: unchanged: this is valid JSON.\n'),
+        (["filter"], "hello", "hello\ntoolfix: unchanged: there is no tool call in it.\n"),
+    ],
+)
+def test_input_from_a_terminal_is_asked_for_and_the_output_ends_its_line(
+    words: list[str], text: str, out: str, tmp_path: Path
+) -> None:
+    screen = typed(words, text, tmp_path)
+    assert screen.startswith("Reading from the terminal: paste the text, then press Ctrl-D.\n")
+    assert screen.endswith(out)
+
+
+def test_what_doctor_finds_is_wrapped_between_words(tmp_path: Path) -> None:
+    place = tmp_path / "a-directory-with-a-long-name" / "so-that-the-line-is-too-long-for-80-columns"
+    place.parent.mkdir()
+    lines = typed(["doctor", "--no-probe", "--confdir", str(place)], "", tmp_path).splitlines()
+    start = next(number for number, line in enumerate(lines) if "there is no CA in" in line)
+    assert lines[start + 1].startswith("       ") and not lines[start + 1].startswith("        ")
+    assert all(len(line) <= 80 or str(place) in line for line in lines if "fix:" not in line)
