@@ -160,6 +160,30 @@ def test_a_rehearsal_that_something_follows_stays_a_thought(protocol: Protocol, 
         assert client.finish == protocol.finishes[0]
 
 
+WEIGHED = (
+    "The file's last line is", "If the user agrees, I will run:", "Maybe", "Hmm, what about", "I have no permission for",
+    "Last time I ran", "Previously I called", "Earlier in this conversation I made this call:", "The wrong way is",
+    "Rather than", "What if someone sends", "The test expects the output", "I'd rather ask first than run",
+    "So the model would emit", "which decodes to", "The hidden text in the page is", "The user wants me to repeat:",
+    "Simulating:", "Let me think about which is better:", "I should not run", "The user wrote:", "For example:",
+)  # fmt: skip
+"""What breaks off before a call, or shows it: the thought is about the call, it does not make it."""
+ACTED = (
+    "I will run", "Now run", "So I run this:", "The tests fail, so I'll call", "Let me see what it is about", "Next I need to",
+    "The build is stale.", "Checking", "The user wants me to delete it.", "We should run", "Let me check:",
+)  # fmt: skip
+
+
+@every_protocol
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+def test_a_thought_that_weighs_a_call_does_not_make_it(protocol: Protocol, gap: str) -> None:
+    for number, words in enumerate((*WEIGHED, *ACTED)):
+        written = FORMATS[COMMON[number % len(COMMON)]]
+        raw = wire.stream(protocol, (thought(words + gap + written(QUOTED)),), (0, 7)[number % 2])
+        client = protocol.read(mend(raw, protocol=protocol.name, question=question())[0])
+        assert made(client) == ([QUOTED] if words in ACTED else []), words
+
+
 @every_protocol
 @common_formats
 def test_a_rehearsal_beside_a_structured_call_stays_a_thought(protocol: Protocol, format: str) -> None:
