@@ -22,7 +22,7 @@ from ..unread.passed_text import PassedText
 from ..wire.events import PASS, Pass
 from ..work import Work
 
-_MOST_UNREAD = 32 * 1024
+_MOST_UNREAD = 64 * 1024
 """Nearly every answer is shorter, and without an opener in it nobody asks how its text is quoted."""
 
 
