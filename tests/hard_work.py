@@ -200,6 +200,26 @@ def _gemini_called(calls: list[str], name: str) -> bytes:
     return "".join([*(_gemini(part) for part in parts), _gemini({"text": ""}, "STOP")]).encode()
 
 
+# Z.AI: text, and calls in deltas of their own phase
+
+
+def _zai(**said: Any) -> str:
+    return data({"type": "chat:completion", "data": said})
+
+
+def _zai_said(text: str) -> bytes:
+    words = (_zai(delta_content=piece, phase="answer") for piece in pieces(text))
+    return "".join([*words, _zai(done=True, delta_content="", phase="done")]).encode()
+
+
+def _zai_called(calls: list[str], name: str) -> bytes:
+    told: list[str] = []
+    for number, arguments in enumerate(calls):
+        told.append(_zai(phase="tool_call", tool_call_id=f"call_{number}", delta_name=name))
+        told += (_zai(phase="tool_call", delta_arguments=piece) for piece in pieces(arguments))
+    return "".join([*told, _zai(done=True, delta_content="", phase="done")]).encode()
+
+
 def _functions() -> list[Json]:
     return [
         {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in SCHEMAS.items()
@@ -223,7 +243,10 @@ GEMINI = Wire(
     "gemini", "/v1beta/models/m:streamGenerateContent?alt=sse", _gemini_said, _gemini_called,
     {"contents": [], "tools": [{"functionDeclarations": [{"name": name, "parameters": schema} for name, schema in SCHEMAS.items()]}]},
 )  # fmt: skip
-WIRES = {wire.protocol: wire for wire in (CHAT, MESSAGES, RESPONSES, OLLAMA, GEMINI)}
+ZAI = Wire(
+    "zai", "/api/v2/chat/completions", _zai_said, _zai_called, {**ASKED, "messages": [], "tools": _functions()}
+)
+WIRES = {wire.protocol: wire for wire in (CHAT, MESSAGES, RESPONSES, OLLAMA, GEMINI, ZAI)}
 
 HERMES = '<tool_call>\n{"name":"Bash","arguments":{"command":%s}}\n</tool_call>\n'
 WORDS = "def f(a, b):\n    return {'a': [a, b]}\n"
@@ -241,6 +264,9 @@ TEXTS: dict[str, Callable[[], str]] = {
         '{"name":"Bash","arguments":{"command":[' + '"a",' * 150_000 + '"b"]}}'
     ),
     "a call in tags, a text of 4 MB": lambda: HERMES % json.dumps(WORDS * 100_000),
+    "a parameter in tags, a text of 4 MB": lambda: (
+        f"<tool_call><function=Bash><parameter=command>\n{WORDS * 100_000}\n</parameter></function></tool_call>"
+    ),
     "50,000 openers": lambda: "<tool_call>" * 50_000,
     "500,000 brackets": lambda: "<" * 500_000,
     "150,000 fences, then an opener": lambda: "```\n" * 150_000 + "<tool_call>",
@@ -286,6 +312,12 @@ RAW: dict[str, Callable[[], bytes]] = {
     "a document of 14 MB, one text": lambda: b'{"choices":[],"x":"' + b"a" * 14_000_000 + b'"}',
     "an event of 14 MB, escapes": lambda: b'data: {"choices":[],"x":"' + b"\\n" * 7_000_000 + b'"}\n\n',
 }
+
+
+def frames(name: str) -> list[str]:
+    """One of them as the messages of a WebSocket: those of Responses, one event each."""
+    body = answers("responses")[name]().decode()
+    return [line.removeprefix("data: ") for line in body.split("\n") if line.startswith("data: ")]
 
 
 def answers(protocol: str) -> dict[str, Callable[[], bytes]]:

@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
+from tests.hard_work import RESPONSES, answers, frames
 from tests.splits import cut, cut_at_random, feed
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
 from toolcalls.request.mend import mend_request
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode, read_request
+from toolcalls.websocket import ResponsesSocket
 from toolcalls.work import MOST, TooMuchWork, Work
 
 Json = dict[str, Any]
@@ -135,6 +137,35 @@ def test_a_long_call_and_a_long_text_are_no_work() -> None:
     body = said(prose)
     assert feed(answer, cut(body, READ)) == body
     assert not answer.limited
+
+
+LONG_CALLS = ("900 broken calls of 50 bytes", "a broken call of 200,000 objects", "a call of 1 MB, raw line ends")
+LONG_TEXTS = ("a call in tags, a text of 4 MB", "a parameter in tags, a text of 4 MB")
+
+
+@pytest.mark.parametrize("name", (*LONG_CALLS, *LONG_TEXTS))
+def test_no_message_of_a_websocket_takes_long(name: str) -> None:
+    socket = ResponsesSocket()
+    socket.client_message(json.dumps({"type": "response.create", **RESPONSES.request}))
+    slowest = 0.0
+    for frame in frames(name):
+        before = time.process_time()
+        socket.server_message(frame)
+        slowest = max(slowest, time.process_time() - before)
+    assert socket.failure is None
+    assert slowest < LONGEST
+
+
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_no_part_of_an_answer_of_z_ai_takes_long(name: str) -> None:
+    answer = Response("zai", read_request(asked()), Policy())
+    slowest = 0.0
+    for piece in [*cut(answers("zai")[name](), READ), None]:
+        before = time.process_time()
+        answer.close() if piece is None else answer.feed(piece)
+        slowest = max(slowest, time.process_time() - before)
+    assert answer.failure is None
+    assert slowest < LONGEST
 
 
 def history(broken: str, number: int) -> list[Json]:

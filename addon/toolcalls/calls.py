@@ -86,6 +86,11 @@ class Outcome:
     """The id that the client gets; empty where the call has none or is dropped."""
 
     @property
+    def is_call(self) -> bool:
+        """Is it about a call, and not about an answer that was asked for as JSON?"""
+        return self.received_name != STRUCTURED
+
+    @property
     def touched(self) -> bool:
         return self.status != "valid"
 

@@ -81,6 +81,7 @@ class ResponsesSocket:
         additional = [item for item in _items(request) if item.get("type") == "additional_tools"]
         self._request["input"] = additional or kept.get("input")
         self._request["tool_choice"] = request.get("tool_choice")
+        self._request["text"] = request.get("text")
         # A follow-up frame brings only what is new: what was read before stands in the conversation all the same.
         self._heard = Heard(_newest([*self._heard.texts, *heard_in(request).texts]))
         self._seed = seed_of(text.encode("utf-8", "replace"))

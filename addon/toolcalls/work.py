@@ -85,7 +85,7 @@ class Work:
 
     def follow(self, text: str) -> None:
         """The strings and brackets of a text are about to be followed by patterns."""
-        self.spend((len(text) >> 5) + (text.count('"') >> 2))
+        self.spend((len(text) >> 5) + (3 * text.count('"') >> 3))
 
     def look_at(self, value: Any) -> None:
         """Every value inside this one is about to be looked at."""

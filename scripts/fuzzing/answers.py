@@ -9,7 +9,9 @@ from functools import cache, partial
 from typing import Any
 
 from tests.validators import chat as chat_validator
+from tests.validators import gemini as gemini_validator
 from tests.validators import messages as messages_validator
+from tests.validators import ollama as ollama_validator
 from tests.validators import responses as responses_validator
 from toolcalls.engine import Response
 from toolcalls.mend.arguments import mend_arguments
@@ -21,6 +23,8 @@ from .mutation import MAX_INPUT, mutated_bytes, mutated_json, mutated_stream
 from .part import Part, chance_of, corpus, cuts, need
 
 STREAMS = ("chat", "messages", "responses", "zai")
+WHOLE_CALLS: dict[str, Callable[[bytes], object]] = {"ollama": ollama_validator.read, "gemini": gemini_validator.read}
+"""Protocols in which each call comes in one piece, and who reads them."""
 DEFAULT = Policy()
 POLICIES = [
     DEFAULT,
@@ -62,7 +66,7 @@ OF_CALLS = (b"tool", b"function", b"custom", b"mcp", b"computer", b"shell", b"pa
 
 @cache
 def questions(name: str) -> list[Request]:
-    return [Request(), *(read_request(entry["request"]) for entry in corpus(name))]
+    return [Request(), *(read_request(entry["request"], name) for entry in corpus(name))]
 
 
 @cache
@@ -113,6 +117,22 @@ def check_stream(protocol: str, body: bytes) -> None:
     sound = not accepts(VALIDATORS["chat" if protocol == "zai" else protocol], out)
     if policy is DEFAULT and sound and not whole.limited and not any(call.dropped for call in whole.outcomes):
         check_calls(protocol, question, out)
+
+
+def check_whole_calls(protocol: str, body: bytes) -> None:
+    """A stream of a protocol in which calls come in one piece."""
+    if b"\r\r\n" in body:
+        return
+    chance = chance_of(body)
+    question, policy = chance.choice(questions(protocol)), chance.choice(POLICIES)
+    whole, other = (Response(protocol, question, policy, seed="s") for _ in range(2))
+    out = run(whole, [body])
+    need(run(other, cuts(body, chance)) == out, "another output when it is cut otherwise")
+    need(other.outcomes == whole.outcomes, "other outcomes when it is cut otherwise")
+    read = WHOLE_CALLS[protocol]
+    # `original` sends arguments as they came, and those of a call in text may be no object.
+    why = accepts(read, out) if policy.fallback != "original" else ""
+    need(not why or bool(accepts(read, body)), f"legal before, not legal after: {why}")
 
 
 def check_legal(protocol: str, question: Request, body: bytes) -> None:
@@ -194,6 +214,16 @@ PARTS = [
     *(
         Part(name, _PROMISES[name], partial(make_stream, name), partial(check_stream, name), partial(bodies, name))
         for name in STREAMS
+    ),
+    *(
+        Part(
+            name,
+            "never fails open, same for every split, legal stays legal",
+            partial(make_stream, name),
+            partial(check_whole_calls, name),
+            partial(bodies, name),
+        )
+        for name in WHOLE_CALLS
     ),
     Part(
         "documents",

@@ -254,7 +254,8 @@ def mutated_stream(chance: random.Random, stream: bytes, other: bytes) -> bytes:
         if chance.random() < 0.25:
             stream = mutated_bytes(chance, stream, other)
             continue
-        events = stream.split(b"\n\n")
+        end = next((end for end in (b"\r\n\r\n", b"\n\n") if end in stream), b"\n")
+        events = stream.split(end)
         at, to = chance.randrange(len(events)), chance.randrange(len(events))
         match chance.randrange(8):
             case 0:
@@ -264,14 +265,14 @@ def mutated_stream(chance: random.Random, stream: bytes, other: bytes) -> bytes:
             case 2:
                 events[at], events[to] = events[to], events[at]
             case 3:
-                events.insert(at, chance.choice(other.split(b"\n\n")))
+                events.insert(at, chance.choice(other.split(end)))
             case _:
                 events[at] = _mutated_event(chance, events[at])
-        stream = b"\n\n".join(events)
+        stream = end.join(events)
     return stream[:MAX_INPUT]
 
 
 def _mutated_event(chance: random.Random, event: bytes) -> bytes:
-    head, mark, data = event.partition(b"data: ")
+    head, mark, data = event.partition(b"data: ") if b"data: " in event else (b"", b"", event)
     text = mutated_json(chance, data.decode("utf-8", "replace"))
     return head + mark + text.encode("utf-8", "backslashreplace")

@@ -103,7 +103,8 @@ class Upstream:
         self.finish(index, {**item, "input": "".join(fragments)})
         return self
 
-    def reasoning(self, text: str = "") -> Upstream:
+    def reasoning(self, *deltas: str, own_words: bool = False) -> Upstream:
+        """`own_words`: as servers of open models tell it, not as a summary."""
         index = len(self.output)
         item: Json = {
             "id": f"rs_{index}",
@@ -112,11 +113,20 @@ class Upstream:
             "summary": [],
         }
         self.say("response.output_item.added", output_index=index, item=item)
+        text = "".join(deltas)
+        if own_words:
+            where = {"item_id": item["id"], "output_index": index, "content_index": 0}
+            for delta in deltas:
+                self.say("response.reasoning_text.delta", **where, delta=delta)
+            self.say("response.reasoning_text.done", **where, text=text)
+            self.finish(index, {**item, "content": [{"type": "reasoning_text", "text": text}]})
+            return self
         if text:
             where = {"item_id": item["id"], "output_index": index, "summary_index": 0}
             part = {"type": "summary_text", "text": ""}
             self.say("response.reasoning_summary_part.added", **where, part=part)
-            self.say("response.reasoning_summary_text.delta", **where, delta=text)
+            for delta in deltas:
+                self.say("response.reasoning_summary_text.delta", **where, delta=delta)
             self.say("response.reasoning_summary_text.done", **where, text=text)
             self.say("response.reasoning_summary_part.done", **where, part={**part, "text": text})
         self.finish(index, {**item, "summary": [{"type": "summary_text", "text": text}] if text else []})

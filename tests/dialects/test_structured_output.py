@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, Protocol, deltas
+from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, RESPONSES, Protocol, deltas
 from tests.must_not_run.wires import TOOLS
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole
@@ -23,7 +23,7 @@ SCHEMA: Json = {
     "properties": {"a": {"type": "integer"}, "b": {"type": "array", "items": {"type": "string"}}},
     "required": ["a"],
 }
-PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI)
+PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI, RESPONSES)
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 
 
@@ -36,6 +36,9 @@ def asked(protocol: Protocol, schema: Json | None = SCHEMA, **more: Any) -> Requ
     if protocol is MESSAGES:
         output = {"format": {"type": "json_schema", **({"schema": schema} if schema else {})}}
         return read_request({"stream": True, "output_config": output, **more})
+    if protocol is RESPONSES:
+        format = {"type": "json_schema", "name": "x", "schema": schema} if schema else {"type": "json_object"}
+        return read_request({"stream": True, "text": {"format": format}, **more})
     wanted: Json = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
     return read_request({"stream": True, "response_format": wanted if schema else {"type": "json_object"}, **more})
 
@@ -52,6 +55,7 @@ MENDED: dict[str, tuple[str, Json]] = {
     "a missing bracket": ('{"a": 1, "b": ["x"]', {"a": 1, "b": ["x"]}),
     "the same twice": ('{"a": 1}{"a": 1}', {"a": 1}),
     "shapes in a fence": ('```json\n{"a": "1", "b": "x"}\n```', {"a": 1, "b": ["x"]}),
+    "a tag of its own": ('<answer>{"a": 1}</answer>', {"a": 1}),
     "words and quotes": ("Sure: {'a': 1}", {"a": 1}),
 }
 
@@ -66,6 +70,8 @@ STAYS = {
     "two objects": 'Either {"a": 1} or {"a": 2}.',
     "two fences": '```json\n{"a": 1}\n```\nor\n```json\n{"a": 2}\n```',
     "what the schema does not admit": '```json\n{"b": ["x"]}\n```',
+    "a call that nobody wanted": '<tool_call>{"a": 1, "name": "x"}</tool_call>',
+    "such a call in brackets": '[TOOL_CALLS] {"a": 1, "name": "x"}',
     "two readings": '{"a": 1, "b": ["say "hi", "x"]}',
     "a value that was cut off": '{"a": 1, "b": ["x',
     "nothing": " \n",

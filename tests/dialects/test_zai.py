@@ -287,7 +287,7 @@ def test_the_second_form_of_a_block_is_read():
 def test_a_repeated_or_missing_id_is_replaced():
     document = "\n\n".join(
         block("Bash", arguments, identity)
-        for arguments, identity in ((LS, "c1"), ('{"command":"pwd"}', "c1"), (LS, ""))
+        for arguments, identity in ((LS, "c1"), ('{"command":"pwd"}', "c1"), ('{"command":"id"}', ""))
     )
     ids = [call["id"] for call in got(Backend().become(document).done())["tool_calls"]]
     assert ids[0] == "c1"

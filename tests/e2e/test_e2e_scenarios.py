@@ -64,7 +64,8 @@ def messages_finish(event: Event) -> str:
 
 def responses_text(event: Event) -> str:
     if "type" not in event and "output" in event:
-        parts = [part for item in event["output"] for part in item.get("content") or []]
+        said = [item for item in event["output"] if item.get("type") != "reasoning"]
+        parts = [part for item in said for part in item.get("content") or []]
         return "".join(part.get("text", "") for part in parts)
     return str(event["delta"]) if event.get("type") == "response.output_text.delta" else ""
 

@@ -42,6 +42,7 @@ WORST = {
     "responses": ("900 broken calls of 50 bytes",),
     "ollama": ("a call in tags, a text of 4 MB",),
     "gemini": ("a valid call of 14 MB, one text",),
+    "zai": ("900 broken calls of 50 bytes",),
 }
 CASES = [
     (protocol, name)

@@ -17,6 +17,8 @@ INPUTS = {
     "messages": 150,
     "responses": 120,
     "zai": 120,
+    "ollama": 150,
+    "gemini": 150,
     "documents": 500,
     "truncated": 400,
     "meant": 1_000,

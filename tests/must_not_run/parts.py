@@ -182,7 +182,7 @@ def _responses(parts: tuple[Part, ...], size: int, seed: int) -> Upstream:
         if first.kind == "call":
             upstream.call(first.name, first.text)
         elif first.kind == "reasoning":
-            upstream.reasoning(first.text)
+            upstream.reasoning(*pieces(first.text, size, seed), own_words=bool(size))
         else:
             _message(upstream, [pieces(part.text, size, seed) for part in item])
     return upstream

@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from tests.dialects.test_chat import DONE, chunk
-from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, Client, Protocol, gemini_event, ollama_line
+from tests.dialects.text_protocols import (
+    CHAT,
+    GEMINI,
+    MESSAGES,
+    OLLAMA,
+    RESPONSES,
+    Client,
+    Protocol,
+    gemini_event,
+    ollama_line,
+)
 from tests.must_not_run import meant, quotations
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part
@@ -23,7 +33,7 @@ from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request
 
-PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI)
+PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI, RESPONSES)
 THOUGHT = "The user wants it gone. I run the command now.\n\n"
 
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
@@ -105,7 +115,9 @@ def test_the_reasoning_passes_as_it_comes(protocol: Protocol) -> None:
     end = {OLLAMA: b"\n", GEMINI: b"\r\n\r\n"}.get(protocol, b"\n\n")
     for event in raw.split(end)[:-1]:
         assert b"".join(answer.feed(event + end)) == event + end
-    assert protocol is MESSAGES or answer.close() == []
+    # Where an answer has to have an end it gets one, and nothing but that.
+    assert answer.close() == [] or protocol in (MESSAGES, RESPONSES)
+    assert not answer.outcomes
 
 
 @pytest.mark.parametrize("protocol", (CHAT, OLLAMA, GEMINI), ids=lambda protocol: protocol.name)
@@ -146,6 +158,30 @@ def test_a_rehearsal_that_something_follows_stays_a_thought(protocol: Protocol, 
     for client in clients(protocol, *parts):
         assert made(client) == []
         assert client.finish == protocol.finishes[0]
+
+
+WEIGHED = (
+    "The file's last line is", "If the user agrees, I will run:", "Maybe", "Hmm, what about", "I have no permission for",
+    "Last time I ran", "Previously I called", "Earlier in this conversation I made this call:", "The wrong way is",
+    "Rather than", "What if someone sends", "The test expects the output", "I'd rather ask first than run",
+    "So the model would emit", "which decodes to", "The hidden text in the page is", "The user wants me to repeat:",
+    "Simulating:", "Let me think about which is better:", "I should not run", "The user wrote:", "For example:",
+)  # fmt: skip
+"""What breaks off before a call, or shows it: the thought is about the call, it does not make it."""
+ACTED = (
+    "I will run", "Now run", "So I run this:", "The tests fail, so I'll call", "Let me see what it is about", "Next I need to",
+    "The build is stale.", "Checking", "The user wants me to delete it.", "We should run", "Let me check:",
+)  # fmt: skip
+
+
+@every_protocol
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+def test_a_thought_that_weighs_a_call_does_not_make_it(protocol: Protocol, gap: str) -> None:
+    for number, words in enumerate((*WEIGHED, *ACTED)):
+        written = FORMATS[COMMON[number % len(COMMON)]]
+        raw = wire.stream(protocol, (thought(words + gap + written(QUOTED)),), (0, 7)[number % 2])
+        client = protocol.read(mend(raw, protocol=protocol.name, question=question())[0])
+        assert made(client) == ([QUOTED] if words in ACTED else []), words
 
 
 @every_protocol

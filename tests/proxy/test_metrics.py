@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from toolcalls.calls import Outcome, Status
+from toolcalls.calls import STRUCTURED, Outcome, Status
 from toolcalls.outcome_labels import LONGEST_LABEL, reason_class, step_class
 from toolcalls.proxy.metrics import BUCKETS, MOST_STEPS, Metrics
 from toolcalls.recording import store
@@ -70,6 +70,15 @@ def test_the_counts_are_those_of_the_calls() -> None:
     assert of("mending_seconds_bucket", protocol="chat", le=str(BUCKETS[-1])) == 3
     assert of("mending_seconds_bucket", protocol="chat", le="+Inf") == 4
     assert of("recordings_total", result="lost") == 1
+
+
+def test_an_answer_in_json_is_counted_by_itself_and_not_as_a_call() -> None:
+    metrics = Metrics()
+    metrics.called("chat", [Outcome("repaired", STRUCTURED, "{}", STRUCTURED, "```{}```", ("code fence",))])
+    metrics.answered("chat")
+    samples = rendered(metrics)
+    assert samples["toolfix_json_answers_total", (("protocol", "chat"),)] == 1
+    assert not [name for name, _ in samples if name in ("toolfix_calls_total", "toolfix_steps_total")]
 
 
 def test_an_idle_proxy_has_numbers_too() -> None:

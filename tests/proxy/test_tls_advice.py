@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcalls.calls import Outcome
+from toolcalls.calls import STRUCTURED, Outcome
 from toolcalls.proxy import session_summary as tally
 from toolcalls.proxy import tls_advice as clients
 
@@ -64,3 +64,18 @@ def test_a_tally_counts_answers_and_calls_and_says_each_trouble_once(tmp_path: P
     assert tally.read(tmp_path / "observed").sentence() == would
     tally.SummaryFile("").answer([])
     tally.SummaryFile(str(tmp_path / "no" / "where")).answer([])
+
+
+def test_an_answer_in_json_is_no_call(tmp_path: Path) -> None:
+    path = tmp_path / "summary"
+    writer = tally.SummaryFile(str(path))
+    writer.answer([Outcome("repaired", STRUCTURED, "{}", STRUCTURED, "```{}```")])
+    writer.answer([Outcome("repaired", "a", "{}", "a", "{")])
+    session = tally.read(path)
+    assert session == tally.Summary(answers=2, calls=1, mended=1, in_json=1)
+    assert session.sentence() == "1 call, 1 mended, 0 refused; 1 JSON answer mended"
+    observed = tmp_path / "observed"
+    for _ in range(2):
+        in_json = Outcome("repaired", STRUCTURED, "{}", STRUCTURED, "```{}```")
+        tally.SummaryFile(str(observed)).answer([in_json], observed=True)
+    assert tally.read(observed).sentence().endswith("; 2 JSON answers would have been mended")

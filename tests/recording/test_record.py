@@ -100,6 +100,14 @@ def test_flow_json_has_a_chunk_a_line_and_is_json(recorder: Recorder) -> None:
     assert json.loads(text)["chunks"][1] == {"offset": len(EVENT), "ms": 10.0}
 
 
+def test_of_the_headers_a_recording_holds_the_content_type_alone(recorder: Recorder) -> None:
+    recorder.write(exchange(EVENT))
+    recorder.close()
+    flow = json.loads((only(recorder.directory).directory / "flow.json").read_bytes())
+    about_the_flow = {"protocol", "method", "host", "path", "status", "content_type", "started", "complete", "broken"}
+    assert set(flow) == about_the_flow | {"seed", "policy", "versions", "chunks"}
+
+
 def test_no_secret_reaches_the_disk_from_any_part_of_a_flow(tmp_path: Path) -> None:
     told = Outcome("repaired", "Bash", json.dumps({"key": SECRET}), "Bash", f"{{'key': '{SECRET}'}}", ("x",), SECRET)
     write_recording(

@@ -68,9 +68,11 @@ def _question(body: bytes, protocol: str) -> Request:
 
 def _summary(answer: Response) -> str:
     """What was done, in one line."""
-    calls = answer.outcomes
-    if not calls:
+    calls = [outcome for outcome in answer.outcomes if outcome.is_call]
+    if not answer.outcomes:
         return "unchanged: there is no tool call in it."
+    if not calls:
+        return "the answer in JSON was mended."
     mended = sum(call.status == "repaired" for call in calls)
     refused = sum(call.status == "refused" for call in calls)
     counted = "1 call" if len(calls) == 1 else f"{len(calls)} calls"

@@ -21,6 +21,8 @@ from .shape.shape import mend_shape
 
 _FENCE: Final = re.compile(r"```[A-Za-z0-9_+-]{0,20}[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
 _FENCES: Final = "```"
+_CALL: Final = re.compile(r"[<\[][^<>\[\]\n\"']{0,40}(?:tool|function|call|invoke)", re.IGNORECASE)
+"""The mark-up of a call: what stands in it is a call that nobody wanted, and no answer."""
 _FENCED: Final = "code fence around the answer"
 _WORDS: Final = "text around the answer"
 _PER_STEP: Final = 32
@@ -44,7 +46,7 @@ def mend_structured(
     if finish is Finish.CUT or _is_json(text):
         return None
     candidate, steps = _without_words(text)
-    if candidate is None:
+    if candidate is None or _CALL.search(text.partition("{")[0]):
         return None
     value = _read(candidate)
     if not isinstance(value, dict | list):

@@ -28,7 +28,10 @@ class CallLog:
             logger.debug(f"{self._place}: found a tool call; it is held until it is complete.")
 
     def decided(self, outcome: Outcome) -> None:
-        """It is known what becomes of a call."""
+        """It is known what becomes of a call, or of an answer that was asked for as JSON."""
+        if not outcome.is_call:
+            logger.debug(f"{self._place}: mended an answer in JSON, {len(outcome.arguments):,} characters.")
+            return
         self.found()
         self._found = False
         self._counts["dropped" if outcome.dropped else STATUS_WORDS[outcome.status]] += 1

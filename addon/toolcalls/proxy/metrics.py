@@ -36,6 +36,7 @@ class Metrics:
     def __init__(self) -> None:
         self._answers: Counter[str] = Counter()
         self._calls: Counter[tuple[str, str]] = Counter()
+        self._in_json: Counter[str] = Counter()
         self._steps: Counter[tuple[str, str]] = Counter()
         self._request_steps: Counter[tuple[str, str]] = Counter()
         self._reasons: Counter[tuple[str, str]] = Counter()
@@ -45,6 +46,9 @@ class Metrics:
     def called(self, protocol: str, outcomes: Iterable[Outcome], seconds: Iterable[float] = ()) -> None:
         """Calls are complete. `seconds` is what mending took, one figure a call."""
         for outcome in outcomes:
+            if not outcome.is_call:
+                self._in_json[protocol] += 1
+                continue
             self._calls[protocol, outcome.status] += 1
             for step in {step_class(step) for step in outcome.steps}:
                 known = (protocol, step) in self._steps or len(self._steps) < MOST_STEPS
@@ -84,6 +88,9 @@ class Metrics:
         for protocol, count in sorted(self._answers.items()):
             page.sample("toolfix_answers_total", {"protocol": protocol}, count)
         page.labelled("toolfix_calls_total", "status", "Tool calls, by what became of them.", self._calls)
+        page.family("toolfix_json_answers_total", "counter", "Answers asked for as JSON that were mended.")
+        for protocol in sorted(self._answers):
+            page.sample("toolfix_json_answers_total", {"protocol": protocol}, self._in_json[protocol])
         page.labelled("toolfix_steps_total", "step", "Tool calls in which this was mended.", self._steps)
         page.labelled("toolfix_refused_total", "reason", "Tool calls that were refused, by kind.", self._reasons)
         page.labelled("toolfix_request_steps_total", "step", "What was mended in requests.", self._request_steps)
@@ -94,7 +101,7 @@ class Metrics:
         page.family("toolfix_held_bytes", "gauge", "Bytes of tool calls that are held back right now.")
         for protocol in sorted({*self._answers, *held_bytes}):
             page.sample("toolfix_held_bytes", {"protocol": protocol}, held_bytes.get(protocol, 0))
-        page.family("toolfix_mending_seconds", "histogram", "Time that mending one tool call took.")
+        page.family("toolfix_mending_seconds", "histogram", "Time that mending one call or JSON answer took.")
         for protocol, times in sorted(self._times.items()):
             page.histogram("toolfix_mending_seconds", {"protocol": protocol}, times)
         page.family("toolfix_recordings_total", "counter", "Flows that were recorded, and those that were lost.")

@@ -1,7 +1,8 @@
 """What one session did, as lines in a file that `toolfix run` reads at its end: written at once, a crash loses none.
 
 The script writes where TOOLFIX_SUMMARY names a file. One JSON object a line: an answer with the status of each of its
-calls, a sentence of trouble that the user should hear of, or the reason why an answer did not come.
+calls, and whether it was asked for as JSON and mended; a sentence of trouble that the user should hear of; or the
+reason why an answer did not come.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ class SummaryFile:
 
     def answer(self, outcomes: Iterable[Outcome], *, observed: bool = False) -> None:
         """An answer and its calls. `observed`: nothing was changed, this is what would have been done."""
-        self._write({"calls": [outcome.status for outcome in outcomes], "observed": observed})
+        told = list(outcomes)
+        calls = [outcome.status for outcome in told if outcome.is_call]
+        in_json = len(told) - len(calls)
+        self._write({"calls": calls, "observed": observed, **({"in_json": in_json} if in_json else {})})
 
     def trouble(self, sentence: str) -> None:
         self._write({"trouble": shown(sentence, LINE)})
@@ -60,6 +64,8 @@ class Summary:
     calls: int = 0
     mended: int = 0
     refused: int = 0
+    in_json: int = 0
+    """Answers that were asked for as JSON and mended."""
     observed: bool = False
     """No answer was changed: the counts say what would have been done."""
     troubles: list[str] = field(default_factory=list)
@@ -70,7 +76,11 @@ class Summary:
         """What was done, in one line."""
         calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
         done = "would have been " if self.observed else ""
-        return f"{calls}, {self.mended} {done}mended, {self.refused} {done}refused"
+        told = f"{calls}, {self.mended} {done}mended, {self.refused} {done}refused"
+        if not self.in_json:
+            return told
+        answers = "1 JSON answer" if self.in_json == 1 else f"{self.in_json} JSON answers"
+        return f"{told}; {answers} {done}mended"
 
 
 def read(path: Path) -> Summary:
@@ -96,5 +106,6 @@ def read(path: Path) -> Summary:
         session.calls += len(statuses)
         session.mended += statuses.count("repaired")
         session.refused += statuses.count("refused")
+        session.in_json += int(entry.get("in_json", 0))
     session.troubles = list(dict.fromkeys(session.troubles))
     return session

@@ -16,14 +16,18 @@ LIST_KEY = "tool_calls"
 """`{"tool_calls": […]}` around the calls."""
 OTHER_KEYS = ("id", "type", "tool_call_id", "call_id", "index", "role", "namespace")
 _TYPES = ("", "function", "function_call", "tool", "tool_call", "tool_use", "custom", "mcp")
+_WALKED = 4
+"""Two to the power of this: so many characters are walked over in a step. Each is, two or three times."""
 _OF_A_CALL = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *OTHER_KEYS))
 
 
 def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
     """The name and the arguments of a call written as an object; None where it is no call."""
-    if text[:1] != "{" or depth > 2:
-        return None
-    found = once(members(text))
+    return _call_with(once(members(text)), depth) if text[:1] == "{" and depth <= 2 else None
+
+
+def _call_with(found: dict[str, str], depth: int = 0) -> tuple[str, str] | None:
+    """The name and the arguments of a call written as an object with these members."""
     written = [found[key] for key in ARGUMENT_KEYS if key in found]
     for key in INNER_KEYS:
         if found.get(key, "")[:1] == "{" and not any(k in found for k in ("name", "tool_name")):
@@ -70,7 +74,13 @@ def calls_of(text: str) -> list[tuple[str, str]]:
     """The calls of an object or a list of objects; raises where one of them is none."""
     if text[:1] in ("'", '"'):
         text = decode_string(text).strip()
-    if text[:1] == "{" and list(found := once(members(text))) == [LIST_KEY]:
+    if text[:1] == "{":
+        found = once(members(text))
+        if list(found) != [LIST_KEY]:
+            call = _call_with(found)
+            if call is None:
+                raise NotACall
+            return [call]
         text = found[LIST_KEY]
     parts = elements(text) if text[:1] == "[" else [text]
     calls = [call for part in parts if (call := call_of(part)) is not None]
@@ -81,6 +91,7 @@ def calls_of(text: str) -> list[tuple[str, str]]:
 
 def add_calls(region: Region, text: str, format: str) -> None:
     """Report the calls of a JSON text whose end is where the region stands."""
+    region.work.spend(len(text) >> _WALKED)
     found = calls_of(text)
     calls = []
     for written, arguments in found:

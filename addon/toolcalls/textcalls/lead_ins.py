@@ -3,7 +3,8 @@
 The words are data, by language. Only the last sentence before the call counts, up to a colon or to the call itself;
 words of announcing beat those of citing ("let me see what the page says:"), and behind a refusal they turn it round.
 A sentence that nobody knows announces the call, unless it ends with a colon: that shows what follows ("The page ends
-with:"), so it has to say that something is done now. A question about what follows is none that a call answers.
+with:"), so it has to say that something is done now, or breaks off before what it speaks about ("Last time I ran").
+A question about what follows is none that a call answers.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ _CITATIONS = {
 _NOT_BEGUN = (
     r"(?:do|did|would|will|wo|could|ca|must|should|am|was|have|had)(?:\s(?:not|never)|n['’o]|\salso\snot)|cannot|never"
     r"|refuse|decline|would|could|might|found|saw|quote|cite|got|wrote|said|ignore|was|am|want(?!\sto\b)"
-    r"|(?:just\s|already\s|also\s|only\s)?(?:ran|called|used|executed|sent|did|copied|pasted|received|heard|typed"
+    r"|(?:just\s|already\s|also\s|only\s)?(?:ran|called|used|executed|sent|did|made|copied|pasted|received|heard|typed"
     r"|printed|noticed|came|dreamt|read\W{0,3}\Z)|have(?!\sto\b)|had|think|believe|guess|suppose|assume|remember|recall"
     r"|know|see\s(?:this|the\sfollowing|it)|can\s(?:show|explain|describe)"
 )
@@ -140,7 +141,7 @@ _ANNOUNCEMENTS = {
     "an action that goes on": (
         r"(?:\A|[,;–—]\s)\W{0,6}(?!thinking|nothing|something|anything|everything|following|warning|during|according"
         r"|using:|reading:|pending|awaiting|showing|printing|quoting|explaining|describing|regarding|concerning"
-        r"|remaining|missing|meaning|existing|being|having|according)[A-Za-z]{2,12}ing\b"
+        r"|remaining|missing|meaning|existing|being|having|simulating|imagining|supposing)[A-Za-z]{2,12}ing\b"
     ),
     "an order": (
         r"\A\W{0,6}(?!see (?:the|this|also)|test (?:case|input|string|data|fixture|output)|commit (?:message|id))"
@@ -178,8 +179,8 @@ _showing = re.compile(
 )
 """Right behind words of announcing: what is announced is no call, but an example."""
 _ONLY_TOLD = re.compile(
-    r"(?:\W{0,3}\w{1,12}){0,2}\W{0,3}\b(?:(?:quot|explain|cit(?:e|ing)|demonstrat|illustrat|describ|past(?:e|ing)|translat)"
-    r"\w{0,6}|(?:show|print|repeat|giv)\w{0,4}\s(?:you\s)?(?:it|this|them|how|what|the\s(?:text|format|syntax|call)"
+    r"(?:\W{0,3}\w{1,12}){0,2}\W{0,3}\b(?:(?:quot|explain|cit(?:e|ing)|demonstrat|illustrat|describ|past(?:e|ing)|translat|think|decid|weigh|compar|consider)"
+    r"\w{0,6}|repeat\W{0,3}\Z|(?:show|print|repeat|giv)\w{0,4}\s(?:you\s)?(?:it|this|them|how|what|the\s(?:text|format|syntax|call)"
     r"|an?\sexample)\b|writ\w{0,4}\s(?:it|this)\s(?:out|down)\b|show(?:ing)?(?:\syou)?\W{0,3}\Z)",
     re.IGNORECASE,
 )
@@ -194,7 +195,8 @@ _foreign_script = re.compile(r"[\u0530-\u10ff\u1200-\u2dff\ua000-\uabff]")
 """Letters of languages whose words of announcing are not in the table."""
 _by_somebody_else = re.compile(
     r"\byourself\b|\byour (?:machine|terminal|shell|computer|own)\b|\bmanually\b|\bby hand\b"
-    r"|\bto you\b|\breview\b|\bbefore i\b|\A\W{0,6}is it\b",
+    r"|\bto you\b|\breview\b|\bbefore i\b|\A\W{0,6}is it\b"
+    r"|\b(?:if|once|when|after|unless|until) (?:the user|you|they|he|she)\b",
     re.IGNORECASE,
 )
 _checking = re.compile(
@@ -207,6 +209,13 @@ _sentence_end = re.compile(
     r"(?<![ .(][^\W\d])[.!?]['\")\]*_]{0,3}\s|[。！？]|\n\s{0,8}(?=[-*+•]\s|\d{1,3}[.)]\s)"  # Or an item of a list.
 )
 _abbreviated = re.compile(r"(?:e\.g|z\. ?b|p\. ?e[jx]|np|i\.e)\.\Z", re.IGNORECASE)
+_needs_an_object = re.compile(
+    r"\b(?:is|are|was|were|be|been|to|for|of|with|than|as|like|about|from|by|into|via|if|that|whether|maybe|perhaps"
+    r"|r[au]n(?:ning|s)?|call(?:s|ed|ing)?|execut(?:e|es|ed|ing)|invok(?:e|es|ed|ing)|emit(?:s|ted)?|sends?|sent"
+    r"|outputs?|prints?|printed|expects?|expected|gives?|gave|wrote|writes?|quot(?:e|es|ed))\W{0,3}\Z",
+    re.IGNORECASE,
+)
+"""At the end of a sentence that is not over: the call below is what it speaks about ("The wrong way is", "Maybe")."""
 _of_this = re.compile(
     r"\b(?:this|these|the following|such|below|das hier|ceci|esto|isto|questo|это)\b", re.IGNORECASE
 )
@@ -231,7 +240,7 @@ _acts = re.compile(
     rf"(?:{_DOING}|now|next|then|first|second|finally|last|ok|okay|sure|so|step|action|command|tool|call|tool_call"
     r"|function|here|again|also|and|or|but|done|well|right|great|good|perfect|alright|yes|thanks|court|course|plan"
     r"|task|todo|goal|solution|jetzt|dann|erst|weiter|ahora|luego|maintenant|ensuite|agora|ora|poi|сейчас|теперь|далее|сначала"
-    r"|(?!docstring|string)[a-z]{2,14}ing)\Z",
+    r"|(?!docstring|string|simulating|imagining)[a-z]{2,14}ing)\Z",
     re.IGNORECASE,
 )
 """One word before a colon with which a model begins to act; any other names who speaks, or a key of data."""
@@ -265,6 +274,8 @@ def shows(paragraph: str) -> bool:
         if _checking.search(sentence, 0, refusal.start()) is not None:
             return False
         return not ended or _of_this.search(sentence) is not None
+    if announcement is None and _needs_an_object.search(sentence) is not None:
+        return True
     if ended or _citation.search(sentence) is None:
         return False
     return announcement is None or _showing.match(sentence, announcement.end()) is not None

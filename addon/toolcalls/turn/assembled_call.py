@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +12,8 @@ from ..work import Work
 from . import payload
 from .fragments import MIXED, full_arguments, mixed
 
-_NO_STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|\\.(?:[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
-"""A string, closed or open at the end, or escapes outside of strings."""
+_NO_STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|\\.(?:[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
+"""A string, or escapes outside of strings. Of one that is open at the end the quote and what follows are left."""
 _INSIDE = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 
 _GUESSED = frozenset(
@@ -198,11 +197,10 @@ class Slot(PartialCall):
         self.escaped = False
         if self.in_string:
             at = self._leave(text, at)
-        last = deque(_NO_STRUCTURE.finditer(text, at), maxlen=1)
-        if last and last[0].end() == len(text) and last[0][0][0] == '"':
-            self._leave(text, last[0].start() + 1)
         bare = _NO_STRUCTURE.sub("", text[at:])
         self.escaped = self.escaped or bare.endswith("\\")
+        bare, quote, _ = bare.partition('"')
+        self.in_string = self.in_string or bool(quote)
         opened = bare.count("{") + bare.count("[")
         self.opened = self.opened or opened > 0
         self.depth += opened - bare.count("}") - bare.count("]")

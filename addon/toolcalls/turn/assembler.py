@@ -250,10 +250,21 @@ class CallAssembler:
     def _go_on(self, slot: Slot, fragment: Fragment, *, sure: bool = False) -> Slot:
         """Something is added to a call; sure if the fragment has an id that only this call has."""
         if fragment.arguments:
+            if slot is not self._anywhere.last and not may_begin(fragment.arguments) and slot.whole():
+                self._stray(slot, fragment)
             if fragment.place is not None:
                 self._place(fragment.place).go_on(slot, sure=sure)
             self._anywhere.go_on(slot, sure=sure or fragment.place is not None)
         return slot
+
+    def _stray(self, slot: Slot, fragment: Fragment) -> None:
+        """More of a call whose arguments look whole, while others go on: it may be missing in one of those."""
+        if slot.doubt or not fragment.arguments.strip():
+            return
+        slot.doubt = MIXED
+        for one in self.slots:
+            if not one.whole():
+                one.doubt = MIXED
 
     def _by_known_id(self, fragment: Fragment) -> Slot:
         place = self._place(fragment.place)

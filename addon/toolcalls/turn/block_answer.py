@@ -19,21 +19,20 @@ from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .fragments import MIXED
 from .live import LiveCall
-from .structured_text import StructuredText, structured_around
-from .text_search import SearchedTexts, SearchResult, searches
+from .searched_texts import SearchedTexts
+from .text_search import SearchResult
 from .turn import Turn
 
 
 class BlockAnswer(Answer):
-    __slots__ = ("_request", "_texts", "text_block")
+    __slots__ = ("_texts", "text_block")
     assembler: BlockAssembler
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
         """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
         turn = Turn(request.tools, mender, legal=True, spoiler=spoiler)
         super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools, mender.work))
-        self._request = request
-        self._texts = SearchedTexts(request, policy) if searches(request, policy) else None
+        self._texts = SearchedTexts(request, policy, mender)
         self.search = None
         """The search of the block of text that is being read."""
         self.text_block: Place = None
@@ -45,16 +44,14 @@ class BlockAnswer(Answer):
         """The text after the search; None where it goes on as it is."""
         if not self.searches:
             return None
-        going_on = self.search.search if isinstance(self.search, StructuredText) else self.search
-        search = self._texts.search_of(going_on, text) if self._texts is not None else None
         if self.search is None:
             self.text_block = block
-            self.search = structured_around(search, self._request, self._policy, self._mender)
+        self.search = self._texts.search_of(self.search, text)
         return super().say(text, source)
 
     @property
     def _spoke(self) -> bool:
-        return self._texts is not None and self._texts.spoke
+        return self._texts.spoke
 
     def pass_text_on(self) -> SearchResult:
         """Something else follows the block: what is held of it is text."""

@@ -15,7 +15,7 @@ from ..work import Work
 from .assembled_call import Fragment, Place, Slot
 from .assembler import CallAssembler
 from .block_call import BlockCall
-from .fragments import MIXED
+from .fragments import MIXED, may_begin
 from .parts import CallStart
 from .shared_place import SharedPlace
 
@@ -85,12 +85,17 @@ class BlockAssembler(CallAssembler):
         if here is None:
             only = next(iter(self._unended.values())) if len(self._unended) == 1 else None
             if only is None or only.fragments:
-                return self._begin(CallStart(place, "", ""), started=False)
+                stray = bool(self._unended) and not may_begin(fragment.arguments)
+                begun = self._begin(CallStart(place, "", ""), started=False)
+                if stray:
+                    # It begins nothing: it is missing in one that is open.
+                    self._anywhere.refuse()
+                return begun
             # A server that counts its fragments differently from its beginnings.
             here = self._at[place] = only
         if here.ended and not here.unsure:
             if here.done or here.is_whole():
-                if not fragment.placed and self._unended:
+                if self._unended and not (fragment.placed and _says_again(here, fragment.arguments)):
                     # It may be missing in one that is open.
                     self._anywhere.refuse()
                 return None
@@ -161,3 +166,8 @@ class BlockAssembler(CallAssembler):
         self._anywhere.begin(call)
         here.unended += 1
         self._anywhere.unended += 1
+
+
+def _says_again(call: BlockCall, text: str) -> bool:
+    """Is this nothing, or all that the call said?"""
+    return not text.strip() or text == call.arguments

@@ -27,7 +27,8 @@ from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
 from .items import Item, Items, Part
 from .live import LiveArguments, LiveCall
-from .text_search import SearchedTexts, SearchResult, searches
+from .searched_texts import SearchedTexts
+from .text_search import SearchResult
 from .turn import GatheredCall, Turn
 
 
@@ -38,7 +39,6 @@ class ItemAnswer(Answer):
         "dropped",
         "items",
         "noted",
-        "searches",
         "streamed",
         "texts",
     )
@@ -48,9 +48,8 @@ class ItemAnswer(Answer):
         super().__init__(request, policy, mender, turn=Turn(request.tools, mender))
         self.streamed = True
         """False where there is nothing but the list of all items."""
-        self.searches = searches(request, policy)
-        self.search = self.thoughts = None
-        self.texts = SearchedTexts(request, policy)
+        self.search = None
+        self.texts = SearchedTexts(request, policy, mender, has_calls=self._has_calls)
         self.items = items
         self.calls = ItemAssembler(items, kind, mender.work)
         self._ended: list[Item] = []
@@ -65,7 +64,7 @@ class ItemAnswer(Answer):
     def say_in(self, part: Part, text: str, source: Any = None) -> SearchResult:
         """What may go out now that a part says this."""
         part.search = self.texts.search_of(part.search, text)
-        return self._found_in(part, part.search.take(text, source))
+        return self._found_in(part, part.search.take(text, source) if part.search is not None else SearchResult())
 
     def end_in(self, part: Part, finish: Finish | None) -> SearchResult:
         """The text of a part is over: with the answer, or, None, with something else behind it."""
@@ -81,8 +80,14 @@ class ItemAnswer(Answer):
 
     @property
     def text_undecided(self) -> bool:
-        """May the last words that were said be a call?"""
         return self.texts.undecided
+
+    @property
+    def _spoke(self) -> bool:
+        return self.texts.spoke
+
+    def _has_calls(self) -> bool:
+        return bool(self.turn.sent or self.turn.has_found) or any(item.call is not None for item in self.items.all)
 
     # Calls leave
 

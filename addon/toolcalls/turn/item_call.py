@@ -171,7 +171,9 @@ class ItemCall(Slot):
     def compared(self) -> ToldCall:
         """What the answer says about it, for those who look whether it was sent before."""
         certain = not self.uncertain
-        return ToldCall(self.call_id, self.name, self.settle()[0], certain=certain)
+        item = f"\0{self.wire_id}" if self.wire_id else ""
+        key = next((carrier.call_id for carrier in self.carriers if carrier.call_id), item)
+        return ToldCall(key, self.name, self.settle()[0], item, certain=certain)
 
     # Long arguments
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..wire.events import MOST_CALLS, LimitReached
 from .item_call import ItemCall
+from .structured_text import StructuredText
 from .text_search import TextSearch
 
 
@@ -24,8 +25,8 @@ class Part:
     text: str | None = None
     """The whole text, once the upstream said it."""
     closed: bool = False
-    search: TextSearch | None = None
-    """Its text on its way through the search for calls."""
+    search: TextSearch | StructuredText | None = None
+    """Whoever looks at its text."""
     searched: bool = False
     """The search is over."""
     calls: list[str] = field(default_factory=list)
@@ -36,8 +37,19 @@ class Part:
         """May its last words be a call?"""
         return self.search is not None and not self.searched and self.search.undecided
 
-    def without_calls(self, text: str) -> str:
-        """A text that is told as a whole without the calls that were found in it."""
+    @property
+    def changed(self) -> bool:
+        """Does the client get another text than the upstream sent?"""
+        return bool(self.calls) or self._mended is not None
+
+    @property
+    def _mended(self) -> str | None:
+        return self.search.mended if isinstance(self.search, StructuredText) else None
+
+    def text_for_client(self, text: str) -> str:
+        """A text that is told as a whole: mended, or without the calls that were found in it."""
+        if self._mended is not None:
+            return self._mended
         out: list[str] = []
         for raw in filter(None, self.calls):
             before, found, after = text.partition(raw)
@@ -65,6 +77,8 @@ class Item:
     done_text: str = ""
     """Its JSON text, where it went out as it came."""
     dropped: bool = False
+    thought: str = ""
+    """All that it says, where it is reasoning and done."""
     parts: dict[tuple[str, int], Part] = field(default_factory=dict)
 
     @property

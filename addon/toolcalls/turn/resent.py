@@ -2,8 +2,10 @@
 
 The rule stands here, for all protocols: an id names one call of an answer. The same id and name, with no arguments or
 with arguments that mean the same, is the same call, sent again; with other arguments it is another call, which gets a
-new id. Calls with ids of their own are calls of their own, however alike. Meaning is the value: spaces, the order of
-keys and one more encoding do not count. Arguments are compared only where an id comes twice.
+new id. Calls with ids of their own are calls of their own, however alike, and so are calls of a server that gives no
+ids. A call without an id that means the same as an earlier one with an id is that one, sent again. Meaning is the
+value: spaces, the order of keys and one more encoding do not count. Arguments are compared only where an id comes
+twice, or a call without an id behind one that has some.
 """
 
 from __future__ import annotations
@@ -41,6 +43,11 @@ class ToldCall:
     _meaning: tuple[bool, bytes] | None = field(default=None, repr=False)
 
     @property
+    def has_id(self) -> bool:
+        """Is it an id that names it, and not its place alone?"""
+        return self.key not in ("", self.place)
+
+    @property
     def blank(self) -> bool:
         return says_nothing(self.arguments)
 
@@ -59,7 +66,7 @@ class ToldCall:
 class Resent:
     """The calls of one answer so far."""
 
-    __slots__ = ("_by_key", "_full_names", "_told", "_tools", "_values")
+    __slots__ = ("_by_key", "_by_meaning", "_full_names", "_told", "_tools", "_unread", "_values")
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
@@ -68,6 +75,10 @@ class Resent:
         self._full_names: dict[str, str] = {}
         self._values: dict[str, set[str]] = {}
         """The mended values of calls, by a key that came more than once."""
+        self._unread: list[ToldCall] = []
+        """Calls with an id whose meaning nobody asked for yet."""
+        self._by_meaning: dict[tuple[str, bytes], ToldCall] = {}
+        """Calls with an id, by name and meaning: filled when the first call without an id comes."""
 
     def knows(self, key: str) -> bool:
         """Was a call with this id told already?"""
@@ -75,6 +86,8 @@ class Resent:
 
     def _keep(self, told: ToldCall) -> None:
         self._told.append(told)
+        if told.has_id:
+            self._unread.append(told)
         for key in {told.key, told.place} - {""}:
             self._by_key.setdefault(key, []).append(told)
 
@@ -95,10 +108,21 @@ class Resent:
             return self._restates(told)
         earlier = [one for one in self._by_key.get(told.key, ()) if one.kept and self._same_name(one, told)]
         if not earlier:
-            return False
+            return self._lost_its_id(told)
         if told.blank or any(_same(one, told) for one in earlier):
             return True
         return self._mended_alike(told, earlier) or _settled(earlier[-1], told)
+
+    def _lost_its_id(self, told: ToldCall) -> bool:
+        """Is this call without an id one that was told with an id? A server gives ids to all calls or to none."""
+        if told.has_id or not told.certain:
+            return False
+        unread, self._unread = self._unread, []
+        for one in unread:
+            if one.certain:
+                self._by_meaning[self._full(one.name), one.meaning[1]] = one
+        alike = self._by_meaning.get((self._full(told.name), told.meaning[1])) if self._by_meaning else None
+        return alike is not None and alike.kept and _same(alike, told)
 
     def _mended_alike(self, told: ToldCall, earlier: list[ToldCall]) -> bool:
         """Is it one of these once its shape is mended? `"timeout": "1"` is `"timeout": 1`.

@@ -30,13 +30,15 @@ MendRest = Callable[[str, str, Finish], str | None]
 class StructuredText:
     """Has the members of a `TextSearch`."""
 
-    __slots__ = ("_held", "_mend", "_prefix", "_sent", "_size", "_spoke", "search")
+    __slots__ = ("_held", "_mend", "_prefix", "_sent", "_size", "_spoke", "mended", "search")
 
     def __init__(self, search: TextSearch | None, mend: MendRest) -> None:
         self.search = search
         """The search for calls, where there is one."""
         self._mend: MendRest | None = mend
         """None once nothing is mended any more."""
+        self.mended: str | None = None
+        """The whole text, where it was mended."""
         self._prefix = StrictPrefix(lists=True)
         self._sent: list[str] = []
         self._held: list[TextPiece] = []
@@ -90,6 +92,7 @@ class StructuredText:
         if whole is None:
             return SearchResult((*looked.parts, *self._let_go()))
         self._let_go()
+        self.mended = whole
         return SearchResult((*looked.parts, TextPiece(whole[len(sent) :])))
 
     def receive(self, literal: bytes, raw: bytes) -> Pass | None:
@@ -138,11 +141,20 @@ class StructuredText:
 
 
 def structured_around(
-    search: TextSearch | None, request: Request, policy: Policy, mender: Mender
+    search: TextSearch | None,
+    request: Request,
+    policy: Policy,
+    mender: Mender,
+    has_calls: Callable[[], bool] = lambda: False,
 ) -> TextSearch | StructuredText | None:
-    """Whoever looks at a text of the answer, behind the search for calls; None where nobody has to."""
+    """Whoever looks at a text of the answer, behind the search for calls; None where nobody has to.
+
+    `has_calls`: asked at the end of the text, whether the answer is calls instead.
+    """
     wanted = request.structured if policy.structured else None
     if wanted is None:
         return search
     mend = mender.mend_structured
-    return StructuredText(search, lambda text, sent, finish: mend(text, sent, wanted, finish))
+    return StructuredText(
+        search, lambda text, sent, finish: None if has_calls() else mend(text, sent, wanted, finish)
+    )

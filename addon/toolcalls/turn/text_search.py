@@ -22,7 +22,7 @@ from ..unread.passed_text import PassedText
 from ..wire.events import PASS, Pass
 from ..work import Work
 
-_MOST_UNREAD = 32 * 1024
+_MOST_UNREAD = 64 * 1024
 """Nearly every answer is shorter, and without an opener in it nobody asks how its text is quoted."""
 
 
@@ -182,47 +182,6 @@ class TextSearch:
             out.append(piece)
             size -= len(piece.text)
         return out
-
-
-class SearchedTexts:
-    """The texts of an answer that are searched one by one: blocks, or parts of items."""
-
-    __slots__ = ("_last", "_policy", "_request", "_spoken")
-
-    def __init__(self, request: Request, policy: Policy) -> None:
-        self._request = request
-        self._policy = policy
-        self._last: TextSearch | None = None
-        self._spoken = False
-        """Something was said in one of them."""
-
-    def search_of(self, search: TextSearch | None, text: str) -> TextSearch:
-        """The search of the text that says this next; None: it begins."""
-        if search is None:
-            search = TextSearch(self._request, self._policy, begins=not self._spoken, after=self._last)
-        self._last = search
-        self._spoken = self._spoken or not text.isspace()
-        return search
-
-    @property
-    def spoke(self) -> bool:
-        """Was anything said in them but white space?"""
-        return self._spoken or (self._last is not None and self._last.spoke)
-
-    def is_last(self, search: TextSearch | None) -> bool:
-        """Is it the text that was searched last?"""
-        return search is not None and search is self._last
-
-    @property
-    def undecided(self) -> bool:
-        """May the last words that were said be a call?"""
-        return self._last is not None and self._last.undecided
-
-    def may_end_with_call(self, text: str) -> bool:
-        """May the last words of a text that nobody has searched be a call?"""
-        search = TextSearch(self._request, self._policy, begins=not self._spoken)
-        search.take(text)
-        return search.undecided
 
 
 def searches(request: Request, policy: Policy) -> bool:

@@ -37,6 +37,10 @@ class PartialArguments:
         """Is more of this value to come?"""
         self._unclear = not begun
 
+    def doubt(self) -> None:
+        """The next pieces may be those of another call."""
+        self._unclear = True
+
     def take(self, pieces: object) -> None:
         for piece in pieces if isinstance(pieces, list) else []:
             path = _path(piece.get("jsonPath")) if isinstance(piece, dict) else ()

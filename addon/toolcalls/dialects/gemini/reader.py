@@ -50,6 +50,8 @@ class GeminiReader(AnswerReader):
         self._calls = 0
         """How many calls came: each has a place of its own."""
         self._open: PartialArguments | None = None
+        self._woven = False
+        """A call in pieces began before another one was over, or pieces came before their call: whose is the next?"""
         self._quoted = False
         """A finish message quoted a call, and it was made: one behind it may be the same in other words."""
         self._ended = False
@@ -136,8 +138,11 @@ class GeminiReader(AnswerReader):
         """A call of which more follows, a piece of it, or its end."""
         pieces = self._open
         if pieces is None or name or (identity and pieces.id and identity != pieces.id):
+            self._woven = self._woven or pieces is not None or not name
             self._calls += 1
             pieces = self._open = PartialArguments(self._calls, identity, begun=bool(name))
+        elif self._woven and _PIECES in call and not (identity and identity == pieces.id):
+            pieces.doubt()
         pieces.take(call.get(_PIECES))
         if goes_on:
             return Fragment(pieces.place, identity, name, "", extra, unfinished=True)

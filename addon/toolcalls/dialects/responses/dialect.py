@@ -292,7 +292,7 @@ class Responses(Dialect):
     def _read_ended(self, incoming: IncomingEvent, kind: str) -> list[bytes]:
         item = self._items.find(kind, str(incoming.item.get("id") or ""), incoming.number("output_index"))
         if incoming.item.get("status") != "incomplete" and (
-            (item is not None and self._texts.undecided(item)) or self._texts.untold_may_be_call(item, incoming.item)
+            (item is not None and self._texts.undecided(item)) or self._texts.untold_waits(item, incoming.item)
         ):
             self._held.wait(incoming)
             return []

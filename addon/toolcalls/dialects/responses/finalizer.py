@@ -115,6 +115,8 @@ class Finalizer:
         """Is the output in an unread terminal event, word for word, what the client got?"""
         if self._answer.waiting or self._answer.dropped or self._answer.turn.has_found or self._held.ends:
             return False
+        if self._answer.thoughts is not None and self._only_thinks():
+            return False
         at = _output_in(data)
         if at < 0:
             return False
@@ -153,6 +155,7 @@ class Finalizer:
             out += self._calls.flush_found(before_error=True)
             return out, keys, self._failed_output(output)
         out += self._close_items("incomplete" if status == "incomplete" else "completed", finish)
+        self._look_into_thoughts(finish)
         out += self._calls.flush_found()
         out += self._write_notes()
         return out, keys, self._output(output)
@@ -264,6 +267,22 @@ class Finalizer:
             self._matched[item.index] = entry
             out += self._end_item(item, entry, finish if spoken and entry is spoken[-1] else None)
         return out
+
+    def _only_thinks(self) -> bool:
+        """Is the answer reasoning, and perhaps a message without a word?"""
+        items = self._items.all
+        return bool(items) and all(
+            item.type == "reasoning" or (item.done is not None and not _says_something(item.done)) for item in items
+        )
+
+    def _look_into_thoughts(self, finish: Finish) -> None:
+        """Reasoning may end with the call of an answer that says nothing else."""
+        if self._answer.thoughts is None or not self._only_thinks():
+            return
+        for item in self._items.in_order():
+            self._answer.think(item.thought)
+        cut = any((item.done or {}).get("status") == "incomplete" for item in self._items.all)
+        self._answer.end_thoughts(Finish.CUT if cut else finish)
 
     def _end_item(self, item: Item, body: Json, finish: Finish | None = None) -> list[bytes]:
         body, out = self._texts.finish(item, body, finish)

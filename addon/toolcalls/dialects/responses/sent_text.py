@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...turn import payload
 from ...turn.items import Item
+from ...turn.structured_text import StructuredText
 from ...turn.text_search import TextSearch
 from ...wire.events import PASS, Pass
 from .events import EventWriter
@@ -49,8 +50,8 @@ class SentText:
 
     __slots__ = ("_search", "_sent", "_writer")
 
-    def __init__(self, search: TextSearch | None, sent: SentDeltas, writer: EventWriter) -> None:
-        """`search`: the search of their text, where it is searched."""
+    def __init__(self, search: TextSearch | StructuredText | None, sent: SentDeltas, writer: EventWriter) -> None:
+        """`search`: whoever looks at their text."""
         self._search = search
         self._sent = sent
         self._writer = writer

@@ -11,12 +11,13 @@ from typing import Any
 from ...mend.finish import Finish
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, Part
+from ...turn.structured_text import StructuredText
 from ...turn.text_search import SearchResult, TextSearch
 from ...unread.fast_path import Lesson
 from .events import EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
-from .part_families import REFUSAL, SUMMARY, TEXT, PartFamily, family_of, is_text
+from .part_families import REFUSAL, SUMMARY, TEXT, THOUGHT, PartFamily, family_of, is_text
 from .sent_text import SentDeltas, SentText
 
 _PART_EVENTS = {
@@ -34,6 +35,9 @@ _TEXT_EVENTS = {
 _MOST_PARTS = 1_000
 """Parts of one item. The upstream counts them, and a list that long is made: so it may not say any number."""
 
+_MOST_UNTOLD = 8
+"""Parts of one item whose text is put together from its deltas: each time all of them are read."""
+
 
 class TextItems:
     __slots__ = ("_answer", "_held", "_items", "_sent", "_writer", "lesson")
@@ -47,8 +51,8 @@ class TextItems:
         self.lesson: Lesson | None = None
         """What the last delta says about those like it, if it went on as it came."""
 
-    def learn(self, incoming: IncomingEvent, search: TextSearch | None = None) -> None:
-        """Deltas like this one may pass unread from now on; `search` is the search of their text."""
+    def learn(self, incoming: IncomingEvent, search: TextSearch | StructuredText | None = None) -> None:
+        """Deltas like this one may pass unread from now on; `search` looks at their text."""
         receiver = SentText(search, self._sent, self._writer)
         self.lesson = Lesson("delta", incoming.text("delta"), receiver)
 
@@ -71,13 +75,13 @@ class TextItems:
             out += self._end_text(item, number, part, None)
         if stem in _PART_EVENTS.values():
             fields["part"] = _whole_part(incoming.message.get("part"), family.part)
-            if verb == "done" and part.calls:
+            if verb == "done" and part.changed:
                 fields["part"] = {**fields["part"], "text": self._text_sent(item, number, part)}
             part.closed = part.closed or verb == "done"
         elif verb == "done":
             text = incoming.message.get("refusal" if family.part == REFUSAL else "text")
             part.text = text if isinstance(text, str) else None
-            if part.calls:
+            if part.changed:
                 part.text = fields["text"] = self._text_sent(item, number, part)
         elif incoming.type == DELTA and searched and not self._passes(incoming, item, number, part, out):
             return out
@@ -139,8 +143,8 @@ class TextItems:
     def undecided(item: Item) -> bool:
         return any(part.undecided for part in item.parts.values())
 
-    def untold_may_be_call(self, item: Item | None, body: Json) -> bool:
-        """May the last words of an item's text that came only with its end be a call?"""
+    def untold_waits(self, item: Item | None, body: Json) -> bool:
+        """Does it depend on what follows what becomes of a text that came only with the end of its item?"""
         content = body.get("content")
         if not self._answer.searches or body.get("type") != "message" or not isinstance(content, list):
             return False
@@ -148,7 +152,7 @@ class TextItems:
         spoken = [(number, entry) for number, entry in enumerate(content) if not is_blank(entry)]
         number, last = spoken[-1] if spoken else (0, None)
         text = last.get("text") if isinstance(last, dict) and last.get("type") == TEXT else None
-        return isinstance(text, str) and (TEXT, number) not in known and self._answer.texts.may_end_with_call(text)
+        return isinstance(text, str) and (TEXT, number) not in known and self._answer.texts.waits_for_end(text)
 
     def end_texts(self, finish: Finish | None) -> list[bytes]:
         """All texts are over: with the response, or, None, with something else behind them."""
@@ -164,9 +168,9 @@ class TextItems:
         return self._write_text(item, number, self._held.close(item, number, part, finish))
 
     def _text_sent(self, item: Item, number: int, part: Part) -> str:
-        """The text that the client got of a part with calls in it."""
+        """The text that the client got of a part that was changed."""
         text = self._sent.text(item, TEXT, number)
-        return part.without_calls(part.text or "") if text is None else text
+        return part.text_for_client(part.text or "") if text is None else text
 
     def _search_content(self, item: Item, content: list[Any], finish: Finish | None) -> list[bytes]:
         """Put into the content what was told of it, and search what was never told."""
@@ -181,9 +185,9 @@ class TextItems:
             if part.search is None:
                 ends = number == last and not entry.get("annotations")
                 result = self._held.whole(item, number, part, text, finish if ends else None)
-                if part.calls:
+                if part.changed:
                     content[number] = {**entry, "text": result.text}
-            elif part.calls:
+            elif part.changed:
                 content[number] = {**entry, "text": self._text_sent(item, number, part)}
         return out
 
@@ -228,6 +232,8 @@ class TextItems:
         `finish`: the response ends with this item; None where something may follow it.
         """
         body = with_needed(body, item.type, item.id)
+        if item.type == "reasoning" and self._answer.thoughts is not None:
+            item.thought = self._thought(item, body)
         key = "content" if item.type == "message" else "summary"
         if item.type not in ("message", "reasoning") or not isinstance(body.get(key), list):
             return body, []
@@ -243,6 +249,20 @@ class TextItems:
         if not any(other.open and other.parts for other in self._items.all if other is not item):
             self._sent.clear()
         return (body if content == body[key] else {**body, key: content}), out
+
+    def _thought(self, item: Item, body: Json) -> str:
+        """What an item of reasoning says: its own words, else their summary."""
+        for kind, key in ((THOUGHT, "content"), (SUMMARY, "summary")):
+            entries = body.get(key) if isinstance(body.get(key), list) else []
+            texts = [entry.get("text") for entry in entries or () if isinstance(entry, dict)]
+            if not any(texts):
+                told = [(number, part) for (each, number), part in sorted(item.parts.items()) if each == kind]
+                if sum(not part.text for _, part in told) > _MOST_UNTOLD:
+                    return ""
+                texts = [part.text or self._sent.text(item, kind, number) for number, part in told]
+            if whole := "\n\n".join(text for text in texts if isinstance(text, str) and text):
+                return whole
+        return ""
 
     def _fill_part(self, item: Item, part: str, number: int, state: Part, content: list[Any]) -> None:
         """Put into the content what was said and is not in it."""

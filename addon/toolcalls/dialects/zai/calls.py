@@ -17,6 +17,7 @@ from ...turn import payload
 from ...turn.assembled_call import Fragment, Slot
 from ...turn.assembler import CallAssembler
 from ...turn.fragments import full_name
+from ...work import Work
 from ..chat.reader import fragments_of
 from .blocks import CallResult
 from .envelope import Json, call_id_of
@@ -54,10 +55,10 @@ class DeltaCalls:
 
     __slots__ = ("_openai", "_ran", "_settled", "_slots", "_tools", "size")
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: Tools, work: Work | None = None) -> None:
         self._tools = tools
-        self._slots = CallAssembler(tools)
-        self._openai = CallAssembler(tools)
+        self._slots = CallAssembler(tools, work=work)
+        self._openai = CallAssembler(tools, work=work)
         """`tool_calls` in the OpenAI form, which some clients pass on."""
         self._settled = 0
         self._ran: list[PartialCall] = []

@@ -70,7 +70,7 @@ class Zai(Dialect):
         unknown = request.choices is None and not by_path
         self.converting = policy.zai == "on" or (policy.zai == "auto" and (len(request.tools) > 0 or unknown))
         self._reader = Reader()
-        self._calls = DeltaCalls(request.tools)
+        self._calls = DeltaCalls(request.tools, mender.work)
         self._owners = Owners(request)
         self._turn = Turn(request.tools, mender, awaits_arguments=False)
         self._chunks = Chunks(f"chatcmpl-{mender.ids.unique('').removeprefix('call_')}", request.model)
