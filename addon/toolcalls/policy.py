@@ -201,8 +201,8 @@ OPTIONS: tuple[Option, ...] = (
            _switch),
     Option("structured", "true", "Answers requested as JSON: extract them from fences or other words, mend what has "
            "one reading.", _switch),
-    Option("request", "true", "Mend requests: poisoned history, calls and results in pairs, why a call was refused. "
-           "Ids that toolfix replaced are always restored.", _switch),
+    Option("request", "true", "Mend requests: broken history, calls without results, why a call was refused. "
+           "Replaced ids are always restored.", _switch),
     Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),
     Option("retry_guidance", "auto", "Retry instruction in tool results: auto (those that blame the arguments), "
            "true (every failed one), false.", _switch_or_auto),

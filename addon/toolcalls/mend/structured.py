@@ -19,8 +19,9 @@ from .continuation import continued
 from .reading.strict import read, write
 from .shape.shape import mend_shape
 
-_FENCE: Final = re.compile(r"```[A-Za-z0-9_+-]{0,20}[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
-_FENCES: Final = "```"
+_FENCE: Final = "```"
+_LANGUAGE: Final = re.compile(r"[A-Za-z0-9_+-]{0,20}[ \t]*+\r?\n")
+"""The rest of the line that opens a fence."""
 _CALL: Final = re.compile(r"[<\[][^<>\[\]\n\"']{0,40}(?:tool|function|call|invoke)", re.IGNORECASE)
 """The mark-up of a call: what stands in it is a call that nobody wanted, and no answer."""
 _FENCED: Final = "code fence around the answer"
@@ -68,10 +69,11 @@ def mend_structured(
 
 def _without_words(text: str) -> tuple[str | None, tuple[str, ...]]:
     """The one place of an answer where JSON stands, and what was around it."""
-    fences = _FENCE.findall(text) if text.count(_FENCES) == 2 else []
-    inside = fences[0].strip() if fences else ""
+    parts = text.split(_FENCE, 3)
+    language = _LANGUAGE.match(parts[1]) if len(parts) == 3 else None
+    inside = parts[1][language.end() :].strip() if language is not None else ""
     if inside.startswith(("{", "[")):
-        alone = text.strip().startswith(_FENCES) and text.rstrip().endswith(_FENCES)
+        alone = not parts[0].strip() and not parts[2].strip()
         return inside, (_FENCED,) if alone else (_FENCED, _WORDS)
     begin = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if begin < 0:
