@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from toolcalls.calls import STRUCTURED
 from toolcalls.cli.demo import recordings_directory
 from toolcalls.engine import protocol_of
 from toolcalls.recording import store
@@ -43,7 +44,7 @@ class Scenarios:
             request=recording.request or b"{}",
             before=before,
             after=after,
-            statuses=tuple(str(call["status"]) for call in calls),
+            statuses=tuple(str(call["status"]) for call in calls if call.get("name") != STRUCTURED),
             delivered=len(recording.delivered),
             request_after=None if "refusal" in recording.name else told,
             content_type=str(recording.flow.get("content_type") or EVENT_STREAM),

@@ -256,7 +256,7 @@ def test_an_sdk_ends_with_the_right_calls(
 
 def in_json(recording: Recording) -> str:
     """The text of an answer that was asked for as JSON, and mended."""
-    return "".join(call["arguments"] for call in recording.calls or [] if call["name"] == STRUCTURED)
+    return "".join(call["arguments"] for call in recording.calls or [] if call.get("name") == STRUCTURED)
 
 
 @pytest.mark.parametrize(("recording", "way"), by_version(UNTOUCHED), indirect=["way"])

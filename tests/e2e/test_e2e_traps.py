@@ -66,6 +66,7 @@ BAD_VALUES = {
     "toolfix_zai": "true",
     "toolfix_zai_after_null": "forward",
     "toolfix_think": "hm",
+    "toolfix_structured": "sometimes",
     "toolfix_record": "/dev/null/recordings",
     "toolfix_max_held_bytes": "-1",
     "toolfix_reasoning": "always",

@@ -240,6 +240,7 @@ NO_MARK = (
     f"ValueError: {CALL}",
     f"It says commentary {CALL}",
     f"Alice said: {CALL}",
+    f"web container: {CALL}",
 )
 """No mark of a quotation at all: words, labels and signs."""
 
