@@ -102,7 +102,7 @@ def installing(
     done = subprocess.run(["sh", "-c", script], env=environ, capture_output=True, encoding="utf-8", check=False)
     assert not done.stdout
     return done.returncode, [
-        re.sub(r"\S*/tmp\S*/", "", line).replace(str(ROOT), ".") for line in done.stderr.splitlines()
+        re.sub(r"\S*/tmp\S*/", "", line.replace(str(ROOT), ".")) for line in done.stderr.splitlines()
     ]
 
 

@@ -210,8 +210,8 @@ OPTIONS: tuple[Option, ...] = (
            "dropped them: auto or off.", _choice("auto", "off")),
     Option("loops", "3", "A call sent this many times in a row with the same result gets a sentence in that result; "
            "0: off.", _times),
-    Option("schemas", "off", "widen: declare tools without the schema keywords and names that hosts reject. Replies "
-           "are checked against the client's own.", _choice("off", "widen")),
+    Option("schemas", "off", "widen: declare tools without the schema keywords and names that hosts reject; calls "
+           "are checked against the originals.", _choice("off", "widen")),
     Option("zai", "auto", "Convert the chat.z.ai stream: auto (when the request declares tools), on, off.",
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",

@@ -137,6 +137,7 @@ TEXT = {
     "001-edit-index-append": "Hello World",
     "001-end-of-the-call": "",
     "004-text-call-apart": "",
+    "chat-text-introduction-announces": "The build is stale, so I run\n",
     "chat-data-inside-data": "Let me do that.",
     "chat-python-payload": "It's a Python dict",
     "chat-text-harmony-glued": "We need the files.",
