@@ -7,12 +7,15 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from mitmproxy.test import tflow
 
 from toolcalls.calls import Outcome
-from toolcalls.cli import doctor
+from toolcalls.cli import doctor, replay
 from toolcalls.cli.doctor_checks import Finding
+from toolcalls.cli.repair import repair
 from toolcalls.cli.run import say
+from toolcalls.proxy import upstream_trouble
 from toolcalls.proxy.content_view import ViewedResponse, text_of
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.session_summary import SummaryFile, read
@@ -30,6 +33,26 @@ def test_what_is_not_visible_is_escaped_and_what_is_long_is_cut() -> None:
     assert shown("x" * 1_000_000) == "x" * 200 + "… (1,000,000 characters)"
     assert len(shown("\x00" * 1_000_000)) < 450
     assert shown_lines("a\r\nb\tc\x1b[1m", 100) == "a\nb\tc\\x1b[1m"
+
+
+def test_no_character_that_a_terminal_obeys_or_a_reader_does_not_see_is_shown() -> None:
+    """Controls of both tables, line separators, marks that turn the text round, formats, surrogates, private use."""
+    hidden = [char for char in map(chr, (*range(0x10000), *range(0xE0000, 0xE0100))) if not char.isprintable()]
+    assert {"\0", "\x1b", "\x85", "\x9b", "\u200e", "\u2028", "\u202e", "\u2066", "\ufeff", "\ud800"} <= set(hidden)
+    assert all(shown(char).isascii() and shown(char).isprintable() for char in hidden)
+    assert all(shown_lines(char, 9).isprintable() for char in hidden if char not in "\n\t")
+
+
+def test_every_line_of_ours_goes_through_the_logger_that_is_guarded() -> None:
+    addon = Path(__file__).parents[2] / "addon"
+    loggers = {
+        (path.relative_to(addon).as_posix(), name)
+        for path in addon.rglob("*.py")
+        for name in re.findall(r"getLogger\(([^)]*)\)", path.read_text(encoding="utf-8"))
+    }
+    others = {(path, name) for path, name in loggers if name != '"toolfix"'}
+    # These two belong to mitmproxy: the first is made quieter, the second gets a hint of ours beside a line of its own.
+    assert others == {("toolcalls/cli/proxy.py", '"mitmproxy.proxy.server"'), ("toolcalls/cli/proxy.py", "")}
 
 
 @pytest.mark.parametrize("status", ["repaired", "refused"])
@@ -76,9 +99,24 @@ def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
     assert all(VISIBLE.fullmatch(line) for line in view.split("\n")) and len(view) < 10_000
     file = SummaryFile(str(tmp_path / "summary"))
     file.trouble(HOSTILE)
-    [trouble] = read(tmp_path / "summary").troubles
-    assert VISIBLE.fullmatch(trouble)
+    file.no_answer(upstream_trouble.of_status(HOSTILE, 404, HOSTILE))
+    session = read(tmp_path / "summary")
+    assert [bool(VISIBLE.fullmatch(line)) for line in (*session.troubles, *session.reasons)] == [True, True]
     say(HOSTILE)
     doctor._show(Finding("wrong", HOSTILE, HOSTILE))
     said = capsys.readouterr()
     assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
+
+
+def test_recordings_that_somebody_else_made_show_nothing_invisible(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        replay._finish([(HOSTILE, [f"-{HOSTILE}", f"+{HOSTILE}"])], 1, check=True, write=False)
+    said = capsys.readouterr()
+    # It colours the lines itself where it writes to a terminal.
+    assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
+
+
+def test_why_arguments_are_refused_is_said_in_one_visible_line() -> None:
+    done = CliRunner().invoke(repair, input='{"a\x1b[2J\u202e\u2028": 1, "a\x1b[2J\u202e\u2028": 2,}')
+    assert done.exit_code == 1 and "has two values" in done.output
+    assert VISIBLE.fullmatch(done.output.rstrip("\n"))
