@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from ..shown import LINE, shown_lines
-from . import agents, doctor_checks, doctor_probe, trust
+from . import agents, doctor_checks, doctor_probe, node_runtime, trust
 from .doctor_checks import Finding
 
 _INDENT = " " * 7
@@ -59,7 +59,7 @@ def _findings(wanted: agents.Agent | None, confdir: Path, port: int, *, patience
     environ = dict(os.environ)
     yield from doctor_checks.everything(environ, confdir, port)
     if not patience:
-        yield from doctor_checks.agents_and_node(doctor_checks.node_version(environ), environ)
+        yield from doctor_checks.agents_and_node(node_runtime.version(environ), environ)
         return
     found = [agent for agent in agents.AGENTS if shutil.which(agent.binary, path=environ.get("PATH"))]
     if not found and not wanted:
