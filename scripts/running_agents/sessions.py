@@ -25,7 +25,7 @@ from .strict_hosts import StrictHost
 from .unknown_tools import UnknownTools
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 60.0
+PATIENCE = 120.0
 PROMPT = "Please go on."
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import agents, node_runtime
 from . import client_environment as surroundings
+from .own_name import own_name, spelled
 
 _NODE_PROGRAMS = ("node", "npx", "tsx")
 
@@ -43,12 +44,12 @@ def _by_no_proxy(command: Sequence[str], environ: Mapping[str, str], hosts: Sequ
     if not models:
         return ""
     named = ", ".join(dict.fromkeys(models))
-    return f"NO_PROXY has {named}: clients bypass the proxy there. This works: {fix}toolfix run -- {command[0]}"
+    return f"NO_PROXY has {named}: clients bypass the proxy there. This works: {fix}{own_name()} run -- {command[0]}"
 
 
 def _by_agent(command: Sequence[str]) -> str:
     known = agents.named(Path(command[0]).stem)
-    return f"{known.name} {known.bypass}. This works: {known.works}" if known and known.bypass else ""
+    return f"{known.name} {known.bypass}. This works: {spelled(known.works)}" if known and known.bypass else ""
 
 
 def _by_node(command: Sequence[str], environ: Mapping[str, str]) -> str:
@@ -58,4 +59,4 @@ def _by_node(command: Sequence[str], environ: Mapping[str, str]) -> str:
     if version is None or node_runtime.uses_proxies(version):
         return ""
     shown = f"Node {version[0]}.{version[1]} ignores proxies"
-    return f"{shown}. This works: toolfix run --reverse https://api.openai.com/v1 -- {shlex.join(command)}"
+    return f"{shown}. This works: {own_name()} run --reverse https://api.openai.com/v1 -- {shlex.join(command)}"

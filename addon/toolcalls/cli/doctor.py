@@ -14,6 +14,7 @@ import click
 from ..shown import LINE, shown_lines
 from . import agents, doctor_checks, doctor_probe, node_runtime, trust
 from .doctor_checks import Finding
+from .own_name import spelled
 
 _INDENT = " " * 7
 _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
@@ -71,7 +72,7 @@ def _show(finding: Finding) -> None:
     mark = click.style(f"{finding.status:5}", fg=_COLOURS[finding.status])
     click.echo(f"{mark}  {_wrapped(shown_lines(finding.what, LINE))}")
     if finding.fix:
-        click.echo(f"{_INDENT}fix: {shown_lines(finding.fix, LINE)}")
+        click.echo(f"{_INDENT}fix: {spelled(shown_lines(finding.fix, LINE))}")
 
 
 def _wrapped(text: str) -> str:
