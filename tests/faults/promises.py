@@ -175,7 +175,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: every log line is escaped", "../proxy/test_log_lines.py logger_that_is_guarded", "the guarded logger is used",
-        ((ENGINE + "dialects/zai/dialect.py", 'logging.getLogger("toolfix")', "logging.getLogger(__name__)"),),
+        ((ENGINE + "dialects/zai/dialect.py", 'logging.getLogger("toolfix.engine")', "logging.getLogger(__name__)"),),
     ),
     Mutation(
         "promise: the summary shows nothing invisible", "../proxy/test_log_lines.py the_summary", "what is not visible is escaped",
@@ -222,7 +222,7 @@ PROMISES = (
         ((ENGINE + "textcalls/code_lines.py", "    line = line.strip()\n    if not line:\n        return False", "    return False"),),
     ),
     Mutation(
-        "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py it_is_text", "what follows a call shows that it was quoted",
+        "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py shows_that_the_call_was_quoted", "what follows a call shows that it was quoted",
         ((ENGINE + "textcalls/transaction.py", "            if not opener:\n                raise NotACall", "            if not opener:\n                return end"),),
     ),
     Mutation(
@@ -231,26 +231,26 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that is rehearsed stays text", "../must_not_run/test_rehearsals.py stays_a_thought", "what is inside a thought is known",
-        ((ENGINE + "textcalls/quoting.py", "or (self._thought.open and not self._thought.first)", ""),),
+        ((ENGINE + "textcalls/thoughts.py", "return self.wrapper is not None", "return False"),),
     ),
     Mutation(
         "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",
         ((ENGINE + "turn/reasoning_search.py", '        """Something else was said: whatever was thought is a thought."""\n        self._answered = True',
-          '        """Something else was said: whatever was thought is a thought."""'),),
+          '        """Something else was said: whatever was thought is a thought."""'),
+         (ENGINE + "turn/answer.py", "        return not self._spoke\n", "        return True\n")),
     ),
     Mutation(
         "promise: a call in reasoning counts where the answer says that it is done", "../must_not_run/test_calls_in_reasoning.py cut_off_or_ends", "the reason of the end is asked",
-        ((ENGINE + "turn/reasoning_search.py", "if not self.undecided or finish is not Finish.COMPLETE:", "if not self.undecided:"),),
+        ((ENGINE + "turn/reasoning_search.py", "if not self.undecided or finish is not Finish.COMPLETE:", "if not self.undecided:"),
+         (ENGINE + "turn/reasoning_search.py", "self._search.close(finish)", "self._search.close(Finish.COMPLETE)")),
     ),
     Mutation(
         "promise: the thoughts of another host", "../request/test_reasoning.py nobody_gets", "the host is a part of the key",
-        ((ENGINE + "request/reasoning.py", "self._memory.start(self._protocol, self._host, self._account, self._model)",
-          'self._memory.start(self._protocol, "", self._account, self._model)'),),
+        ((ENGINE + "request/reasoning.py", "self._host = host", 'self._host = ""'),),
     ),
     Mutation(
         "promise: the thoughts of another model", "../request/test_reasoning.py nobody_gets", "the model is a part of the key",
-        ((ENGINE + "request/reasoning.py", "self._memory.start(self._protocol, self._host, self._account, self._model)",
-          'self._memory.start(self._protocol, self._host, self._account, "")'),),
+        ((ENGINE + "request/reasoning.py", "self._model = model", 'self._model = ""'),),
     ),
     Mutation(
         "promise: recorded bytes have a limit", "../recording/test_record.py larger_than_the_limit", "the limit of what is kept",

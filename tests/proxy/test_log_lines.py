@@ -23,6 +23,7 @@ from toolcalls.proxy.settings import Settings
 from toolcalls.shown import LINE, shown, shown_lines
 
 HOSTILE = "Bash\r\nERROR: all is lost\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe\u2028\x00\ud800"
+ENCODABLE = HOSTILE.replace("\ud800", "")
 VISIBLE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]*")
 
 
@@ -50,7 +51,8 @@ def test_every_line_of_ours_goes_through_the_logger_that_is_guarded() -> None:
         for path in addon.rglob("*.py")
         for name in re.findall(r"getLogger\(([^)]*)\)", path.read_text(encoding="utf-8"))
     }
-    others = {(path, name) for path, name in loggers if name != '"toolfix"'}
+    others = {(path, name) for path, name in loggers if name not in ('"toolfix"', '"toolfix.engine"')}
+    others.remove(("toolcalls/proxy/log_lines.py", "name"))  # the guard itself
     # These two belong to mitmproxy: the first is made quieter, the second gets a hint of ours beside a line of its own.
     assert others == {("toolcalls/cli/proxy.py", '"mitmproxy.proxy.server"'), ("toolcalls/cli/proxy.py", "")}
 
@@ -77,6 +79,7 @@ def test_a_traceback_of_ours_says_nothing_invisible(caplog: pytest.LogCaptureFix
         raise ValueError(HOSTILE)
     except ValueError:
         logging.getLogger("toolfix").exception(f"failed on {HOSTILE}")
+    logging.getLogger("toolfix.engine").warning("the upstream said %s", HOSTILE)
     assert all(VISIBLE.fullmatch(line) for line in caplog.text.split("\n"))
     assert "Traceback" in caplog.text
 
@@ -102,18 +105,20 @@ def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
     file.no_answer(upstream_trouble.of_status(HOSTILE, 404, HOSTILE))
     session = read(tmp_path / "summary")
     assert [bool(VISIBLE.fullmatch(line)) for line in (*session.troubles, *session.reasons)] == [True, True]
-    say(HOSTILE)
-    doctor._show(Finding("wrong", HOSTILE, HOSTILE))
-    said = capsys.readouterr()
-    assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
+    for hostile in (ENCODABLE, HOSTILE):
+        say(hostile)
+        doctor._show(Finding("wrong", hostile, hostile))
+        said = capsys.readouterr()
+        assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
 
 
 def test_recordings_that_somebody_else_made_show_nothing_invisible(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        replay._finish([(HOSTILE, [f"-{HOSTILE}", f"+{HOSTILE}"])], 1, check=True, write=False)
-    said = capsys.readouterr()
-    # It colours the lines itself where it writes to a terminal.
-    assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
+    for hostile in (ENCODABLE, HOSTILE):
+        with pytest.raises(SystemExit):
+            replay._finish([(hostile, [f"-{hostile}", f"+{hostile}"])], 1, check=True, write=False)
+        said = capsys.readouterr()
+        # It colours the lines itself where it writes to a terminal.
+        assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
 
 
 def test_why_arguments_are_refused_is_said_in_one_visible_line() -> None:

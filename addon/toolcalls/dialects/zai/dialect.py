@@ -30,7 +30,7 @@ from .chunks import Chunks
 from .envelope import Json, Patch, Trouble, data_of, is_done, patch_of, phase_of, reason_of, trouble_of, usage_of
 from .reader import Reader, Said
 
-_log = logging.getLogger("toolfix")
+_log = logging.getLogger("toolfix.engine")
 
 _WRAPPER = "<details"
 _NOTHING = Replace()
