@@ -18,7 +18,7 @@ from ..policy import BadOption, Policy, check_variables, from_environment, make_
 from ..shown import LINE, shown_lines
 from .trust import DEFAULT_CONFDIR
 
-_COMMON = {"confdir", "ssl_insecure", "ssl_verify_upstream_trusted_ca"}
+_COMMON = {"confdir", "ssl_insecure", "ssl_verify_upstream_trusted_ca", "termlog_verbosity"}
 """Options of mitmproxy that need no second look."""
 
 
