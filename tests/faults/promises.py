@@ -254,7 +254,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: recorded bytes have a limit", "../recording/test_record.py larger_than_the_limit", "the limit of what is kept",
-        ((ENGINE + "recording/captured.py", "MAX_KEPT = 64 * 1024 * 1024", "MAX_KEPT = 10**12"),),
+        ((ENGINE + "recording/captured.py", "if self.size > self.limit:", "if False:"),),
     ),
     Mutation(
         "promise: what is not mended is streamed", "test_memory.py streamed_request_that_is_not_mended", "such an answer passes in chunks",
@@ -269,7 +269,7 @@ PROMISES = (
         ((ENGINE + "tools/schema/patterns.py", "_MAX_STEPS = 200_000", "_MAX_STEPS = 10**11"),),
     ),
     Mutation(
-        "promise: the token of /metrics is in no recording", "../e2e/test_e2e_metrics.py by_default_nobody", "secret options are not noted",
+        "promise: the token of /metrics is in no recording", "../proxy/test_metrics.py token_of_metrics", "secret options are not noted",
         ((ENGINE + "proxy/settings.py", " if not policy.BY_NAME[name].secret}", "}"),),
     ),
 )  # fmt: skip
