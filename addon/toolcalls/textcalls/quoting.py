@@ -45,7 +45,8 @@ _HEAD = 120
 """So much of a line shows how it begins."""
 _BEFORE = 16
 """So many characters before a token show what it is."""
-_LINE, _TOKEN = 40, 9  # The steps that they take.
+_LINES, _LINE, _TOKEN = 20, 40, 9
+"""The steps that lines which are skipped together, a line and a token take."""
 
 
 class Quoting:
@@ -245,19 +246,28 @@ class Quoting:
         marked = self._span or self._elements.tag or self._elements.name or self._code or self._marks
         if marked or self._until or self._quotes.odd:
             return at  # something is open
-        lines = None if self._in_list or self._in_diff or self._thought.open else ORDINARY.match(text, at)
+        lines = None if self._in_diff or self._thought.open else ORDINARY.match(text, at)
         if lines is None:
             return at
+        self.work += _LINES
+        end = lines.end()
         if text[at] == "\n" and self._ruled:
             self.introduced = False
-        for line in text[max(at, lines.end() - 2 * KEPT) : lines.end() - 1].split("\n"):
-            self._before.add(line)
-        last = text[max(at, lines.end() - _HEAD) : lines.end()].rstrip().rpartition("\n")[2]
-        if last:
-            self.said = True
-            self._in_block = opens_below("", last)
+        for line in text[max(at, end - 2 * KEPT) : end - 1].split("\n"):
+            self._before.add(line[-KEPT:])
+        run = text[at:end].rstrip("\n").split("\n")
+        if run[-1]:
+            opens = False
+            for line in reversed(run):
+                opens = opens or opens_below("", line)
+                if line and line[0] not in " \t":
+                    self._in_list, self._in_block = list_item.match(line) is not None, False
+                    break
+            self._in_block = self._in_block or opens
+            last = visible(run[-1][:_HEAD]).rstrip() + run[-1][_HEAD:][-KEPT:].rstrip()
+            self.said, self._ruled, self._above = True, False, last
             self.introduced = introduces(last)
-        return lines.end()
+        return end
 
     def _take(self, text: str) -> None:
         """More of the current line."""
