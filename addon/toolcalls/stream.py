@@ -298,7 +298,7 @@ class Stream:
             self._ledger.passed(len(raw), raw, out)
 
     def _gather(self, raw: bytes) -> None:
-        """Account for the values of an event that is held, but for about as many as the envelope of a fragment has."""
+        """Account for the values of an event that is held, but for about as many as a fragment's envelope has."""
         values = raw.count(b",") + raw.count(b"[") - len(raw) // _ENVELOPE
         if values > 0:
             self._gathered.spend(values)
