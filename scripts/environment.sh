@@ -46,7 +46,7 @@ bring_up_to_date() {
   series=$(series_of "$python")
   known=$(cat "$folder/.stamp" 2>/dev/null) || known=
   # What the tests need is more than what running needs, and what was checked by hashes is as good as what was not.
-  for enough in "$lock" "$([ "$lock" != run ] || echo test)"; do
+  for enough in "$lock" $([ "$lock" != run ] || echo test); do
     for checked in hashes $([ "${HASHES:-}" = 1 ] || echo any); do
       [ "$known" != "$(stamp_of "$series" "$enough" "$checked")" ] || return 0
     done

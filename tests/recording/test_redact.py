@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.recording import fresh_corpus
 from tests.recording.credential_corpus import look_alikes, secrets
 from toolcalls.recording import redact as redact_module
 from toolcalls.recording.redact import _WINDOW, redact, redact_bytes
@@ -157,3 +158,29 @@ def test_the_corpus_of_texts_that_look_like_secrets_stays() -> None:
     corpus = look_alikes()
     assert len(corpus) == 200
     assert [row for row in corpus if redact(row.text) != row.text] == []
+
+
+MASKED_ALTHOUGH_HARMLESS = {'{"session_id":"‹uuid›"}'}
+"""The id of a session opens some servers to whoever has it: a name alone does not say which."""
+
+
+def test_a_corpus_that_was_written_without_the_rules_is_masked() -> None:
+    """docs/recordings.md has these figures, and those of the first run: 208 of 278."""
+    assert len(set(fresh_corpus.SECRETS)) == 278
+    missed = []
+    for line in fresh_corpus.SECRETS:
+        text, places = fresh_corpus.without_marks(fresh_corpus.written(line))
+        masked = redact_bytes(text)
+        for start, end in places:
+            # A vendor's beginning may stay; line ends inside of a key do.
+            rest = masked[start + (end - start) // 3 : end].replace(b"\\n", b"").replace(b"\n", b"")
+            if rest.strip(b"*"):
+                missed.append(masked)
+    assert missed == []
+
+
+def test_look_alikes_that_were_written_without_the_rules_stay() -> None:
+    """In the first run 12 of 213 were masked."""
+    assert len(set(fresh_corpus.LOOK_ALIKES)) == 213
+    masked = {line for line in fresh_corpus.LOOK_ALIKES if redact(text := fresh_corpus.written(line)) != text}
+    assert masked == MASKED_ALTHOUGH_HARMLESS

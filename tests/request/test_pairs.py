@@ -452,6 +452,24 @@ def thought(identity: str) -> Json:
             {"repeated message": 2},
             id="items twice, with others between",
         ),
+        pytest.param(
+            [item("a"), user(), thought("rs_1"), item("a"), item("b"), output("b"), user("On.")],
+            [user(), thought("rs_1"), item("a"), item("b"), output("b"), output("a", CANCELLED), user("On.")],
+            {"repeated call": 1, "cancelled call": 1},
+            id="of two copies of a call the one behind its reasoning",
+        ),
+        pytest.param(
+            [user(), item("a"), says(), user(), item("a", id="fc_2", status="completed")],
+            [user(), item("a"), output("a", CANCELLED), says(), user()],
+            {"repeated call": 1, "cancelled call": 1},
+            id="of two copies of a call without reasoning the first",
+        ),
+        pytest.param(
+            [user(), output("a"), output("a"), thought("rs_1"), item("a"), says(), item("a")],
+            [user(), thought("rs_1"), item("a"), output("a"), says()],
+            {"repeated result": 1, "result moved": 1, "repeated call": 1},
+            id="copies behind their outputs",
+        ),
     ],
 )
 def test_responses_histories_that_hosts_reject(came: list[Json], goes: list[Json], steps: dict[str, int]) -> None:
@@ -461,6 +479,19 @@ def test_responses_histories_that_hosts_reject(came: list[Json], goes: list[Json
     assert after["input"] == goes
     assert done == steps
     strict_hosts.openai_responses(after)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        pytest.param([item("a"), output("a"), user(), item("a"), output("a", "2")], id="each with its output"),
+        pytest.param([item("a"), output("a"), user(), item("a", arguments='{"n": 1}')], id="other arguments"),
+        pytest.param([item("a"), output("a"), user(), item("a", name="list")], id="another tool"),
+    ],
+)
+def test_calls_that_share_an_id_and_are_no_copies_stay(items: list[Json]) -> None:
+    """Hosts that repeat ids take them; nobody knows which of two different calls an output answers."""
+    assert mend("responses", json.dumps({"input": [user(), *items]}).encode()) is None
 
 
 @pytest.mark.parametrize(
@@ -604,16 +635,17 @@ def calls_of_one_tool_have_no_ids(contents: list[Json]) -> bool:
     return False
 
 
-def a_call_item_is_repeated(items: list[Json]) -> bool:
-    """Responses: a call without an item id stands twice; which of them its reasoning belongs to is open."""
-    ids = [item["call_id"] for item in items if item.get("type") == "function_call"]
-    return len(set(ids)) < len(ids)
+def each_copy_has_its_output(items: list[Json]) -> bool:
+    """Responses: a call stands twice, with an output behind each. Hosts that repeat ids take that."""
+    called = Counter(item["call_id"] for item in items if item.get("type") == "function_call")
+    answered = Counter(item["call_id"] for item in items if item.get("type") == "function_call_output")
+    return any(times > 1 and times == answered[identity] for identity, times in called.items())
 
 
 LEFT: dict[str, Callable[[list[Json]], bool]] = {
     "messages": two_copies_have_results,
     "gemini": calls_of_one_tool_have_no_ids,
-    "responses": a_call_item_is_repeated,
+    "responses": each_copy_has_its_output,
 }
 
 

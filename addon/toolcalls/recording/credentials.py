@@ -31,21 +31,31 @@ KEYS: Final = (
     KeyShape("hf_ fw_ r8_ jina_ e2b_ rpa_", 16, mixed=True),
     KeyShape("AIza", 30),
     KeyShape("ABSK", 40, _BASE64),
+    KeyShape("AQVN", 30),
     # Clouds and platforms
     KeyShape("AKIA ASIA ABIA ACCA", 16, _CAPITALS),
     KeyShape("LTAI", 12, mixed=True),
     KeyShape("dapi dkea", 32, _HEX),
     KeyShape("dop_v1_ doo_v1_ dor_v1_ pscale_tkn_ pscale_pw_ tskey- CFPAT-", 20),
-    KeyShape("napi_ sbp_ fo1_ rnd_ vcp_ vck_ glc_ phx_ ntn_", 20, mixed=True),
+    KeyShape("napi_ sbp_ fo1_ rnd_ vcp_ vck_ glc_ phx_ ntn_ ico- p8e- rdme_ tfp_", 20, mixed=True),
     KeyShape("xkeysib- PMAK- NRAK- glsa_ sntrys_ sntryu_ figd_ lin_api_ lin_oauth_ dckr_pat_", 16),
+    KeyShape("vercel_blob_rw_ sb_secret_ bkua_ CLOJARS_ s-s4t2ud-", 16),
+    KeyShape("pul-", 40, _HEX),
+    KeyShape("AKCp", 40),
+    KeyShape("API-", 24, _CAPITALS),  # Octopus
+    KeyShape("access-sandbox- access-development- access-production- pat-na1- pat-eu1-", 36, "[0-9a-f-]"),
     KeyShape("secret_", 32, mixed=True),
     # Code and packages
-    KeyShape("ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glptt- glcbt- ATATT ATBB sgp_", 16),
+    KeyShape("ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glptt- glcbt- ATBB sgp_", 16),
+    KeyShape("ATATT", 40, _BASE64),
     KeyShape("npm_ pypi- rubygems_ oy2", 20, mixed=True),
     # Money and messages
     KeyShape(
         "sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_ whsec_ shpat_ shpss_ shpca_ shppa_ sq0atp- sq0csp-", 14
     ),
+    KeyShape("shippo_live_ shippo_test_ duffel_live_ duffel_test_ FLWSECK- FLWSECK_TEST-", 16),
+    KeyShape("EZAK EZTK", 50),
+    KeyShape("EAA", 90),
     KeyShape("xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", 10),
     KeyShape("key-", 32, _HEX),
     KeyShape("SK AC", 32, _HEX),
@@ -56,20 +66,32 @@ KEYS: Final = (
 OTHER_SHAPES: Final = (
     r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}",  # JSON web tokens
     r"[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",  # Z.AI and BigModel
+    r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",  # Airtable
+    r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}",  # Terraform
     r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,}",  # Discord
 )
 """Keys of several runs, of which the first is a long one."""
 
-DOTTED: Final = {
+MARKED: Final = {
     "ya29.": r"ya29\.(?P<secret>[A-Za-z0-9_-]{16,})",
     "aq.": r"AQ\.(?P<secret>[A-Za-z0-9_-]{20,})",
     "sg.": r"SG\.(?P<secret>[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})",
     "hvs.": r"hvs\.(?P<secret>[A-Za-z0-9_-]{20,})",
     "hvb.": r"hvb\.(?P<secret>[A-Za-z0-9_-]{20,})",
     "dp.": r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?P<secret>[A-Za-z0-9._-]{20,})",
+    "dt0c01.": r"dt0c01\.(?P<secret>[A-Z0-9]{20,}\.[A-Z0-9]{40,})",  # Dynatrace
+    "t1.": r"t1\.(?P<secret>[A-Za-z0-9_-]{20,}={0,2}\.[A-Za-z0-9_-]{80,})",  # Yandex
+    "v1.0-": r"v1\.0-(?P<secret>[0-9a-f]{24}-[0-9a-f]{100,})",  # Cloudflare's origin CA
+    "sha256~": r"sha256~(?P<secret>[A-Za-z0-9_-]{43})",  # OpenShift
+    "fm2_": r"fm2_(?P<secret>[A-Za-z0-9+/=,_-]{40,})",  # Fly.io
+    "glc_eyj": r"glc_(?P<secret>eyJ[A-Za-z0-9+/=_-]{20,})",  # Grafana Cloud
+    "sntrys_eyj": r"sntrys_(?P<secret>eyJ[A-Za-z0-9+/=_-]{20,})",  # Sentry
+    "base64:": r"base64:(?P<secret>[A-Za-z0-9+/]{43}=)(?![A-Za-z0-9+/=])",  # Laravel
     ":aa": r"(?<=[0-9]):(?P<secret>AA[A-Za-z0-9_-]{32,})",  # Telegram: the number of a bot and its token
+    **dict.fromkeys(("$5$", "$6$", "$y$"), r"\$(?:5|6|y)\$(?P<secret>[A-Za-z0-9./=$]{40,})"),  # /etc/shadow
+    **dict.fromkeys(("$2a$", "$2b$", "$2y$"), r"\$2[aby]\$(?P<secret>[0-9]{2}\$[A-Za-z0-9./]{53})"),
 }
-"""Keys whose beginning ends with a dot, by the words that are looked for."""
+"""Keys that have other characters in them than letters, digits, `_` and `-`, by a mark that is looked for."""
 
 HOOKS: Final = {
     "hooks.slack.com/": r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{20,})",
@@ -78,20 +100,78 @@ HOOKS: Final = {
 }
 """Addresses that are a key."""
 
+NO_SECRET: Final = (
+    r"(?:os\.|process\.|self\.|this\.|config\.|settings\.|env\.|args\.|opts\.|options\.|req(?:uest)?\.|import\.|props\."
+    r"|\$|%|\{|<|your[_-]|sk-\.|\.\.\.|(?:str|string|text|bytes|bool|boolean|none|null|undefined|true|false|required|optional|any|unknown"
+    r"|input|getpass|getenv|validate\w{0,20}|hash\w{0,20}|check\w{0,20}|verify\w{0,20}|new\ )(?![\w-]))"
+)
+"""How a value begins that only says where the secret comes from, or of which type it is."""
+
 _OPTIONS = r"\s[^\r\n|;]{0,300}?(?<=\s)"
 _QUOTE = r"\\{0,3}[\"']?"
-_GIVEN = r"(?P<secret>[^\s\"'\\]{3,128})"
+_VARIABLE = r"(?:\$\{?[A-Za-z_]\w{0,63}\}?|%\w{1,63}%)(?:[\s\"'\\]|$)"
+_GIVEN = rf"(?!{_VARIABLE}|<)(?P<secret>[^\s\"'\\]{{3,128}})"
+_NO_WORD = r"(?=[^\s\"'\\]{0,127}?(?:[0-9]|[a-z](?-i:[A-Z])|[._!@#%^*+~:-][A-Za-z0-9]))(?![./~-]|id=)"
+"""A password, not the next word of a sentence nor a path: with a digit, a capital or a mark in it."""
 _GAP = r"(?:\s|\\{1,4}[nrt]){1,16}"
 _USER = r"[^\s:\"'\\]{1,64}"
+_NAME = r"[\w.-]{0,64}(?:key|token|secret|passw(?:or)?d|pass|pwd|salt|_pat)"
+_STRING = r"\\{0,3}[\"'](?!\$|\{\{|<)(?P<secret>[^\"'\\\r\n]{4,256})\\{0,3}[\"']"
 COMMANDS: Final = {
     "curl ": rf"curl{_OPTIONS}(?:-u|-U|--user|--proxy-user)[\s=]{{0,2}}{_QUOTE}{_USER}:(?!//){_GIVEN}",
+    "http ": rf"http{_OPTIONS}(?:-a|--auth)[\s=]{{1,2}}{_QUOTE}{_USER}:(?!//){_GIVEN}",
     "mysql": rf"mysql(?:dump|admin|import|sh)?{_OPTIONS}-p{_QUOTE}(?P<secret>[^\s\"'\\-][^\s\"'\\]{{2,128}})",
     "sshpass": rf"sshpass\s{{1,4}}-p\s{{0,4}}{_QUOTE}{_GIVEN}",
     "redis-cli": rf"redis-cli{_OPTIONS}-a\s{{1,4}}{_QUOTE}{_GIVEN}",
-    "docker login": rf"docker\ login{_OPTIONS}-p\s{{1,4}}{_QUOTE}{_GIVEN}",
-    "login": rf"login{_GAP}{_USER}{_GAP}password{_GAP}{_GIVEN}",  # .netrc
+    " login ": rf"\ login{_OPTIONS}-p\s{{1,4}}{_QUOTE}(?![0-9]{{1,5}}\b){_GIVEN}",
+    "smb": rf"smb[a-z]{{0,10}}{_OPTIONS}(?:-U|--user)[\s=]{{1,2}}{_QUOTE}[^\s%\"'\\]{{1,64}}%{_GIVEN}",
+    "sqlcmd": rf"sqlcmd{_OPTIONS}(?-i:-P)\s{{0,4}}{_QUOTE}{_GIVEN}",
+    "ldap": rf"ldap[a-z]{{3,10}}{_OPTIONS}(?-i:-w)\s{{0,4}}{_QUOTE}{_GIVEN}",
+    "rclone": rf"rclone{_OPTIONS}pass\s{{1,4}}{_QUOTE}{_GIVEN}",
+    "nmcli": rf"nmcli{_OPTIONS}password\s{{1,4}}{_QUOTE}{_GIVEN}",
+    "htpasswd": rf"htpasswd\s{{1,4}}-[a-z]{{0,8}}b[a-z]{{0,8}}\s(?:[^\s]{{1,128}}\s){{1,2}}{_QUOTE}{_GIVEN}",
+    "net user": rf"net\ user\s{{1,4}}{_USER}\s{{1,4}}{_QUOTE}(?!/){_GIVEN}",
+    "echo ": rf"echo\s{{1,4}}{_QUOTE}{_USER}:{_GIVEN}{_QUOTE}\s{{0,4}}\|\s{{0,4}}(?:sudo\s)?chpasswd",
+    "-pass": rf"-pass(?:in|out)?\s{{1,4}}{_QUOTE}pass:{_GIVEN}",  # openssl
+    **dict.fromkeys(
+        ("-passw", "-passphrase ", "-token ", "-secret ", "-api-key ", "-apikey "),
+        rf"-(?:passw(?:or)?d|passphrase|token|secret|api-?key)\s{{1,4}}{_QUOTE}{_NO_WORD}{_GIVEN}",
+    ),
+    "securestring": rf"securestring\s{{1,4}}(?:-string\s)?{_STRING}",
+    "setx ": rf"setx\s{{1,4}}{_NAME}\w{{0,32}}\s{{1,4}}{_QUOTE}{_GIVEN}",
+    "set -": rf"set\s-[a-z]{{1,3}}\s{{1,4}}{_NAME}\w{{0,32}}\s{{1,4}}{_QUOTE}{_GIVEN}",  # fish
 }
-"""Where commands and files take a password without a name in front of it."""
+"""Where commands take a password without a name in front of it."""
+
+PLACES: Final = {
+    "login": rf"login{_GAP}{_USER}{_GAP}password{_GAP}{_GIVEN}",  # .netrc
+    ":5432:": rf":5432:[^\s:]{{1,64}}:{_USER}:{_GIVEN}",  # .pgpass
+    "jdbc:oracle:": r"jdbc:oracle:[a-z]{2,8}:[^\s/@]{1,64}/(?P<secret>[^\s@\"'\\]{3,128})@",
+    **dict.fromkeys(
+        ("name: ", 'name":', 'name\\":'),  # the environment of a container
+        rf"name\\{{0,3}}[\"']?:\s{{0,4}}{_QUOTE}{_NAME}{_QUOTE}(?:,|\s|\\{{1,3}}[nr]){{1,40}}{_QUOTE}value{_QUOTE}:"
+        rf"\s{{0,4}}{_QUOTE}(?!{NO_SECRET})(?P<secret>[^\s\"'\\,;}}{{)(<>\[\]]{{4,256}})",
+    ),
+    "key=": rf"key=\\{{0,3}}\"{_NAME}\\{{0,3}}\"\s{{1,4}}value={_STRING}",  # .NET
+    "variable ": rf"variable\s\\{{0,3}}\"{_NAME}\w{{0,16}}\\{{0,3}}\"\s{{0,4}}"
+    rf"\{{[^}}]{{0,300}}?default\s{{0,16}}=\s{{0,4}}{_STRING}",  # Terraform
+    "define(": rf"define\(\s{{0,4}}[\"']{_NAME}[\"'],\s{{0,4}}{_STRING}",
+    "auth=(": rf"auth=\(\s{{0,4}}{_QUOTE}[^\"'\\,]{{1,64}}{_QUOTE},\s{{0,4}}{_STRING}",
+    "basicauth(": rf"basicauth\(\s{{0,4}}{_QUOTE}[^\"'\\,]{{1,64}}{_QUOTE},\s{{0,4}}{_STRING}",
+    "identified by": rf"identified\ by\s{{1,4}}{_STRING}",
+    "password ": rf"password\s{{1,4}}{_STRING}",
+    "password is": rf"password\ is:?\s{{1,4}}{_QUOTE}"
+    rf"(?=[^\s\"'\\]{{0,127}}?[0-9])(?=[^\s\"'\\]{{0,127}}?[a-z]){_GIVEN}",
+    "signature=": r"signature=(?P<secret>[0-9a-f]{40,})",
+    **dict.fromkeys(
+        ("<pass", "<secret", "<token", "<api", "<private"), rf"<{_NAME}\w{{0,16}}>(?P<secret>[^\s<>]{{4,256}})</"
+    ),
+    **dict.fromkeys(
+        ("mnemonic", "seed phrase", "seed_phrase", "recovery phrase", "seedphrase"),
+        r"[a-z]{4,9}(?:[_\ ]?phrase)?\W{1,12}(?P<secret>(?:[a-z]{3,8}\ ){11,23}[a-z]{3,8})",
+    ),
+}
+"""Where files, code and sentences have a password."""
 
 WHOSE_KEY: Final = (
     *("api", "access", "private", "secret", "signing", "encryption", "account", "subscription", "shared", "storage"),
@@ -112,7 +192,7 @@ WHOSE_KEY: Final = (
 """A `key` with one of these words before it is a credential."""
 
 NAMES: Final = (
-    *("secret", "passw", "passphrase", "authorization", "session", "cookie", "credential", "srf", "_pass", "-pass"),
+    *("secret", "passw", "passphrase", "session", "cookie", "credential", "srf", "_pass", "-pass", "psk"),
     *("pwd", "sshpass", "contrase", "passwort", "kennwort", "senha", "wachtwoord", "parola", "haslo", "sifre"),
     *("heslo", "jelszo", "salasana", "losenord", "mot_de_passe", "motdepasse", "mot de passe", "adgangskode"),
     *("пароль", "Пароль", "密码", "密碼", "パスワード", "비밀번호", "hasło", "şifre", "lösenord", "jelszó"),
@@ -121,19 +201,12 @@ NAMES: Final = (
 """What the names of credentials have in them, in lower case."""
 
 NAMED: Final = (
-    r"secret|passw(?:or)?d|passwd|passphrase|authorization|session[_-]?(?:id|key|token)|cookie|credential|(?<=[cx])srf"
+    r"secret(?!ar|name|ref|s?_?manager)|passw(?:or)?d|passwd|passphrase|session[_-]?(?:id|key|token)|cookie|credential|(?<=[cx])srf"
     r"|[_-]pass(?:wd)?|(?<![a-z])pwd|(?<=[_-])pwd|sshpass|contrase(?:ñ|n|\\u00f1)a|passwort|kennwort|senha|wachtwoord"
     r"|parola|haslo|sifre|heslo|jelszo|salasana|losenord|mot[_\ ]?de[_\ ]?passe|adgangskode|пароль|Пароль|密码|密碼"
-    r"|パスワード|비밀번호|hasło|şifre|lösenord|jelszó|\\u5bc6\\u7801|\\u5bc6\\u78bc|\\u043f\\u0430\\u0440\\u043e\\u043b\\u044c"
+    r"|(?<![a-z])psk|(?<=[_-])psk|パスワード|비밀번호|hasło|şifre|lösenord|jelszó|\\u5bc6\\u7801|\\u5bc6\\u78bc|\\u043f\\u0430\\u0440\\u043e\\u043b\\u044c"
 )
 """The names themselves."""
-
-NO_SECRET: Final = (
-    r"(?:os\.|process\.|self\.|this\.|config\.|settings\.|env\.|args\.|opts\.|options\.|req(?:uest)?\.|import\.|props\."
-    r"|\$|%|\{\{|<|(?:str|string|text|bytes|bool|boolean|none|null|undefined|true|false|required|optional|any|unknown"
-    r"|input|getpass|getenv|validate\w{0,20}|hash\w{0,20}|check\w{0,20}|verify\w{0,20}|new\ )(?![\w-]))"
-)
-"""How a value begins that only says where the secret comes from, or of which type it is."""
 
 QUERY: Final = (
     r"(?:[a-z0-9_.-]{0,40}(?:key|token|secret|passw(?:or)?d|passwd|signature|credential)"

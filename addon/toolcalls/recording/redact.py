@@ -9,25 +9,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from math import log2
 
 from .credentials import (
     COMMANDS,
-    DOTTED,
     HOOKS,
     KEYS,
+    MARKED,
     NAMED,
     NAMES,
     NO_SECRET,
     OTHER_SHAPES,
+    PLACES,
     QUERY,
     WHOSE_KEY,
     WORD,
 )
 
 _WINDOW = 8 * 1024
-"""Bytes that are searched at a time: a search holds the interpreter, and streams wait for it (about 0.2 ms)."""
+"""Bytes that are searched at a time: a search holds the interpreter, and streams wait (about 1 ms a window)."""
 _LONGEST_HINT = 40
 _LOOK_BEHIND, _LOOK_AHEAD = 64, 8 * 1024
 """Bytes around a window on which it may depend whether a word in it belongs to a credential: the patterns that can
@@ -60,7 +61,7 @@ def _shapes() -> str:
 # By its shape: a run of at least 14 such characters is looked at where it, or a part of it, begins.
 _BEGINNING = _pattern(r"(?<![A-Za-z0-9])[A-Za-z0-9](?=[A-Za-z0-9_-]{13})")
 _SHAPED = _pattern(_shapes())
-_PEM = _any_case(r"private\ key-----(?P<secret>(?:[A-Za-z0-9+/=\ ]|\\{1,4}[nr]|[\r\n]){16,})")
+_PEM = _any_case(r"private\ key(?:\ block)?-----(?P<secret>(?:[A-Za-z0-9+/=\ ]|\\{1,4}[nr]|[\r\n]){16,})")
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LINE_END = re.compile(rb"(\\{1,4}[nr]|[\r\n ])")
 
@@ -71,8 +72,9 @@ _QUOTED = r"""
     | \\"(?P<c>(?:[^"\\\r\n]|\\u[0-9a-fA-F]{4}|\\\\\\\\|\\\\\\"|\\\\[^\\"]){LEAST,4096}))
 """
 _BARE = r"""[^\s"'\\,;&}{)(<>\[\]\x80-\xff]"""
-_EQUALS = r"(?:[:=]|\\{1,4}u003[dD]|%3[dD])"
-_ASSIGNED = rf"[A-Za-z0-9_-]{{0,32}}(?P<named>\\{{0,7}}[\"'])?\s{{0,4}}{_EQUALS}\s{{0,4}}"
+_EQUALS = r"(?:[:=]|：|\\{1,4}u003[dD]|%3[dD])"
+_TYPE = r"(?:\s?:?\s?(?:&(?:'static\ )?)?(?:str|string)\??\s?(?==))?"
+_ASSIGNED = rf"[A-Za-z0-9_-]{{0,32}}(?P<named>\\{{0,7}}[\"']\]?)?{_TYPE}\s{{0,4}}{_EQUALS}\s{{0,4}}"
 _SCHEME = r"(?:(?:bearer|basic|token|bot)\s{1,4})?"
 
 _OWNED_KEY = "|".join(rf"(?<={word}[_-])|(?<={word})" for word in WHOSE_KEY)
@@ -84,28 +86,40 @@ _NAMED = _any_case(
 _AUTH = _any_case(r"""(?<=["'_])auth\\{0,7}["']?\s{0,4}[:=]\s{0,4}\\{0,7}["']?(?P<secret>[A-Za-z0-9+/=_-]{8,})""")
 # `token` is a word of every parser and of every usage count: only what looks as if nobody had thought of it.
 _TOKEN = _any_case(
-    rf"""tokens?(?:_[A-Za-z0-9_]{{1,32}})?(?P<named>\\{{0,7}}["'])?\s{{0,4}}{_EQUALS}\s{{0,4}}\\{{0,7}}["']?
+    rf"""(?:tokens?(?:_[A-Za-z0-9_]{{1,32}})?|_pat)(?P<named>\\{{0,7}}["']\]?)?{_TYPE}\s{{0,4}}{_EQUALS}\s{{0,4}}\\{{0,7}}["']?
         (?P<secret>(?=[^\s"'\\]{{0,200}}?[0-9])(?=[^\s"'\\]{{0,200}}?[A-Za-z])[A-Za-z0-9._~+/=:-]{{8,}})"""
 )
 _COOKIES = _any_case(r"""cookies?\s{0,4}:\s{0,4}(?P<secret>[^\r\n"'\\{}\[\]\x80-\xff]{6,})""")
-_AUTHORITY = _any_case(r"""(?:bearer|basic)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})""")
-_QUERY = _any_case(
-    rf"(?:[?&]|u0026|%26){QUERY}(?:=|\\{{1,4}}u003d|%3d)(?P<secret>(?![0-9]{{1,3}}\b)[^&\s\"'\\<>\#%]{{4,}})"
+_AUTHORIZATION = _any_case(
+    rf"authorization{_ASSIGNED}\\{{0,7}}[\"']?(?:[a-z][a-z0-9-]{{1,24}}\s{{1,4}})?+(?!{NO_SECRET})(?P<secret>{_BARE}{{6,}}+)(?!\()"
 )
-_USERINFO = _any_case(r"""://[^\s/:@"'\\]{0,64}:(?P<secret>[^\s/@"'\\]{1,256})@""")
+_AUTHORITY = _any_case(r"""(?:bearer|basic)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})""")
+_WORDS_ONLY = r"(?-i:[a-z]{1,32}(?:[_.-][a-z]{1,32}){0,7})(?:[&\s\"'\\<>\#]|$)"
+_QUERY = _any_case(
+    rf"(?:[?&]|u0026|%26)(?!(?:key|token)={_WORDS_ONLY}){QUERY}(?:=|\\{{1,4}}u003d|%3d)(?P<secret>(?![0-9]{{1,3}}\b)(?:[^&\s\"'\\<>\#%]|%(?!26)[0-9a-f]{{2}}){{4,}})"
+)
+_USERINFO = _any_case(r"""://(?:[^\s/:@"'\\]{0,64}:(?P<secret>[^\s/@"'\\]{1,256})|(?P<bare>[0-9a-f]{32}))@""")
+
+_PLACES = {**HOOKS, **COMMANDS, **PLACES}
+
+
+def _words_of(source: str, table: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(word for word, pattern in table.items() if pattern == source)
+
 
 # By its name: where one of these words stands (in lower case), the pattern is tried.
 _WORDS: dict[re.Pattern[bytes], tuple[str, ...]] = {
-    **{_pattern(source): (word,) for word, source in DOTTED.items()},
-    **{_any_case(source): (word,) for word, source in {**HOOKS, **COMMANDS}.items()},
-    _PEM: ("private key-----",),
+    **{_pattern(source): _words_of(source, MARKED) for source in MARKED.values()},
+    **{_any_case(source): _words_of(source, _PLACES) for source in _PLACES.values()},
+    _PEM: ("private key-----", "private key block-----"),
     _QUERY: ("?", "&", "u0026", "%26"),
     _USERINFO: ("://",),
     _AUTHORITY: ("bearer ", "basic "),
     _COOKIES: ("cookie",),
     _NAMED: ("key", *NAMES),
+    _AUTHORIZATION: ("authorization",),
     _AUTH: ("auth",),
-    _TOKEN: ("token",),
+    _TOKEN: ("token", "_pat"),
 }
 _HINTS = [(word.encode(), pattern) for pattern, words in _WORDS.items() for word in words]
 _RUN = b"a" * 14

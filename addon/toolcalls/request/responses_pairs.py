@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 from ..mend.reading.strict import write
+from .copied_items import find_copied_items
 from .edits import Path
 from .pairs import CANCELLED, Batch, PlacedResult, kept_as_text, pair, text_of
 from .request_edit import RequestEdit, same
@@ -41,6 +42,7 @@ class _ResponsesPairs:
         self._at = at
         self._batches: dict[int, Batch] = {}
         self._results: dict[int, PlacedResult] = {}
+        self._copies = find_copied_items(items, _OUTPUTS, revision)
 
     def mend(self) -> None:
         strays, unclear = self._read()
@@ -54,6 +56,8 @@ class _ResponsesPairs:
             if waiting and not self._belongs(number):
                 order += waiting
                 waiting = []
+            if number in self._copies:
+                continue
             if _is_double(item, known):
                 self._revision.count("repeated message")
             elif number not in gone:
@@ -68,6 +72,7 @@ class _ResponsesPairs:
                 waiting += [write({"type": kind, "call_id": call, "output": CANCELLED}) for call in batch.missing]
                 self._revision.count("cancelled call", len(batch.missing))
         order += waiting
+        self._revision.count("repeated call", len(self._copies))
         self._revision.count_pairing(pairing)
         order = self._without_left_reasoning(order)
         if order != list(range(len(self._items))):
@@ -80,6 +85,8 @@ class _ResponsesPairs:
         unclear: set[str] = set()
         for number, item in enumerate(self._items):
             kind, identity = item.get("type"), item.get("call_id")
+            if number in self._copies:
+                continue
             if not isinstance(identity, str) or not identity or not isinstance(kind, str):
                 continue
             if kind in _OUTPUTS.values():

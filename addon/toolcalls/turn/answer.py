@@ -23,7 +23,6 @@ from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
 from .parts import Stop
 from .reasoning_search import ReasoningSearch
-from .resent import ToldCall
 from .structured_text import structured_around
 from .text_search import SearchResult, TextPiece, TextSearch, searches
 from .turn import CUT_INSIDE, THOUGHT, GatheredCall, Turn
@@ -308,15 +307,8 @@ def gathered(
     text = slot.settle()[0]
     if slot.unfinished:
         slot.doubt = slot.doubt or CUT_INSIDE
-    told = ToldCall(
-        slot.key,
-        name,
-        slot.told_arguments(Finish.COMPLETE)[0],
-        slot.resent_at,
-        certain=not slot.doubt,
-        restated=slot.restated,
-        out=live is not None,
-    )
+    told = slot.compared(name)
+    told.out = live is not None
     own_finish = slot.finish_for(finish)
     arguments, steps = (text, ()) if live is not None else slot.told_arguments(own_finish)
     value, slot.value = slot.value, None

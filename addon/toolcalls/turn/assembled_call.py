@@ -11,6 +11,7 @@ from ..mend.arguments import Finish, mend_arguments
 from ..work import Work
 from . import payload
 from .fragments import MIXED, full_arguments, mixed
+from .resent import ToldCall
 
 _NO_STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|\\.(?:[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
 """A string, or escapes outside of strings. Of one that is open at the end the quote and what follows are left."""
@@ -100,12 +101,15 @@ class Slot(PartialCall):
     """What had to be done to read its fragments."""
     unfinished: bool = False
     """Its last fragment said that more of it follows."""
-    said: tuple[int, str, tuple[str, ...]] = (-1, "", ())
+    joined: tuple[int, str, tuple[str, ...]] = (0, "", ())
     """How many fragments were joined last, to what, and what had to be done for that."""
+    settled: int = -1
+    """How many fragments there were when it was last asked whether they are those of one call."""
     ids: set[str] = field(default_factory=set)
+    """The ids under which its fragments came."""
     last_id: str = ""
     value: dict[str, Any] | None = None
-    """What they are, where that was looked at."""
+    """What its arguments are, where that was looked at."""
     looked: int = 0
     depth: int = 0
     in_string: bool = False
@@ -140,6 +144,15 @@ class Slot(PartialCall):
         self.unfinished = fragment.unfinished
         self.doubt = self.doubt or fragment.doubt
 
+    def hear(self, identity: str) -> None:
+        """A fragment came under this id."""
+        self.ids.add(identity)
+        self.last_id = identity
+
+    def comes_back(self, identity: str) -> bool:
+        """Did another id take its place since? Ids that change with every fragment do not come back: two calls do."""
+        return identity != self.last_id and identity in self.ids
+
     @property
     def begun(self) -> bool:
         """Has it arguments?"""
@@ -149,18 +162,41 @@ class Slot(PartialCall):
             self.blank += 1
         return False
 
+    def from_fragments(self) -> tuple[str, tuple[str, ...]]:
+        """The arguments that the fragments make, joined once, and what had to be done for that."""
+        if self.joined[0] != len(self.fragments):
+            self.joined = (len(self.fragments), *full_arguments(self.fragments))
+        return self.joined[1:]
+
+    def join(self, arguments: str) -> None:
+        PartialCall.join(self, arguments)
+        self.joined = (1, arguments, ())
+
     def settle(self) -> tuple[str, tuple[str, ...]]:
-        """The arguments that the fragments make, and what had to be done for that."""
-        if self.said[0] != len(self.fragments):
-            text, steps = full_arguments(self.fragments)
-            if not self.doubt and not steps and len(self.fragments) > 1:
-                self.work.read_json(text)
-                value, self.value = payload.read_twice(text)
-                self.doubt = MIXED if not isinstance(value, dict) and mixed(self.fragments, self.work) else ""
+        """The arguments that the fragments make, once it is known whether those are of one call."""
+        if self.settled != len(self.fragments):
+            text, steps = self.from_fragments()
+            self.look_at(text, steps)
             if self.fragments and not steps:
                 self.join(text)
-            self.said = (len(self.fragments), text, steps)
-        return self.said[1:]
+            self.settled = len(self.fragments)
+        return self.from_fragments()
+
+    def look_at(self, text: str, steps: tuple[str, ...]) -> None:
+        """Doubt the call if these arguments are those of two. One fragment, or a snapshot, is of one."""
+        if not self.doubt and not steps and len(self.fragments) > 1:
+            self.doubt_if_mixed(self.read(text))
+
+    def read(self, text: str) -> Any:
+        """What its arguments are, if they are JSON."""
+        self.work.read_json(text)
+        value, self.value = payload.read_twice(text)
+        return value
+
+    def doubt_if_mixed(self, value: Any) -> None:
+        """`value`: what the arguments are. What is no object may be the fragments of two calls."""
+        if not isinstance(value, dict) and mixed(self.fragments, self.work):
+            self.doubt = self.doubt or MIXED
 
     def told_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
         """The arguments as the answer tells them, and what had to be done for that. `finish`: how it ended."""
@@ -170,6 +206,11 @@ class Slot(PartialCall):
         """How the answer ended for this call."""
         return finish
 
+    def compared(self, name: str) -> ToldCall:
+        """What it is compared by with other calls of the answer."""
+        text, _ = self.told_arguments(Finish.COMPLETE)
+        return ToldCall(self.key, name, text, self.resent_at, certain=not self.doubt, restated=self.restated)
+
     @property
     def resent_at(self) -> str:
         """Where a call without an id that is sent again is the same one."""
@@ -177,7 +218,7 @@ class Slot(PartialCall):
 
     def is_strict(self) -> bool:
         """Are the arguments, as they came, one JSON object?"""
-        return isinstance(payload.read_strict("".join(self.fragments)), dict)
+        return payload.object_in("".join(self.fragments)) is not None
 
     def whole(self) -> bool:
         """Do the arguments so far look like a closed value?"""

@@ -39,14 +39,13 @@ from . import payload
 from .assembled_call import Fragment, Place, Slot
 from .fragments import MIXED, begins_midway, may_begin
 from .resent import ToldCall
-from .shared_place import SharedPlace
+from .shared_place import Places, SharedPlace, refuse
 
 
 class CallAssembler:
     """The calls of one choice, in order of first appearance."""
 
     __slots__ = (
-        "_anywhere",
         "_by_id",
         "_doubtful",
         "_named",
@@ -78,8 +77,7 @@ class CallAssembler:
         self._several: set[str] = set()
         """Ids of more than one call."""
         self._placed: dict[tuple[Place, str], Slot] = {}
-        self._places: dict[Place, SharedPlace[Slot]] = {}
-        self._anywhere: SharedPlace[Slot] = SharedPlace()
+        self._places: Places[Slot] = Places()
         self._renamed: set[Place] = set()
         """Where a name was said again as if a call began: where not each fragment has one, those are two calls."""
         self._named: dict[tuple[Place, str], Slot] = {}
@@ -109,8 +107,7 @@ class CallAssembler:
             self._compare_places(fragment)
         if fragment.id and not fragment.whole:
             self._by_id[fragment.key] = self._placed[fragment.place, fragment.key] = slot
-            slot.ids.add(fragment.key)
-            slot.last_id = fragment.key
+            slot.hear(fragment.key)
         slot.id = slot.id or fragment.id
         if fragment.name:
             slot.renamed = slot.renamed or (slot.begun and may_begin(fragment.arguments))
@@ -146,8 +143,8 @@ class CallAssembler:
         calls = self._counted()
         counted = {id(slot) for slot in calls}
         left_out = {id(slot) for slot in self.slots} - counted
-        for place in (*self._places.values(), self._anywhere):
-            by_ids = len(place.calls) > 1 and (place is not self._anywhere or self._unplaced)
+        for place in self._places:
+            by_ids = len(place.calls) > 1 and (place is not self._places.anywhere or self._unplaced)
             if by_ids and any(begins_midway(slot.fragments) for slot in place.calls):
                 # Ids told the calls apart, and one of them has a fragment that is missing in another.
                 place.refuse()
@@ -160,8 +157,7 @@ class CallAssembler:
                 slot.doubt = slot.earlier.doubt = MIXED
         strays = [slot for slot in calls if not slot.names and slot.begun]
         if strays and len(strays) < len(calls) and not _joined(calls, strays):
-            for slot in calls:
-                slot.doubt = slot.doubt or MIXED
+            refuse(calls)
         return calls
 
     def _counted(self) -> list[Slot]:
@@ -193,7 +189,7 @@ class CallAssembler:
         else:
             self._doubtful = self._doubtful or self._place(fragment.place).unsure
         if self._unplaced and self._doubtful:
-            self._anywhere.doubt()
+            self._places.anywhere.doubt()
 
     # Which call
 
@@ -242,7 +238,7 @@ class CallAssembler:
 
     def _awaiting(self, fragment: Fragment) -> Slot | None:
         """The last call, if it came without an index and arguments and this fragment may be the first with both."""
-        last = self._anywhere.last
+        last = self._places.anywhere.last
         if last is None or last.place is not None or last.begun or fragment.name not in ("", last.name):
             return None
         return last
@@ -250,21 +246,18 @@ class CallAssembler:
     def _go_on(self, slot: Slot, fragment: Fragment, *, sure: bool = False) -> Slot:
         """Something is added to a call; sure if the fragment has an id that only this call has."""
         if fragment.arguments:
-            if slot is not self._anywhere.last and not may_begin(fragment.arguments) and slot.whole():
+            if slot is not self._places.anywhere.last and not may_begin(fragment.arguments) and slot.whole():
                 self._stray(slot, fragment)
             if fragment.place is not None:
                 self._place(fragment.place).go_on(slot, sure=sure)
-            self._anywhere.go_on(slot, sure=sure or fragment.place is not None)
+            self._places.anywhere.go_on(slot, sure=sure or fragment.place is not None)
         return slot
 
     def _stray(self, slot: Slot, fragment: Fragment) -> None:
         """More of a call whose arguments look whole, while others go on: it may be missing in one of those."""
         if slot.doubt or not fragment.arguments.strip():
             return
-        slot.doubt = MIXED
-        for one in self.slots:
-            if not one.whole():
-                one.doubt = MIXED
+        refuse([slot, *(one for one in self.slots if not one.whole())])
 
     def _by_known_id(self, fragment: Fragment) -> Slot:
         place = self._place(fragment.place)
@@ -279,8 +272,7 @@ class CallAssembler:
             if there is None:
                 return self._elsewhere(fragment, mine)
             mine = there
-        if fragment.key != mine.last_id:
-            # It was taken for an id that changes with every delta, and comes back: those were two calls.
+        if mine.comes_back(fragment.key):
             place.refuse()
             return mine
         if fragment.name and mine.names:
@@ -350,12 +342,7 @@ class CallAssembler:
     # Places
 
     def _place(self, index: Place) -> SharedPlace[Slot]:
-        if index is None:
-            return self._anywhere
-        place = self._places.get(index)
-        if place is None:
-            place = self._places[index] = SharedPlace()
-        return place
+        return self._places.anywhere if index is None else self._places.at(index)
 
     def _new(self, slot: Slot | None = None) -> Slot:
         if len(self.slots) >= MOST_CALLS:
@@ -381,7 +368,7 @@ class CallAssembler:
         if fragment.place is not None:
             self._place(fragment.place).begin(slot, sure=sure)
             self._doubtful = self._doubtful or not sure
-        self._anywhere.begin(slot, sure=sure or fragment.place is not None)
+        self._places.anywhere.begin(slot, sure=sure or fragment.place is not None)
         return slot
 
     def _named_otherwise(self, slot: Slot, fragment: Fragment) -> bool:
@@ -418,16 +405,12 @@ def _contradict(earlier: Slot, later: Slot) -> bool:
 def _joined(calls: list[Slot], strays: list[Slot]) -> bool:
     """Join the one stretch of arguments without a name to the one open call right before it. False if not so."""
     stray = strays[0]
-    left = [slot for slot in calls if slot is not stray and not _strict(slot.fragments)]
+    left = [slot for slot in calls if slot is not stray and not slot.is_strict()]
     if len(strays) > 1 or len(left) != 1 or stray.id or stray.doubt or left[0].doubt:
         return False
     behind = any(one is left[0] and other is stray for one, other in itertools.pairwise(calls))
-    if not behind or not _strict([*left[0].fragments, *stray.fragments]):
+    if not behind or payload.object_in("".join([*left[0].fragments, *stray.fragments])) is None:
         return False
     left[0].fragments += stray.fragments
     stray.fragments = []
     return True
-
-
-def _strict(fragments: list[str]) -> bool:
-    return isinstance(payload.read_strict("".join(fragments)), dict)

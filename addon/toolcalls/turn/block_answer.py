@@ -17,9 +17,9 @@ from .answer import Answer, CompletedCall
 from .assembled_call import Place, Slot
 from .block_assembler import BlockAssembler
 from .block_call import BlockCall
-from .fragments import MIXED
 from .live import LiveCall
 from .searched_texts import SearchedTexts
+from .shared_place import refuse
 from .text_search import SearchResult
 from .turn import Turn
 
@@ -104,7 +104,7 @@ class BlockAnswer(Answer):
         """The end of a call of which the client has a part."""
         call.ended = True
         if call.unsure and finish is not Finish.COMPLETE:
-            call.doubt = call.doubt or MIXED
+            refuse([call])
         return self.leave([call], finish, before_error=before_error)[0]
 
     def has_all(self, call: BlockCall) -> bool:

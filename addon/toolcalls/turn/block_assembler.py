@@ -15,35 +15,20 @@ from ..work import Work
 from .assembled_call import Fragment, Place, Slot
 from .assembler import CallAssembler
 from .block_call import BlockCall
-from .fragments import MIXED, may_begin
+from .fragments import may_begin
 from .parts import CallStart
-from .shared_place import SharedPlace
-
-
-class OpenPlace(SharedPlace[Slot]):
-    """An index, and how many of the calls that began there have not ended yet."""
-
-    __slots__ = ("unended",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unended = 0
+from .shared_place import refuse
 
 
 class BlockAssembler(CallAssembler):
     """The calls of one answer. `slots` are those that have not gone out yet, in order of their beginnings."""
 
-    __slots__ = ("_all_places", "_at", "_count", "_last", "_open_places", "_unended")
+    __slots__ = ("_at", "_count", "_last", "_unended")
     slots: list[BlockCall]  # type: ignore[assignment]
-    _anywhere: OpenPlace
 
     def __init__(self, tools: Tools, work: Work) -> None:
         super().__init__(tools, work=work)
         self._at: dict[Place, BlockCall] = {}
-        self._open_places: dict[Place, OpenPlace] = {}
-        self._anywhere = OpenPlace()
-        """All calls together: the place of fragments without an index."""
-        self._all_places: list[OpenPlace] = [self._anywhere]
         self._unended: dict[int, BlockCall] = {}
         self._last: BlockCall | None = None
         self._count = 0
@@ -61,7 +46,7 @@ class BlockAssembler(CallAssembler):
                 here.names = [start.name] if start.name else []
                 if told_twice and here.fragments:
                     # It may be another call: what was gathered has to be valid as it came.
-                    self._open_places[start.place].doubt()
+                    self._places.at(start.place).doubt()
                 return here
             self._end(here)
         return self._begin(start, started=True)
@@ -89,7 +74,7 @@ class BlockAssembler(CallAssembler):
                 begun = self._begin(CallStart(place, "", ""), started=False)
                 if stray:
                     # It begins nothing: it is missing in one that is open.
-                    self._anywhere.refuse()
+                    self._places.anywhere.refuse()
                 return begun
             # A server that counts its fragments differently from its beginnings.
             here = self._at[place] = only
@@ -97,20 +82,18 @@ class BlockAssembler(CallAssembler):
             if here.done or here.is_whole():
                 if self._unended and not (fragment.placed and _says_again(here, fragment.arguments)):
                     # It may be missing in one that is open.
-                    self._anywhere.refuse()
+                    self._places.anywhere.refuse()
                 return None
             here.ended = False
             self._unended[id(here)] = here
-        if place in self._open_places:
-            self._open_places[place].go_on(here, sure=False)
-        self._anywhere.go_on(here, sure=fragment.placed)
+        if (shared := self._places.get(place)) is not None:
+            shared.go_on(here, sure=False)
+        self._places.anywhere.go_on(here, sure=fragment.placed)
         return here
 
     def end(self, place: Place) -> BlockCall | None:
         """A block ends: the call that this is, if it is one."""
-        for open_place in (self._open_places.get(place), self._anywhere):
-            if open_place is not None and open_place.unended:
-                open_place.unended -= 1
+        self._places.end(place)
         here = self._at.get(place)
         if here is None or here.ended:
             return None
@@ -122,12 +105,11 @@ class BlockAssembler(CallAssembler):
 
         `live`: calls of which the client has a part.
         """
-        for place in self._all_places:
+        for place in self._places:
             place.judge(complete=complete)
         calls = [*live, *self.slots]
         if any(not call.started and call.fragments for call in calls):
-            for call in calls:
-                call.doubt = call.doubt or MIXED
+            refuse(calls)
 
     def take(self, finish: Finish) -> list[Slot]:
         """Hand out all calls."""
@@ -150,22 +132,8 @@ class BlockAssembler(CallAssembler):
         self.slots.append(call)
         self._unended[id(call)] = call
         self._at[start.place] = self._last = call
-        self._enter(start.place, call)
+        self._places.begin(start.place, call)
         return call
-
-    def _enter(self, place: Place, call: BlockCall) -> None:
-        """A place is a new one where each call before has ended; where one has not, it is shared."""
-        here = self._open_places.get(place)
-        if here is None or not here.unended:
-            here = self._open_places[place] = OpenPlace()
-            self._all_places.append(here)
-        if not self._anywhere.unended:
-            self._anywhere = OpenPlace()
-            self._all_places.append(self._anywhere)
-        here.begin(call, sure=False)
-        self._anywhere.begin(call)
-        here.unended += 1
-        self._anywhere.unended += 1
 
 
 def _says_again(call: BlockCall, text: str) -> bool:

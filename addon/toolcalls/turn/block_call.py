@@ -8,7 +8,6 @@ from typing import Any, Final
 from ..mend.finish import Finish
 from . import payload
 from .assembled_call import Slot
-from .fragments import MIXED, full_arguments, mixed
 from .parts import CallStart
 from .turn import CUT_INSIDE
 
@@ -49,20 +48,12 @@ class BlockCall(Slot):
             started=started,
         )
 
-    def settle(self) -> tuple[str, tuple[str, ...]]:
-        if self.said[0] != len(self.fragments):
-            text, steps = full_arguments(self.fragments)
-            self.work.read_json(text)
-            value, self.value = payload.read_twice(text)
-            self.valid = isinstance(value, dict)
-            if value and self.given and isinstance(self.given, dict) and self.valid and value != self.given:
-                self.doubt = self.doubt or CONTRADICTION
-            elif not self.valid and mixed(self.fragments, self.work):
-                self.doubt = self.doubt or MIXED
-            if self.fragments and not steps:
-                self.join(text)
-            self.said = (len(self.fragments), text, steps)
-        return self.said[1:]
+    def look_at(self, text: str, steps: tuple[str, ...]) -> None:
+        value = self.read(text)
+        self.valid = isinstance(value, dict)
+        if payload.contradict((value, self.given)):
+            self.doubt = self.doubt or CONTRADICTION
+        self.doubt_if_mixed(value)
 
     def is_whole(self) -> bool:
         """Are the fragments so far strictly valid, and beyond doubt those of this call?"""
@@ -73,8 +64,8 @@ class BlockCall(Slot):
         if not self.fragments:
             return isinstance(self.given, dict) and bool(self.given)
         if len(self.fragments) > 1:
-            self.said = (-1, "", ())  # They are joined now, and not settled.
-        return isinstance(payload.read_strict(self.arguments), dict)
+            self.settled = -1  # They are joined now, and not settled.
+        return payload.object_in(self.arguments) is not None
 
     def ready(self) -> bool:
         """Complete beyond doubt: it needs no finish reason to be believed."""
@@ -83,7 +74,7 @@ class BlockCall(Slot):
         if self.is_whole():
             return True
         given = self.given
-        if isinstance(given, str) and not isinstance(payload.read_strict(given), dict):
+        if isinstance(given, str) and payload.object_in(given) is None:
             return False
         return bool(given) and not self.settle()[0].strip()
 

@@ -75,13 +75,14 @@ def full_arguments(fragments: list[str]) -> tuple[str, tuple[str, ...]]:
     told = fragments if fragments[-1] else list(filter(None, fragments))
     last = told[-1]
     if all(later.startswith(earlier) for earlier, later in itertools.pairwise(told)):
-        if _object(last) is not None and _object(joined) is None:
+        if payload.object_in(last) is not None and payload.object_in(joined) is None:
             return last, ("cumulative snapshots",)
     elif may_begin(last):
         before = joined[: -len(last)]
-        if last.startswith(before) and _object(last) is not None and _object(joined) is None:
+        if last.startswith(before) and payload.object_in(last) is not None and payload.object_in(joined) is None:
             return last, (SENT_AGAIN,)
-        if last.lstrip().startswith('"') and (first := _object(before)) is not None and first == _inside(last):
+        first = payload.object_in(before) if last.lstrip().startswith('"') else None
+        if first is not None and first == _inside(last):
             return before, (SENT_AGAIN,)
     return joined, ()
 
@@ -187,12 +188,7 @@ def _same_key(text: str, at: int) -> bool:
 
 def _doubled_bracket(text: str, at: int) -> bool:
     """`{` and then the whole object: some parsers send the bracket twice."""
-    return text[:at].strip() == "{" and _object(text[at:]) is not None
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    value = payload.read_strict(text)
-    return value if isinstance(value, dict) else None
+    return text[:at].strip() == "{" and payload.object_in(text[at:]) is not None
 
 
 def _inside(text: str) -> Any:

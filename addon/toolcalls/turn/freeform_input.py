@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..mend.arguments import Finish, mend_arguments
-from .item_call import object_in
+from . import payload
 
 RETYPED: Final = "retyped as a freeform call"
 NO_READING: Final = "the input of the freeform tool was cut off or has no one reading"
@@ -15,7 +15,7 @@ _PATCH: Final = "*** Begin Patch"
 
 def unwrapped(arguments: str) -> str | None:
     """The raw input of a freeform tool out of the JSON that a server wrapped around it."""
-    value = object_in(arguments)
+    value = payload.object_in(arguments)
     if value is None or len(value) != 1:
         return None
     key, inner = next(iter(value.items()))

@@ -21,13 +21,13 @@ from ..policy import Policy
 from ..request.request import Request
 from .answer import Answer, CompletedCall
 from .assembled_call import Slot
-from .fragments import MIXED
 from .freeform_input import NO_READING, RETYPED, freeform_input
 from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
 from .items import Item, Items, Part
 from .live import LiveArguments, LiveCall
 from .searched_texts import SearchedTexts
+from .shared_place import refuse
 from .text_search import SearchResult
 from .turn import GatheredCall, Turn
 
@@ -112,8 +112,7 @@ class ItemAnswer(Answer):
         calls = [item.call for item in items if item.call is not None]
         if len(calls) > 1 and any(not call.name and call.settle()[0] for call in calls):
             # Arguments of no call may be missing in each that is not whole by itself.
-            for call in calls:
-                call.doubt = call.doubt or ("" if call.is_settled() else MIXED)
+            refuse([call for call in calls if not call.is_settled()])
         return items
 
     def leave(
@@ -153,7 +152,7 @@ class ItemAnswer(Answer):
     def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
         assert isinstance(slot, ItemCall)
         call = slot
-        told = call.told = call.compared()
+        told = call.told = call.compared(call.name)
         uncertain = call.uncertain
         text, steps = call.settle()
         doubt = (call.doubt or CONTRADICTION) if uncertain else ""

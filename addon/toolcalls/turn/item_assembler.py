@@ -15,10 +15,11 @@ from typing import Any, Final, NamedTuple
 
 from ..work import Work
 from .assembled_call import Fragment
-from .fragments import MIXED, may_begin
+from .fragments import may_begin
 from .item_call import CarrierOfCall, ItemCall, is_whole
 from .items import Item, Items
 from .resent import ToldCall
+from .shared_place import refuse
 
 
 class Assigned(NamedTuple):
@@ -50,6 +51,7 @@ class ItemAssembler:
         call = ItemCall(held_under=f"call {self._count}", wire_id=wire_id, place=place, work=self._work)
         item = self._items.open(self._kind, wire_id, place, {}, call)
         call.id = item.id
+        call.hear(wire_id)
         return item
 
     def begin(self, carrier: CarrierOfCall) -> Assigned:
@@ -96,7 +98,9 @@ class ItemAssembler:
         assert call is not None
         if text or known is not None:
             self._items.alias(item, fragment.id, None)
-            call.hear(fragment.id)
+            if fragment.id:
+                refuse([call] if call.comes_back(fragment.id) else [])
+                call.hear(fragment.id)
         call.first = call.first or source
         call.add(text)
         return Assigned(item, True)
@@ -228,8 +232,7 @@ class ItemAssembler:
     def _lose(self, place: int | None, *calls: ItemCall) -> None:
         """Something came at this index that may be any of these calls'."""
         self._lost[place] = len(self._items.all)
-        for call in calls:
-            call.doubt = MIXED
+        refuse(calls)
 
     def _stray(self, item: Item, text: str) -> None:
         """A call that a fragment begins which nobody announced: it may go on with one whose index is not known."""
@@ -265,4 +268,4 @@ def _is_another(call: ItemCall, wire_id: str) -> bool:
 def _says_the_same(call: ItemCall, carrier: CarrierOfCall) -> bool:
     """Does the end of a call that has ended say nothing new?"""
     again = ToldCall("", "", carrier.arguments)
-    return again.blank or again.meaning == call.compared().meaning
+    return again.blank or again.meaning == call.compared(call.name).meaning

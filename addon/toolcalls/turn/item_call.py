@@ -10,12 +10,10 @@ from typing import Any, Final
 from ..mend.finish import Finish
 from . import payload
 from .assembled_call import Slot
-from .fragments import MIXED, full_arguments, may_begin, mixed
+from .fragments import may_begin
 from .resent import ToldCall
 
 CONTRADICTION: Final = "the events of the call tell different arguments"
-_MOST_IDS: Final = 64
-"""A server whose ids change with every fragment says no id twice: a few of them are enough to see that."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -52,14 +50,10 @@ class ItemCall(Slot):
     end: CarrierOfCall | None = None
     listed: CarrierOfCall | None = None
     """What the list of all items tells."""
-    changed_ids: list[str] = field(default_factory=list)
-    """The ids under which its fragments came, each when it took the place of another."""
     contradiction: bool = False
     """Its carriers tell two different objects."""
-    joined: tuple[int, str, tuple[str, ...]] = (0, "", ())
-    """How many fragments were joined last, to what, and what had to be done for that."""
-    read_last: tuple[str, Any, dict[str, Any] | None] | None = None
-    """The arguments that were looked at last: what they are, and what they are for those who mend them."""
+    read_last: tuple[str, Any] | None = None
+    """The arguments that were looked at last, and what they are; `value` is what they are for those who mend them."""
     raw_input: bool = False
     """It is the call of a freeform tool: its arguments are no JSON."""
     live: bool = False
@@ -105,21 +99,7 @@ class ItemCall(Slot):
         announced = self.announcement.wire_id if self.announcement else None
         return bool(wire_id) and wire_id in (self.wire_id, announced)
 
-    def hear(self, wire_id: str) -> None:
-        """A fragment came under this id: one that comes back after another took its place is that of another call."""
-        if wire_id and wire_id != (self.changed_ids[-1] if self.changed_ids else self.wire_id):
-            if wire_id in self.changed_ids or wire_id == self.wire_id:
-                self.doubt = MIXED
-            elif len(self.changed_ids) < _MOST_IDS:
-                self.changed_ids.append(wire_id)
-
     # Its arguments
-
-    def from_fragments(self) -> tuple[str, tuple[str, ...]]:
-        """The arguments that the fragments say, joined once: several events ask for them."""
-        if self.joined[0] != len(self.fragments):
-            self.joined = (len(self.fragments), *full_arguments(self.fragments))
-        return self.joined[1:]
 
     def settle(self) -> tuple[str, tuple[str, ...]]:
         """The arguments that all carriers will have, and what had to be done to find them."""
@@ -134,7 +114,8 @@ class ItemCall(Slot):
         if self.listed and self.listed.body:
             told.append(("the response", self.listed.arguments))
         text, more = settle_carriers(fragments, told)
-        self.contradiction = bool(more) and _contradict([_with_pairs(fragments), *(text for _, text in told)])
+        texts = dict.fromkeys([_with_pairs(fragments), *(text for _, text in told)]) if more else {}
+        self.contradiction = payload.contradict(map(payload.object_in, texts))
         return text, steps + more
 
     def is_settled(self) -> bool:
@@ -153,27 +134,29 @@ class ItemCall(Slot):
     def _read(self) -> Any:
         text, _ = self.settle()
         if self.read_last is None or self.read_last[0] is not text:
-            self.work.read_json(text)
-            value, known = payload.read_twice(text)
-            self.read_last = (text, value, known)
-            own = not self.doubt and text is self.from_fragments()[0] and not isinstance(value, dict)
+            value = self.read(text)
+            self.read_last = (text, value)
+            own = not self.doubt and text is self.from_fragments()[0]
             # The raw input of a freeform tool begins otherwise, and may say anything.
-            if own and may_begin(text) and mixed(self.fragments, self.work):
-                self.doubt = MIXED
-                return self._read()
+            if own and may_begin(text):
+                self.doubt_if_mixed(value)
+                if self.doubt:
+                    return self._read()
         return self.read_last[1]
 
     def take_value(self, text: str) -> dict[str, Any] | None:
         """What these arguments are, if they are those that were looked at. It is given once: it may be large."""
-        read, self.read_last = self.read_last, None
-        return read[2] if read is not None and read[0] is text else None
+        (last, self.read_last), (value, self.value) = (self.read_last, None), (self.value, None)
+        return value if last is not None and last[0] is text else None
 
-    def compared(self) -> ToldCall:
-        """What the answer says about it, for those who look whether it was sent before."""
+    def compared(self, name: str) -> ToldCall:
         certain = not self.uncertain
-        item = f"\0{self.wire_id}" if self.wire_id else ""
-        key = next((carrier.call_id for carrier in self.carriers if carrier.call_id), item)
-        return ToldCall(key, self.name, self.settle()[0], item, certain=certain)
+        key = next((carrier.call_id for carrier in self.carriers if carrier.call_id), self.resent_at)
+        return ToldCall(key, name, self.settle()[0], self.resent_at, certain=certain)
+
+    @property
+    def resent_at(self) -> str:
+        return f"\0{self.wire_id}" if self.wire_id else ""
 
     # Long arguments
 
@@ -185,7 +168,8 @@ class ItemCall(Slot):
 
     def pieces(self, arguments: str) -> list[str]:
         """What is to be written, where the arguments are long and those of the fragments; else nothing."""
-        if not self.quoted.pieces or arguments is not self.from_fragments()[0] or self.joined[2]:
+        text, steps = self.from_fragments()
+        if not self.quoted.pieces or arguments is not text or steps:
             return []
         self.quoted.take(self.fragments)
         return self.quoted.pieces
@@ -198,7 +182,7 @@ def settle_carriers(fragments: str, told: list[tuple[str, str]]) -> tuple[str, t
     candidates = [("", fragments), *told] if fragments else [entry for entry in told if entry[1]]
     if not candidates:
         return "", ()
-    objects = [(entry, value) for entry in candidates if (value := object_in(entry[1])) is not None]
+    objects = [(entry, value) for entry in candidates if (value := payload.object_in(entry[1])) is not None]
     if objects:
         # An empty object is what some servers say before, or instead of, the real one.
         label, text = next((entry for entry, value in objects if value), objects[0][0])
@@ -215,17 +199,6 @@ def settle_carriers(fragments: str, told: list[tuple[str, str]]) -> tuple[str, t
 def _with_pairs(text: str) -> str:
     """The text with the halves of characters joined that came in two fragments."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-
-
-def _contradict(texts: list[str]) -> bool:
-    """Are there two different objects among these? An empty one is what some servers say before the real one."""
-    values = [value for text in dict.fromkeys(texts) if (value := object_in(text))]
-    return any(value != values[0] for value in values[1:])
-
-
-def object_in(text: str) -> dict[str, Any] | None:
-    value = payload.read_strict(text)
-    return value if isinstance(value, dict) else None
 
 
 def is_whole(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
@@ -20,6 +21,18 @@ def read_strict(text: str | bytes) -> Any:
         return None
 
 
+def object_in(text: str | bytes) -> dict[str, Any] | None:
+    """The object that a text is, read strictly; None where it is none."""
+    value = read_strict(text)
+    return value if isinstance(value, dict) else None
+
+
+def contradict(values: Iterable[Any]) -> bool:
+    """Are there two different objects among these? An empty one is what some servers say before the real one."""
+    objects = [value for value in values if value and isinstance(value, dict)]
+    return any(value != objects[0] for value in objects[1:])
+
+
 def read_twice(text: str) -> tuple[Any, dict[str, Any] | None]:
     """As `read_strict`, and the same object as the mender would read it, where there is nothing to mend in it."""
     try:
@@ -34,8 +47,7 @@ def read_twice(text: str) -> tuple[Any, dict[str, Any] | None]:
 def read_glued(text: str) -> dict[str, Any] | None:
     """A frame glued behind a lost one, `…"object":"chat.cdata: {"id":…`: the last one is whole."""
     start = text.rfind(_GLUE)
-    glued = read_strict(text[start + len(_GLUE) - 1 :]) if start >= 0 else None
-    return glued if isinstance(glued, dict) else None
+    return object_in(text[start + len(_GLUE) - 1 :]) if start >= 0 else None
 
 
 def read_broken(text: str) -> dict[str, Any] | None:

@@ -19,9 +19,10 @@ object, or words that take it back. Where all are valid as they came, one after 
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
+from .assembled_call import Place
 from .fragments import MIXED
 
 
@@ -39,13 +40,21 @@ class CallAtPlace(Protocol):
 C = TypeVar("C", bound=CallAtPlace)
 
 
+def refuse(calls: Iterable[CallAtPlace]) -> None:
+    """A fragment may be any one's of these: none of them runs."""
+    for call in calls:
+        call.doubt = call.doubt or MIXED
+
+
 class SharedPlace(Generic[C]):
     """The calls that began at one place, in that order."""
 
-    __slots__ = ("_contradictory", "_unsure", "calls")
+    __slots__ = ("_contradictory", "_unsure", "calls", "unended")
 
     def __init__(self) -> None:
         self.calls: list[C] = []
+        self.unended = 0
+        """How many of them have not ended yet. Where nothing tells the end of a call, none has."""
         self._unsure = False
         """A fragment came of which only the order tells whose it is."""
         self._contradictory = False
@@ -63,6 +72,7 @@ class SharedPlace(Generic[C]):
         """A call begins here. Not sure: its beginning may be a part of the call before it."""
         unsure = bool(self.calls) and not sure
         self.calls.append(call)
+        self.unended += 1
         if unsure:
             self.doubt()
         call.unsure = call.unsure or self._unsure
@@ -92,5 +102,51 @@ class SharedPlace(Generic[C]):
             return
         calls = [call for call in self.calls if id(call) not in left_out]
         if self._contradictory or not complete or not all(call.is_strict() for call in calls):
-            for call in calls:
-                call.doubt = call.doubt or MIXED
+            refuse(calls)
+
+
+class Places(Generic[C]):
+    """The places of one answer. Where calls end with events of their own, a place is a new one as soon as each call
+    that began there has ended."""
+
+    __slots__ = ("_all", "_at", "anywhere")
+
+    def __init__(self) -> None:
+        self._all: list[SharedPlace[C]] = []
+        self._at: dict[Place, SharedPlace[C]] = {}
+        self.anywhere = self._new()
+        """All calls together: the place of fragments without an index."""
+
+    def _new(self) -> SharedPlace[C]:
+        place: SharedPlace[C] = SharedPlace()
+        self._all.append(place)
+        return place
+
+    def __iter__(self) -> Iterator[SharedPlace[C]]:
+        return iter(self._all)
+
+    def get(self, index: Place) -> SharedPlace[C] | None:
+        """The calls at an index; None where none began."""
+        return self._at.get(index)
+
+    def at(self, index: Place) -> SharedPlace[C]:
+        place = self._at.get(index)
+        if place is None:
+            place = self._at[index] = self._new()
+        return place
+
+    def begin(self, index: Place, call: C) -> None:
+        """A call begins with an event of its own: where another is open there, only the order tells them apart."""
+        here = self._at.get(index)
+        if here is None or not here.unended:
+            here = self._at[index] = self._new()
+        if not self.anywhere.unended:
+            self.anywhere = self._new()
+        here.begin(call, sure=False)
+        self.anywhere.begin(call)
+
+    def end(self, index: Place) -> None:
+        """A block ends."""
+        for place in (self._at.get(index), self.anywhere):
+            if place is not None and place.unended:
+                place.unended -= 1

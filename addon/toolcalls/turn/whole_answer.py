@@ -23,12 +23,16 @@ class MendedAnswer:
     calls: list[CompletedCall]
     reason: object
     """The finish reason; None where the answer gave none."""
+    found: bool
+    """Was a call written where none should be?"""
 
 
-def mend_answer(read: ReadEvent, answer: Answer, words: FinishWords, *, ids: bool = True) -> MendedAnswer | None:
+def mend_answer(
+    read: ReadEvent, answer: Answer, words: FinishWords, *, ids: bool = True, anew: bool = False
+) -> MendedAnswer | None:
     """What becomes of an answer that came as a whole; None where the client gets it as it came.
 
-    `ids`: each call has to have one.
+    `ids`: each call has to have one. `anew`: the calls are written anew, and compared then with those that came.
     """
     stop = read.stop
     finish = stop.finish if stop is not None else Finish.UNKNOWN
@@ -39,17 +43,18 @@ def mend_answer(read: ReadEvent, answer: Answer, words: FinishWords, *, ids: boo
     if not slots:
         _look_into_thoughts(read, answer, finish)
     calls_expected = stop is not None and words.needs_calls(stop.reason)
-    if not slots and texts is None and not answer.turn.has_found and not calls_expected:
+    found = answer.turn.has_found
+    if not (slots or texts is not None or found or calls_expected or anew):
         return None
     if stop is not None:
         answer.stop(stop.reason, stop.finish)
     calls = answer.complete_whole(slots, finish, ids=ids)
     reason = answer.true_reason(words) if stop is not None else None
     whole = len(calls) == len(slots) and all(call.unchanged for call in calls)
-    if whole and texts is None and (stop is None or reason == stop.reason):
+    if whole and texts is None and (stop is None or reason == stop.reason) and not anew:
         return None
     sent = [call for call in calls if not call.outcome.dropped]
-    return MendedAnswer(_texts(read) if texts is None else texts, answer.turn.take_notes(), sent, reason)
+    return MendedAnswer(_texts(read) if texts is None else texts, answer.turn.take_notes(), sent, reason, found)
 
 
 def _slots(read: ReadEvent) -> list[Slot]:

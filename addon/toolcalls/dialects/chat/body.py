@@ -10,8 +10,9 @@ from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
 from ...turn.answer import Answer
-from ...turn.assembled_call import Slot
-from ...turn.finish import NEEDS_CALLS
+from ...turn.assembled_call import Fragment
+from ...turn.parts import OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ...turn.whole_answer import mend_answer
 from .reader import FOREIGN_REASONS, Json, finish_of, fragments_of, reasoning_in, says_something
 from .think import split_message
 from .writer import LEGACY_WORDS, WORDS, written_call
@@ -51,45 +52,24 @@ def _merge_choices(choices: list[Any]) -> bool:
 
 
 def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, mender: Mender) -> None:
-    fragments, legacy = fragments_of(message)
     if policy.think:
         split_message(message)
     reason = choice.get("finish_reason")
-    reason = reason if isinstance(reason, str) else None
-    if reason in FOREIGN_REASONS:
-        reason = choice["finish_reason"] = FOREIGN_REASONS[reason]
-    finish = Finish.CUT if message.get("refusal") else finish_of(choice)
-    slots = [
-        Slot(
-            fragment.id,
-            [fragment.name] if fragment.name else [],
-            [fragment.arguments],
-            fragment.extra,
-            key=fragment.id,
-        )
-        for fragment in fragments
-        if not fragment.empty
-    ]
-    answer = Answer(request, policy, mender)
-    content = message.get("content")
-    cited = message.get("refusal") or message.get("annotations")
-    thought = "" if fragments else reasoning_in(message) or ""
-    text = content or ""
-    said = answer.search_whole(text, finish, thought) if isinstance(text, str) and not cited else None
-    found = answer.turn.has_found
-    if said is not None and said.text != text and not found and not fragments:
-        message["content"] = said.text
-    if not found and not fragments and reason not in NEEDS_CALLS:
-        return
-    calls = [
-        written_call(call.outcome, call.outcome.arguments, call.extra)
-        for call in answer.complete_whole(slots, finish)
-        if not call.outcome.dropped
-    ]
+    if isinstance(reason, str) and reason in FOREIGN_REASONS:
+        choice["finish_reason"] = FOREIGN_REASONS[reason]
+    fragments, legacy = fragments_of(message)
     legacy = legacy and request.legacy_functions
-    choice["finish_reason"] = (LEGACY_WORDS if legacy else WORDS).true_reason(reason, calls=bool(calls)) or "stop"
-    if found and said is not None:
-        message["content"] = said.text
+    read = _read(choice, message, fragments)
+    words = LEGACY_WORDS if legacy else WORDS
+    mended = mend_answer(read, Answer(request, policy, mender), words, anew=bool(fragments))
+    if mended is None:
+        return
+    if mended.texts and (mended.found or not fragments):
+        message["content"] = mended.texts[0]
+    if not (mended.found or fragments or (read.stop is not None and words.needs_calls(read.stop.reason))):
+        return
+    choice["finish_reason"] = mended.reason or words.stop
+    calls = [written_call(call.outcome, call.outcome.arguments, call.extra) for call in mended.calls]
     if legacy and calls:
         message["function_call"] = calls[0]["function"]
     elif calls:
@@ -98,9 +78,24 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
     else:
         message.pop("tool_calls", None)
         message.pop("function_call", None)
-        message["content"] = message.get("content") or "\n".join(answer.turn.take_notes()) or None
+        message["content"] = message.get("content") or "\n".join(mended.notes) or None
     if calls and (policy.null_content or not message.get("content")):
         message["content"] = None
+
+
+def _read(choice: Json, message: Json, fragments: list[Fragment]) -> ReadEvent:
+    """What a whole message says. What it cites, or refuses to say, is not searched."""
+    parts: list[Part] = []
+    if reasoning := reasoning_in(message):
+        parts.append(ReasoningDelta(reasoning))
+    content, refusal = message.get("content"), bool(message.get("refusal"))
+    if refusal or message.get("annotations") or (content and not isinstance(content, str)):
+        parts.append(OtherDelta(refusal))
+    elif content:
+        parts.append(TextDelta(content))
+    reason = choice.get("finish_reason")
+    finish = Finish.CUT if refusal else finish_of(choice)
+    return ReadEvent(b"", choice, [*parts, *fragments, Stop(reason if isinstance(reason, str) else "", finish)])
 
 
 def _in_their_order(originals: Any, calls: list[Json]) -> list[Json]:

@@ -1,0 +1,51 @@
+"""Call items that a Responses history has twice: one of them stays, the one that its reasoning stands before.
+
+A copy has the call id, the name and the arguments of another item. Copies that have an output each both stay, and so
+do those whose id toolfix gave back: some hosts give one id to several calls, and take them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .request_edit import RequestEdit, same
+
+Json = dict[str, Any]
+_NOT_COMPARED = ("id", "status")
+
+
+def find_copied_items(items: Sequence[Json], outputs: Mapping[str, str], revision: RequestEdit) -> set[int]:
+    """The numbers of the items that leave. `outputs` has the type of the output of each type of call."""
+    calls: dict[str, list[int]] = defaultdict(list)
+    answers: dict[str, list[int]] = defaultdict(list)
+    reasoned: set[int] = set()
+    given_back = revision.ids_given_back()
+    in_reasoned_row = False
+    for number, item in enumerate(items):
+        kind, identity = item.get("type"), item.get("call_id")
+        if kind not in outputs:
+            in_reasoned_row = kind == "reasoning"
+        elif in_reasoned_row:
+            reasoned.add(number)
+        if isinstance(identity, str) and identity and identity not in given_back:
+            (answers if kind in outputs.values() else calls)[identity].append(number)
+    leaving: set[int] = set()
+    for identity, places in calls.items():
+        if len(places) < 2 or _each_is_answered(places, answers[identity]):
+            continue
+        if _are_copies([items[place] for place in places], outputs, revision):
+            kept = next((place for place in places if place in reasoned), places[0])
+            leaving.update(place for place in places if place != kept)
+    return leaving
+
+
+def _are_copies(calls: Sequence[Json], outputs: Mapping[str, str], revision: RequestEdit) -> bool:
+    said = [{key: value for key, value in call.items() if key not in _NOT_COMPARED} for call in calls]
+    ours = all(call.get("type") in outputs and revision.touches(call.get("name")) for call in calls)
+    return ours and all(same(said[0], other) for other in said[1:])
+
+
+def _each_is_answered(calls: Sequence[int], answers: Sequence[int]) -> bool:
+    return len(calls) == len(answers) and all(call < answer for call, answer in zip(calls, answers, strict=True))
