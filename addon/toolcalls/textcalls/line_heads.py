@@ -99,6 +99,16 @@ def opens_below(head: str, ending: str) -> bool:
     return end.endswith(_OPENS_BELOW) or _BLOCK_SCALAR.search(end) is not None or visible(head).startswith(".. ")
 
 
+def left_by(lines: list[str]) -> tuple[bool | None, bool]:
+    """Is what follows these lines in an item of a list (None: as before them), and indented below one of them?"""
+    opened = False
+    for line in reversed(lines):
+        opened = opened or opens_below("", line)
+        if line and line[0] not in " \t":
+            return list_item.match(line) is not None, opened
+    return None, opened
+
+
 def indentation(line: str) -> int:
     """The columns before the first visible character of a line."""
     blank = blanks.match(line).end()  # type: ignore[union-attr]
