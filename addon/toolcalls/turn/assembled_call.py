@@ -212,7 +212,9 @@ class Slot(PartialCall):
     def compared(self, name: str) -> ToldCall:
         """What it is compared by with other calls of the answer."""
         text, _ = self.told_arguments(Finish.COMPLETE)
-        return ToldCall(self.key, name, text, self.resent_at, certain=not self.doubt, restated=self.restated)
+        told = ToldCall(self.key, name, text, self.resent_at, certain=not self.doubt, restated=self.restated)
+        told.borrowed = self.again and not self.id
+        return told
 
     @property
     def resent_at(self) -> str:
