@@ -11,9 +11,8 @@ from click.testing import CliRunner
 from mitmproxy.test import tflow
 
 from toolcalls.calls import Outcome
-from toolcalls.cli import doctor, replay
+from toolcalls.cli import doctor, main, replay
 from toolcalls.cli.doctor_checks import Finding
-from toolcalls.cli.repair import repair
 from toolcalls.cli.run import say
 from toolcalls.proxy import upstream_trouble
 from toolcalls.proxy.content_view import ViewedResponse, text_of
@@ -122,6 +121,6 @@ def test_recordings_that_somebody_else_made_show_nothing_invisible(capsys: pytes
 
 
 def test_why_arguments_are_refused_is_said_in_one_visible_line() -> None:
-    done = CliRunner().invoke(repair, input='{"a\x1b[2J\u202e\u2028": 1, "a\x1b[2J\u202e\u2028": 2,}')
+    done = CliRunner().invoke(main, ["repair"], input='{"a\x1b[2J\u202e\u2028": 1, "a\x1b[2J\u202e\u2028": 2,}')
     assert done.exit_code == 1 and "has two values" in done.output
     assert VISIBLE.fullmatch(done.output.rstrip("\n"))
