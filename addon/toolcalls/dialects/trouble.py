@@ -15,7 +15,7 @@ from ..turn import payload
 Json = dict[str, Any]
 
 ERROR: Final = "error"
-_ERROR_EVENTS: Final = frozenset({ERROR, "failed", "failure", "exception"})
+ERROR_EVENTS: Final = frozenset({ERROR, "failed", "failure", "exception"})
 """Types of an event that is an error, whatever its data is."""
 
 _MESSAGES: Final = (
@@ -54,7 +54,7 @@ def trouble_in(said: Any, kind: str = "") -> Json | None:
     named = _named(said)
     if named is not None:
         return named
-    if said.get("object") == ERROR or said.get("type") == ERROR or kind in _ERROR_EVENTS or _looks_like_one(said):
+    if said.get("object") == ERROR or said.get("type") == ERROR or kind in ERROR_EVENTS or _looks_like_one(said):
         return _told(said)
     return None
 
@@ -62,7 +62,7 @@ def trouble_in(said: Any, kind: str = "") -> Json | None:
 def trouble_in_text(text: str, kind: str = "") -> Json | None:
     """The error that data tells of which is no JSON: an error event, or a text that can be nothing else."""
     text = " ".join(text[:_MOST_WORDS].split())
-    if kind in _ERROR_EVENTS or (text[:1] not in ("", "{", ":") and _WORDS.search(text)):
+    if kind in ERROR_EVENTS or (text[:1] not in ("", "{", ":") and _WORDS.search(text)):
         return _told({"message": text})
     return None
 

@@ -15,13 +15,11 @@ from ..mend.call import Mender
 from ..mend.finish import Finish
 from ..policy import Policy
 from ..request.request import Request
-from ..tools.declared import Tools
 from .assembled_call import Fragment, Slot
 from .assembler import CallAssembler
 from .finish import FinishWords
 from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
-from .parts import Stop
 from .reasoning_search import ReasoningSearch
 from .structured_text import structured_around
 from .text_search import SearchResult, TextPiece, TextSearch, searches
@@ -166,7 +164,7 @@ class Answer:
     def _may_have_meant_it(self) -> bool:
         """Does the reasoning end with a call, or the beginning of one, and is it all that was said?"""
         thoughts = self.thoughts
-        if thoughts is None or not thoughts.undecided or self.has_pending_calls or self.turn.sent:
+        if thoughts is None or self.turn.sent or self.has_pending_calls or not thoughts.undecided:
             return False
         return not self._spoke
 
@@ -263,7 +261,27 @@ class Answer:
         return out
 
     def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
-        return gathered(slot, self._tools, finish, ids=ids, live=live)
+        """A call as its fragments tell it. `finish`: how the answer ended. `ids`: it has to have one."""
+        name = full_name(slot.names, self._tools)
+        text = slot.settle()[0]
+        if slot.unfinished:
+            slot.doubt = slot.doubt or CUT_INSIDE
+        told = slot.compared(name)
+        told.out = live is not None
+        own_finish = slot.finish_for(finish)
+        arguments, steps = (text, ()) if live is not None else slot.told_arguments(own_finish)
+        value, slot.value = slot.value, None
+        return GatheredCall(
+            slot.name if live is not None else name,
+            arguments,
+            slot.id if ids else slot.id or None,
+            (*slot.steps, *steps),
+            slot.doubt,
+            finish=own_finish,
+            value=value if arguments is text else None,
+            live=live,
+            told=told,
+        )
 
     @property
     def _closed_by_server(self) -> bool:
@@ -289,37 +307,7 @@ class Answer:
         said = [*self._finishes, *([Finish.CUT] if self.refused else [])]
         return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in said), Finish.COMPLETE)
 
-    def would_be(self, stop: Stop, words: FinishWords) -> object:
-        """The finish reason that would be true if this were the end."""
-        return self.true_reason(words, [*self.reasons, stop.reason])
-
     def true_reason(self, words: FinishWords, reasons: Sequence[str] | None = None) -> object:
         """The finish reason that is true, given those that came and the calls that went out."""
         believed = words.believed(self.reasons if reasons is None else reasons)
         return words.true_reason(believed, calls=self.turn.sent > 0, other_tools=self.other_tools)
-
-
-def gathered(
-    slot: Slot, tools: Tools, finish: Finish, *, ids: bool = True, live: LiveArguments | None = None
-) -> GatheredCall:
-    """A call as its fragments tell it. `finish`: how the answer ended. `ids`: it has to have one."""
-    name = full_name(slot.names, tools)
-    text = slot.settle()[0]
-    if slot.unfinished:
-        slot.doubt = slot.doubt or CUT_INSIDE
-    told = slot.compared(name)
-    told.out = live is not None
-    own_finish = slot.finish_for(finish)
-    arguments, steps = (text, ()) if live is not None else slot.told_arguments(own_finish)
-    value, slot.value = slot.value, None
-    return GatheredCall(
-        slot.name if live is not None else name,
-        arguments,
-        slot.id if ids else slot.id or None,
-        (*slot.steps, *steps),
-        slot.doubt,
-        finish=own_finish,
-        value=value if arguments is text else None,
-        live=live,
-        told=told,
-    )

@@ -168,10 +168,6 @@ class Slot(PartialCall):
             self.joined = (len(self.fragments), *full_arguments(self.fragments))
         return self.joined[1:]
 
-    def join(self, arguments: str) -> None:
-        PartialCall.join(self, arguments)
-        self.joined = (1, arguments, ())
-
     def settle(self) -> tuple[str, tuple[str, ...]]:
         """The arguments that the fragments make, once it is known whether those are of one call."""
         if self.settled != len(self.fragments):
@@ -179,6 +175,7 @@ class Slot(PartialCall):
             self.look_at(text, steps)
             if self.fragments and not steps:
                 self.join(text)
+                self.joined = (1, text, ())
             self.settled = len(self.fragments)
         return self.from_fragments()
 
@@ -209,12 +206,7 @@ class Slot(PartialCall):
     def compared(self, name: str) -> ToldCall:
         """What it is compared by with other calls of the answer."""
         text, _ = self.told_arguments(Finish.COMPLETE)
-        return ToldCall(self.key, name, text, self.resent_at, certain=not self.doubt, restated=self.restated)
-
-    @property
-    def resent_at(self) -> str:
-        """Where a call without an id that is sent again is the same one."""
-        return f"\0{self.place}"
+        return ToldCall(self.key, name, text, f"\0{self.place}", certain=not self.doubt, restated=self.restated)
 
     def is_strict(self) -> bool:
         """Are the arguments, as they came, one JSON object?"""

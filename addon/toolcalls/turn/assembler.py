@@ -143,7 +143,7 @@ class CallAssembler:
         calls = self._counted()
         counted = {id(slot) for slot in calls}
         left_out = {id(slot) for slot in self.slots} - counted
-        for place in self._places:
+        for place in self._places.all:
             by_ids = len(place.calls) > 1 and (place is not self._places.anywhere or self._unplaced)
             if by_ids and any(begins_midway(slot.fragments) for slot in place.calls):
                 # Ids told the calls apart, and one of them has a fragment that is missing in another.

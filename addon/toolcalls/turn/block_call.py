@@ -63,9 +63,7 @@ class BlockCall(Slot):
     def is_strict(self) -> bool:
         if not self.fragments:
             return isinstance(self.given, dict) and bool(self.given)
-        if len(self.fragments) > 1:
-            self.settled = -1  # They are joined now, and not settled.
-        return payload.object_in(self.arguments) is not None
+        return payload.object_in("".join(self.fragments)) is not None
 
     def ready(self) -> bool:
         """Complete beyond doubt: it needs no finish reason to be believed."""
@@ -100,11 +98,6 @@ class BlockCall(Slot):
             # went on behind the end of the call, that was all of it.
             return "{}", steps
         return text, steps
-
-    @property
-    def resent_at(self) -> str:
-        """Nowhere: indices are given again to other calls."""
-        return ""
 
 
 def _as_object(text: str) -> tuple[str, tuple[str, ...]]:

@@ -151,12 +151,9 @@ class ItemCall(Slot):
 
     def compared(self, name: str) -> ToldCall:
         certain = not self.uncertain
-        key = next((carrier.call_id for carrier in self.carriers if carrier.call_id), self.resent_at)
-        return ToldCall(key, name, self.settle()[0], self.resent_at, certain=certain)
-
-    @property
-    def resent_at(self) -> str:
-        return f"\0{self.wire_id}" if self.wire_id else ""
+        item = f"\0{self.wire_id}" if self.wire_id else ""
+        key = next((carrier.call_id for carrier in self.carriers if carrier.call_id), item)
+        return ToldCall(key, name, self.settle()[0], item, certain=certain)
 
     # Long arguments
 

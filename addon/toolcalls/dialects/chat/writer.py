@@ -31,34 +31,32 @@ class DeltaWriter(StreamWriter):
         """What the chunks of this answer have in common."""
         self._role = ""
         """A role that came with something that is held: the first call that goes out carries it."""
-        self.legacy = False
-        """Calls are written in the old `function_call` form."""
+        self._legacy = False
+        self.words = WORDS
 
-    @property
-    def words(self) -> FinishWords:
-        return LEGACY_WORDS if self.legacy else WORDS
-
-    @property
-    def ids(self) -> bool:
-        return not self.legacy
+    def write_legacy(self, legacy: bool) -> None:
+        """Write calls in the old `function_call` form, or no longer."""
+        self._legacy = legacy
+        self.words = LEGACY_WORDS if legacy else WORDS
+        self.ids = not legacy
 
     def remember(self, read: ReadEvent, *, held: bool = False) -> None:
         if not self.envelope:
             self.envelope = {key: value for key, value in read.payload.items() if key not in ("choices", "usage")}
         if held:
-            self._role = self._role or str(_delta_of(read).get("role") or "")
+            self._role = self._role or str(_delta(read).get("role") or "")
 
     # A chunk of the upstream with another delta
 
     def text(self, read: ReadEvent | None, text: str) -> bytes:
         delta: Json = {"content": text}
-        return _like(read, delta) if read is not None else self._chunk({}, delta)
+        return _like(read, delta) if read is not None else write_choice(self.envelope, {"index": self._index}, delta)
 
     def rest(self, read: ReadEvent) -> bytes:
         return _like(read, _rest(read), usage=read.stop is None)
 
     def calls(self, read: ReadEvent) -> bytes:
-        calls = {key: value for key, value in _delta_of(read).items() if key in CALLS and value}
+        calls = {key: value for key, value in _delta(read).items() if key in CALLS and value}
         return _like(read, calls, logprobs=None)
 
     def beside_calls(self, read: ReadEvent, texts: list[bytes] | None, *, flows: bool) -> list[bytes]:
@@ -77,7 +75,7 @@ class DeltaWriter(StreamWriter):
 
     def end(self, read: ReadEvent | None, reason: str) -> bytes:
         if not isinstance(read, ReadChoice):
-            return self._chunk({"finish_reason": reason}, {})
+            return write_choice(self.envelope, {"index": self._index, "finish_reason": reason}, {})
         choice = {**read.choice, "index": self._index, "finish_reason": reason}
         return write_choice(read.payload, choice, {})
 
@@ -91,12 +89,12 @@ class DeltaWriter(StreamWriter):
 
     def keep_alive(self) -> bytes:
         """A chunk with an empty delta. No role: clients that put deltas together would have it twice."""
-        return self._chunk({"finish_reason": None}, {})
+        return write_choice(self.envelope, {"index": self._index, "finish_reason": None}, {})
 
     def call(self, call: CompletedCall) -> bytes:
         outcome = call.outcome
         arguments = PLACEHOLDER if call.pieces else outcome.arguments
-        if self.legacy:
+        if self._legacy:
             written = self.delta({"function_call": {"name": outcome.name, "arguments": arguments}})
         else:
             entry = {"index": call.number, **written_call(outcome, arguments, call.extra)}
@@ -118,10 +116,7 @@ class DeltaWriter(StreamWriter):
         if self._role:
             delta = {"role": self._role, **delta}
             self._role = ""
-        return self._chunk({"finish_reason": None}, delta)
-
-    def _chunk(self, choice: Json, delta: Json) -> bytes:
-        return write_choice(self.envelope, {"index": self._index, **choice}, delta)
+        return write_choice(self.envelope, {"index": self._index, "finish_reason": None}, delta)
 
 
 def write_choice(chunk: Json, choice: Json, delta: Json) -> bytes:
@@ -140,14 +135,14 @@ def _like(read: ReadEvent, delta: Json, *, usage: bool = False, **choice: None) 
     return write_choice(chunk, {**read.choice, **ended, **choice}, delta)
 
 
-def _delta_of(read: ReadEvent) -> Json:
+def _delta(read: ReadEvent) -> Json:
     assert isinstance(read, ReadChoice)
     return read.delta
 
 
 def _rest(read: ReadEvent) -> Json:
     """What a delta says besides its calls."""
-    return {key: value for key, value in _delta_of(read).items() if key not in CALLS}
+    return {key: value for key, value in _delta(read).items() if key not in CALLS}
 
 
 def written_call(outcome: Outcome, arguments: str, extra: Json) -> Json:

@@ -314,10 +314,7 @@ class BlockSequence:
         """The calls at the head of the line that need no stop reason."""
         if self.writer.open is None:
             for call in self.answer.take_ready():
-                self._send([call], draft, Finish.COMPLETE)
-
-    def _send(self, calls: list[BlockCall], draft: ReplyBuilder, finish: Finish) -> None:
-        self._write_calls(calls, self.answer.leave(calls, finish), draft)
+                self._write_calls([call], self.answer.leave([call], Finish.COMPLETE), draft)
 
     def _write_calls(self, calls: list[BlockCall], completed: list[CompletedCall], draft: ReplyBuilder) -> None:
         for call in calls:
@@ -330,7 +327,8 @@ class BlockSequence:
     def stopped(self, draft: ReplyBuilder, finish: Finish) -> None:
         """A stop reason came: the calls that have ended go out, unless something before them is still open."""
         if self._live is None and self.writer.open is None and not self.answer.holds_text:
-            self._send(self.answer.take_ended(finish), draft, finish)
+            calls = self.answer.take_ended(finish)
+            self._write_calls(calls, self.answer.leave(calls, finish), draft)
 
     def finish(self, draft: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False where one was refused."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...turn.answer import CompletedCall
-from ...turn.assembled_call import Place
+from ...turn.assembled_call import Place, index_of
 from ...turn.parts import ReadEvent
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from .wire import (
@@ -21,7 +21,6 @@ from .wire import (
     THINKING,
     TOOL_USE,
     Json,
-    index_in,
     text_event,
     tool_use,
     write,
@@ -59,12 +58,13 @@ class BlockWriter:
 
     def start(self, kind: str, upstream_index: Place, read: ReadEvent) -> bytes:
         """Open a block with the start event that came."""
-        self._open(kind, upstream_index)
+        self.open = OpenBlock(kind, upstream_index, self.count)
+        self.count += 1
         return self.renumbered(read)
 
     def begin(self, kind: str, upstream_index: Place) -> bytes:
         """Open an empty block of ours."""
-        return self._start(self._open(kind, upstream_index), _EMPTY_BLOCKS[kind])
+        return self._begin(kind, upstream_index, _EMPTY_BLOCKS[kind])
 
     def stop(self) -> bytes:
         """Close the open block, whose own stop never came or comes too late."""
@@ -82,7 +82,7 @@ class BlockWriter:
         """An event of the open block, as it came but for its index."""
         assert self.open is not None
         index = self.open.index
-        if index_in(read.payload) == index:
+        if index_of(read.payload.get("index")) == index:
             return read.raw
         if "index" in read.payload:
             # Inside a JSON string the quotes would be escaped: one match is the key itself.
@@ -108,25 +108,19 @@ class BlockWriter:
         return [start, fill_placeholder(delta, call.pieces), self.stop()]
 
     def call_start(self, block: Json, identity: str, name: str, upstream_index: Place) -> bytes:
-        return self._start(self._open(TOOL_USE, upstream_index), tool_use(block, identity, name, {}))
+        return self._begin(TOOL_USE, upstream_index, tool_use(block, identity, name, {}))
 
     def call_delta(self, text: str) -> bytes:
         assert self.open is not None
-        return write({"type": BLOCK_DELTA, "index": self.open.index, "delta": _arguments(text)})
+        delta = {"type": "input_json_delta", "partial_json": text}
+        return write({"type": BLOCK_DELTA, "index": self.open.index, "delta": delta})
 
     def rest_of_delta(self, read: ReadEvent, text: str) -> bytes:
         """What of a fragment of arguments does not go out yet."""
-        return write({**read.payload, "delta": _arguments(text)})
+        return write({**read.payload, "delta": {"type": "input_json_delta", "partial_json": text}})
 
-    def _open(self, kind: str, upstream_index: Place) -> int:
+    def _begin(self, kind: str, upstream_index: Place, block: Json) -> bytes:
         index = self.count
         self.open = OpenBlock(kind, upstream_index, index)
         self.count += 1
-        return index
-
-    def _start(self, index: int, block: Json) -> bytes:
         return write({"type": BLOCK_START, "index": index, "content_block": block})
-
-
-def _arguments(text: str) -> Json:
-    return {"type": "input_json_delta", "partial_json": text}
