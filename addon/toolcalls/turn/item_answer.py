@@ -34,9 +34,9 @@ from .turn import GatheredCall, Turn
 
 class ItemAnswer(Answer):
     __slots__ = (
-        "_ended",
         "calls",
         "dropped",
+        "ended",
         "items",
         "noted",
         "streamed",
@@ -52,7 +52,7 @@ class ItemAnswer(Answer):
         self.texts = SearchedTexts(request, policy, mender, has_calls=self._has_calls)
         self.items = items
         self.calls = ItemAssembler(items, kind, mender.work)
-        self._ended: list[Item] = []
+        self.ended: list[Item] = []
         """Calls that have ended and not left."""
         self.dropped = 0
         """Calls that the client does not get."""
@@ -91,23 +91,14 @@ class ItemAnswer(Answer):
 
     # Calls leave
 
-    @property
-    def waiting(self) -> bool:
-        """Are there calls that have ended and not left?"""
-        return bool(self._ended)
-
-    def end(self, item: Item) -> None:
-        """A call has ended: it may leave in its turn."""
-        self._ended.append(item)
-
     def take_settled(self) -> Iterator[Item]:
         """The calls that may leave now, one after the other, whatever follows them."""
-        while self._ended and (call := self._ended[0].call) is not None and call.is_settled():
-            yield self._ended.pop(0)
+        while self.ended and (call := self.ended[0].call) is not None and call.is_settled():
+            yield self.ended.pop(0)
 
     def take_all(self) -> list[Item]:
         """The answer is over: the calls that have ended leave in that order, then the others."""
-        items, self._ended = self._ended, []
+        items, self.ended = self.ended, []
         items += [item for item in self.items.in_order() if item.call is not None and item.open]
         calls = [item.call for item in items if item.call is not None]
         if len(calls) > 1 and any(not call.name and call.settle()[0] for call in calls):

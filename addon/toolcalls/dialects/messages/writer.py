@@ -13,6 +13,7 @@ from ...turn.answer import CompletedCall
 from ...turn.assembled_call import Place, index_of
 from ...turn.parts import ReadEvent
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
+from ..reply_builder import ReplyBuilder
 from .wire import (
     BLOCK_DELTA,
     BLOCK_START,
@@ -26,6 +27,8 @@ from .wire import (
     write,
 )
 
+_SPACE: Final = "white space"
+"""The key under which it is held."""
 _INDEX = re.compile(rb'"index"(\s*:\s*)\d+')
 _EMPTY_BLOCKS: Final[dict[str, Json]] = {
     TEXT: {"type": TEXT, "text": ""},
@@ -43,11 +46,13 @@ class OpenBlock:
 
 
 class BlockWriter:
-    __slots__ = ("count", "open")
+    __slots__ = ("_space", "count", "open")
 
     def __init__(self) -> None:
         self.open: OpenBlock | None = None
         self.count = 0
+        self._space: tuple[Place, list[str]] | None = None
+        """White space that has no block yet."""
 
     def open_at(self, upstream_index: Place) -> OpenBlock | None:
         """The open block, if it is this one of the upstream's and no call."""
@@ -99,6 +104,22 @@ class BlockWriter:
     def text_block(self, text: str) -> list[bytes]:
         """A whole text block of ours."""
         return [self.begin(TEXT, None), self.text({"type": BLOCK_DELTA}, text), self.stop()]
+
+    def keep_space(self, block: Place, text: str, like: Json, draft: ReplyBuilder) -> None:
+        """White space outside of blocks waits for text that makes it one."""
+        if self._space is None or self._space[0] != block:
+            self.take_space(block, draft)
+            self._space = (block, [])
+        self._space[1].append(text)
+        draft.hold(_SPACE, text_event(like, text))
+
+    def take_space(self, block: Place, draft: ReplyBuilder) -> str:
+        """The white space that waited for a block to open; that of another block is dropped."""
+        if self._space is None:
+            return ""
+        draft.release(_SPACE)
+        (where, texts), self._space = self._space, None
+        return "".join(texts) if where == block else ""
 
     def call(self, call: CompletedCall) -> list[bytes]:
         """A whole call: its start with empty input, one delta, its stop."""

@@ -38,7 +38,7 @@ class CallItems:
             return _hold(item)
         live.take(item.call)
         self._lives[item.index] = live
-        return Replace((self._writer.announcement(item),))
+        return Replace((self._writer.announcement(item, item.call),))
 
     def read_delta(self, incoming: IncomingEvent) -> Verdict:
         fragment = fragment_in(incoming)
@@ -69,7 +69,7 @@ class CallItems:
             return Replace()
         if not new:
             return _hold(item)
-        self._answer.end(item)
+        self._answer.ended.append(item)
         out: list[bytes] = []
         release: list[str] = []
         for ready in self._answer.take_settled() if not self._texts.undecided else ():
@@ -108,16 +108,20 @@ class CallItems:
 
     def flush_found(self, *, before_error: bool = False) -> list[bytes]:
         """The calls that were written as text and that no structured call repeats, behind all others."""
-        found = self._answer.leave_found(before_error=before_error)
-        return [piece for item, outcome in found for piece in self._writer.whole(item, outcome, cut=False)]
+        out: list[bytes] = []
+        for item, outcome in self._answer.leave_found(before_error=before_error):
+            assert item.call is not None
+            out += self._writer.whole(item, item.call, outcome, cut=False)
+        return out
 
     def _write(self, items: list[Item], finish: Finish, *, before_error: bool = False) -> list[bytes]:
         out: list[bytes] = []
         for item, done in self._answer.leave(items, finish, before_error=before_error):
+            assert item.call is not None
             if done.live is not None:
-                out += self._writer.rest(item, done.live.arguments, done.outcome)
+                out += self._writer.rest(item, item.call, done.live.arguments, done.outcome)
             else:
-                out += self._writer.whole(item, done.outcome, cut=finish is Finish.CUT)
+                out += self._writer.whole(item, item.call, done.outcome, cut=finish is Finish.CUT)
         return out
 
 

@@ -25,13 +25,14 @@ from ..trouble import trouble_in, trouble_in_text
 from .call_items import CallItems
 from .document import kind_of_document, read_document, write_document
 from .events import ADDED, ITEM_EVENTS, EventWriter, IncomingEvent, Json, number_in, read_incoming
-from .finalizer import TERMINAL, Finalizer, finish_in
+from .finalizer import Finalizer
 from .freeform import INPUT, Freeform
 from .held_texts import HeldTexts
 from .keep_alive import keep_alive
 from .output import CALL, FREEFORM, fresh_ids, with_needed
 from .part_families import is_text
 from .repeated_string import ARGUMENTS_DONE, RepeatedString
+from .terminal import TERMINAL, finish_in
 from .text_items import TextItems
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
@@ -308,7 +309,7 @@ class Responses(Dialect):
             if known is not None and known.type == kind and known.done is not None:
                 return []
             if kind in ("message", "reasoning"):
-                item, out = self._texts.open(kind, wire_id, wire_index, incoming.item)
+                item, out = self._texts.writer.open(kind, wire_id, wire_index, incoming.item)
             else:
                 item = self._add(incoming, kind)
         body, events = self._texts.finish(item, incoming.item, finish)

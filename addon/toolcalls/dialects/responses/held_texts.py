@@ -33,7 +33,7 @@ class HeldTexts:
     @property
     def undecided(self) -> bool:
         """May the last words that were said be a call?"""
-        return bool(self.ends) or self._answer.text_undecided
+        return bool(self.ends) or self._answer.texts.undecided
 
     def follows(self, part: Part) -> bool:
         """Does text of this part follow what may be a call in another one?"""

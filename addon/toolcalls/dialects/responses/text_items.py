@@ -1,7 +1,6 @@
 """What the model says in messages and reasoning items. It passes as it comes, in the moment it comes.
 
-Only what a client cannot do without is added: an item or a part that was never announced, an end that
-never came.
+Messages are searched for calls. What is added to a text that nobody announced or ended is in `text_writer.py`.
 """
 
 from __future__ import annotations
@@ -12,48 +11,34 @@ from ...mend.finish import Finish
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, Part
 from ...turn.structured_text import StructuredText
-from ...turn.text_search import SearchResult, TextSearch
+from ...turn.text_search import TextSearch
 from ...unread.fast_path import Lesson
 from .events import EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
 from .part_families import REFUSAL, SUMMARY, TEXT, THOUGHT, PartFamily, family_of, is_text
-from .sent_text import SentDeltas, SentText
-
-_PART_EVENTS = {
-    TEXT: "response.content_part",
-    REFUSAL: "response.content_part",
-    SUMMARY: "response.reasoning_summary_part",
-}
-_TEXT_EVENTS = {
-    TEXT: "response.output_text",
-    REFUSAL: "response.refusal",
-    SUMMARY: "response.reasoning_summary_text",
-}
-
-
-_MOST_PARTS = 1_000
-"""Parts of one item. The upstream counts them, and a list that long is made: so it may not say any number."""
+from .sent_text import SentText
+from .text_writer import PART_EVENTS, TextWriter, belongs, whole_part
 
 _MOST_UNTOLD = 8
 """Parts of one item whose text is put together from its deltas: each time all of them are read."""
 
 
 class TextItems:
-    __slots__ = ("_answer", "_held", "_items", "_sent", "_writer", "lesson")
+    __slots__ = ("_answer", "_events", "_held", "_items", "lesson", "writer")
 
     def __init__(self, answer: ItemAnswer, writer: EventWriter, limit: int, held: HeldTexts) -> None:
         self._answer = answer
         self._held = held
         self._items = answer.items
-        self._writer = writer
-        self._sent = SentDeltas(limit, writer)
+        self._events = writer
+        self.writer = TextWriter(writer, answer.items, limit)
         self.lesson: Lesson | None = None
         """What the last delta says about those like it, if it went on as it came."""
 
     def learn(self, incoming: IncomingEvent, search: TextSearch | StructuredText | None = None) -> None:
         """Deltas like this one may pass unread from now on; `search` looks at their text."""
-        receiver = SentText(search, self._sent, self._writer)
+        receiver = SentText(search, self.writer.sent, self._events)
         self.lesson = Lesson("delta", incoming.text("delta"), receiver)
 
     def read(self, incoming: IncomingEvent) -> list[bytes]:
@@ -65,16 +50,16 @@ class TextItems:
         item, out = self._item(family, incoming)
         number = incoming.number(family.number_key) or 0
         part = item.parts.setdefault((family.part, number), Part())
-        opens = incoming.type == f"{_PART_EVENTS.get(family.part)}.added"
-        if not part.opened and not opens and family.part in _PART_EVENTS:
-            out.append(self._open_part(item, family.part, number))
+        opens = incoming.type == f"{PART_EVENTS.get(family.part)}.added"
+        if not part.opened and not opens and family.part in PART_EVENTS:
+            out.append(self.writer.open_part(item, family.part, number))
         part.opened = True
         fields: Json = {"item_id": item.id, "output_index": item.index, family.number_key: number}
         searched = self._answer.searches and family.part == TEXT
         if searched and verb == "done":
             out += self._end_text(item, number, part, None)
-        if stem in _PART_EVENTS.values():
-            fields["part"] = _whole_part(incoming.message.get("part"), family.part)
+        if stem in PART_EVENTS.values():
+            fields["part"] = whole_part(incoming.message.get("part"), family.part)
             if verb == "done" and part.changed:
                 fields["part"] = {**fields["part"], "text": self._text_sent(item, number, part)}
             part.closed = part.closed or verb == "done"
@@ -85,10 +70,10 @@ class TextItems:
                 part.text = fields["text"] = self._text_sent(item, number, part)
         elif incoming.type == DELTA and searched and not self._passes(incoming, item, number, part, out):
             return out
-        sent = self._writer.forward(incoming, **fields)
+        sent = self._events.forward(incoming, **fields)
         out.append(sent)
         if verb == "delta":
-            self._sent.add(sent)
+            self.writer.sent.add(sent)
             if sent is incoming.raw and (not searched or part.searched or part.search is not None):
                 self.learn(incoming, None if part.searched else part.search)
         return out
@@ -105,20 +90,8 @@ class TextItems:
             return True
         if not result.parts:
             self._held.keep(item, number, incoming.raw)
-        out += self._write_text(item, number, result)
+        out += self.writer.write_text(item, number, result)
         return False
-
-    def _write_text(self, item: Item, number: int, result: SearchResult) -> list[bytes]:
-        where: Json = {"item_id": item.id, "output_index": item.index, "content_index": number}
-        out = [
-            self._writer.write(DELTA, {**where, "delta": piece.text})
-            if piece.source is None
-            else self._writer.forward(piece.source, **where)
-            for piece in result.pieces
-        ]
-        for sent in out:
-            self._sent.add(sent)
-        return out
 
     def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily) -> bool:
         """The end of a text whose last words may be a call waits."""
@@ -165,11 +138,11 @@ class TextItems:
 
     def _end_text(self, item: Item, number: int, part: Part, finish: Finish | None) -> list[bytes]:
         """The text of a part is over: what was held of it is told."""
-        return self._write_text(item, number, self._held.close(item, number, part, finish))
+        return self.writer.write_text(item, number, self._held.close(item, number, part, finish))
 
     def _text_sent(self, item: Item, number: int, part: Part) -> str:
         """The text that the client got of a part that was changed."""
-        text = self._sent.text(item, TEXT, number)
+        text = self.writer.sent.text(item, TEXT, number)
         return part.text_for_client(part.text or "") if text is None else text
 
     def _search_content(self, item: Item, content: list[Any], finish: Finish | None) -> list[bytes]:
@@ -199,32 +172,20 @@ class TextItems:
             if known is not None and known.type == family.item:
                 # Something said after the item was done; there is nothing to announce.
                 return known, []
-            return self.open(family.item, wire_id, wire_index, {})
+            return self.writer.open(family.item, wire_id, wire_index, {})
         self._items.alias(item, wire_id, None)
         return item, []
 
     # Items
 
-    def open(
-        self, kind: str, wire_id: str, wire_index: int | None, body: Json, *, instead: int | None = None
-    ) -> tuple[Item, list[bytes]]:
-        """An item that the upstream never announced; `instead`: at the index of a dropped one."""
-        index = self._items.place(wire_index) if instead is None else instead
-        item = Item(index, self._items.identity(wire_id, kind), kind, body, announced=True)
-        self._items.add(item, wire_id, wire_index)
-        kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}
-        empty = {**with_needed({"type": kind, **kept}, kind, item.id), "status": "in_progress"}
-        fields = {"output_index": index, "item": empty}
-        return item, [self._writer.write("response.output_item.added", fields)]
-
     def say(self, text: str, index: int) -> list[bytes]:
         """A message of ours."""
-        item, out = self.open("message", "", None, {}, instead=index)
+        item, out = self.writer.open("message", "", None, {}, instead=index)
         content = [{"type": TEXT, "text": text, "annotations": []}]
         message = {"type": "message", "role": "assistant", "status": "completed", "content": content}
         body, events = self.finish(item, message)
         item.done = body
-        return [*out, *events, self._writer.write("response.output_item.done", {"output_index": index, "item": body})]
+        return [*out, *events, self._events.write("response.output_item.done", {"output_index": index, "item": body})]
 
     def finish(self, item: Item, body: Json, finish: Finish | None = None) -> tuple[Json, list[bytes]]:
         """The whole item for its end, and the ends of parts that have to come before it.
@@ -240,14 +201,14 @@ class TextItems:
         content = list(body[key])
         out: list[bytes] = []
         for (part, number), state in sorted(item.parts.items(), key=lambda entry: entry[0][1]):
-            if part in _PART_EVENTS and _belongs(part, key):
-                self._fill_part(item, part, number, state, content)
+            if part in PART_EVENTS and belongs(part, key):
+                self.writer.fill_part(item, part, number, state, content)
         if self._answer.searches and item.type == "message":
             out += self._search_content(item, content, finish)
         for number, entry in enumerate(content):
-            out += self._end_part(item, key, number, entry)
+            out += self.writer.end_part(item, key, number, entry)
         if not any(other.open and other.parts for other in self._items.all if other is not item):
-            self._sent.clear()
+            self.writer.sent.clear()
         return (body if content == body[key] else {**body, key: content}), out
 
     def _thought(self, item: Item, body: Json) -> str:
@@ -259,67 +220,13 @@ class TextItems:
                 told = [(number, part) for (each, number), part in sorted(item.parts.items()) if each == kind]
                 if sum(not part.text for _, part in told) > _MOST_UNTOLD:
                     return ""
-                texts = [part.text or self._sent.text(item, kind, number) for number, part in told]
+                texts = [part.text or self.writer.sent.text(item, kind, number) for number, part in told]
             if whole := "\n\n".join(text for text in texts if isinstance(text, str) and text):
                 return whole
         return ""
-
-    def _fill_part(self, item: Item, part: str, number: int, state: Part, content: list[Any]) -> None:
-        """Put into the content what was said and is not in it."""
-        field = "refusal" if part == REFUSAL else "text"
-        if not 0 <= number < _MOST_PARTS:
-            return
-        while len(content) <= number:
-            content.append(_whole_part(None, part))
-        entry = content[number]
-        if isinstance(entry, dict) and not entry.get(field):
-            text = state.text or self._sent.text(item, part, number)
-            content[number] = {**_whole_part(entry, part), field: text or ""}
-
-    def _end_part(self, item: Item, key: str, number: int, entry: Any) -> list[bytes]:
-        """The events of a part that are still missing before its item ends."""
-        part = entry.get("type") if isinstance(entry, dict) else None
-        if not isinstance(part, str) or part not in _PART_EVENTS or not _belongs(part, key):
-            return []
-        state = item.parts.setdefault((part, number), Part())
-        field = "refusal" if part == REFUSAL else "text"
-        text = entry.get(field)
-        where = {"item_id": item.id, "output_index": item.index}
-        where["summary_index" if part == SUMMARY else "content_index"] = number
-        out: list[bytes] = []
-        if not state.opened:
-            if not isinstance(text, str) or not text:
-                return []
-            out.append(self._open_part(item, part, number))
-            state.opened = True
-            out.append(self._writer.write(f"{_TEXT_EVENTS[part]}.delta", {**where, "delta": text}))
-        if state.text is None and not state.closed:
-            out.append(self._writer.write(f"{_TEXT_EVENTS[part]}.done", {**where, field: text or ""}))
-            state.text = text or ""
-        if not state.closed:
-            out.append(self._writer.write(f"{_PART_EVENTS[part]}.done", {**where, "part": entry}))
-            state.closed = True
-        return out
-
-    def _open_part(self, item: Item, part: str, number: int) -> bytes:
-        fields: Json = {"item_id": item.id, "output_index": item.index}
-        fields["summary_index" if part == SUMMARY else "content_index"] = number
-        fields["part"] = _whole_part(None, part)
-        return self._writer.write(f"{_PART_EVENTS[part]}.added", fields)
 
 
 def is_blank(entry: Any) -> bool:
     """Does this part of a message say nothing?"""
     text = entry.get("text") if isinstance(entry, dict) else None
     return isinstance(text, str) and not text.strip()
-
-
-def _belongs(part: str, key: str) -> bool:
-    return (part == SUMMARY) == (key == "summary")
-
-
-def _whole_part(entry: Any, part: str) -> Json:
-    field = "refusal" if part == REFUSAL else "text"
-    if not isinstance(entry, dict):
-        return {"type": part, field: "", **({"annotations": []} if part == TEXT else {})}
-    return entry if isinstance(entry.get(field), str) else {**entry, field: ""}
