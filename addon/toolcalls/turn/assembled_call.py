@@ -11,7 +11,7 @@ from ..mend.arguments import Finish, mend_arguments
 from ..work import Work
 from . import payload
 from .fragments import MIXED, full_arguments, mixed
-from .resent import ToldCall
+from .resent import ComparedCall
 
 _NO_STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|\\.(?:[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
 """A string, or escapes outside of strings. Of one that is open at the end the quote and what follows are left."""
@@ -195,7 +195,7 @@ class Slot(PartialCall):
         if not isinstance(value, dict) and mixed(self.fragments, self.work):
             self.doubt = self.doubt or MIXED
 
-    def told_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
+    def final_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
         """The arguments as the answer tells them, and what had to be done for that. `finish`: how it ended."""
         return self.settle()
 
@@ -203,10 +203,10 @@ class Slot(PartialCall):
         """How the answer ended for this call."""
         return finish
 
-    def compared(self, name: str) -> ToldCall:
+    def to_compare(self, name: str) -> ComparedCall:
         """What it is compared by with other calls of the answer."""
-        text, _ = self.told_arguments(Finish.COMPLETE)
-        return ToldCall(self.key, name, text, f"\0{self.place}", certain=not self.doubt, restated=self.restated)
+        text, _ = self.final_arguments(Finish.COMPLETE)
+        return ComparedCall(self.key, name, text, f"\0{self.place}", certain=not self.doubt, restated=self.restated)
 
     def is_strict(self) -> bool:
         """Are the arguments, as they came, one JSON object?"""

@@ -38,7 +38,7 @@ from ..work import Work
 from . import payload
 from .assembled_call import Fragment, Place, Slot
 from .fragments import MIXED, begins_midway, may_begin
-from .resent import ToldCall
+from .resent import ComparedCall
 from .shared_place import Places, SharedPlace, refuse
 
 
@@ -217,8 +217,8 @@ class CallAssembler:
         closed = here.is_closed(another=begins)
         if closed or self._named_otherwise(here, fragment) or (here.unnamed and begins):
             # In the middle of a call that has an id: what comes with that id may be this one's, whose id is missing.
-            told = closed or not here.id
-            return self._open(fragment, here, sure=begins and told and not self._left_open(fragment, here))
+            separate = closed or not here.id
+            return self._open(fragment, here, sure=begins and separate and not self._left_open(fragment, here))
         # Said again where arguments may begin: by a server that names each fragment, or because another call begins.
         if fragment.name == here.name:
             self._renamed.add(fragment.place)
@@ -398,7 +398,7 @@ def _contradict(earlier: Slot, later: Slot) -> bool:
     """Are these two different objects in the arguments of one call? In one fragment each they are two calls."""
     if earlier.parts < 2 and later.parts < 2:
         return False
-    one, other = ToldCall("", "", earlier.settle()[0]), ToldCall("", "", later.settle()[0])
+    one, other = ComparedCall("", "", earlier.settle()[0]), ComparedCall("", "", later.settle()[0])
     return one.meaning != other.meaning
 
 

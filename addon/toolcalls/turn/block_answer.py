@@ -55,18 +55,18 @@ class BlockAnswer(Answer):
 
     def pass_text_on(self) -> SearchResult:
         """Something else follows the block: what is held of it is text."""
-        said = super().pass_text_on()
+        result = super().pass_text_on()
         self.search = None
-        return said
+        return result
 
     def end_text(self, finish: Finish) -> SearchResult:
-        said = super().end_text(finish)
+        result = super().end_text(finish)
         self.search = None
-        return said
+        return result
 
     def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
-        said = super().search_whole(text, finish, thought)
-        return said.without_idle_space() if said is not None else None
+        result = super().search_whole(text, finish, thought)
+        return result.without_idle_space() if result is not None else None
 
     @property
     def holds_text(self) -> bool:

@@ -37,14 +37,14 @@ class BlockAssembler(CallAssembler):
         """A new call, one whose beginning is told twice, or the late beginning of fragments that came first."""
         here = self._at.get(start.place)
         if here is not None and not here.ended:
-            told_twice = start.id and start.id == here.id and start.name == here.name
-            if not here.started or (told_twice and not (here.fragments and here.is_whole())):
+            begins_again = start.id and start.id == here.id and start.name == here.name
+            if not here.started or (begins_again and not (here.fragments and here.is_whole())):
                 here.extra = {**start.extra, **here.extra}
                 here.given = here.given or start.given
                 here.started = True
                 here.id = here.key = start.id
                 here.names = [start.name] if start.name else []
-                if told_twice and here.fragments:
+                if begins_again and here.fragments:
                     # It may be another call: what was gathered has to be valid as it came.
                     self._places.at(start.place).doubt()
                 return here

@@ -82,7 +82,7 @@ class BlockCall(Slot):
             return Finish.UNKNOWN
         return finish
 
-    def told_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
+    def final_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
         text, steps = self.settle()
         if text.strip() not in ("", "{}"):
             text, more = _as_object(text)

@@ -120,8 +120,8 @@ class ItemAnswer(Answer):
                 out.append((item, done))
                 continue
             item.dropped = True
-            told = item.call.told if item.call is not None else None
-            self.dropped += told is not None and told.kept
+            compared = item.call.compared if item.call is not None else None
+            self.dropped += compared is not None and compared.kept
             if done is not None and done.outcome.note:
                 self.noted.append(item.index)
         return out
@@ -143,22 +143,22 @@ class ItemAnswer(Answer):
     def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
         assert isinstance(slot, ItemCall)
         call = slot
-        told = call.told = call.compared(call.name)
+        compared = call.compared = call.to_compare(call.name)
         uncertain = call.uncertain
         text, steps = call.settle()
         doubt = (call.doubt or CONTRADICTION) if uncertain else ""
         if live is not None:
-            told.out = True
-            return GatheredCall(slot.names[-1], text, steps=steps, doubt=doubt, live=live, told=told)
+            compared.out = True
+            return GatheredCall(slot.names[-1], text, steps=steps, doubt=doubt, live=live, compared=compared)
         name = call.name
         if not name and not text:
-            return GatheredCall("", "", told=told)
+            return GatheredCall("", "", compared=compared)
         if uncertain:
-            return GatheredCall(name, call.from_fragments()[0], call.call_id, doubt=doubt, told=told)
+            return GatheredCall(name, call.from_fragments()[0], call.call_id, doubt=doubt, compared=compared)
         finish = call.finish_for(finish)
         steps = steps if self.streamed else ()
         namespace = call.namespace or None
-        known = GatheredCall(name, text, call.call_id, steps, finish=finish, namespace=namespace, told=told)
+        known = GatheredCall(name, text, call.call_id, steps, finish=finish, namespace=namespace, compared=compared)
         if self._is_freeform(call) and (text.strip() or finish is Finish.COMPLETE):
             raw = freeform_input(text, finish)
             if raw is not None:

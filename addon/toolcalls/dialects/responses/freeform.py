@@ -57,7 +57,7 @@ class Freeform:
         return None if key is None else Replace(hold=((key, incoming.raw),))
 
     def _write(self, incoming: IncomingEvent, item_id: str) -> list[bytes]:
-        index = self._items.place(incoming.number("output_index"))
+        index = self._items.free_index(incoming.number("output_index"))
         identity = self._items.identity(item_id, FREEFORM)
         body = {**incoming.item, "id": identity, "call_id": self._ids.unique(str(incoming.item["call_id"]))}
         item = Item(index, identity, FREEFORM, body, announced=True, done=body)

@@ -52,8 +52,8 @@ def output_in(data: str) -> int:
 
 def failure_of(error: Any) -> Json:
     """The error of a response that failed: what the server said, else that it ended too early."""
-    said = error if isinstance(error, dict) else {}
+    reported = error if isinstance(error, dict) else {}
     return {
-        "code": str(said.get("code") or said.get("type") or "server_error"),
-        "message": str(said.get("message") or "The answer of the server ended before it was complete."),
+        "code": str(reported.get("code") or reported.get("type") or "server_error"),
+        "message": str(reported.get("message") or "The answer of the server ended before it was complete."),
     }

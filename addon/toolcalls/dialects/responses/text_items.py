@@ -217,10 +217,10 @@ class TextItems:
             entries = body.get(key) if isinstance(body.get(key), list) else []
             texts = [entry.get("text") for entry in entries or () if isinstance(entry, dict)]
             if not any(texts):
-                told = [(number, part) for (each, number), part in sorted(item.parts.items()) if each == kind]
-                if sum(not part.text for _, part in told) > _MOST_UNTOLD:
+                known = [(number, part) for (each, number), part in sorted(item.parts.items()) if each == kind]
+                if sum(not part.text for _, part in known) > _MOST_UNTOLD:
                     return ""
-                texts = [part.text or self.writer.sent.text(item, kind, number) for number, part in told]
+                texts = [part.text or self.writer.sent.text(item, kind, number) for number, part in known]
             if whole := "\n\n".join(text for text in texts if isinstance(text, str) and text):
                 return whole
         return ""

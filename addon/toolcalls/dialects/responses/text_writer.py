@@ -43,7 +43,7 @@ class TextWriter:
         self, kind: str, wire_id: str, wire_index: int | None, body: Json, *, instead: int | None = None
     ) -> tuple[Item, list[bytes]]:
         """An item that the upstream never announced; `instead`: at the index of a dropped one."""
-        index = self._items.place(wire_index) if instead is None else instead
+        index = self._items.free_index(wire_index) if instead is None else instead
         item = Item(index, self._items.identity(wire_id, kind), kind, body, announced=True)
         self._items.add(item, wire_id, wire_index)
         kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}

@@ -18,7 +18,7 @@ from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
-from ...turn.resent import ToldCall
+from ...turn.resent import ComparedCall
 from ...turn.turn import CUT_INSIDE, GatheredCall, Turn
 from ...wire import sse
 from ...wire.events import LINES_ALONE, PASS, Event, LimitReached, Replace, Verdict
@@ -305,7 +305,7 @@ class Zai(Dialect):
         doubt = call.doubt
         if finish is Finish.CUT and not doubt and not call.stands_alone:
             doubt = CUT_INSIDE
-        told = ToldCall(call.id, call.name, call.arguments, certain=not call.doubt)
+        compared = ComparedCall(call.id, call.name, call.arguments, certain=not call.doubt)
         return GatheredCall(
             call.name,
             call.arguments,
@@ -313,7 +313,7 @@ class Zai(Dialect):
             doubt=doubt,
             unfinished=bool(doubt) and finish is Finish.CUT,
             finish=self._finish_of(call, finish),
-            told=told,
+            compared=compared,
         )
 
     def _finish_of(self, call: Candidate, finish: Finish) -> Finish:
