@@ -63,7 +63,10 @@ class BlockCall(Slot):
     def is_strict(self) -> bool:
         if not self.fragments:
             return isinstance(self.given, dict) and bool(self.given)
-        return payload.object_in("".join(self.fragments)) is not None
+        if len(self.fragments) > 1:
+            self.join("".join(self.fragments))
+            self.joined, self.settled = (0, "", ()), -1  # They are one fragment now, and not settled.
+        return payload.object_in(self.fragments[0]) is not None
 
     def ready(self) -> bool:
         """Complete beyond doubt: it needs no finish reason to be believed."""
