@@ -71,8 +71,14 @@ class Toolfix:
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
         self.user_agents[flow.client_conn] = flow.request.headers.get("user-agent", "")
+
+    def http_connected(self, flow: http.HTTPFlow) -> None:
         if not hosts.matches(flow.request.host, flow.request.port, self.settings.patterns):
             self.reporter.summary.no_answer(upstream_trouble.of_tunnel(flow.request.host))
+
+    def http_connect_error(self, flow: http.HTTPFlow) -> None:
+        error = flow.server_conn.error or "the connection failed"
+        self.reporter.summary.no_answer(upstream_trouble.of_connection(flow.request.host, error))
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """A client that does not know our CA tells nobody what it needs."""

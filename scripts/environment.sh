@@ -114,7 +114,8 @@ pip_install() {
     if ticking uv pip install --quiet --python "$into/bin/python" "$@"; then return 0; fi
     say "uv could not install this (see above): trying pip"
   fi
-  ticking "$into/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+  # Errors alone: what pip warns of (a package of an old kind, a mirror without a page) is nobody's to mend here.
+  ticking "$into/bin/python" -m pip install --quiet --quiet --disable-pip-version-check "$@"
 }
 
 has_uv() { [ "${USE_UV:-1}" != 0 ] && command -v uv >/dev/null 2>&1; }

@@ -33,11 +33,11 @@ def sh(script: str, path: Path, **environ: str) -> subprocess.CompletedProcess[s
     ("uv", "environ", "said"),
     [
         (0, {}, ["uv pip install --quiet --python DIR/venv/bin/python x"]),
-        (0, {"USE_UV": "0"}, ["pip -m pip install --quiet --disable-pip-version-check x"]),
+        (0, {"USE_UV": "0"}, ["pip -m pip install --quiet --quiet --disable-pip-version-check x"]),
         (1, {}, ["uv pip install --quiet --python DIR/venv/bin/python x",
                  "toolfix: uv could not install this (see above): trying pip",
-                 "pip -m pip install --quiet --disable-pip-version-check x"]),
-        (None, {}, ["pip -m pip install --quiet --disable-pip-version-check x"]),
+                 "pip -m pip install --quiet --quiet --disable-pip-version-check x"]),
+        (None, {}, ["pip -m pip install --quiet --quiet --disable-pip-version-check x"]),
     ],
 )  # fmt: skip
 def test_uv_installs_where_there_is_one_and_pip_where_it_cannot(

@@ -14,6 +14,7 @@ from pathlib import Path
 from .broken_calls import SCENARIOS, Scenario, long_call
 from .candidates import CANDIDATES
 from .installing import APART, install, without_network
+from .others import OTHERS, SCENARIO
 from .sessions import Ended, play
 from .strict_hosts import PROTOCOLS, STRICT
 from .tables import short_table, table, write
@@ -21,7 +22,11 @@ from .tables import short_table, table, write
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/agents", description=__doc__)
-    parser.add_argument("--agent", action="append", choices=[known.agent.binary for known in CANDIDATES])
+    binaries = [known.agent.binary for known in (*CANDIDATES, *OTHERS)]
+    parser.add_argument("--agent", action="append", choices=binaries)
+    parser.add_argument(
+        "--others", action="store_true", help="instead: one broken call for each agent without a column in the table"
+    )
     parser.add_argument("--scenario", action="append", choices=[scenario.name for scenario in (*SCENARIOS, *STRICT)])
     parser.add_argument(
         "--long-call", type=float, metavar="SECONDS", help="instead: one right call that takes so long to arrive"
@@ -45,7 +50,8 @@ def main() -> None:
     if options.known:
         show([Ended(**row) for row in json.loads(options.known.read_text())], options)
         return
-    wanted = [known for known in CANDIDATES if not options.agent or known.agent.binary in options.agent]
+    candidates = OTHERS if options.others else CANDIDATES
+    wanted = [known for known in candidates if not options.agent or known.agent.binary in options.agent]
     if not os.environ.get(APART):
         install(wanted)
     if options.install:
@@ -55,6 +61,8 @@ def main() -> None:
     if options.strict:
         scenarios = STRICT
         wanted = [known for known in wanted if known.agent.protocol in PROTOCOLS]
+    if options.others:
+        scenarios, options.only = (SCENARIO,), "with"
     ended: list[Ended] = []
     for candidate in wanted:
         for scenario in scenarios:
@@ -76,8 +84,8 @@ def main() -> None:
 
 def show(ended: Sequence[Ended], options: argparse.Namespace) -> None:
     print(table(ended))
-    print()
-    print(short_table(ended))
+    if not options.others:
+        print(f"\n{short_table(ended)}")
     if options.json:
         rows = [{**asdict(one), "output": "", "seconds": round(one.seconds, 1)} for one in ended]
         options.json.write_text(json.dumps(rows, indent=1) + "\n")

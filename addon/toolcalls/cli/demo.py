@@ -17,6 +17,7 @@ from ..recording.store import Recording
 from . import inputs
 from .certificate import write_certificate
 from .demo_screen import show_raw, show_short
+from .own_name import spelled
 from .proxy_process import ProxyFailed, ProxyProcess
 from .upstream import Upstream, recordings_by_path
 
@@ -89,8 +90,9 @@ def _counted(scenarios: int) -> str:
 
 def _say_what_is_next(scenarios: int, wrong: int) -> None:
     click.echo(f"\n{_counted(scenarios)} through a real mitmdump, {wrong} not as expected")
-    click.echo("\nNext: " + click.style("toolfix run -- claude", bold=True) + "   (or codex, opencode, qwen, …)")
-    click.echo("More: toolfix demo --raw shows the events, --all every scenario")
+    first = click.style(spelled("toolfix run -- claude"), bold=True)
+    click.echo(f"\nNext: {first}   (or codex, opencode, qwen, …)")
+    click.echo(spelled("More: toolfix demo --raw shows the events, --all every scenario"))
 
 
 def _play(recordings: list[Recording], folder: Path, show: Show) -> int:

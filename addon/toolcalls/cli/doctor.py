@@ -12,8 +12,9 @@ from pathlib import Path
 import click
 
 from ..shown import LINE, shown_lines
-from . import agents, doctor_checks, doctor_probe, trust
+from . import agents, doctor_checks, doctor_probe, node_runtime, trust
 from .doctor_checks import Finding
+from .own_name import spelled
 
 _INDENT = " " * 7
 _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
@@ -59,7 +60,7 @@ def _findings(wanted: agents.Agent | None, confdir: Path, port: int, *, patience
     environ = dict(os.environ)
     yield from doctor_checks.everything(environ, confdir, port)
     if not patience:
-        yield from doctor_checks.agents_and_node(doctor_checks.node_version(environ), environ)
+        yield from doctor_checks.agents_and_node(node_runtime.version(environ), environ)
         return
     found = [agent for agent in agents.AGENTS if shutil.which(agent.binary, path=environ.get("PATH"))]
     if not found and not wanted:
@@ -71,7 +72,7 @@ def _show(finding: Finding) -> None:
     mark = click.style(f"{finding.status:5}", fg=_COLOURS[finding.status])
     click.echo(f"{mark}  {_wrapped(shown_lines(finding.what, LINE))}")
     if finding.fix:
-        click.echo(f"{_INDENT}fix: {shown_lines(finding.fix, LINE)}")
+        click.echo(f"{_INDENT}fix: {spelled(shown_lines(finding.fix, LINE))}")
 
 
 def _wrapped(text: str) -> str:

@@ -6,11 +6,9 @@ import contextlib
 import importlib.metadata
 import os
 import platform
-import re
 import shlex
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -18,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..proxy import hosts
 from . import client_environment as surroundings
-from . import trust
+from . import node_runtime, trust
 from .agents import AGENTS, Agent
 
 NEWER_NODE = "npm install -g n && n 24"
@@ -52,7 +49,7 @@ def everything(environ: Mapping[str, str], confdir: Path, port: int) -> Found:
     yield port_of_the_proxy(port, environ)
     yield from no_proxy(environ)
     yield from existing_proxy(environ, reachable)
-    yield from node(node_version(environ), environ)
+    yield from node(node_runtime.version(environ), environ)
 
 
 def python(version: tuple[int, ...]) -> Finding:
@@ -164,10 +161,9 @@ def free_port(taken: int) -> int:
 
 def no_proxy(environ: Mapping[str, str]) -> Found:
     for name in surroundings.NO_PROXY:
-        text = environ.get(name, "")
-        entries = [entry.strip() for entry in text.split(",") if entry.strip()]
+        entries = surroundings.entries_of(environ.get(name, ""))
         local = [entry for entry in entries if surroundings.is_loopback(entry)]
-        llm = [entry for entry in entries if entry not in local and _covers_llm_hosts(entry)]
+        llm = [entry for entry in entries if entry not in local and surroundings.covers_a_model(entry)]
         left = ",".join(entry for entry in entries if entry not in (*local, *llm))
         fix = f"export {name}={shlex.quote(left)}" if left else f"unset {name}"
         if local:
@@ -180,12 +176,6 @@ def no_proxy(environ: Mapping[str, str]) -> Found:
 
 def _uses_loopback_proxy(environ: Mapping[str, str]) -> bool:
     return surroundings.BEFORE in environ or "//127.0.0.1:" in environ.get("HTTPS_PROXY", "")
-
-
-def _covers_llm_hosts(entry: str) -> bool:
-    name = entry.lower().lstrip("*.").partition(":")[0]
-    known = (host.lstrip("*.") for host in hosts.LLM_HOSTS)
-    return any(host == name or host.endswith(f".{name}") for host in known)
 
 
 def existing_proxy(environ: Mapping[str, str], reach: Callable[[str, int], bool]) -> Found:
@@ -220,18 +210,6 @@ def reachable(host: str, port: int) -> bool:
 # Node
 
 
-def node_version(environ: Mapping[str, str]) -> tuple[int, int] | None:
-    program = shutil.which("node", path=environ.get("PATH"))
-    if program is None:
-        return None
-    try:
-        text = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.match(r"v(\d+)\.(\d+)", text)
-    return (int(match[1]), int(match[2])) if match else None
-
-
 def too_old_for(agent: Agent, version: tuple[int, int] | None) -> bool:
     """Whether the newest versions of the agent want a newer Node; older ones may run, so a probe knows better."""
     return version is not None and version[0] < agent.node
@@ -252,7 +230,7 @@ def node(version: tuple[int, int] | None, environ: Mapping[str, str]) -> Found:
         yield Finding("ok", "Node is not installed: nothing to check")
         return
     shown = f"Node {version[0]}.{version[1]}"
-    if version >= (24, 0) or (22, 21) <= version < (23, 0):
+    if node_runtime.uses_proxies(version):
         yield Finding("ok", f"{shown} uses the proxy variables (NODE_USE_ENV_PROXY)")
     else:
         what = f"{shown} ignores proxy variables: agents bring their own proxy code, programs with a Node SDK do not"

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from . import client_environment as surroundings
-from . import doctor_checks, trust
+from . import doctor_checks, node_runtime, trust
 from .agent_sessions import PRIVATE_VARIABLES
 from .agents import Agent
 from .certificate import write_certificate
@@ -94,7 +94,7 @@ def _probe(
         arrived = _wait(upstream, seen, patience)
     if arrived is None:
         what = f"{agent.name}: started with a made-up key, but none of its requests came through the proxy"
-        fix = _fix(agent, proxy.output[logged:], doctor_checks.node_version(environ))
+        fix = _fix(agent, proxy.output[logged:], node_runtime.version(environ))
         # That it bypasses the proxy here says nothing about other hosts.
         return (
             Finding("note", f"{what}: it {agent.bypass}", fix) if fix == agent.works else Finding("wrong", what, fix)

@@ -15,6 +15,7 @@ import click
 from ..proxy import session_summary
 from . import client_environment as surroundings
 from . import inputs, trust
+from .own_name import spelled
 from .proxy_process import SCRIPT
 
 WRONG_USAGE = 2
@@ -86,7 +87,7 @@ class _Hint(logging.Handler):
         else:
             number = "" if port == "8080" else f" --port {port}"
             hint = f'in another terminal: eval "$(toolfix env{number}{self._words})", then start the agent there'
-        click.echo(f"toolfix: {hint}", err=True)
+        click.echo(f"toolfix: {spelled(hint)}", err=True)
 
 
 def _env_words(options: tuple[str, ...]) -> str:

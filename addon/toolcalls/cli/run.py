@@ -10,14 +10,13 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import click
 
 from ..proxy import session_summary as tally
 from ..proxy.session_summary import Summary
 from ..shown import LINE, shown_lines
-from . import agents, inputs, trust
+from . import bypassing, inputs, trust
 from . import client_environment as surroundings
 from .foreground import NOT_FOUND, CannotStart, Child
 from .proxy_process import ProxyFailed, ProxyProcess
@@ -121,7 +120,8 @@ def _run(command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], fold
             return problem.status
         finally:
             keeper.stop()
-        _tell(tally.read(summary), _report(wishes, recorded), command)
+        session = tally.read(summary)
+        _tell(session, _report(wishes, recorded), _bypassed(session, command, wishes, environ, proxy.url))
     return status
 
 
@@ -175,7 +175,7 @@ def _added(hosts: tuple[str, ...]) -> list[str]:
 
 def _reverse(url: str) -> tuple[str, str]:
     """Where a reverse proxy leads, and the path of its base URL."""
-    parts = urlsplit(url)
+    parts = surroundings.split_url(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise click.UsageError(f"--reverse {url!r} is not a URL: write --reverse https://api.openai.com/v1")
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/")
@@ -236,13 +236,21 @@ def _report(wishes: Wishes, recorded: Path | None) -> str:
     return ", ".join(places)
 
 
-def _tell(session: Summary, where: str, command: tuple[str, ...]) -> None:
+def _bypassed(session: Summary, command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], url: str) -> str:
+    """How the command may have bypassed the proxy, where no answer came through."""
+    if session.answers or session.troubles or bypassing.asks_nothing(command):
+        return ""
+    if wishes.reverse:
+        return "" if session.reasons else bypassing.of_reverse(command, url)
+    return bypassing.of_proxy(command, environ, wishes.hosts)
+
+
+def _tell(session: Summary, where: str, bypassed: str) -> None:
     for trouble in session.troubles[:SHOWN_TROUBLES]:
         say(trouble)
     if not session.answers:
         for reason in session.reasons[:SHOWN_TROUBLES]:
             say(reason)
-        bypassed = not session.troubles and _bypasses(command)
         if bypassed:
             say(bypassed)
         if not (session.reasons or session.troubles or bypassed or where):
@@ -251,11 +259,3 @@ def _tell(session: Summary, where: str, command: tuple[str, ...]) -> None:
     else:
         told = session.sentence()
     say(f"{told}: {where}" if where else told)
-
-
-def _bypasses(command: tuple[str, ...]) -> str:
-    """What to do where nothing came through, and the command is known to bypass proxies."""
-    known = agents.named(Path(command[0]).stem)
-    if {"-h", "--help", "-v", "-V", "--version"} & set(command):
-        return ""
-    return f"{known.name} {known.bypass}. This works: {known.works}" if known and known.bypass else ""

@@ -4,12 +4,15 @@ The words are data, by language. Only the last sentence before the call counts, 
 words of announcing beat those of citing ("let me see what the page says:"), and behind a refusal they turn it round.
 A sentence that nobody knows announces the call, unless it ends with a colon: that shows what follows ("The page ends
 with:"), so it has to say that something is done now, or breaks off before what it speaks about ("Last time I ran").
+Doubt whether it should be done at all ("No, wait.") makes it a thought, and a title ("Appendix A") shows it.
 A question about what follows is none that a call answers.
 """
 
 from __future__ import annotations
 
 import re
+
+from . import doubts, titles
 
 KEPT = 160
 """So much of a paragraph shows what its last sentence says."""
@@ -140,7 +143,7 @@ _ANNOUNCEMENTS = {
     ),
     "an action that goes on": (
         r"(?:\A|[,;–—]\s)\W{0,6}(?!thinking|nothing|something|anything|everything|following|warning|during|according"
-        r"|using:|reading:|pending|awaiting|showing|printing|quoting|explaining|describing|regarding|concerning"
+        r"|using:|reading:|listing\s\d|pending|awaiting|showing|printing|quoting|explaining|describing|regarding|concerning"
         r"|remaining|missing|meaning|existing|being|having|simulating|imagining|supposing)[A-Za-z]{2,12}ing\b"
     ),
     "an order": (
@@ -257,7 +260,14 @@ def shows(paragraph: str) -> bool:
     word = _one_word.match(label)
     if word is not None and _acts.match(word[0]) is None:
         return True
+    if titles.somebody_speaks(line):
+        return True
     announcement = _announcement.search(sentence)
+    if announcement is None and (titles.is_title(label) or titles.is_title(sentence)):
+        return True
+    doubt = doubts.find(sentence)
+    if doubt is not None and _announcement.search(sentence, doubt.end()) is None:
+        return True
     titled = line[0] in _DECORATION or label.endswith((":", "："))
     if announcement is None and titled and _label.match(label) is not None:
         return True
@@ -274,7 +284,7 @@ def shows(paragraph: str) -> bool:
         if _checking.search(sentence, 0, refusal.start()) is not None:
             return False
         return not ended or _of_this.search(sentence) is not None
-    if announcement is None and _needs_an_object.search(sentence) is not None:
+    if announcement is None and not ended and _needs_an_object.search(sentence) is not None:
         return True
     if ended or _citation.search(sentence) is None:
         return False

@@ -1,0 +1,62 @@
+"""How a command may have bypassed the proxy, where no answer came through: one sentence, with what to do."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from . import agents, node_runtime
+from . import client_environment as surroundings
+from .own_name import own_name, spelled
+
+_NODE_PROGRAMS = ("node", "npx", "tsx")
+
+
+def asks_nothing(command: Sequence[str]) -> bool:
+    """Is it a command that only says something about itself?"""
+    return bool({"-h", "--help", "-v", "-V", "--version"} & set(command))
+
+
+def of_reverse(command: Sequence[str], url: str) -> str:
+    """Nothing reached the reverse proxy."""
+    return f"nothing was asked at {url}: make it the base URL in the settings of {command[0]}."
+
+
+def of_proxy(command: Sequence[str], environ: Mapping[str, str], hosts: Sequence[str]) -> str:
+    """NO_PROXY, an agent or a Node that is known to bypass proxies; nothing where none of them is at fault."""
+    return _by_no_proxy(command, environ, hosts) or _by_agent(command) or _by_node(command, environ)
+
+
+def _by_no_proxy(command: Sequence[str], environ: Mapping[str, str], hosts: Sequence[str]) -> str:
+    models: list[str] = []
+    fix = ""
+    for name in surroundings.NO_PROXY:
+        entries = surroundings.entries_of(surroundings.without_loopback(environ.get(name, "")))
+        covering = [
+            entry
+            for entry in entries
+            if surroundings.covers_a_model(entry, (*hosts, *surroundings.base_url_hosts(environ)))
+        ]
+        if covering:
+            models += covering
+            fix += f"{name}={shlex.quote(','.join(entry for entry in entries if entry not in covering))} "
+    if not models:
+        return ""
+    named = ", ".join(dict.fromkeys(models))
+    return f"NO_PROXY has {named}: clients bypass the proxy there. This works: {fix}{own_name()} run -- {command[0]}"
+
+
+def _by_agent(command: Sequence[str]) -> str:
+    known = agents.named(Path(command[0]).stem)
+    return f"{known.name} {known.bypass}. This works: {spelled(known.works)}" if known and known.bypass else ""
+
+
+def _by_node(command: Sequence[str], environ: Mapping[str, str]) -> str:
+    if Path(command[0]).stem not in _NODE_PROGRAMS:
+        return ""
+    version = node_runtime.version(environ)
+    if version is None or node_runtime.uses_proxies(version):
+        return ""
+    shown = f"Node {version[0]}.{version[1]} ignores proxies"
+    return f"{shown}. This works: {own_name()} run --reverse https://api.openai.com/v1 -- {shlex.join(command)}"

@@ -1,0 +1,267 @@
+"""`toolfix run` where no answer of a model came: one sentence with the fix for each cause, and the command's exit status.
+
+The commands keep their own exit status, whatever toolfix has to say.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from toolcalls.cli.upstream import Play, Upstream
+
+from .running import Run, Running, command, curl, last_line, surroundings
+from .stage import CHAT, EVENT_STREAM, MENDED, Plays, arguments_of, broken_call
+
+NO_ANSWER = "toolfix: no answer of a model went through the proxy"
+
+
+def program(path: Path, lines: str) -> str:
+    """A command of the user's."""
+    path.write_text(f"#!/bin/sh\n{lines}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def asked_with(url: str, asked: str, *options: str) -> str:
+    """A line of a shell that asks."""
+    return " ".join(f"'{word}'" for word in (*curl(url, asked), *options))
+
+
+# The upstream
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        (400, "localhost answered 400: it does not accept the request, and its answer says why."),
+        (401, "localhost answered 401: the API key is missing or wrong."),
+        (403, "localhost answered 403: this key may not use this model or this address."),
+        (
+            404,
+            "localhost answered 404 to /run-404/v1/chat/completions: check the base URL and the name of the model.",
+        ),
+        (429, "localhost answered 429: too many requests, or the quota is used up: wait, or look at the account."),
+        (500, "localhost answered 500: the server failed. Try again later."),
+        (503, "localhost answered 503: the server failed. Try again later."),
+    ],
+)
+def test_a_status_that_is_no_answer_is_named(
+    status: int, sentence: str, run: Run, plays: Plays, upstream: Upstream, asked: str
+) -> None:
+    plays.add(f"run-{status}", Play([b'{"error": {"message": "no"}}'], status, {"content-type": "application/json"}))
+    failing = run(*curl(f"{upstream.url}/run-{status}{CHAT}", asked), "--fail")
+    assert failing.stderr.splitlines()[-2:] == [f"toolfix: {sentence}", NO_ANSWER]
+    assert failing.returncode == 22
+    content = run(*curl(f"{upstream.url}/run-{status}{CHAT}", asked))
+    assert (content.returncode, content.stdout) == (0, '{"error": {"message": "no"}}')
+    assert content.stderr.splitlines() == [f"toolfix: {sentence}", NO_ANSWER]
+
+
+def test_an_error_before_an_answer_is_not_spoken_of(run: Run, plays: Plays, upstream: Upstream, asked: str) -> None:
+    plays.add("run-busy", Play([b"{}"], 429, {"content-type": "application/json"}))
+    plays.add("run-then", Play(broken_call(), headers=EVENT_STREAM))
+    first, then = (asked_with(f"{upstream.url}/{name}{CHAT}", asked) for name in ("run-busy", "run-then"))
+    result = run("sh", "-c", f"{first}; {then}")
+    assert (result.returncode, result.stderr) == (0, "toolfix: 1 call, 1 mended, 0 refused\n")
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_host_that_cannot_be_reached_is_named(scheme: str, run: Run, asked: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        result = run(*curl(f"{scheme}://127.0.0.1:{taken.getsockname()[1]}{CHAT}", asked), "--fail")
+    reason, last = result.stderr.splitlines()[-2:]
+    assert reason.startswith("toolfix: 127.0.0.1 cannot be reached (")
+    assert reason.endswith("): check the address and the network.")
+    assert (result.returncode, last) == (22, NO_ANSWER)
+
+
+def test_a_host_without_an_address_is_named(run: Run, asked: str) -> None:
+    result = run(*curl(f"https://no.such.invalid{CHAT}", asked))
+    reason, last = result.stderr.splitlines()[-2:]
+    assert reason.startswith("toolfix: no.such.invalid cannot be reached (")
+    assert (result.returncode, last) == (56, NO_ANSWER)
+
+
+def test_a_certificate_that_nobody_trusts_is_named_with_both_ways_to_trust_it(
+    confdir: Path, plays: Plays, upstream: Upstream, certificate: Path, asked: str
+) -> None:
+    plays.add("run-untrusted", Play(broken_call(), headers=EVENT_STREAM))
+    asking = (*curl(f"{upstream.url}/run-untrusted{CHAT}", asked), "--fail")
+
+    def session(*options: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(confdir, *options, cmd=asking), env=surroundings(**environ),
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+
+    result = session()
+    assert result.returncode == 22
+    assert result.stderr.splitlines()[-2:] == [
+        "toolfix: the certificate of localhost is not trusted. If it is your own server, name its CA with "
+        "--set ssl_verify_upstream_trusted_ca=FILE or SSL_CERT_FILE=FILE; --set ssl_insecure=true trusts any.",
+        NO_ANSWER,
+    ]
+    for way in (
+        session("--set", f"ssl_verify_upstream_trusted_ca={certificate}"),
+        session(SSL_CERT_FILE=str(certificate)),
+        session("--set", "ssl_insecure=true"),
+    ):
+        assert (way.returncode, way.stderr) == (0, "toolfix: 1 call, 1 mended, 0 refused\n")
+        assert arguments_of(way.stdout.encode()) == [MENDED]
+
+
+def test_a_host_that_is_not_intercepted_shows_its_own_certificate_and_is_trusted(
+    run: Run, plays: Plays, upstream: Upstream, asked: str
+) -> None:
+    plays.add("run-closed", Play(broken_call(), headers=EVENT_STREAM))
+    url = f"{upstream.url}/run-closed{CHAT}"
+    result = run(*curl(url, asked), "-v", options=("--set", "toolfix_hosts=llm.example"))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.encode() == b"".join(broken_call())
+    assert "CN=localhost" in result.stderr.replace(" ", "")
+    assert result.stderr.splitlines()[-2:] == [
+        "toolfix: localhost was tunnelled untouched, because it is not in the list of LLM hosts: add --host localhost",
+        NO_ANSWER,
+    ]
+    named = run(*curl(url, asked), options=("--set", "toolfix_hosts=llm.example", "--host", "localhost"))
+    assert (named.returncode, named.stderr) == (0, "toolfix: 1 call, 1 mended, 0 refused\n")
+
+
+# The command
+
+
+def test_where_nothing_was_asked_nothing_is_said(run: Run) -> None:
+    for status in (0, 4):
+        result = run("sh", "-c", f"exit {status}", NO_PROXY="intranet.example")
+        assert (result.returncode, result.stderr) == (status, "")
+
+
+@pytest.mark.parametrize(
+    ("environ", "options", "sentence"),
+    [
+        (
+            {"NO_PROXY": "localhost,.corp,api.openai.com"},
+            (),
+            "NO_PROXY has api.openai.com: clients bypass the proxy there. This works: NO_PROXY=.corp toolfix run -- ",
+        ),
+        (
+            {"NO_PROXY": ".openai.com", "no_proxy": "anthropic.com,it's.corp"},
+            (),
+            "NO_PROXY has .openai.com, anthropic.com: clients bypass the proxy there. "
+            "This works: NO_PROXY='' no_proxy='it'\"'\"'s.corp' toolfix run -- ",
+        ),
+        (
+            {"NO_PROXY": ".corp"},
+            ("--host", "llm.corp"),
+            "NO_PROXY has .corp: clients bypass the proxy there. This works: NO_PROXY='' toolfix run -- ",
+        ),
+        (
+            {"NO_PROXY": "*.corp", "OPENAI_BASE_URL": "http://llm.corp:8000/v1"},
+            (),
+            "NO_PROXY has *.corp: clients bypass the proxy there. This works: NO_PROXY='' toolfix run -- ",
+        ),
+    ],
+)
+def test_a_no_proxy_of_the_users_own_is_named(
+    environ: dict[str, str], options: tuple[str, ...], sentence: str, run: Run, tmp_path: Path
+) -> None:
+    agent = program(tmp_path / "agent", "exit 3")
+    result = run(agent, options=options, **environ)
+    assert (result.returncode, result.stderr.splitlines()) == (3, [f"toolfix: {sentence}{agent}", NO_ANSWER])
+    assert run(agent, "--version", options=options, **environ).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("binary", "sentence"),
+    [
+        (
+            "grok",
+            "grok-cli ignores proxies on Node 20. This works: "
+            "toolfix run --reverse https://api.x.ai/v1 -- sh -c 'GROK_BASE_URL=$OPENAI_BASE_URL grok'",
+        ),
+        (
+            "kimi",
+            "kimi-code bypasses the proxy for servers on this machine. This works: "
+            "toolfix run --reverse http://localhost:8000 --port 8081 -- kimi "
+            '(with base_url = "http://127.0.0.1:8081/v1" in ~/.kimi-code/config.toml)',
+        ),
+        (
+            "ccr",
+            "Claude Code Router sets NO_PROXY for the agent that it starts. This works: "
+            'eval "$(ccr activate)" && toolfix run -- claude',
+        ),
+    ],
+)
+def test_an_agent_that_bypasses_proxies_gets_the_line_that_works_and_keeps_its_exit_status(
+    binary: str, sentence: str, run: Run, tmp_path: Path
+) -> None:
+    agent = program(tmp_path / binary, "exit 3")
+    result = run(agent)
+    assert (result.returncode, result.stderr.splitlines()) == (3, [f"toolfix: {sentence}", NO_ANSWER])
+    assert run(agent, "--version").stderr == ""
+
+
+def test_an_agent_that_can_bypass_proxies_hears_nothing_of_it_where_an_answer_came(
+    run: Run, plays: Plays, upstream: Upstream, asked: str, tmp_path: Path
+) -> None:
+    plays.add("run-kimi", Play(broken_call(), headers=EVENT_STREAM))
+    agent = program(tmp_path / "kimi", f"exec {asked_with(f'{upstream.url}/run-kimi{CHAT}', asked)}")
+    assert run(agent, NO_PROXY=".openai.com").stderr == "toolfix: 1 call, 1 mended, 0 refused\n"
+
+
+@pytest.mark.parametrize(("version", "ignores"), [("v20.20.2", True), ("v24.3.0", False)])
+def test_a_program_on_a_node_that_ignores_proxies_gets_the_line_that_works(
+    version: str, ignores: bool, run: Run, tmp_path: Path
+) -> None:
+    program(tmp_path / "node", f'[ "$1" != --version ] || echo {version}\nexit 5')
+    result = run("node", "program.js", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    sentence = (
+        f"toolfix: Node {version[1:6]} ignores proxies. "
+        "This works: toolfix run --reverse https://api.openai.com/v1 -- node program.js"
+    )
+    assert (result.returncode, result.stderr.splitlines()) == (5, [sentence, NO_ANSWER] if ignores else [])
+
+
+def test_a_reverse_proxy_that_nothing_asked_is_named(run: Run, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    agent = program(tmp_path / "kimi", "exit 6")
+    result = run(agent, options=("--reverse", "https://llm.example", "--port", str(port)))
+    assert (result.returncode, result.stderr.splitlines()[1:]) == (
+        6,
+        [
+            f"toolfix: nothing was asked at http://127.0.0.1:{port}: make it the base URL in the settings of {agent}.",
+            NO_ANSWER,
+        ],
+    )
+
+
+def test_a_client_that_rejects_the_certificate_is_told_its_variable(
+    run: Run, plays: Plays, upstream: Upstream, asked: str, certificate: Path
+) -> None:
+    plays.add("run-rejected", Play(broken_call(), headers=EVENT_STREAM))
+    result = run(*curl(f"{upstream.url}/run-rejected{CHAT}", asked), "--cacert", str(certificate))
+    assert result.returncode == 60
+    assert "toolfix: curl does not trust mitmproxy's CA for localhost: it needs CURL_CA_BUNDLE" in result.stderr
+    assert last_line(result) == NO_ANSWER
+
+
+def test_what_was_wrong_is_said_to_a_command_that_was_stopped(
+    confdir: Path, certificate: Path, plays: Plays, upstream: Upstream, asked: str
+) -> None:
+    plays.add("run-stopped", Play([b"{}"], 401, {"content-type": "application/json"}))
+    asking = asked_with(f"{upstream.url}/run-stopped{CHAT}", asked)
+    session = Running(command(confdir, cmd=("sh", "-c", f"{asking}; echo; exec sleep 60")), surroundings(certificate))
+    assert session.read_line() == "{}"
+    session.process.terminate()
+    status, _, err = session.end()
+    assert status == 128 + signal.SIGTERM
+    assert err.splitlines() == ["toolfix: localhost answered 401: the API key is missing or wrong.", NO_ANSWER]

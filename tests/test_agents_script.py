@@ -1,0 +1,55 @@
+"""scripts/agents: the model that looks for an agent's shell among the tools that it declares."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.running_agents.broken_calls import MARK, RUN, Tools
+from scripts.running_agents.model import FINAL
+from scripts.running_agents.others import OTHERS, SCENARIO
+from scripts.running_agents.unknown_tools import UnknownTools
+from toolcalls.cli.agents import AGENTS
+from toolcalls.cli.upstream import Seen
+
+CHAT = "/v1/chat/completions"
+
+
+def request(*, stream: bool = True, **properties: str) -> Seen:
+    schema = {"type": "object", "properties": {name: {"type": kind} for name, kind in properties.items()}}
+    tool = {"type": "function", "function": {"name": "shell", "parameters": schema}}
+    body: dict[str, Any] = {"stream": stream, "messages": [], "tools": [tool] if properties else []}
+    return Seen("POST", CHAT, {}, json.dumps(body).encode(), "HTTP/1.1")
+
+
+@pytest.mark.parametrize(
+    ("properties", "arguments"),
+    [
+        ({"cwd": "string", "command": "string"}, {"command": RUN}),
+        ({"cmd": "string"}, {"cmd": RUN}),
+        ({"commands": "array"}, {"commands": [RUN]}),
+    ],
+)
+def test_it_sends_the_shell_a_command_as_a_python_dict(
+    properties: dict[str, str], arguments: dict[str, Any], tmp_path: Path
+) -> None:
+    answer = b"".join(UnknownTools(Tools(), SCENARIO, tmp_path)(request(stream=False, **properties)).chunks)
+    (call,) = json.loads(answer)["choices"][0]["message"]["tool_calls"]
+    assert call["function"] == {"name": "shell", "arguments": repr(arguments)}
+
+
+def test_when_the_command_has_run_it_says_so_streamed_and_not(tmp_path: Path) -> None:
+    model = UnknownTools(Tools(), SCENARIO, tmp_path)
+    model(request(command="string"))
+    assert not model.done()
+    (tmp_path / MARK).write_text("ran\n")
+    assert FINAL in b"".join(model(request(stream=False, command="string")).chunks).decode()
+    assert model.done()
+
+
+def test_every_agent_that_the_docs_have_a_line_for_is_tried() -> None:
+    with_column = {"claude", "codex", "opencode", "qwen", "pi", "gemini"}
+    assert {candidate.agent.binary for candidate in OTHERS} == {agent.binary for agent in AGENTS} - with_column
