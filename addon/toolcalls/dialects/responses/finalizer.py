@@ -12,6 +12,7 @@ from ...mend.arguments import Finish
 from ...turn import payload
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item
+from ..reply_builder import ReplyBuilder
 from .call_items import CallItems
 from .events import EventWriter, IncomingEvent, Json
 from .held_texts import HeldTexts
@@ -80,59 +81,55 @@ class Finalizer:
             at += data.startswith(", ", at) + data.startswith(",", at)
         return data.startswith("]", at)
 
-    def read(self, incoming: IncomingEvent) -> tuple[list[bytes], list[str]]:
+    def read(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
         """The terminal event."""
         response = incoming.message.get("response")
         fields: Json = {}
         if not isinstance(response, dict):
             response = {**self._response(), "status": incoming.type.removeprefix("response.")}
             fields["response"] = response
-        out, keys, final = self._finish(incoming.type, response)
+        final = self.finish(incoming.type, response, draft)
         if final != response.get("output"):
             fields["response"] = {**response, "output": final}
-        out.append(self._writer.forward(incoming, **fields))
-        return out, keys
+        draft.out.append(self._writer.forward(incoming, **fields))
 
-    def mended_output(self, kind: str, response: Json) -> Any:
-        """The output of a response that came as one document."""
-        return self._finish(kind, response)[2]
-
-    def _finish(self, kind: str, response: Json) -> tuple[list[bytes], list[str], Any]:
+    def finish(self, kind: str, response: Json, draft: ReplyBuilder) -> Any:
+        """Everything that has to go out before a terminal event, and the output that it has then."""
         status = status_of(kind, response)
         failed = status in FAILED
         output = response.get("output")
         self._listed.match(output)
         finish = finish_in(kind, response)
-        out, keys = self._calls.flush(finish, before_error=failed)
+        self._calls.flush(finish, draft, before_error=failed)
         if failed:
-            out += self._calls.flush_found(before_error=True)
-            return out, keys, self._failed_output(output)
-        out += self._close_items("incomplete" if status == "incomplete" else "completed", finish)
+            self._calls.flush_found(draft, before_error=True)
+            return self._failed_output(output)
+        self._close_items("incomplete" if status == "incomplete" else "completed", finish, draft)
         self._look_into_thoughts(finish)
-        out += self._calls.flush_found()
-        out += [piece for index, note in self._answer.notes() for piece in self._texts.say(note, index)]
-        return out, keys, self._output(output)
+        self._calls.flush_found(draft)
+        for index, note in self._answer.notes():
+            self._texts.say(note, index, draft)
+        return self._output(output)
 
-    def stop(self, finish: Finish) -> tuple[list[bytes], list[str]]:
+    def stop(self, finish: Finish, draft: ReplyBuilder) -> None:
         """No terminal event came."""
-        out, keys = self._calls.flush(finish, before_error=True)
+        self._calls.flush(finish, draft, before_error=True)
         response = self._response()
         items = [item for item in self._items.all if not item.dropped]
         if items and all(item.finished for item in items) and not self._answer.dropped and not self.error:
-            out += self._close_items("completed", finish)
-            out += self._calls.flush_found()
+            self._close_items("completed", finish, draft)
+            self._calls.flush_found(draft)
             fields = {**response, "status": "completed", "output": self._output(None)}
-            out.append(self._writer.write(COMPLETED, {"response": fields}))
-            return out, keys
-        out += self._calls.flush_found(before_error=True)
+            draft.out.append(self._writer.write(COMPLETED, {"response": fields}))
+            return
+        self._calls.flush_found(draft, before_error=True)
         fields = {**response, "status": "failed", "error": failure_of(self.error), "output": self._output(None)}
-        out.append(self._writer.write("response.failed", {"response": fields}))
-        return out, keys
+        draft.out.append(self._writer.write("response.failed", {"response": fields}))
 
-    def fail(self) -> tuple[list[bytes], list[str]]:
+    def fail(self, draft: ReplyBuilder) -> None:
         """An error is about to go on: complete calls come out, unfinished ones are dropped."""
-        out, keys = self._calls.flush(Finish.CUT, before_error=True)
-        return [*out, *self._calls.flush_found(before_error=True)], keys
+        self._calls.flush(Finish.CUT, draft, before_error=True)
+        self._calls.flush_found(draft, before_error=True)
 
     def _response(self) -> Json:
         message = payload.read_strict(self.created)
@@ -144,32 +141,29 @@ class Finalizer:
 
     # Items
 
-    def _close_items(self, status: str, finish: Finish) -> list[bytes]:
+    def _close_items(self, status: str, finish: Finish, draft: ReplyBuilder) -> None:
         """Items that the client knows and that never ended, and items that nobody told it about."""
-        out: list[bytes] = []
         spoken = [entry for _, entry in self._listed.unseen if entry.get("type") != CALL and _says_something(entry)]
         for item in [item for item in self._items.in_order() if item.open]:
             entry = self._listed.entries.get(item.index)
             if item.type in ("message", "reasoning"):
                 body = entry or {"type": item.type, **item.body, "status": status}
-                out += self._end_item(item, body, None if spoken else finish)
+                self._texts.end_item(item, body, draft, None if spoken else finish)
             elif entry is not None:
-                out += self._end_item(item, entry)
+                self._texts.end_item(item, entry, draft)
         for position, entry in self._listed.unseen:
             kind, wire_id = str(entry.get("type") or "message"), str(entry.get("id") or "")
             if kind in ("message", "reasoning"):
-                item, events = self._texts.writer.open(kind, wire_id, position, entry)
-                out += events
+                item = self._texts.writer.open(kind, wire_id, position, entry, draft)
             else:
                 item = self._items.open(kind, wire_id, position, entry)
                 item.announced = True
                 fields = {"output_index": item.index, "item": entry}
-                out.append(self._writer.write("response.output_item.added", fields))
+                draft.out.append(self._writer.write("response.output_item.added", fields))
                 if kind == FREEFORM:
                     self._answer.turn.count_sent()
             self._listed.entries[item.index] = entry
-            out += self._end_item(item, entry, finish if spoken and entry is spoken[-1] else None)
-        return out
+            self._texts.end_item(item, entry, draft, finish if spoken and entry is spoken[-1] else None)
 
     def _only_thinks(self) -> bool:
         """Is the answer reasoning, and perhaps a message without a word?"""
@@ -186,12 +180,6 @@ class Finalizer:
             self._answer.think(item.thought)
         cut = any((item.done or {}).get("status") == "incomplete" for item in self._items.all)
         self._answer.end_thoughts(Finish.CUT if cut else finish)
-
-    def _end_item(self, item: Item, body: Json, finish: Finish | None = None) -> list[bytes]:
-        body, out = self._texts.finish(item, body, finish)
-        item.done = body
-        fields = {"output_index": item.index, "item": body}
-        return [*out, self._writer.write("response.output_item.done", fields)]
 
     def _output(self, output: Any) -> list[Any]:
         """The output of the terminal event: the items as the client got them."""

@@ -13,6 +13,7 @@ from ...turn.items import Item, Part
 from ...turn.structured_text import StructuredText
 from ...turn.text_search import TextSearch
 from ...unread.fast_path import Lesson
+from ..reply_builder import ReplyBuilder
 from .events import EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
@@ -41,23 +42,23 @@ class TextItems:
         receiver = SentText(search, self.writer.sent, self._events)
         self.lesson = Lesson("delta", incoming.text("delta"), receiver)
 
-    def read(self, incoming: IncomingEvent) -> list[bytes]:
-        """One event of a text family: what the client gets for it."""
+    def read(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+        """One event of a text family."""
         stem, _, verb = incoming.type.rpartition(".")
         family = family_of(stem, incoming)
-        if family.part == TEXT and verb == "done" and self._ends_undecided(incoming, family):
-            return []
-        item, out = self._item(family, incoming)
+        if family.part == TEXT and verb == "done" and self._ends_undecided(incoming, family, draft):
+            return
+        item = self._item(family, incoming, draft)
         number = incoming.number(family.number_key) or 0
         part = item.parts.setdefault((family.part, number), Part())
         opens = incoming.type == f"{PART_EVENTS.get(family.part)}.added"
         if not part.opened and not opens and family.part in PART_EVENTS:
-            out.append(self.writer.open_part(item, family.part, number))
+            draft.out.append(self.writer.open_part(item, family.part, number))
         part.opened = True
         fields: Json = {"item_id": item.id, "output_index": item.index, family.number_key: number}
         searched = self._answer.searches and family.part == TEXT
         if searched and verb == "done":
-            out += self._end_text(item, number, part, None)
+            self._end_text(item, number, part, None, draft)
         if stem in PART_EVENTS.values():
             fields["part"] = whole_part(incoming.message.get("part"), family.part)
             if verb == "done" and part.changed:
@@ -68,37 +69,36 @@ class TextItems:
             part.text = text if isinstance(text, str) else None
             if part.changed:
                 part.text = fields["text"] = self._text_sent(item, number, part)
-        elif incoming.type == DELTA and searched and not self._passes(incoming, item, number, part, out):
-            return out
+        elif incoming.type == DELTA and searched and not self._passes(incoming, item, number, part, draft):
+            return
         sent = self._events.forward(incoming, **fields)
-        out.append(sent)
+        draft.out.append(sent)
         if verb == "delta":
             self.writer.sent.add(sent)
             if sent is incoming.raw and (not searched or part.searched or part.search is not None):
                 self.learn(incoming, None if part.searched else part.search)
-        return out
 
     # The search for calls
 
-    def _passes(self, incoming: IncomingEvent, item: Item, number: int, part: Part, out: list[bytes]) -> bool:
-        """Search a delta. False when it does not simply go on; what may go out of the text is told."""
+    def _passes(self, incoming: IncomingEvent, item: Item, number: int, part: Part, draft: ReplyBuilder) -> bool:
+        """Search a delta. False when it does not simply go on: what may go out of the text is written."""
         text = incoming.message.get("delta")
         if not isinstance(text, str) or not text or part.searched:
             return True
-        result = self._held.take(item, number, part, text, incoming)
+        result = self._held.take(item, number, part, text, draft, incoming)
         if result.parts == ((text, incoming),):
             return True
         if not result.parts:
-            self._held.keep(item, number, incoming.raw)
-        out += self.writer.write_text(item, number, result)
+            self._held.keep(item, number, incoming.raw, draft)
+        self.writer.write_text(item, number, result, draft)
         return False
 
-    def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily) -> bool:
+    def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily, draft: ReplyBuilder) -> bool:
         """The end of a text whose last words may be a call waits."""
         item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
         if item is None or not self.undecided(item):
             return False
-        self._held.wait(incoming)
+        self._held.wait(incoming, draft)
         return True
 
     def follows(self, incoming: IncomingEvent) -> bool:
@@ -127,68 +127,69 @@ class TextItems:
         text = last.get("text") if isinstance(last, dict) and last.get("type") == TEXT else None
         return isinstance(text, str) and (TEXT, number) not in known and self._answer.texts.waits_for_end(text)
 
-    def end_texts(self, finish: Finish | None) -> list[bytes]:
+    def end_texts(self, finish: Finish | None, draft: ReplyBuilder) -> None:
         """All texts are over: with the response, or, None, with something else behind them."""
-        out: list[bytes] = []
         for item in self._items.all:
             for (kind, number), part in item.parts.items():
                 if kind == TEXT:
-                    out += self._end_text(item, number, part, finish)
-        return out
+                    self._end_text(item, number, part, finish, draft)
 
-    def _end_text(self, item: Item, number: int, part: Part, finish: Finish | None) -> list[bytes]:
-        """The text of a part is over: what was held of it is told."""
-        return self.writer.write_text(item, number, self._held.close(item, number, part, finish))
+    def _end_text(self, item: Item, number: int, part: Part, finish: Finish | None, draft: ReplyBuilder) -> None:
+        """The text of a part is over: what was held of it goes out."""
+        self.writer.write_text(item, number, self._held.close(item, number, part, finish, draft), draft)
 
     def _text_sent(self, item: Item, number: int, part: Part) -> str:
         """The text that the client got of a part that was changed."""
         text = self.writer.sent.text(item, TEXT, number)
         return part.text_for_client(part.text or "") if text is None else text
 
-    def _search_content(self, item: Item, content: list[Any], finish: Finish | None) -> list[bytes]:
-        """Put into the content what was told of it, and search what was never told."""
-        out: list[bytes] = []
+    def _search_content(self, item: Item, content: list[Any], finish: Finish | None, draft: ReplyBuilder) -> None:
+        """Put into the content what the client got of it, and search what it never got."""
         last = max((number for number, entry in enumerate(content) if not is_blank(entry)), default=-1)
         for number, entry in enumerate(content):
             text = entry.get("text") if isinstance(entry, dict) and entry.get("type") == TEXT else None
             if not isinstance(text, str) or not text:
                 continue
             part = item.parts.setdefault((TEXT, number), Part())
-            out += self._end_text(item, number, part, None)
+            self._end_text(item, number, part, None, draft)
             if part.search is None:
                 ends = number == last and not entry.get("annotations")
-                result = self._held.whole(item, number, part, text, finish if ends else None)
+                first = self._held.take(item, number, part, text, draft)
+                rest = self._held.close(item, number, part, finish if ends else None, draft)
                 if part.changed:
-                    content[number] = {**entry, "text": result.text}
+                    content[number] = {**entry, "text": first.text + rest.text}
             elif part.changed:
                 content[number] = {**entry, "text": self._text_sent(item, number, part)}
-        return out
 
-    def _item(self, family: PartFamily, incoming: IncomingEvent) -> tuple[Item, list[bytes]]:
+    def _item(self, family: PartFamily, incoming: IncomingEvent, draft: ReplyBuilder) -> Item:
         wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
         item = self._items.find(family.item, wire_id, wire_index)
         if item is None:
             known = self._items.known(wire_id)
             if known is not None and known.type == family.item:
                 # Something said after the item was done; there is nothing to announce.
-                return known, []
-            return self.writer.open(family.item, wire_id, wire_index, {})
+                return known
+            return self.writer.open(family.item, wire_id, wire_index, {}, draft)
         self._items.alias(item, wire_id, None)
-        return item, []
+        return item
 
     # Items
 
-    def say(self, text: str, index: int) -> list[bytes]:
+    def say(self, text: str, index: int, draft: ReplyBuilder) -> None:
         """A message of ours."""
-        item, out = self.writer.open("message", "", None, {}, instead=index)
+        item = self.writer.open("message", "", None, {}, draft, instead=index)
         content = [{"type": TEXT, "text": text, "annotations": []}]
         message = {"type": "message", "role": "assistant", "status": "completed", "content": content}
-        body, events = self.finish(item, message)
-        item.done = body
-        return [*out, *events, self._events.write("response.output_item.done", {"output_index": index, "item": body})]
+        self.end_item(item, message, draft)
 
-    def finish(self, item: Item, body: Json, finish: Finish | None = None) -> tuple[Json, list[bytes]]:
-        """The whole item for its end, and the ends of parts that have to come before it.
+    def end_item(self, item: Item, body: Json, draft: ReplyBuilder, finish: Finish | None = None) -> None:
+        """An item ends that has no event of its own for that."""
+        item.done = self.finish(item, body, draft, finish)
+        fields = {"output_index": item.index, "item": item.done}
+        draft.out.append(self._events.write("response.output_item.done", fields))
+
+    def finish(self, item: Item, body: Json, draft: ReplyBuilder, finish: Finish | None = None) -> Json:
+        """The whole item for its end. The ends of parts that have to come before it are written.
 
         `finish`: the response ends with this item; None where something may follow it.
         """
@@ -197,19 +198,18 @@ class TextItems:
             item.thought = self._thought(item, body)
         key = "content" if item.type == "message" else "summary"
         if item.type not in ("message", "reasoning") or not isinstance(body.get(key), list):
-            return body, []
+            return body
         content = list(body[key])
-        out: list[bytes] = []
         for (part, number), state in sorted(item.parts.items(), key=lambda entry: entry[0][1]):
             if part in PART_EVENTS and belongs(part, key):
                 self.writer.fill_part(item, part, number, state, content)
         if self._answer.searches and item.type == "message":
-            out += self._search_content(item, content, finish)
+            self._search_content(item, content, finish, draft)
         for number, entry in enumerate(content):
-            out += self.writer.end_part(item, key, number, entry)
+            self.writer.end_part(item, key, number, entry, draft)
         if not any(other.open and other.parts for other in self._items.all if other is not item):
             self.writer.sent.clear()
-        return (body if content == body[key] else {**body, key: content}), out
+        return body if content == body[key] else {**body, key: content}
 
     def _thought(self, item: Item, body: Json) -> str:
         """What an item of reasoning says: its own words, else their summary."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...turn.items import Item, Items, Part
 from ...turn.text_search import SearchResult
+from ..reply_builder import ReplyBuilder
 from .events import EventWriter, Json
 from .held_texts import DELTA
 from .output import with_needed
@@ -40,8 +41,15 @@ class TextWriter:
         """The deltas that the client got."""
 
     def open(
-        self, kind: str, wire_id: str, wire_index: int | None, body: Json, *, instead: int | None = None
-    ) -> tuple[Item, list[bytes]]:
+        self,
+        kind: str,
+        wire_id: str,
+        wire_index: int | None,
+        body: Json,
+        draft: ReplyBuilder,
+        *,
+        instead: int | None = None,
+    ) -> Item:
         """An item that the upstream never announced; `instead`: at the index of a dropped one."""
         index = self._items.free_index(wire_index) if instead is None else instead
         item = Item(index, self._items.identity(wire_id, kind), kind, body, announced=True)
@@ -49,7 +57,8 @@ class TextWriter:
         kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}
         empty = {**with_needed({"type": kind, **kept}, kind, item.id), "status": "in_progress"}
         fields = {"output_index": index, "item": empty}
-        return item, [self._events.write("response.output_item.added", fields)]
+        draft.out.append(self._events.write("response.output_item.added", fields))
+        return item
 
     def open_part(self, item: Item, part: str, number: int) -> bytes:
         """A part that the upstream never announced."""
@@ -58,18 +67,16 @@ class TextWriter:
         fields["part"] = whole_part(None, part)
         return self._events.write(f"{PART_EVENTS[part]}.added", fields)
 
-    def write_text(self, item: Item, number: int, result: SearchResult) -> list[bytes]:
+    def write_text(self, item: Item, number: int, result: SearchResult, draft: ReplyBuilder) -> None:
         """Text that was searched: the events that it came in, where they say nothing else."""
         where: Json = {"item_id": item.id, "output_index": item.index, "content_index": number}
-        out = [
-            self._events.write(DELTA, {**where, "delta": piece.text})
-            if piece.source is None
-            else self._events.forward(piece.source, **where)
-            for piece in result.pieces
-        ]
-        for sent in out:
+        for piece in result.pieces:
+            if piece.source is None:
+                sent = self._events.write(DELTA, {**where, "delta": piece.text})
+            else:
+                sent = self._events.forward(piece.source, **where)
             self.sent.add(sent)
-        return out
+            draft.out.append(sent)
 
     def fill_part(self, item: Item, part: str, number: int, state: Part, content: list[Any]) -> None:
         """Put into the content what was said and is not in it."""
@@ -83,20 +90,20 @@ class TextWriter:
             text = state.text or self.sent.text(item, part, number)
             content[number] = {**whole_part(entry, part), field: text or ""}
 
-    def end_part(self, item: Item, key: str, number: int, entry: Any) -> list[bytes]:
+    def end_part(self, item: Item, key: str, number: int, entry: Any, draft: ReplyBuilder) -> None:
         """The events of a part that are still missing before its item ends."""
         part = entry.get("type") if isinstance(entry, dict) else None
         if not isinstance(part, str) or part not in PART_EVENTS or not belongs(part, key):
-            return []
+            return
         state = item.parts.setdefault((part, number), Part())
         field = "refusal" if part == REFUSAL else "text"
         text = entry.get(field)
         where = {"item_id": item.id, "output_index": item.index}
         where["summary_index" if part == SUMMARY else "content_index"] = number
-        out: list[bytes] = []
+        out = draft.out
         if not state.opened:
             if not isinstance(text, str) or not text:
-                return []
+                return
             out.append(self.open_part(item, part, number))
             state.opened = True
             out.append(self._events.write(f"{_TEXT_EVENTS[part]}.delta", {**where, "delta": text}))
@@ -106,7 +113,6 @@ class TextWriter:
         if not state.closed:
             out.append(self._events.write(f"{PART_EVENTS[part]}.done", {**where, "part": entry}))
             state.closed = True
-        return out
 
 
 def belongs(part: str, key: str) -> bool:
