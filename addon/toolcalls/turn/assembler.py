@@ -261,48 +261,48 @@ class CallAssembler:
 
     def _by_known_id(self, fragment: Fragment) -> Slot:
         place = self._place(fragment.place)
-        mine = self._by_id[fragment.key]
+        known = self._by_id[fragment.key]
         if fragment.place is not None:
-            there = self._placed.get((fragment.place, fragment.key))
-            if there is None and place.calls and mine is not place.last:
+            placed = self._placed.get((fragment.place, fragment.key))
+            if placed is None and place.calls and known is not place.last:
                 # The index says one call, the id another.
-                place.calls.append(mine)
+                place.calls.append(known)
                 place.refuse()
-                return mine
-            if there is None:
-                return self._elsewhere(fragment, mine)
-            mine = there
-        if mine.comes_back(fragment.key):
+                return known
+            if placed is None:
+                return self._elsewhere(fragment, known)
+            known = placed
+        if known.comes_back(fragment.key):
             place.refuse()
-            return mine
-        if fragment.name and mine.names:
+            return known
+        if fragment.name and known.names:
             begins = may_begin(fragment.arguments)
-            if mine.is_closed() and (begins or not fragment.arguments.strip()):
-                slot = self._open(fragment, mine)
-                slot.earlier = mine
+            if known.is_closed() and (begins or not fragment.arguments.strip()):
+                slot = self._open(fragment, known)
+                slot.earlier = known
                 return slot
-            if self._named_otherwise(mine, fragment) or (mine.unnamed and begins):
+            if self._named_otherwise(known, fragment) or (known.unnamed and begins):
                 # Two calls at once, and nothing that tells them apart.
                 return self._open(fragment, sure=False)
-            if begins and mine.begun and len(place.calls) > 1 and not _awaits_a_value(mine):
+            if begins and known.begun and len(place.calls) > 1 and not _awaits_a_value(known):
                 # It goes on, or another call of this id begins in the middle of it.
                 place.refuse()
-        return self._go_on(mine, fragment, sure=fragment.key not in self._several)
+        return self._go_on(known, fragment, sure=fragment.key not in self._several)
 
-    def _elsewhere(self, fragment: Fragment, mine: Slot) -> Slot:
+    def _elsewhere(self, fragment: Fragment, known: Slot) -> Slot:
         """The id of a call at an index where none is yet: it goes on there, or begins there (once more)."""
         blank = not fragment.arguments.strip()
-        closed = mine.is_closed()
-        named = bool(fragment.name and mine.names)
+        closed = known.is_closed()
+        named = bool(fragment.name and known.names)
         goes_on = not closed and (not named or not (blank or may_begin(fragment.arguments)))
         if goes_on or (closed and not named and blank):
             here = self._place(fragment.place)
-            here.begin(mine)
+            here.begin(known)
             if not blank:
                 # The index says that it is another call.
                 here.doubt()
-            return self._go_on(mine, fragment, sure=fragment.key not in self._several)
-        return self._open(fragment, mine)
+            return self._go_on(known, fragment, sure=fragment.key not in self._several)
+        return self._open(fragment, known)
 
     def _by_new_id(self, fragment: Fragment) -> Slot:
         place = self._place(fragment.place)

@@ -104,17 +104,17 @@ class ItemCall(Slot):
     def settle(self) -> tuple[str, tuple[str, ...]]:
         """The arguments that all carriers will have, and what had to be done to find them."""
         fragments, steps = ("", ()) if self.doubt else self.from_fragments()
-        wholes: list[tuple[str, str]] = []
+        others: list[tuple[str, str]] = []
         if self.stated:
-            wholes.append(("done", self.stated.arguments))
+            others.append(("done", self.stated.arguments))
         if self.end:
-            wholes.append(("the item", self.end.arguments))
+            others.append(("the item", self.end.arguments))
         if self.announcement and self.announcement.arguments:
-            wholes.append(("the announced item", self.announcement.arguments))
+            others.append(("the announced item", self.announcement.arguments))
         if self.listed and self.listed.body:
-            wholes.append(("the response", self.listed.arguments))
-        text, more = settle_carriers(fragments, wholes)
-        texts = dict.fromkeys([_with_pairs(fragments), *(text for _, text in wholes)]) if more else {}
+            others.append(("the response", self.listed.arguments))
+        text, more = settle_carriers(fragments, others)
+        texts = dict.fromkeys([_with_pairs(fragments), *(text for _, text in others)]) if more else {}
         self.contradiction = payload.contradict(map(payload.object_in, texts))
         return text, steps + more
 
@@ -172,11 +172,11 @@ class ItemCall(Slot):
         return self.quoted.pieces
 
 
-def settle_carriers(fragments: str, wholes: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
+def settle_carriers(fragments: str, others: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
     """One text out of several. Fragments win unless they are no object and another carrier's text is one."""
-    if all(text == fragments for _, text in wholes):
+    if all(text == fragments for _, text in others):
         return fragments, ()
-    candidates = [("", fragments), *wholes] if fragments else [entry for entry in wholes if entry[1]]
+    candidates = [("", fragments), *others] if fragments else [entry for entry in others if entry[1]]
     if not candidates:
         return "", ()
     objects = [(entry, value) for entry in candidates if (value := payload.object_in(entry[1])) is not None]
