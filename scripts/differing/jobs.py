@@ -11,7 +11,7 @@ from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
-from scripts.fuzzing import answers, meant, plans, recipes
+from scripts.fuzzing import answers, meant, meant_answers, plans, recipes
 from scripts.fuzzing.part import corpus
 from scripts.fuzzing.parts import PARTS
 
@@ -83,10 +83,12 @@ def of_chance(seed: int, protocols: list[str] | None) -> Iterator[Job]:
             body = PARTS["requests"].make(chance)
             yield _request(chance.choice(STREAMS[:3]), body, chance.choice(REQUEST_OPTIONS), where)
         elif kind == "meant":
-            recipe = recipes.make(chance)
+            recipe = recipes.make(chance, STREAMS)
             plan = plans.plan(recipe)
             request = json.dumps(meant.request_of(recipe["request"], tuple(plan.requested)))
-            yield _answer(recipe["protocol"], request, meant.answer_of(recipe, plan), next(options), size, where)
+            yield _answer(
+                recipe["protocol"], request, meant_answers.answer_of(recipe, plan), next(options), size, where
+            )
         elif kind == "documents":
             name = chance.choice(STREAMS[:3])
             body = answers.make_document(chance)

@@ -93,9 +93,25 @@ def responses(body: bytes) -> list[Call]:
     return found
 
 
+def ollama(body: bytes) -> list[Call]:
+    lines = [said for line in body.decode("utf-8", "replace").splitlines() if (said := _object(line)) is not None]
+    calls = [call for line in lines for call in entries(inside(line, "message", "tool_calls"))]
+    return [(inside(call, "function", "name"), inside(call, "function", "arguments")) for call in calls]
+
+
+def gemini(body: bytes) -> list[Call]:
+    whole = _object(body.decode("utf-8", "replace"))
+    candidates = [one for said in ([whole] if whole else payloads(body)) for one in entries(said.get("candidates"))]
+    parts = [part for candidate in candidates for part in entries(inside(candidate, "content", "parts"))]
+    calls = [part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict)]
+    return [(call.get("name"), call.get("args")) for call in calls]
+
+
 CALLS: dict[str, Callable[[bytes], list[Call]]] = {
     "chat": chat,
     "messages": messages,
     "responses": responses,
     "zai": chat,
+    "ollama": ollama,
+    "gemini": gemini,
 }

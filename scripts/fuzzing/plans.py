@@ -197,7 +197,7 @@ class _Reader:
         self.say(closers[piece["number"] % len(closers)] + "\n\n")
 
     def read_reasoning(self, piece: Json) -> None:
-        if (self.recipe["protocol"], self.recipe["form"]) == ("chat", "document"):
+        if self.recipe["protocol"] in ("chat", "ollama") and self.recipe["form"] == "document":
             return  # There it has no place before or behind the text.
         self.settle()
         self.quotation = ""

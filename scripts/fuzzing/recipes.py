@@ -20,21 +20,27 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tests.must_not_run import prose_behind, quoted_ends, rehearsals, shown
 from tests.must_not_run.meant import TOKENS
 from tests.must_not_run.written import COMMON, FORMATS, Format
 
-from . import resent
+from . import resent, resent_whole
 
 Json = dict[str, Any]
 Key = tuple[str, str]
 """A call as it is compared: its name, and its arguments in one way to write them."""
 
-STREAMS = ("chat", "messages", "responses", "zai")
-DOCUMENTS = ("chat", "messages", "responses")
+STREAMS = ("chat", "messages", "responses", "zai", "ollama", "gemini")
+DOCUMENTS = ("chat", "messages", "responses", "ollama", "gemini")
+WAYS = {
+    **resent.WAYS,
+    "ollama": list(resent_whole.WAYS),
+    "gemini": [*resent_whole.WAYS, *resent_whole.IN_PIECES],
+}
+"""How calls are sent, by protocol."""
 CUT = ("length", "filter", "none")
 """Finishes that mean that the answer was cut off, or that nobody knows."""
 
@@ -188,9 +194,9 @@ class Dice:
         return self.chance.choice((said + glue + text, text + glue + said, said + glue + text + glue + "end", text))
 
 
-def make(chance: random.Random) -> Json:
+def make(chance: random.Random, protocols: Sequence[str] = STREAMS) -> Json:
     dice = Dice(chance)
-    recipe = _empty(dice, 0.15, ("plain", 0.9), ("read aloud", 0.06), ("none", 0.04))
+    recipe = _empty(dice, 0.15, ("plain", 0.9), ("read aloud", 0.06), ("none", 0.04), protocols=protocols)
     form = recipe["form"]
     kind = dice.one_of(("text", 0.5), ("sent", 0.4), ("both", 0.1))
     if kind != "sent":
@@ -198,7 +204,7 @@ def make(chance: random.Random) -> Json:
     if kind != "text":
         recipe["pieces"].insert(len(recipe["pieces"]) if dice.often(0.8) else 0, _sent(dice, recipe))
     elif dice.often(0.03):
-        how = resent.WAYS["document" if form == "document" else recipe["protocol"]][0]
+        how = WAYS["document" if form == "document" else recipe["protocol"]][0]
         recipe["pieces"].append({"is": "sent", "copy": True, "how": how, "calls": []})
     if dice.often(0.25):
         _cut(dice, recipe)
@@ -255,12 +261,12 @@ def make_text(chance: random.Random) -> Json:
     return recipe
 
 
-def _empty(dice: Dice, documents: float, *requests: tuple[str, float]) -> Json:
+def _empty(dice: Dice, documents: float, *requests: tuple[str, float], protocols: Sequence[str] = STREAMS) -> Json:
     """A recipe without pieces; `documents`: how often it is no stream. `requests`: kinds of them, and how often."""
     chance = dice.chance
     form = "document" if dice.often(documents) else "stream"
     return {
-        "protocol": chance.choice(DOCUMENTS if form == "document" else STREAMS),
+        "protocol": chance.choice([name for name in protocols if form == "stream" or name in DOCUMENTS]),
         "form": form,
         "finish": "stop",
         "request": dice.one_of(*requests),
@@ -319,7 +325,7 @@ def _written(dice: Dice) -> Json:
 
 def _sent(dice: Dice, recipe: Json) -> Json:
     chance = dice.chance
-    ways = resent.WAYS["document" if recipe["form"] == "document" else recipe["protocol"]]
+    ways = WAYS["document" if recipe["form"] == "document" else recipe["protocol"]]
     calls: list[Json] = []
     for number in range(chance.choice((1, 1, 1, 2, 2, 3))):
         name, arguments = dice.call()

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from scripts.fuzzing import meant, plans, recipes
+from scripts.fuzzing import meant, meant_answers, plans, recipes
 from scripts.fuzzing.parts import PARTS
 from scripts.fuzzing.run import run
 from toolcalls.engine import Response, mend_whole
@@ -55,7 +55,7 @@ def test_the_answers_with_known_calls_can_be_built_and_most_of_the_calls_come_ou
     for _ in range(800):
         recipe = recipes.make(chance)
         plan = plans.plan(recipe)
-        body = meant.answer_of(recipe, plan)
+        body = meant_answers.answer_of(recipe, plan)
         if recipe.get("cut") or recipe["protocol"] == "zai":
             continue
         answer = Response(recipe["protocol"], meant.question_of(recipe["request"], tuple(plan.requested)))
