@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,6 +58,8 @@ class Candidate:
     """None where the model has to look for the shell among the declared tools."""
     impatient: Callable[[AgentSession, float], AgentSession] = _patient
     """Sets how many seconds the agent waits for the next word of an answer, where it can be told."""
+    python: str = sys.executable
+    """What a package of PyPI is installed with."""
     way: Way = _through_proxy
     """How it is started behind toolfix."""
 

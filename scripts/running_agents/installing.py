@@ -31,7 +31,7 @@ def _pip(candidate: Candidate) -> list[str]:
     """A virtual environment whose programs are where npm puts its own."""
     python = candidate.folder / "node_modules/python"
     if not (python / "bin/pip").is_file():
-        subprocess.run([sys.executable, "-m", "venv", str(python)], check=True)
+        subprocess.run([candidate.python, "-m", "venv", str(python)], check=True)
         (candidate.folder / "node_modules/.bin").symlink_to(python / "bin")
     return [str(python / "bin/pip"), "install", "--quiet", candidate.package.removeprefix(PIP)]
 

@@ -53,7 +53,7 @@ OTHERS = (
     Candidate(known_agent("kilo"), "@kilocode/cli@7.7.7"),
     Candidate(known_agent("cline"), "cline@3.0.65"),
     Candidate(known_agent("droid"), "droid@0.215.0"),
-    Candidate(known_agent("vibe"), "pip:mistral-vibe==3.0.2"),
+    Candidate(known_agent("vibe"), "pip:mistral-vibe==3.0.2", python="python3.12"),
     Candidate(known_agent("grok"), "@vibe-kit/grok-cli@0.0.34"),
     Candidate(known_agent("kimi"), "@moonshot-ai/kimi-code@2.1.0", way=_reverse),
     Candidate(

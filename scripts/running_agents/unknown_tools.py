@@ -57,11 +57,12 @@ class UnknownTools(Model):
 
 
 def tools_of(request: Json) -> Tools | None:
-    """The declared tool that runs commands, if there is one."""
+    """The declared tool that runs commands and requires nothing else, if there is one."""
     for tool in declarations(request):
-        properties = (tool.get("parameters") or tool.get("input_schema") or {}).get("properties") or {}
+        schema = tool.get("parameters") or tool.get("input_schema") or {}
+        properties = schema.get("properties") or {}
         for name in COMMANDS:
-            if name in properties:
+            if name in properties and not set(schema.get("required") or ()) - {name}:
                 listed = properties[name].get("type") == "array"
                 return Tools(shell=str(tool.get("name")), command=name, run=[RUN] if listed else RUN)
     return None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -14,6 +16,17 @@ _COMMANDS = ("demo", "run", "proxy", "env", "filter", "repair", "replay", "repor
 
 class _Commands(click.Group):
     """Each command is a file of its own, loaded when it is asked for: all of them take half a second."""
+
+    def main(self, *args: Any, **more: Any) -> Any:
+        """Run a command; what the system refuses it is one sentence."""
+        try:
+            return super().main(*args, **more)
+        except OSError as error:
+            what = f"{error.filename} cannot be used" if error.filename else "the output cannot be written"
+            click.echo(f"toolfix: {what} ({error.strerror or error}).", err=True)
+            # What is left in the buffers cannot be written either, and must not be tried again on the way out.
+            os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+            sys.exit(1)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)

@@ -79,9 +79,11 @@ def ca(confdir: Path) -> Finding:
         return Finding("wrong", f"{confdir} is a file: mitmproxy keeps its CA in a directory", elsewhere)
     if not file.is_file() and not os.access(confdir if confdir.exists() else confdir.parent, os.W_OK | os.X_OK):
         return Finding("wrong", f"mitmproxy's CA cannot be made in {confdir}: permission denied", elsewhere)
+    again = f"rm {shlex.quote(str(confdir))}/mitmproxy-ca* && toolfix env > /dev/null"
+    if trust.is_damaged(confdir):
+        return Finding("wrong", f"{confdir / trust.KEY_FILE} is damaged", again)
     if not file.is_file():
         return Finding("note", f"there is no CA in {confdir} yet: it is made on first use", "toolfix env > /dev/null")
-    again = f"rm {shlex.quote(str(confdir))}/mitmproxy-ca* && toolfix env > /dev/null"
     if not all(os.access(confdir / name, os.R_OK) for name in (trust.CA_FILE, trust.KEY_FILE)):
         return Finding("wrong", f"mitmproxy's CA and key in {confdir} cannot both be read", elsewhere)
     try:

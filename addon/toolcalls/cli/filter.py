@@ -47,10 +47,11 @@ def filter(
     request = inputs.read_file(request_file, "the request") if request_file else b""
     question = _question(request, protocol) if request_file else Request()
     answer = Response(protocol, question, policy, seed=seed_of(request))
-    body = mend_whole(answer, inputs.read_stdin(), chunk_size or 0)
+    before = inputs.read_stdin()
+    body = mend_whole(answer, before, chunk_size or 0)
     sys.stdout.buffer.write(body)
     sys.stdout.buffer.flush()
-    inputs.remark(_summary(answer))
+    inputs.remark(_summary(answer) if before else "the input is empty.")
     _warn(answer)
     if report:
         try:
@@ -98,8 +99,10 @@ def _filter_line(number: int, entry: dict[str, Any], settings: tuple[str, ...]) 
     request = entry.get("request")
     text = request if isinstance(request, str) else json.dumps(request) if isinstance(request, dict) else ""
     answer = Response(protocol, read_request(decode(text), protocol), policy, seed=seed_of(text.encode()))
-    size = entry.get("chunk_size")
-    body = mend_whole(answer, _body(number, entry), size if isinstance(size, int) and size > 0 else 0)
+    size = entry.get("chunk_size") or 0
+    if not isinstance(size, int) or size < 0:
+        raise click.UsageError(f'line {number} of the input: "chunk_size" is not a number of bytes.')
+    body = mend_whole(answer, _body(number, entry), size)
     _warn(answer)
     return {"id": entry.get("id"), **_written(body), "calls": store.calls_json(answer.outcomes)}
 

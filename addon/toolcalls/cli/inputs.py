@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import difflib
 import json
 import os
 import sys
@@ -15,6 +17,9 @@ import click
 from ..policy import BadOption, Policy, check_variables, from_environment, make_policy, read_options
 from ..shown import LINE, shown_lines
 from .trust import DEFAULT_CONFDIR
+
+_COMMON = {"confdir", "ssl_insecure", "ssl_verify_upstream_trusted_ca", "termlog_verbosity"}
+"""Options of mitmproxy that need no second look."""
 
 
 def read_file(path: str, what: str) -> bytes:
@@ -80,11 +85,30 @@ def policy_from(settings: Sequence[str]) -> Policy:
     return policy_of(texts)
 
 
-def checked(settings: tuple[str, ...]) -> tuple[str, ...]:
-    """Our own options are checked here, with a sentence; mitmproxy checks its own."""
+def checked(settings: tuple[str, ...], *, scripts: bool = False) -> tuple[str, ...]:
+    """Our own options are checked here, with a sentence; of mitmproxy's, their names. Other `scripts` have others."""
     unequal = [setting for setting in settings if "=" not in setting]
     policy_from([setting for setting in settings if setting.startswith("toolfix_") or setting in unequal])
+    foreign = {setting.partition("=")[0] for setting in settings if not setting.startswith("toolfix_")}
+    if foreign - _COMMON and not scripts:
+        _check_names(sorted(foreign - _COMMON))
     return settings
+
+
+def _check_names(names: list[str]) -> None:
+    """mitmproxy ignores an option that it does not know. Asking it which it knows takes a second."""
+    from mitmproxy.options import Options
+    from mitmproxy.tools.dump import DumpMaster
+
+    async def all_options() -> list[str]:
+        return list(DumpMaster(Options(), with_termlog=False).options.keys())  # type: ignore[no-untyped-call]
+
+    known = asyncio.run(all_options())
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            meant = f"Did you mean {near[0]}?" if near else "`mitmdump --options` lists them all."
+            raise click.UsageError(f"--set {name}: there is no such option. {meant}")
 
 
 def values_of(name: str, settings: Sequence[str]) -> list[str]:

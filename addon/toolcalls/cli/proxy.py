@@ -31,7 +31,7 @@ def proxy(options: tuple[str, ...]) -> None:
     Every option of mitmdump works: -p 9000, --mode reverse:https://api.openai.com, --set toolfix_mode=observe.
     The log has one line for each mended call, and a summary at the end; -v adds mitmproxy's own log.
     """
-    confdir = inputs.confdir_of(inputs.checked(tuple(_settings(options))))
+    confdir = inputs.confdir_of(inputs.checked(tuple(_settings(options)), scripts=_has_scripts(options)))
     try:
         trusted = trust.prepare(
             confdir / "toolfix-proxy", trust.ensure_ca(confdir), surroundings.original(os.environ)
@@ -88,6 +88,11 @@ class _Hint(logging.Handler):
             number = "" if port == "8080" else f" --port {port}"
             hint = f'in another terminal: eval "$(toolfix env{number}{self._words})", then start the agent there'
         click.echo(f"toolfix: {spelled(hint)}", err=True)
+
+
+def _has_scripts(options: tuple[str, ...]) -> bool:
+    """Are other scripts loaded, which may have options of their own?"""
+    return any(option.startswith(("-s", "--scripts")) and option != "--set" for option in options)
 
 
 def _env_words(options: tuple[str, ...]) -> str:

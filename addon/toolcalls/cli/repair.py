@@ -31,6 +31,10 @@ def repair(schema: str | None, finish: str | None, jsonl: bool) -> None:
         for number, entry in inputs.json_lines():
             if not isinstance(entry.get("input"), str):
                 raise click.UsageError(f'line {number} of the input has no text under "input".')
+            if not isinstance(entry.get("schema") or {}, dict):
+                raise click.UsageError(f'line {number} of the input: "schema" is not a JSON object.')
+            if not isinstance(entry.get("finish") or "", str):
+                raise click.UsageError(f'line {number} of the input: "finish" is not a text, such as "stop".')
             outcome = mend(entry["input"], entry.get("schema"), entry.get("finish"))
             inputs.write_line({"id": entry.get("id"), **_reported(outcome)})
         return

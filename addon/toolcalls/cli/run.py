@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from ..policy import BadOption, read_options
 from ..proxy import session_summary as tally
 from ..proxy.session_summary import Summary
 from ..shown import LINE, shown_lines
@@ -65,6 +66,8 @@ def run(command: tuple[str, ...], **options: object) -> None:
     if not command:
         raise click.UsageError("name the command to run: toolfix run -- claude")
     _check_report(wishes.report)
+    _check_hosts(wishes.hosts)
+    inputs.checked(wishes.settings)
     environ = surroundings.original(os.environ)
     if shutil.which(command[0], path=environ.get("PATH")) is None and not Path(command[0]).exists():
         say(f"there is no command {command[0]!r}: is it installed and on the PATH?")
@@ -85,15 +88,25 @@ def _check_report(report: str | None) -> None:
         raise click.UsageError(f"--report {report} cannot be written: name a file in an existing directory.")
 
 
+def _check_hosts(hosts: tuple[str, ...]) -> None:
+    for host, added in zip(hosts, _added(hosts), strict=True):
+        try:
+            read_options({"toolfix_hosts": added})
+        except BadOption:
+            name = surroundings.split_url(host).hostname or "llm.example.com"
+            raise click.UsageError(f"--host {host!r} is not a host name: write --host {name}") from None
+
+
 def say(sentence: str) -> None:
     click.echo(f"toolfix: {shown_lines(sentence, LINE)}", err=True)
 
 
 def _run(command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], folder: Path) -> int:
+    way_out, private = _way_out(wishes, environ)
     confdir = inputs.confdir_of(wishes.settings)
     recorded = Path(wishes.record).absolute() if wishes.record else folder / "recorded" if wishes.report else None
     trusted = _trust(confdir, environ, folder)
-    arguments, private = _arguments(wishes, environ, trusted, recorded)
+    arguments = [*_options(wishes, trusted, recorded), *way_out]
     summary = folder / "summary"
     with _log(folder / "proxy.log", wishes.verbose) as sink, Child() as child:
 
@@ -139,34 +152,36 @@ def _trust(confdir: Path, environ: dict[str, str], folder: Path) -> trust.Trust:
 # The proxy's command line
 
 
-def _arguments(
-    wishes: Wishes, environ: dict[str, str], trusted: trust.Trust, recorded: Path | None
-) -> tuple[list[str], list[str]]:
-    """mitmdump's arguments, and those that nobody else may see."""
-    ours = {"ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
-    if recorded:
-        ours["toolfix_record"] = str(recorded)
-    if wishes.observe:
-        ours["toolfix_mode"] = "observe"
-    theirs = inputs.checked(wishes.settings)
-    if wishes.hosts:
-        ours["toolfix_hosts"] = ",".join([*inputs.values_of("toolfix_hosts", theirs), *_added(wishes.hosts)])
-    arguments = inputs.settings(ours, theirs)
+def _way_out(wishes: Wishes, environ: dict[str, str]) -> tuple[list[str], list[str]]:
+    """mitmdump's arguments for where requests go from here, and those that nobody else may see."""
     try:
         upstream = surroundings.upstream_proxy(environ)
     except surroundings.BadProxy as bad:
         raise click.UsageError(f"{bad} Unset it, or start toolfix where it is not set.") from None
     if wishes.reverse:
+        mode = f"reverse:{_reverse(wishes.reverse)[0]}"
         if upstream:
             raise click.UsageError(
                 f"--reverse cannot go through the proxy {upstream.url} of the environment: unset HTTPS_PROXY first."
             )
-        return [*arguments, "--mode", f"reverse:{_reverse(wishes.reverse)[0]}"], []
-    if upstream:
-        arguments += ["--mode", f"upstream:{upstream.url}", "-s", str(LOOPBACK_DIRECT)]
-        if upstream.credentials:
-            return arguments, ["--set", f"upstream_auth={upstream.credentials}"]
-    return arguments, []
+        return ["--mode", mode], []
+    if not upstream:
+        return [], []
+    arguments = ["--mode", f"upstream:{upstream.url}", "-s", str(LOOPBACK_DIRECT)]
+    return arguments, ["--set", f"upstream_auth={upstream.credentials}"] if upstream.credentials else []
+
+
+def _options(wishes: Wishes, trusted: trust.Trust, recorded: Path | None) -> list[str]:
+    """mitmdump's options: ours and the user's."""
+    ours = {"ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
+    if recorded:
+        ours["toolfix_record"] = str(recorded)
+    if wishes.observe:
+        ours["toolfix_mode"] = "observe"
+    if wishes.hosts:
+        own = inputs.values_of("toolfix_hosts", wishes.settings)
+        ours["toolfix_hosts"] = ",".join([*own, *_added(wishes.hosts)])
+    return inputs.settings(ours, wishes.settings)
 
 
 def _added(hosts: tuple[str, ...]) -> list[str]:
@@ -211,7 +226,9 @@ def _log(path: Path, verbose: bool) -> Iterator[Callable[[str], None]]:
 
 
 def _did_not_start(failed: ProxyFailed, port: int) -> int:
-    if "address already in use" in str(failed):
+    if "permission denied" in str(failed).lower() and port:
+        say(f"port {port} is not yours to open: leave --port out for a free one, or name one above 1023.")
+    elif "address already in use" in str(failed):
         say(f"port {port} is taken: leave --port out for a free one, or name another.")
     else:
         say(f"the proxy did not start: {failed.sentence}")

@@ -7,6 +7,7 @@ that the user already had in one of these variables, a company's for instance, i
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import platform
@@ -74,6 +75,8 @@ def certificates(pem: bytes) -> list[bytes]:
 def ensure_ca(confdir: Path) -> Path:
     """mitmproxy's CA certificate; made, as mitmproxy would, where there is none yet."""
     ca = confdir / CA_FILE
+    if is_damaged(confdir):
+        raise OSError(errno.EINVAL, f"{KEY_FILE} is damaged: delete it")
     if not ca.is_file():
         confdir.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Loaded here: it takes a quarter of a second, and the CA is made once.
@@ -82,6 +85,15 @@ def ensure_ca(confdir: Path) -> Path:
         with _alone(confdir):
             CertStore.from_store(confdir, "mitmproxy", 2048)
     return ca
+
+
+def is_damaged(confdir: Path) -> bool:
+    """Is there a file for mitmproxy's key and certificate that does not hold both?"""
+    try:
+        pem = (confdir / KEY_FILE).read_bytes()
+    except OSError:
+        return False
+    return b"PRIVATE KEY-----" not in pem or not certificates(pem)
 
 
 @contextlib.contextmanager

@@ -113,6 +113,7 @@ class AnswerStream:
         follows = self._form.whole_calls and self._follows_calls(read)
         if follows:
             draft.out += self._written(read, self.answer.pass_text_on(), draft)
+            self.answer.note_that_more_follows()
             self._send(Finish.COMPLETE, draft)
         pieces = self._search(read, draft)
         unchanged = pieces is None and not fragments and not follows and not (read.text and self._silent)

@@ -284,7 +284,7 @@ class Quoting:
             if self._thought.open and thoughts.closes(line):
                 # The fence was a part of the thought.
                 self._fence, self._thought = None, OpenThought()
-            elif self._fence.is_closed_by(line, leading_space(self._head)):
+            elif self._fence.is_closed_by(line, leading_space(self._head), self._last[len(self._last.rstrip()) :]):
                 self._fence = None
         elif not self._span:
             if self._lead:

@@ -226,6 +226,11 @@ class Answer:
     def _new_live(self, slot: Slot) -> LiveCall:
         return LiveCall(self.turn.sent, self._mender.ids.unique(slot.id))
 
+    def note_that_more_follows(self) -> None:
+        """Something came behind the calls so far."""
+        for slot in self.assembler.slots:
+            slot.followed = True
+
     def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
         """All calls that were gathered or found leave. `ids`: each has to have one."""
         return self._complete(self.assembler.take(finish), finish, before_error, ids)

@@ -101,6 +101,8 @@ class Slot(PartialCall):
     """What had to be done to read its fragments."""
     unfinished: bool = False
     """Its last fragment said that more of it follows."""
+    followed: bool = False
+    """Something else came behind it."""
     joined: tuple[int, str, tuple[str, ...]] = (0, "", ())
     """How many fragments were joined last, to what, and what had to be done for that."""
     settled: int = -1
@@ -201,7 +203,8 @@ class Slot(PartialCall):
 
     def finish_for(self, finish: Finish) -> Finish:
         """How the answer ended for this call."""
-        return finish
+        # What follows a call says that it was sent whole, not that its server had the end of its arguments.
+        return Finish.UNKNOWN if self.followed and any(self.fragments) else finish
 
     def to_compare(self, name: str) -> ComparedCall:
         """What it is compared by with other calls of the answer."""

@@ -27,8 +27,6 @@ class BlockCall(Slot):
     started: bool = False
     """Its beginning came: fragments may come without any."""
     ended: bool = False
-    followed: bool = False
-    """Something else began behind it: whatever cut the answer off did not cut this call."""
     done: bool = False
     """It went out."""
     valid: bool = False

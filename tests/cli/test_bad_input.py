@@ -1,0 +1,120 @@
+"""What people get wrong on the command line and in files: one sentence with the fix, an exit status, no traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .commands import ROOT, complaint, toolfix
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "said"),
+    [
+        (
+            ["run", "--set", "sslinsecure=true", "--", "true"],
+            {},
+            "--set sslinsecure: there is no such option. Did you mean ssl_insecure?",
+        ),
+        (
+            ["run", "--set", "zzz=1", "--", "true"],
+            {},
+            "--set zzz: there is no such option. `mitmdump --options` lists them all.",
+        ),
+        (["proxy", "--set", "falw_detail=1"], {}, "--set falw_detail: there is no such option. Did you mean flow_detail?"),
+        (
+            ["run", "--host", "https://llm.example.com/v1", "--", "true"],
+            {},
+            "--host 'https://llm.example.com/v1' is not a host name: write --host llm.example.com",
+        ),
+        (["run", "--host", "", "--", "true"], {}, "--host '' is not a host name: write --host llm.example.com"),
+        (
+            ["run", "--reverse", "http://[x", "--", "true"],
+            {},
+            "--reverse 'http://[x' is not a URL: write --reverse https://api.openai.com/v1",
+        ),
+        (
+            ["run", "--reverse", "https://host:port", "--", "true"],
+            {},
+            "--reverse 'https://host:port' is not a URL: write --reverse https://api.openai.com/v1",
+        ),
+        (
+            ["run", "--", "true"],
+            {"HTTPS_PROXY": "http://[::1"},
+            "HTTPS_PROXY is not the URL of a proxy, such as http://proxy.example.com:3128. "
+            "Unset it, or start toolfix where it is not set.",
+        ),
+        (
+            ["run", "--", "true"],
+            {"ALL_PROXY": "socks5://me:secret@x:1"},
+            "the proxy socks5://x of ALL_PROXY cannot be chained: only http:// and https:// can. "
+            "Unset it, or start toolfix where it is not set.",
+        ),
+        (["run", "--port", "70000", "--", "true"], {}, "Invalid value for '--port': 70000 is not in the range 0<=x<=65535."),
+        (["run"], {}, "name the command to run: toolfix run -- claude"),
+        (["doctor", "nope"], {}, "there is no agent 'nope': name one of claude, codex,"),
+        (["demo", "no-such"], {}, "there is no scenario 'no-such': see toolfix demo --list."),
+        (["env", "--confdir", "/no/such/place"], {}, "there is no directory /no/such. Is that a typo?"),
+    ],
+)  # fmt: skip
+def test_a_wrong_command_line_exits_2(
+    words: list[str], environment: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    result = toolfix(*words, environment={"HOME": str(tmp_path), **environment})
+    assert said in complaint(result)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "said"),
+    [
+        ("filter", {"body": "x", "chunk_size": "a"}, 'line 1 of the input: "chunk_size" is not a number of bytes.'),
+        ("filter", {"body": "x", "chunk_size": -1}, 'line 1 of the input: "chunk_size" is not a number of bytes.'),
+        ("repair", {"input": "{}", "schema": 3}, 'line 1 of the input: "schema" is not a JSON object.'),
+        ("repair", {"input": "{}", "finish": [1]}, 'line 1 of the input: "finish" is not a text, such as "stop".'),
+    ],
+)
+def test_a_wrong_line_of_many_is_named(command: str, line: dict[str, object], said: str) -> None:
+    assert said in complaint(toolfix(command, "--jsonl", stdin=json.dumps(line).encode()))
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["run", "--", "true"], 125, "(mitmproxy-ca.pem is damaged: delete it): name another place with --set confdir=DIR."),
+        (["proxy", "-p", "0"], 1, "(mitmproxy-ca.pem is damaged: delete it): name another place with --set confdir=DIR."),
+        (["env"], 1, "(mitmproxy-ca.pem is damaged: delete it): name another --confdir."),
+    ],
+)  # fmt: skip
+def test_a_damaged_ca_is_named(words: list[str], status: int, said: str, tmp_path: Path) -> None:
+    (tmp_path / ".mitmproxy").mkdir()
+    (tmp_path / ".mitmproxy/mitmproxy-ca.pem").write_text("broken")
+    assert said in complaint(toolfix(*words, environment={"HOME": str(tmp_path)}), status)
+
+
+def test_doctor_finds_a_damaged_ca(tmp_path: Path) -> None:
+    (tmp_path / "mitmproxy-ca.pem").write_text("broken")
+    result = toolfix("doctor", "--no-probe", "--confdir", str(tmp_path))
+    assert result.returncode == 1
+    assert f"wrong  {tmp_path}/mitmproxy-ca.pem is damaged\n" in result.stdout.decode()
+
+
+@pytest.mark.parametrize("words", [["repair"], ["env", "--confdir", "PLACE/ca"], ["path"]])
+def test_an_output_that_cannot_be_written_is_one_sentence(words: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "toolcalls.cli", *(word.replace("PLACE", str(tmp_path)) for word in words)]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command, input=b"{}", stdout=full, stderr=subprocess.PIPE, cwd=ROOT / "addon", timeout=60, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"toolfix: the output cannot be written (No space left on device).\n"
+
+
+def test_no_input_at_all_is_said() -> None:
+    result = toolfix("filter")
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"toolfix: the input is empty.\n")
+    assert complaint(toolfix("repair"), 1).startswith("refused: there are no arguments")
