@@ -175,6 +175,8 @@ def gone_id(*calls: tuple[str, str]) -> list[tuple[str, Counter[str]]]:
     ]
     return [
         ("chat", count(chat(*(piece(at, identity or None, "Bash", text) for at, (identity, text) in enumerate(calls))))),
+        *((f"chat, index {index} for all", count(chat(*(piece(index, identity or None, "Bash", text) for identity, text in calls))))
+          for index in (None, 0)),
         ("chat whole", count(chat_document(*(entry(identity, "Bash", text) for identity, text in calls)))),
         ("messages", count(messages(*(
             wire.tool(at, text, identity=identity or None, name="Bash") for at, (identity, text) in enumerate(calls)

@@ -63,8 +63,9 @@ class AnswerStream:
         form: AnswerForm,
         writer: StreamWriter,
         name: str = "",
+        answer: Answer | None = None,
     ) -> None:
-        self.answer = Answer(request, policy, mender, whole_calls=form.whole_calls)
+        self.answer = answer or Answer(request, policy, mender, whole_calls=form.whole_calls)
         self._policy = policy
         self._form = form
         self._writer = writer
@@ -331,18 +332,18 @@ class AnswerStream:
     def pass_end(self, draft: ReplyBuilder) -> None:
         """Something follows that belongs to no answer (usage): a finish reason that waits goes out before it."""
         if self._waiting_end is not None:
-            self._finish(self.answer.believed(Finish.UNKNOWN), draft)
+            self.let_go(self.answer.believed(Finish.UNKNOWN), draft)
             self._write_end(draft)
 
     def fail(self, draft: ReplyBuilder) -> None:
         """An error follows: held text and complete calls come out, unfinished calls are dropped."""
-        self._finish(Finish.CUT, draft, before_error=True)
+        self.let_go(Finish.CUT, draft, before_error=True)
         self._write_end(draft)
 
     def end(self, finish: Finish, draft: ReplyBuilder) -> bool:
         """The stream is over: as the finish reasons say, else as `finish`. True if the answer is complete."""
         answer = self.answer
-        refused = self._finish(answer.believed(finish), draft)
+        refused = self.let_go(answer.believed(finish), draft)
         self._cut = self._cut or (finish is Finish.CUT and refused)
         if self._waiting_end is not None:
             self._write_end(draft)
@@ -351,7 +352,7 @@ class AnswerStream:
             answer.reasons.append(self._reason)
         return not self._cut and bool(answer.turn.sent or answer.reasons)
 
-    def _finish(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
+    def let_go(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
         """What is held of the text and the calls. True where a call was refused."""
         draft.out += self._written(None, self.answer.end_text(finish), draft)
         return self._send(finish, draft, before_error=before_error)

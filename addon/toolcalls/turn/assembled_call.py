@@ -209,7 +209,10 @@ class Slot(PartialCall):
     def to_compare(self, name: str) -> ComparedCall:
         """What it is compared by with other calls of the answer."""
         text, _ = self.final_arguments(Finish.COMPLETE)
-        return ComparedCall(self.key, name, text, f"\0{self.place}", certain=not self.doubt, restated=self.restated)
+        index = f"\0{self.place}"
+        compared = ComparedCall(self.key, name, text, index, certain=not self.doubt, restated=self.restated)
+        compared.borrowed = self.again and not self.id
+        return compared
 
     def is_strict(self) -> bool:
         """Are the arguments, as they came, one JSON object?"""

@@ -37,6 +37,8 @@ class ComparedCall:
     """False where its fragments may be those of another call."""
     restated: bool = False
     """It stands in a message that repeats the whole answer."""
+    borrowed: bool = False
+    """The key is that of the call before it: it has no id of its own."""
     out: bool = False
     """It went out, or a part of it."""
     kept: bool = True
@@ -45,7 +47,7 @@ class ComparedCall:
     @property
     def has_id(self) -> bool:
         """Is it an id that names it, and not its place alone?"""
-        return self.key not in ("", self.fallback_key)
+        return self.key not in ("", self.fallback_key) and not self.borrowed
 
     @property
     def blank(self) -> bool:
@@ -111,7 +113,7 @@ class Resent:
             return self._lost_its_id(call)
         if call.blank or any(_same(one, call) for one in earlier):
             return True
-        return self._mended_alike(call, earlier) or _settled(earlier[-1], call)
+        return self._mended_alike(call, earlier) or _settled(earlier[-1], call) or self._lost_its_id(call)
 
     def _lost_its_id(self, call: ComparedCall) -> bool:
         """Is this call without an id one that was told with an id? A server gives ids to all calls or to none."""

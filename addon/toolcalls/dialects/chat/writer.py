@@ -50,7 +50,7 @@ class DeltaWriter(StreamWriter):
 
     def text(self, read: ReadEvent | None, text: str) -> bytes:
         delta: Json = {"content": text}
-        return _like(read, delta) if read is not None else write_choice(self.envelope, {"index": self._index}, delta)
+        return _like(read, delta) if read is not None else self._chunk({}, delta)
 
     def rest(self, read: ReadEvent) -> bytes:
         return _like(read, _rest(read), usage=read.stop is None)
@@ -75,7 +75,7 @@ class DeltaWriter(StreamWriter):
 
     def end(self, read: ReadEvent | None, reason: str) -> bytes:
         if not isinstance(read, ReadChoice):
-            return write_choice(self.envelope, {"index": self._index, "finish_reason": reason}, {})
+            return self._chunk({"finish_reason": reason}, {})
         choice = {**read.choice, "index": self._index, "finish_reason": reason}
         return write_choice(read.payload, choice, {})
 
@@ -89,7 +89,7 @@ class DeltaWriter(StreamWriter):
 
     def keep_alive(self) -> bytes:
         """A chunk with an empty delta. No role: clients that put deltas together would have it twice."""
-        return write_choice(self.envelope, {"index": self._index, "finish_reason": None}, {})
+        return self._chunk({"finish_reason": None}, {})
 
     def call(self, call: CompletedCall) -> bytes:
         outcome = call.outcome
@@ -116,7 +116,10 @@ class DeltaWriter(StreamWriter):
         if self._role:
             delta = {"role": self._role, **delta}
             self._role = ""
-        return write_choice(self.envelope, {"index": self._index, "finish_reason": None}, delta)
+        return self._chunk({"finish_reason": None}, delta)
+
+    def _chunk(self, choice: Json, delta: Json) -> bytes:
+        return write_choice(self.envelope, {"index": self._index, **choice}, delta)
 
 
 def write_choice(chunk: Json, choice: Json, delta: Json) -> bytes:
