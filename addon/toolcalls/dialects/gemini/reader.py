@@ -127,6 +127,7 @@ class GeminiReader(AnswerReader):
             return self._piece(call, identity, name, extra, goes_on=goes_on)
         if not (identity or name or "args" in call):
             return Fragment(None, "", "", "")
+        self._woven = self._woven or self._open is not None
         self._open = None
         self._calls += 1
         args = call.get("args")
