@@ -126,7 +126,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: two calls are not merged", "../must_not_run/test_merged_calls.py fragments_that_cannot", "calls of one place are judged",
-        ((ENGINE + "turn/shared_place.py", "        if not self._unsure:\n            return\n", "        return\n"),),
+        ((ENGINE + "turn/shared_place.py", "        if not self.unsure:\n            return\n", "        return\n"),),
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "the account is a part of the key",
