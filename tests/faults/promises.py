@@ -163,11 +163,12 @@ PROMISES = (
     ),
     Mutation(
         "promise: TLS of other hosts while a script is reloaded", "../e2e/test_e2e_traps.py after_a_broken_reload", "what was allowed stays when a script is gone",
-        (("addon/toolfix.py", "        self.settings.close()\n", "        self.settings.close()\n        ctx.options.update(allow_hosts=[])\n"),),
+        (("addon/toolfix.py", "        self.settings.close()\n", "        self.settings.close()\n        ctx.options.update(allow_hosts=[])\n"),
+         (ENGINE + "proxy/settings.py", 'if "allow_hosts" in names and', "if False and")),
     ),
     Mutation(
-        "promise: TLS of other hosts while options are wrong", "../e2e/test_e2e_traps.py bad_value_ends_mitmdump and toolfix_mode", "nothing is opened before the options are read",
-        ((ENGINE + "proxy/settings.py", "self._allow(self.patterns or [hosts.NOTHING])", "pass"),),
+        "promise: TLS of other hosts while options are wrong", "../e2e/test_e2e_traps.py bad_value_ends_mitmdump and toolfix_mode", "a bad option ends mitmdump",
+        (("addon/toolfix.py", "logger.error(str(bad))", "logger.info(str(bad))"),),
     ),
     Mutation(
         "promise: nothing is given to a shell", "../test_safety.py start_processes", "the engine starts no process",
