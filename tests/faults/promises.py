@@ -273,4 +273,17 @@ PROMISES = (
         "promise: the token of /metrics is in no recording", "../proxy/test_metrics.py token_of_metrics", "secret options are not noted",
         ((ENGINE + "proxy/settings.py", " if not policy.BY_NAME[name].secret}", "}"),),
     ),
+    Mutation(
+        "promise: a call below words of doubt stays text", "../must_not_run/test_quotations.py is_text_and", "the words of doubting",
+        ((ENGINE + "textcalls/lead_ins.py", "    if doubt is not None and", "    if False and"),),
+    ),
+    Mutation(
+        "promise: a call below a title or another speaker stays text", "../must_not_run/test_quotations.py is_text_and", "titles and speakers are known",
+        ((ENGINE + "textcalls/lead_ins.py", "if titles.somebody_speaks(line):", "if False:"),
+         (ENGINE + "textcalls/lead_ins.py", "if announcement is None and (titles.is_title(", "if False and (titles.is_title(")),
+    ),
+    Mutation(
+        "promise: /metrics is shown to clients of this machine", "../e2e/test_e2e_metrics.py only_this_machine", "the address of the client is asked",
+        ((ENGINE + "proxy/metrics_page.py", "return bool(client) and hosts.is_loopback(client[0])", "return True"),),
+    ),
 )  # fmt: skip
