@@ -59,13 +59,15 @@ def test_what_fails_keeps_its_exit_status(tmp_path: Path) -> None:
 
 
 def test_two_at_once_wait_for_each_other_and_the_second_says_so(tmp_path: Path) -> None:
-    held = subprocess.Popen(["flock", str(tmp_path / "venv.lock"), "sleep", "2"])
-    time.sleep(0.3)
+    held = subprocess.Popen(
+        ["flock", str(tmp_path / "venv.lock"), "sh", "-c", "echo held; sleep 2"], stdout=subprocess.PIPE
+    )
+    assert held.stdout and held.stdout.readline() == b"held\n"
     started = time.monotonic()
     done = sh(
         f"bring_up_to_date() {{ echo working >&2; }}\nenvironment {tmp_path}/venv python3 run", tmp_path / "bin"
     )
-    assert held.wait(10) == 0
+    assert held.wait(60) == 0
     assert time.monotonic() - started > 1
     assert done.stderr.splitlines() == [
         f"toolfix: waiting: {tmp_path}/venv is being set up by another command",

@@ -29,11 +29,17 @@ def figures(table: str) -> dict[str, str]:
     return dict(re.findall(r"^\| ([^|]+) \| ([^|]*) \|", table, re.MULTILINE))
 
 
+def requests_so_far(progress: str) -> int:
+    found = re.search(r" of 60 min, ([\d,]+) requests", progress)
+    return int(found[1].replace(",", "")) if found else 0
+
+
 def test_some_seconds_of_soak_lose_nothing_and_ctrl_c_ends_it_with_the_table(tmp_path: Path) -> None:
     page = tmp_path / "soak.md"
     process = soak("60", "--markdown", str(page))
     assert process.stderr
-    while " of 60 min" not in process.stderr.readline():
+    # How many come in some seconds depends on what else the machine does.
+    while requests_so_far(process.stderr.readline()) <= 20:
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=240)
@@ -46,12 +52,16 @@ def test_some_seconds_of_soak_lose_nothing_and_ctrl_c_ends_it_with_the_table(tmp
 
 
 def test_a_proxy_that_mends_nothing_is_found_out() -> None:
-    process = soak("0.06", TOOLFIX_ARGUMENTS="false")
-    out, err = process.communicate(timeout=240)
+    # On a machine that does much else, no answer that could be wrong comes in the first seconds.
+    for minutes in ("0.06", "0.5", "2"):
+        process = soak(minutes, TOOLFIX_ARGUMENTS="false")
+        out, err = process.communicate(timeout=400)
+        assert f"soak: 0.0 of {minutes} min" in err
+        if int(figures(out)["answers wrong"]) > 0:
+            break
     assert process.returncode == 1, out + err
     assert int(figures(out)["answers wrong"]) > 0
     assert "expected" in out.partition(" problems:")[2]
-    assert "soak: 0.0 of 0.06 min" in err
 
 
 @pytest.mark.parametrize("minutes", ["0", "-1"])

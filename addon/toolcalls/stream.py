@@ -21,12 +21,10 @@ from .wire.encoding import Decoder, Inflated
 from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Pass, Replace, Verdict, joined
 from .wire.framing import SSE
 from .wire.ledger import Ledger
-from .wire.sse import WHOLE
 from .work import CHARACTERS, EVENT, LINE, SILENT, Work
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
-_END = slice(-3, None)
 _LF = b"\n"
 
 
@@ -46,10 +44,12 @@ class Stream:
         "_changed",
         "_decoder",
         "_dialect",
+        "_ends",
         "_fast_path",
         "_framing",
         "_gathered",
         "_kind",
+        "_last",
         "_ledger",
         "_limit",
         "_line_ended",
@@ -87,6 +87,8 @@ class Stream:
         self._kind = BodyKind.EVENTS if self._one_a_chunk else BodyKind.UNKNOWN
         self._whole_chunks = self._one_a_chunk
         """An event stream without a content encoding, and no LF is awaited: most chunks are whole events."""
+        self._last, self._ends = dialect.framing.whole_ends(b"")
+        """The last bytes of these chunks are one of the ends."""
         self._changed = False
         """Something did not go out as it came."""
         self.failure: Exception | None = None
@@ -124,9 +126,11 @@ class Stream:
         ledger = self._ledger
         ledger.coming = chunk
         try:
-            if (not ledger.rest and chunk[_END] in WHOLE) or self._one_a_chunk:
+            if (not ledger.rest and chunk[self._last] in self._ends) or self._one_a_chunk:
                 block = chunk
                 ledger.block, ledger.done, ledger.coming = chunk, 0, b""
+            elif self._framing is not SSE:
+                return self._feed(chunk)
             else:
                 usual = ledger.push_simple(chunk)
                 if usual is None and chunk.endswith(b"\r"):
@@ -252,7 +256,9 @@ class Stream:
             self._take_events(block, verdict, out)
         if self._kind is BodyKind.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
-            self._whole_chunks = not self._after_cr and self._decoder is None and self._framing is SSE
+            self._whole_chunks = not self._after_cr and self._decoder is None
+            if block:
+                self._last, self._ends = self._framing.whole_ends(block)
 
     def _take_events(self, block: bytes, verdict: Pass | Hold | None, out: list[bytes]) -> None:
         """Take the events of a block, or the one event for which the fast path gave a verdict."""
@@ -286,10 +292,16 @@ class Stream:
     def _obey(self, verdict: Pass | Hold, raw: bytes, out: list[bytes]) -> None:
         """An event that was not read passes or is held."""
         if isinstance(verdict, Hold):
-            self._gathered.spend(_values(raw))
+            self._gather(raw)
             self._ledger.held(verdict.key, len(raw))
         else:
             self._ledger.passed(len(raw), raw, out)
+
+    def _gather(self, raw: bytes) -> None:
+        """Account for the values of an event that is held, but for about as many as a fragment's envelope has."""
+        values = raw.count(b",") + raw.count(b"[") - len(raw) // _ENVELOPE
+        if values > 0:
+            self._gathered.spend(values)
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
         work = self._work
@@ -330,7 +342,7 @@ class Stream:
             answer = self._read_lines_alone(event)
         self._changed = self._changed or answer is not PASS
         if isinstance(answer, Hold):
-            self._gathered.spend(_values(event.raw))
+            self._gather(event.raw)
             self._ledger.held(answer.key, size)
         elif isinstance(answer, Replace):
             self._ledger.replied(size, answer, out)
@@ -430,8 +442,3 @@ class Stream:
             return list(last_words)
         self._kind = BodyKind.OPEN
         return self._ledger.drain()
-
-
-def _values(raw: bytes) -> int:
-    """How many values these bytes have, but for about as many as the envelope of a short fragment has."""
-    return max(0, raw.count(b",") + raw.count(b"[") - len(raw) // _ENVELOPE)

@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from toolcalls.dialects.zai.reader import Reader
+from toolcalls.dialects.zai.document_reader import DocumentReader
 
 from .part import Part, need
 
@@ -35,12 +35,12 @@ def make(chance: random.Random) -> bytes:
 
 def check(data: bytes) -> None:
     edits = _edits(data)
-    patched, plain = Reader(), b""
+    patched, plain = DocumentReader(), b""
     for index, text in edits:
         patched.edit(index, text)
         plain = _applied(plain, index, text)
     patched.finish()
-    once = Reader()
+    once = DocumentReader()
     once.append(plain.decode("utf-16-le", "surrogatepass"))
     once.finish()
     need(patched.content.text == once.content.text, "patched it reads otherwise")

@@ -24,7 +24,7 @@ class Proxy:
             raise ProxyFailed("[12:00:00.000] Error: address already in use\n")
 
     def wait(self) -> int:
-        self._ended.wait(10)
+        self._ended.wait(60)
         return self._status
 
     def die(self, status: int) -> None:
@@ -54,7 +54,7 @@ class Stage:
         self.news.release()
 
     def hear(self) -> str:
-        assert self.news.acquire(timeout=10)
+        assert self.news.acquire(timeout=60)
         return self.said[-1]
 
 

@@ -1,4 +1,4 @@
-"""The reader against a simple model of the document: the whole text, parsed from its beginning."""
+"""The reader of the document against a simple model of it: the whole text, parsed from its beginning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.dialects.zai_streams import CLOSED, TOOLS, WRAPPER, Backend, block, convert, received, units, utf16
 from toolcalls.dialects.zai.document import Document, text_of_units
-from toolcalls.dialects.zai.reader import Reader, Said
+from toolcalls.dialects.zai.document_reader import DocumentReader, Said
+from toolcalls.turn.parts import ReasoningDelta, TextDelta
 
 # The model
 
@@ -158,7 +159,7 @@ def edits(draw: st.DrawFn) -> tuple[list[tuple[int, str]], str]:
 @given(edits())
 def test_the_text_and_the_calls_are_those_of_the_model(case: tuple[list[tuple[int, str]], str]):
     steps, final = case
-    reader = Reader()
+    reader = DocumentReader()
     said = [item for index, text in steps for item in reader.edit(index, text)]
     said += reader.finish()
     content, reasoning, calls = model(final)
@@ -168,12 +169,12 @@ def test_the_text_and_the_calls_are_those_of_the_model(case: tuple[list[tuple[in
     assert [(call.name, call.arguments) for call in found] == [call[:2] for call in calls]
     if not reader.rewritten:
         # What was sent and cut away later cannot be taken back.
-        assert sent(said, "content").startswith(content)
-        assert sent(said, "reasoning").startswith(reasoning)
+        assert sent(said, TextDelta).startswith(content)
+        assert sent(said, ReasoningDelta).startswith(reasoning)
 
 
-def sent(said: list[Said], kind: str) -> str:
-    return of_units(utf16("".join(item[1] for item in said if isinstance(item, tuple) and item[0] == kind)))
+def sent(said: list[Said], kind: type[TextDelta | ReasoningDelta]) -> str:
+    return of_units(utf16("".join(item.text for item in said if isinstance(item, kind))))
 
 
 @settings(max_examples=300, deadline=None)
@@ -181,12 +182,12 @@ def sent(said: list[Said], kind: str) -> str:
 def test_a_document_of_random_edits_reads_like_the_same_document_in_one_piece(
     first: str, changes: list[tuple[int, str]]
 ):
-    reader, plain = Reader(), b""
+    reader, plain = DocumentReader(), b""
     for index, text in [(0, first), *changes]:
         reader.edit(index, text)
         plain = apply(plain, index, text)
     reader.finish()
-    fresh = Reader()
+    fresh = DocumentReader()
     fresh.append(of_units(plain))
     fresh.finish()
     assert reader.content.text == fresh.content.text

@@ -23,7 +23,7 @@ import ollama
 import openai
 from google import genai
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 Job = dict[str, Any]
 
 

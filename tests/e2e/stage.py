@@ -22,7 +22,7 @@ from toolcalls.cli.upstream import Play, Seen, Upstream
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAT = "/v1/chat/completions"
-PATIENCE = 20.0
+PATIENCE = 60.0
 KEY = "sk-test-0123456789abcdefghijklmnop"
 EVENT_STREAM = {"content-type": "text/event-stream; charset=utf-8"}
 DOCUMENT = {"content-type": "application/json"}
@@ -238,7 +238,7 @@ class Clients:
     def close(self) -> None:
         if self._process.stdin:
             self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(PATIENCE)
 
 
 @dataclass(slots=True)

@@ -31,6 +31,7 @@ from .stage import (
     call_event,
     chat_event,
     request_body,
+    wait_for,
 )
 
 
@@ -49,12 +50,8 @@ ENCODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 
 def said(proxy: ProxyProcess, sentence: str) -> bool:
-    """Does the log say so, now or very soon?"""
-    for _ in range(100):
-        if sentence in proxy.output:
-            return True
-        time.sleep(0.02)
-    return False
+    """Does the log say so, now or soon?"""
+    return wait_for(lambda: sentence in proxy.output)
 
 
 def cut(body: bytes, size: int) -> list[bytes]:

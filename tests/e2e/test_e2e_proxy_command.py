@@ -57,7 +57,7 @@ def toolfix_proxy(confdir: Path, ca: Path, *options: str) -> Iterator[Foreground
         yield Foreground(process)
     finally:
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def ask(port: str, url: str, confdir: Path) -> bytes:
@@ -96,7 +96,7 @@ def test_a_mended_call_is_one_line(confdir: Path, certificate: Path, plays: Play
         )
         proxy.process.send_signal(signal.SIGINT)
         assert proxy.hear("toolfix: 1 call") == "toolfix: 1 call, 1 mended, 0 refused"
-        assert proxy.process.wait(20) == 0
+        assert proxy.process.wait(PATIENCE) == 0
 
 
 def test_observing_says_would_and_samples_are_for_debugging(
@@ -114,7 +114,7 @@ def test_observing_says_would_and_samples_are_for_debugging(
         proxy.process.send_signal(signal.SIGINT)
         summary = "toolfix: 1 call, 1 would have been mended, 0 would have been refused"
         assert proxy.hear("toolfix: 1 call") == summary
-        assert proxy.process.wait(20) == 0
+        assert proxy.process.wait(PATIENCE) == 0
 
 
 def test_reverse_mode_names_the_base_url(confdir: Path, certificate: Path) -> None:

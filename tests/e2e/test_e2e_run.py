@@ -17,11 +17,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.terminal import screen_of
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Seen, Upstream, play_recording
 from toolcalls.recording import store
 
-from .running import Run, Running, command, curl, last_line, surroundings
+from .running import PATIENCE, Run, Running, command, curl, last_line, surroundings
 from .stage import CHAT, EVENT_STREAM, MENDED, ROOT, Plays, arguments_of, broken_call
 
 CLIENTS_PYTHON = os.environ.get("TOOLFIX_CLIENTS_PYTHON", str(ROOT / ".venv-clients/bin/python"))
@@ -206,7 +207,7 @@ import signal, sys, time
 heard = []
 signal.signal(signal.{name}, lambda number, frame: heard.append(number))
 print("ready", flush=True)
-deadline = time.monotonic() + 30
+deadline = time.monotonic() + 60
 while not heard and time.monotonic() < deadline:
     time.sleep(0.02)
 time.sleep(0.3)
@@ -247,21 +248,8 @@ def test_ctrl_c_on_a_terminal_is_the_commands_own(confdir: Path) -> None:
         words, env=surroundings(), stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=take_terminal
     )
     os.close(theirs)
-    screen = b""
-    pressed = False
-    with os.fdopen(ours, "r+b", buffering=0) as terminal:
-        while True:
-            try:
-                chunk = terminal.read(1024)
-            except OSError:  # The other side is closed.
-                break
-            if not chunk:
-                break
-            screen += chunk
-            if b"ready" in screen and not pressed:
-                pressed = True
-                terminal.write(b"\x03")
-    assert process.wait(30) == 5
+    screen = screen_of(ours, b"ready", b"\x03")
+    assert process.wait(PATIENCE) == 5
     assert b"heard 1" in screen
     assert b"Traceback" not in screen
     assert screen.rstrip().endswith(b"heard 1")
@@ -305,7 +293,7 @@ def test_a_proxy_that_dies_is_said_at_once_and_comes_back(
     first = session.proxy_pid()
     os.kill(first, signal.SIGKILL)
     session.hear("the proxy has ended (signal 9); what was under way is lost. It is started again.")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not listening(session) and time.monotonic() < deadline:
         time.sleep(0.1)
     session.write_line()
@@ -330,8 +318,8 @@ def test_nothing_is_left_behind(confdir: Path, tmp_path: Path) -> None:
     assert session.read_line() == "ready"
     proxy = session.proxy_pid()
     session.process.kill()
-    session.process.wait(10)
-    deadline = time.monotonic() + 20
+    session.process.wait(PATIENCE)
+    deadline = time.monotonic() + PATIENCE
     while Path(f"/proc/{proxy}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{proxy}").exists()

@@ -19,7 +19,7 @@ from toolcalls.recording import store
 
 from .client import BROKEN, COMPLETE, Asked
 from .conftest import Start
-from .stage import Stage
+from .stage import PATIENCE, Stage
 from .streams import PROTOCOLS, RIGHT, stream
 from .test_frames import Talk, accepting, as_events, messages
 from .upstream import Line, Play
@@ -80,7 +80,7 @@ def test_a_proxy_that_is_told_to_stop_breaks_its_streams_off_ends_and_leaves_who
     for one, got in zip(open_ones, stage.run(stop()), strict=True):
         # A transfer that looks complete would make half an answer a whole one.
         assert (got.end, bytes(got.body)) == (BROKEN, one.out)
-    assert stage.proxy.wait(20) == 0, stage.proxy.output
+    assert stage.proxy.wait(PATIENCE) == 0, stage.proxy.output
     assert not stage.tracebacks(), stage.tracebacks()[0]
     found = [store.load(path) for path in store.find(tmp_path / "flows")]
     assert len(found) == len(open_ones) + len(PROTOCOLS), "those of the warm-up, and all that were open"

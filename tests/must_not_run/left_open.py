@@ -120,6 +120,8 @@ FENCES = Idea(
         "tildes and a closer of backticks": f"~~~\nls\n```\n\n{CALL}",
         "a closer behind a vertical tab": f"```\nls\n\x0b```\n\n{CALL}",
         "a closer behind a no-break space": f"```\nls\n\u00a0```\n\n{CALL}",
+        "a closer before an ideographic space": f"```\nls\n```\u3000\n\n{CALL}",
+        "a closer before a no-break space": f"```\nls\n```\u00a0\n\n{CALL}",
         "a closer behind an ideographic space": f"```\nls\n\u3000```\n\n{CALL}",
         "prose behind a closer": f"```\nls\n``` and that was it.\n\n{CALL}",
         "prose behind a closer, and another fence": f"```\nls\n``` and that was it.\n```\n\n{CALL}",

@@ -13,6 +13,7 @@ from scripts.fuzzing.cut_answers import ENDS, NAME, OTHER, WIRES, Cut
 from tests.dialects import messages_wire as wire
 from tests.dialects.responses_wire import Upstream
 from tests.dialects.test_chat import DONE, chunk, piece
+from tests.dialects.text_protocols import gemini_event, ollama_line
 from tests.mend.judging import CORPUS, cases
 from tests.must_not_run.inner_quotes import TEXTS
 from tests.must_not_run.wires import CHAT, FINISHES, MESSAGES, RESPONSES, Said, call, document, outcomes, runnable
@@ -106,6 +107,30 @@ def test_an_answer_in_one_piece_completes_nothing_either(arguments: str, finish:
     said = Said(calls=(call("Bash", arguments),), finish=finish)
     for where, calls in runnable(said):
         assert calls == [], where
+
+
+@pytest.mark.parametrize("finish", NOT_SAID)
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"command": "awk "{print "$1"}',
+        '{"command": "rm -rf "$HOME"/"}',
+        '{"command": "echo "{rm -rf "/"}',
+        '{"edits": [{"new": "say "a" and "b"}]}',
+        '{"command": "echo "a" "b"}\n```',
+        "{'command': 'echo 'a' 'b'}",
+    ],
+)
+def test_a_bracket_behind_inner_quotes_may_be_one_of_the_value(text: str, finish: Finish) -> None:
+    assert mend_arguments(text, finish).status == "refused"
+
+
+@pytest.mark.parametrize("finish", NOT_SAID)
+def test_inner_quotes_before_another_value_have_an_end(finish: Finish) -> None:
+    assert mend_arguments('{"command": "echo "a"", "timeout": 5}', finish).value == {
+        "command": 'echo "a"',
+        "timeout": 5,
+    }
 
 
 def test_a_container_in_a_string_lacks_nothing_where_its_call_may_not() -> None:
@@ -233,3 +258,32 @@ def test_who_wants_cut_calls_completed_gets_them_completed(protocol: str) -> Non
     end = ENDS[protocol][0]
     assert comes_out(protocol, Cut('{"command": "ls -', end), policy) == [{"command": "ls -"}]
     assert comes_out(protocol, replace(Cut('{"command": "ls"', end), size=1), policy) == [{"command": "ls"}]
+
+
+# Calls that come whole: what follows one says nothing about its end
+
+
+@pytest.mark.parametrize("finish", ["length", None])
+@pytest.mark.parametrize("behind", ["a call", "the call again", "text"])
+@pytest.mark.parametrize("protocol", ["ollama", "gemini"])
+def test_what_follows_a_call_does_not_complete_its_arguments(protocol: str, behind: str, finish: str | None) -> None:
+    half = '{"file_path": "a.md", "content": "x"'
+    follows = {"a call": ("c2", "Read", {"file_path": "b"}), "the call again": ("c1", "Write", half)}.get(behind)
+    if protocol == "ollama":
+        said = [{"tool_calls": [ollama_call("c1", "Write", half)]}]
+        said.append({"tool_calls": [ollama_call(*follows)]} if follows else {"content": "So."})
+        body = b"".join(map(ollama_line, said)) + (ollama_line({}, done_reason=finish) if finish else b"")
+    else:
+        parts = [gemini_call("c1", "Write", half), gemini_call(*follows) if follows else {"text": "So."}]
+        end = gemini_event({"text": ""}, finish="MAX_TOKENS") if finish else b""
+        body = b"".join(map(gemini_event, parts)) + end
+    out, _ = mend(body, protocol=protocol)
+    assert ("Write", {"file_path": "a.md", "content": "x"}) not in CALLS[protocol](out)
+
+
+def ollama_call(identity: str, name: str, arguments: Any) -> dict[str, Any]:
+    return {"id": identity, "function": {"name": name, "arguments": arguments}}
+
+
+def gemini_call(identity: str, name: str, arguments: Any) -> dict[str, Any]:
+    return {"functionCall": {"id": identity, "name": name, "args": arguments}}

@@ -143,6 +143,12 @@ def test_gemini_pieces_that_name_their_call_and_calls_one_after_the_other_run() 
     assert gemini(*named) == [("Read", {"file_path": "/a"})]
 
 
+def test_gemini_pieces_behind_a_whole_call_may_be_those_of_the_call_before_it() -> None:
+    whole = said(name="Bash", id="c2", args={"command": "pwd"})
+    woven = (BASH, whole, BASH, pieces("command", "rm -rf ", True), pieces("command", "/tmp"), END, END)
+    assert ("Bash", {"command": "rm -rf /tmp"}) not in gemini(*woven)
+
+
 # A copy without an id
 
 
@@ -175,6 +181,8 @@ def gone_id(*calls: tuple[str, str]) -> list[tuple[str, Counter[str]]]:
     ]
     return [
         ("chat", count(chat(*(piece(at, identity or None, "Bash", text) for at, (identity, text) in enumerate(calls))))),
+        *((f"chat, index {index} for all", count(chat(*(piece(index, identity or None, "Bash", text) for identity, text in calls))))
+          for index in (None, 0)),
         ("chat whole", count(chat_document(*(entry(identity, "Bash", text) for identity, text in calls)))),
         ("messages", count(messages(*(
             wire.tool(at, text, identity=identity or None, name="Bash") for at, (identity, text) in enumerate(calls)

@@ -64,7 +64,7 @@ def recorder(tmp_path: Path) -> Iterator[Recorder]:
 
 
 def wait_for(condition: Callable[[], object]) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not condition():
         if time.monotonic() > deadline:
             return False
@@ -232,7 +232,7 @@ def test_a_full_queue_loses_the_recording_with_one_line_and_nobody_waits(
     real = record.write_recording
 
     def slow(*arguments: Any) -> int:
-        go_on.wait(10)
+        go_on.wait(60)
         return real(*arguments)
 
     monkeypatch.setattr(record, "write_recording", slow)

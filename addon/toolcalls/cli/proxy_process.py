@@ -99,7 +99,7 @@ class ProxyProcess:
     ) -> None:
         self.stop()
 
-    def start(self, timeout: float = 30.0) -> None:
+    def start(self, timeout: float = 60.0) -> None:
         self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,

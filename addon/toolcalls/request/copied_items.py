@@ -24,7 +24,7 @@ def find_copied_items(items: Sequence[Json], outputs: Mapping[str, str], revisio
     given_back = revision.ids_given_back()
     in_reasoned_row = False
     for number, item in enumerate(items):
-        kind, identity = item.get("type"), item.get("call_id")
+        kind, identity = str(item.get("type")), item.get("call_id")
         if kind not in outputs:
             in_reasoned_row = kind == "reasoning"
         elif in_reasoned_row:

@@ -26,8 +26,11 @@ class OpenFence:
         self._nested = 0
         self.in_quote = in_quote
 
-    def is_closed_by(self, line: str, lead: str) -> bool:
-        """Models nest fences of one length: one that names a language inside another has an end of its own."""
+    def is_closed_by(self, line: str, lead: str, behind: str) -> bool:
+        """Models nest fences of one length: one that names a language inside another has an end of its own.
+
+        `lead` and `behind` are the white space around the line.
+        """
         if self.in_quote:
             if line[:1] != ">":
                 return True
@@ -41,8 +44,8 @@ class OpenFence:
         if line != mark:
             # With prose behind it, it opens another fence or it is none, and nobody knows which the next one closes.
             self._nested = self._nested + 1 if _LANGUAGE.match(line, len(mark)) else _NEVER_CLOSED
-        elif lead != self._lead and (lead + self._lead).strip(" \t"):
-            self._nested = _NEVER_CLOSED  # Behind white space of another kind it is a fence, or it is none.
+        elif behind.strip(" \t\r") or (lead != self._lead and (lead + self._lead).strip(" \t")):
+            self._nested = _NEVER_CLOSED  # Beside white space of another kind it is a fence, or it is none.
         elif indentation(lead + "x") >= indentation(self._lead + "x") + 4:
             return False  # It is indented like code.
         elif self._nested:

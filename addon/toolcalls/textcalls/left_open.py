@@ -21,11 +21,13 @@ _BLOCK = re.compile(
 _LINES = re.compile(
     r"(?P<rule>[+./])(?P=rule){3,}\Z|(?P<colons>:{3,})\s{0,4}[\w{]"  # AsciiDoc, a fence of colons
     r"|(?P<wide>[｀＇]{3,})[^｀＇]{0,40}\Z"
-    r"|.*[=(,]\s{0,4}@(?P<mark>[\"'])\Z"  # PowerShell
-    r"|.*[=(,\s]q\"(?P<word>\w{1,40})\Z"  # D
     r"|(?P<comment>#=|%\{|#\*|@\*|###|\.nf|=pod|=head\d\s.{0,80})\Z"
 )
 """A line that opens a block which goes on until a line that begins with its closer."""
+_STRING_OF_LINES = re.compile(
+    r"[=(,]\s{0,4}@(?P<mark>[\"'])\Z"  # PowerShell
+    r"|[=(,\s]q\"(?P<word>\w{1,40})\Z"  # D
+)
 _COMMENT_ENDS = {"#=": "=#", "%{": "%}", "#*": "*#", "@*": "*@", "###": "###", ".nf": ".fi"}
 
 _ATTRIBUTES = re.compile(r"\[[\w%#.][\w%#., =\"'-]{0,80}\]\Z")
@@ -36,13 +38,14 @@ _STRING = re.compile(
     r"(?:[rRuULbBfF]{1,3}|[@$]{1,2})?(?P<hashes>#{0,8})(?P<mark>[\"'`])\Z"
 )
 """A mark at the end of a line that opens a string, where it is not the second of a pair."""
+_LONGEST_MARK = 16
 _BEGUN = re.compile(
     r".*(?:[=(,:+\[]\s{0,4}[A-Za-z$@]{0,2}|\A(?:echo|printf|print|puts)\s{1,4}(?:-\w{1,4}\s)?)(?<!\w')'(?=[^\s'\d])[^']{0,200}\Z"
 )
 """A string in apostrophes that begins in the middle of a line of source code."""
 _TEMPLATE = re.compile(r"[=(,:]\s?(?:await\s|String\.)?\w{1,40}`\Z")
 """A template literal with a tag, which no closing mark looks like."""
-_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|\\[\"'`\\]")
+_APOSTROPHE = re.compile(r"'(?<=\w')(?=\w)|\\[\"'`\\]")
 TAG_ENDS = re.compile(r"[\"'`})]{0,3}\s{0,8}/>|[\"'`})]{1,3}>")
 """The line that closes a tag with markup in its attributes."""
 _ENDS_SOMEWHERE = re.compile(r".{0,400}'(?=[;,)\]}]|\s{0,8}\Z)")
@@ -75,14 +78,17 @@ def closing_line(line: str, above: str = "", unpaired: str = "") -> re.Pattern[s
     if block is not None:
         if block["rule"]:
             return _begins_with(block["rule"] * 4)
-        if block["word"]:
-            return _begins_with(block["word"] + '"')
         if block["comment"]:
             return _begins_with(_COMMENT_ENDS.get(block["comment"], "=cut"))
-        return _begins_with(block["mark"] + "@" if block["mark"] else block["colons"] or block["wide"])
-    if _BEGUN.match(_APOSTROPHE.sub("", line)):
+        return _begins_with(block["colons"] or block["wide"])
+    if '"' not in line and "'" not in line and "`" not in line:
+        return None
+    lines = _STRING_OF_LINES.search(line) if line[-1] in "\"'" or 'q"' in line else None
+    if lines is not None:
+        return _begins_with(lines["mark"] + "@" if lines["mark"] else lines["word"] + '"')
+    if "'" in line and "'" in (bare := _APOSTROPHE.sub("", line)) and _BEGUN.match(bare):
         return _ENDS_SOMEWHERE
-    string = _STRING.search(line) if line[-1] in "\"'`" else None
+    string = _STRING.search(line, max(0, len(line) - _LONGEST_MARK)) if line[-1] in "\"'`" else None
     if string is None or not _is_odd(line, string["mark"]):
         return None
     if string[0] == string["mark"] and string["mark"] not in unpaired and not _TEMPLATE.search(line):

@@ -50,18 +50,25 @@ _IN_A_SENTENCE = re.compile(r"\w\s+\Z")
 _COMMENT = re.compile(r"(?:[\s;)}]|\A)(?://|--|[#;%*])\s*\Z|&[#\w]{2,8};\Z")
 """The beginning of a comment behind code; an entity."""
 
-_OPENS_BELOW = re.compile(r"(?:::|[|>][-+\d]{0,2}(?:\s#.{0,40})?|[({\[=]|[\"'`])\s*\Z")
-"""A line that ends like this has what belongs to it indented below: YAML's block scalars, reST, source code."""
+_OPENS_BELOW = ("::", "(", "{", "[", "=", '"', "'", "`")
+"""A line that ends like this has what belongs to it indented below: reST, source code."""
+_SCALAR = r"[|>][-+\d]{0,2}(?:\s#.{0,40})?\Z"
+_BLOCK_SCALAR = re.compile(_SCALAR)
+"""So does a line of YAML that ends like this."""
+_SCALAR_OF_A_KEY = re.compile(rf":\s{_SCALAR}")
+"""That introduces what stands below, as does a string that begins at the end of its line."""
 _INTRODUCES = re.compile(
     r"%%\w|[=<>~+:.|-]{3,}"  # a ruler, a conflict, the name of a file between arrows
-    r"|.*:\s[|>][-+\d]{0,2}(?:\s#.{0,40})?\Z"  # a block scalar of YAML
     r"|[*_# (\[]{0,6}(?i:thoughts?|thinking|reasoning|analysis|scratchpad|rehearsal|思考|推理)"
     r"(?i: process|过程|過程)?[*_:： )\]]{0,6}\Z"  # a thought
     r"|\W{0,6}(?:BEGIN|START)\b[\w :-]{0,40}\W{0,6}\Z"  # a marked region
     r"|\{[^{}]{1,60}\}\Z|\{%"  # a macro of a wiki or of a template
     r"|\W{0,6}(?i:user|human|用户|benutzer|utilisateur|usuario|пользователь)\s?[:：]\W{0,4}\Z"  # a transcript
-    r"|.*[=({\[:,]\s?[@$RLurb]{0,2}#{0,8}[\"'`]\Z|.*@[\"']\Z"  # a string that begins at the end of its line
 )
+_STRING_BEGINS = re.compile(r"(?:[=({\[:,]\s?[@$RLurb]{0,2}#{0,8}[\"'`]|@[\"'])\Z")
+_END = 50
+"""So much of the end of a line is looked at by patterns that end there."""
+_is_alphanumeric = re.compile(r"[^\W_]").search
 
 
 def is_quoted(head: str, ending: str) -> bool:
@@ -80,12 +87,26 @@ def introduces(line: str) -> bool:
         return False
     if line[-1] in _CODE or _INTRODUCES.match(line) is not None:
         return True
-    return not any(char.isalnum() or category(char) == "So" for char in line)
+    end = line[-_END:]
+    if _SCALAR_OF_A_KEY.search(end) is not None or (end[-1] in "\"'`" and _STRING_BEGINS.search(end) is not None):
+        return True
+    return not _is_alphanumeric(line) and not any(category(char) == "So" for char in line)
 
 
 def opens_below(head: str, ending: str) -> bool:
     """Does what belongs to this line stand indented below it?"""
-    return _OPENS_BELOW.search(ending) is not None or visible(head).startswith(".. ")
+    end = ending.rstrip()[-_END:]
+    return end.endswith(_OPENS_BELOW) or _BLOCK_SCALAR.search(end) is not None or visible(head).startswith(".. ")
+
+
+def left_by(lines: list[str]) -> tuple[bool | None, bool]:
+    """Is what follows these lines in an item of a list (None: as before them), and indented below one of them?"""
+    opened = False
+    for line in reversed(lines):
+        opened = opened or opens_below("", line)
+        if line and line[0] not in " \t":
+            return list_item.match(line) is not None, opened
+    return None, opened
 
 
 def indentation(line: str) -> int:

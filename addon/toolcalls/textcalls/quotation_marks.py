@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from . import thoughts, turns
-from .line_heads import INVISIBLE, visible
+from .line_heads import INVISIBLE, list_item, visible
 
 QUOTES = frozenset("\"'“”„‟‘’‚«»‹›「」『』｢｣〈⟪❝❮【′″´‵`\\")
 """An opener right behind one of these is quoted, or stands in JSON data or source code."""
@@ -111,8 +111,12 @@ TOKEN = re.compile(
     r"|(?:(?<=r)|(?<=b))(?P<hashes>#{1,8}+)\""  # Rust
     rf"|[{_MARK}\"]"
 )
-_MAY_BEGIN_TOKEN = re.compile(r"[^\w\s.,;:!?)]")
-"""No token begins with a letter, a digit, white space or one of these: most of a text is passed over by this."""
+_BEGINS_TOKEN = rf"\\`\"<\[\]{{&＜◁⟨{_MARK}"
+_MAY_BEGIN_TOKEN = re.compile(
+    rf"[{_BEGINS_TOKEN}'/(=#-](?:(?<=[{_BEGINS_TOKEN}])"
+    r"|(?<=')(?='')|(?<=/)(?=[*+])|(?<=\()(?=\*)|(?<==)(?=[Bb])|(?<=#)(?=[|+#\"Ii])|(?<=-)(?=----))"
+)
+"""What tokens begin with: most of a text is passed over by this."""
 TAG_END = re.compile(r"(?<![-=])>|<")
 """The end of a tag; or other markup, which then stands in one of its attributes."""
 OPENS_STRING = re.compile(r"[=(,:]\s{0,2}[rRuUbBfFsS$@#]{0,3}\Z")
@@ -120,8 +124,17 @@ OPENS_STRING = re.compile(r"[=(,:]\s{0,2}[rRuUbBfFsS$@#]{0,3}\Z")
 IN_CODE = re.compile(r"`{1,200}+")
 LONGEST = 256
 """No token is longer."""
-ORDINARY = re.compile(rf"(?:[^\W\d_][^`<\"'{_MARK}$*=◁⟨\[{{\\\n.):\]]{{2}}[^`<\"'{_MARK}$*=◁⟨\[{{\\\n]*+\n|\n)++")
-"""Whole lines of prose in which nothing begins or ends that outlasts its line."""
+_WORDS = rf"[^{_BEGINS_TOKEN}'/$~\n]*+"
+_HARMLESS = (
+    r"/(?!\*)|~(?!~~)|<(?=\s[^Tt\s]|=)|\[(?![\[=|/TtRrIi]|\w{1,20}\|)|\](?!~)|\{(?![{/\sTt])|&(?![Ll])|\$(?=[\w{(])|\\(?=\w)"
+    r"|(?<=\w)'(?=\w)|(?<!\w)'[\w./-]*\w{3}'(?!\w)"  # an apostrophe, a word as source code quotes it
+    r"|`[^`'\[\n]++`(?=[ .,;:!?)])"  # inline code
+    rf"|(?<![\w#])\"{_WORDS}(?<!@)\"(?=[ .,;:!?)\]}}\n])"  # a quotation, or a string of source code
+)
+"""Marks in a line of words that change nothing, or that another one in the same line closes."""
+_LINE_HEAD = rf"(?:[-*+•] |\d{{1,9}}[.)] |\#{{1,6}} |\*\*|[ \t]++(?!{list_item.pattern}))?[^\W_]"
+ORDINARY = re.compile(rf"(?:{_LINE_HEAD}{_WORDS}(?:(?:{_HARMLESS}){_WORDS})*+\n|\n)++")
+"""Whole lines of prose, of lists and of source code in which nothing begins or ends that outlasts its line."""
 IN_FENCE = re.compile(rf"(?:[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^`\n]*+)?\n)++")
 QUOTED_LINES = frozenset((">", "|", "~"))
 """How a line of a block quote, a table or a fence begins."""

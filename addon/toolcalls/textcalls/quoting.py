@@ -19,7 +19,7 @@ from . import thoughts
 from .elements import Elements
 from .fences import OpenFence, fence_mark
 from .left_open import TAG_ENDS, block_closer, closing_line, here_document_ends, span_closer
-from .line_heads import indentation, introduces, is_quoted, leading_space, list_item, opens_below, visible
+from .line_heads import indentation, introduces, is_quoted, leading_space, left_by, list_item, opens_below, visible
 from .quotation_marks import (
     BEFORE_A_TEMPLATE,
     IN_CODE,
@@ -45,7 +45,7 @@ _HEAD = 120
 """So much of a line shows how it begins."""
 _BEFORE = 16
 """So many characters before a token show what it is."""
-_LINE, _TOKEN = 40, 9  # The steps that they take.
+_LINES, _LINE, _TOKEN = 20, 40, 9  # The steps that lines which are skipped together, a line and a token take.
 
 
 class Quoting:
@@ -243,21 +243,21 @@ class Quoting:
             lines = None if self._fence.in_quote or self._thought.open else IN_FENCE.match(text, at)
             return lines.end() if lines else at
         marked = self._span or self._elements.tag or self._elements.name or self._code or self._marks
-        if marked or self._until or self._quotes.odd:
-            return at  # something is open
-        lines = None if self._in_list or self._in_diff or self._thought.open else ORDINARY.match(text, at)
-        if lines is None:
+        opened = marked or self._until or self._quotes.odd or self._in_diff or self._thought.open
+        if opened or (lines := ORDINARY.match(text, at)) is None:
             return at
+        self.work += _LINES
+        end = lines.end()
         if text[at] == "\n" and self._ruled:
             self.introduced = False
-        for line in text[max(at, lines.end() - 2 * KEPT) : lines.end() - 1].split("\n"):
-            self._before.add(line)
-        last = text[max(at, lines.end() - _HEAD) : lines.end()].rstrip().rpartition("\n")[2]
-        if last:
-            self.said = True
-            self._in_block = opens_below("", last)
-            self.introduced = introduces(last)
-        return lines.end()
+        run = text[at:end].rstrip("\n").split("\n")
+        self._before.add_lines(text[max(at, end - 2 * KEPT) : end - 1])
+        if last := visible(run[-1][:_HEAD]).rstrip() + run[-1][_HEAD:][-KEPT:].rstrip():
+            in_list, opened = left_by(run)
+            self._in_block = opened or (self._in_block and in_list is None)
+            self._in_list = self._in_list if in_list is None else in_list
+            self.said, self._ruled, self._above, self.introduced = True, False, last, introduces(last)
+        return end
 
     def _take(self, text: str) -> None:
         """More of the current line."""
@@ -284,7 +284,7 @@ class Quoting:
             if self._thought.open and thoughts.closes(line):
                 # The fence was a part of the thought.
                 self._fence, self._thought = None, OpenThought()
-            elif self._fence.is_closed_by(line, leading_space(self._head)):
+            elif self._fence.is_closed_by(line, leading_space(self._head), self._last[len(self._last.rstrip()) :]):
                 self._fence = None
         elif not self._span:
             if self._lead:

@@ -45,7 +45,8 @@ from .transaction import anywhere, entire_message, parted
 MAX_HELD = 16 * 1024 * 1024
 _BLOCK = 2048
 _MOST_ARMS = 2
-_MOST_SKIPPED = 16 * 1024
+MOST_SKIPPED = 320 * 1024
+"""So much text may pass before anybody looks how it is quoted. Most answers are shorter, and have no opener."""
 _OPENER, _REGION, _LOOK, _BRACKET = 40, 400, 10, 10
 """The steps that an opener, a region, a look into a region and a `<` take."""
 _TAG = re.compile(r"<([^\W\d][\w:.-]{0,60})[\s=>]")
@@ -132,7 +133,7 @@ class Scanner:
         """Text that passed without being searched."""
         self._skipped.append(text)
         self._skipped_size += len(text)
-        if self._skipped_size > _MOST_SKIPPED:
+        if self._skipped_size > MOST_SKIPPED:
             self._catch_up()
 
     def _catch_up(self) -> None:

@@ -31,6 +31,11 @@ class WordsBefore:
         above = "" if self._ended else self._text + "\n"
         self._text, self._ended = (above + line)[-KEPT:], False
 
+    def add_lines(self, lines: str) -> None:
+        """The last of several lines, the first of which may be cut off."""
+        for line in lines.split("\n"):
+            self.add(line[-KEPT:])
+
     def forget(self) -> None:
         self._text = ""
 

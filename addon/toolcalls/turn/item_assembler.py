@@ -18,7 +18,7 @@ from .assembled_call import Fragment
 from .fragments import may_begin
 from .item_call import CarrierOfCall, ItemCall, is_whole
 from .items import Item, Items
-from .resent import ToldCall
+from .resent import ComparedCall
 from .shared_place import refuse
 
 
@@ -267,5 +267,5 @@ def _is_another(call: ItemCall, wire_id: str) -> bool:
 
 def _says_the_same(call: ItemCall, carrier: CarrierOfCall) -> bool:
     """Does the end of a call that has ended say nothing new?"""
-    again = ToldCall("", "", carrier.arguments)
-    return again.blank or again.meaning == call.compared(call.name).meaning
+    again = ComparedCall("", "", carrier.arguments)
+    return again.blank or again.meaning == call.to_compare(call.name).meaning

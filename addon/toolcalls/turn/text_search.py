@@ -15,15 +15,12 @@ from ..mend.names import mend_name
 from ..policy import Policy
 from ..request.request import Request
 from ..textcalls.quoting import Quoting
-from ..textcalls.scanner import FoundCall, Scanner
+from ..textcalls.scanner import MOST_SKIPPED, FoundCall, Scanner
 from ..tools.declared import Tools
 from ..unread.opener_bytes import can_open
 from ..unread.passed_text import PassedText
 from ..wire.events import PASS, Pass
 from ..work import Work
-
-_MOST_UNREAD = 64 * 1024
-"""Nearly every answer is shorter, and without an opener in it nobody asks how its text is quoted."""
 
 
 class TextPiece(NamedTuple):
@@ -147,7 +144,7 @@ class TextSearch:
             return None
         unread = self._unread
         unread.add(literal)
-        if unread.size > _MOST_UNREAD:
+        if unread.size > MOST_SKIPPED:
             self._catch_up()
         return PASS
 

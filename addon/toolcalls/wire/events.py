@@ -21,6 +21,13 @@ class Event(NamedTuple):
     type: str = ""
 
 
+class WholeEnds(NamedTuple):
+    """How a chunk of whole events ends, nearly always: its `last` bytes are one of `ends`."""
+
+    last: slice
+    ends: tuple[bytes, ...]
+
+
 @dataclass(slots=True, frozen=True)
 class Pass:
     """Forward the event as the bytes it came in."""

@@ -13,11 +13,12 @@ import json
 import re
 from collections.abc import Iterator
 
-from .events import Event
+from .events import Event, WholeEnds
 
 BOM = b"\xef\xbb\xbf"
-WHOLE = (b"}\n\n", b"]\n\n")
-"""How a chunk of whole events ends, nearly always: JSON or `[DONE]`, and one blank line that no CR or LF precedes."""
+# JSON or `[DONE]`, and one blank line that no other line end precedes.
+_LF_ENDS = WholeEnds(slice(-3, None), (b"}\n\n", b"]\n\n"))
+_CRLF_ENDS = WholeEnds(slice(-5, None), (b"}\r\n\r\n", b"]\r\n\r\n"))
 _LF = 0x0A
 _LONG_LINE = 400
 _LONG_EVENT = 64 * 1024
@@ -49,6 +50,11 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
         if match.end() <= most:
             end = match.end()
     return end
+
+
+def whole_ends(block: bytes) -> WholeEnds:
+    """How chunks of whole events end where lines end as in this block."""
+    return _CRLF_ENDS if block.endswith(b"\r\n") else _LF_ENDS
 
 
 def _blank_lines(block: bytes) -> Iterator[int]:

@@ -1,429 +1,182 @@
-"""Reading the document while it grows and is cut: reasoning wrappers, tool blocks, and the text between them.
+"""The events of chat.z.ai → their parts.
 
-Strategy: one pass over the document that can stop at any character. The state after a stretch depends on
-nothing but the document up to there (the horizon), so a copy of it is kept every few hundred units; an edit
-goes back to the last copy before its cut and reads on from there. What may still become something else (half
-a tag, newlines that may frame a block, half a surrogate pair) stays unread or unsaid.
+Every event changes a document (`document_reader.py`) or tells a fragment of a call. Text and reasoning are told as
+soon as the document says them. Calls that stand in the document are told when the turn ends (`calls`): until then
+each of them may grow, be cut away, or turn out to be one that the backend ran itself.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, fields
-from enum import Enum
-from operator import attrgetter
-from typing import Final, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
 
-from .blocks import GlmBlock, Scan, scan_json
-from .document import Channel, Document, is_high_surrogate, text_of_units
-from .fences import NO_FENCE, Fence, Origins
+from ...turn import payload
+from ...turn.assembled_call import Fragment
+from ...turn.parts import ReasoningDelta, TextDelta
+from ..chat.reader import fragments_of
+from .blocks import CallResult, GlmBlock
+from .document_reader import DocumentReader, Said
+from .envelope import Json, Patch, call_id_of, patch_of, phase_of
+from .owners import Owners
+from .thinking import THINKING, ThinkingPhase
 
-_STEP: Final = 1024
-_SPACING: Final = 512
-_MAX_TAG: Final = 1024
-_MAX_NAMELESS: Final = 64 * 1024
-"""A block that did not say its tool's name by then is text."""
-
-_BLOCK_TAG: Final = "<glm_block"
-_BLOCK_END: Final = "</glm_block>"
-_WRAPPER_TAG: Final = "<details"
-_WRAPPER_END: Final = "</details>"
-_SUMMARY: Final = "<summary>"
-_SUMMARY_END: Final = "</summary>"
-
-_TAG_REST = re.compile(r'>|[^\S\n](?:[^">\n]|"[^"\n]*")*+>')
-_REASONING = re.compile(r'\stype="reasoning"[\s>]')
-_BLANK = re.compile(r"\s*+")
-
-_QUOTES: Final = "`'\"‘“«"
-"""Right behind one of these a block is shown, not meant."""
-
-_MORE: Final = -1
-_NO: Final = 0
-
-Kind = Literal["content", "reasoning"]
-Said = tuple[Kind, str] | GlmBlock
+_CALLING = "tool_call"
+_ANSWERED = "tool_response"
 
 
-_START: Final = Scan()
+@dataclass(slots=True, frozen=True)
+class RanUpstream:
+    """The backend ran a call of the delta shape itself."""
+
+    id: str
+    name: object
 
 
-class _Mode(Enum):
-    TEXT = "answer text"
-    REASONING = "inside a reasoning wrapper"
-    BLOCK = "inside the JSON of a block"
-    TAIL = "between the JSON of a block and its closing tag"
+ZaiPart = TextDelta | ReasoningDelta | Fragment | RanUpstream
 
 
-@dataclass(slots=True)
-class _State:
-    """Everything that reading on depends on."""
-
-    at: int = 0
-    mode: _Mode = _Mode.TEXT
-    line_start: bool = True
-    newlines: int = 0
-    """Newlines that were read and not said: they may frame a block."""
-    edge: bool = False
-    """Nothing was said since the last wrapper or block."""
-    content: int = 0
-    reasoning: int = 0
-    blank: str = ""
-    """White space of the reasoning that is only said when more follows."""
-    thought: bool = False
-    """The open wrapper has said something."""
-    blocks: int = 0
-    block_start: int = 0
-    scan: Scan = _START
-    fence: Fence = NO_FENCE
-    """The code fence of the answer that the text stands in."""
-
-
-_values_of = attrgetter(*(field.name for field in fields(_State)))
-
-
-def _copy(state: _State) -> _State:
-    return _State(*_values_of(state))
-
-
-class Reader:
-    """The document of one answer and what it says."""
+class ZaiReader:
+    """The events of one answer."""
 
     __slots__ = (
-        "_checkpoints",
-        "_horizon",
-        "_origins",
-        "_said",
-        "_state",
-        "blocks",
-        "content",
-        "document",
-        "reasoning",
+        "_count",
+        "_cuts",
+        "_document",
+        "_fragment_size",
+        "_in_fragments",
+        "_owners",
+        "_phase",
+        "_thinking",
+        "cut_inside",
+        "last_may_grow",
+        "turn_over",
     )
 
-    def __init__(self) -> None:
-        self.document = Document()
-        self.blocks: list[GlmBlock] = []
-        """The blocks whose JSON is closed, in their order."""
-        self.content = Channel()
-        self.reasoning = Channel()
-        self._state = _State()
-        self._horizon = 0
-        self._checkpoints: list[tuple[int, _State]] = [(0, _State())]
-        self._said: list[Said] = []
-        self._origins = Origins()
+    def __init__(self, owners: Owners, *, cuts: bool) -> None:
+        """`cuts`: the turn is over at the first null patch."""
+        self._owners = owners
+        self._cuts = cuts
+        self._document = DocumentReader()
+        self._thinking = ThinkingPhase()
+        self._phase = ""
+        self._fragment_size = 0
+        self._in_fragments = False
+        """More fragments of a call may follow."""
+        self._count: int | None = None
+        """How many blocks belong to the turn, once it is over."""
+        self.turn_over = False
+        """A null patch came: the backend could not run the client's tool, and lets the model go on without it."""
+        self.cut_inside = False
+        """The document ends inside the arguments of the last one of `calls`."""
+        self.last_may_grow = False
+        """More of the last call may follow. Known once `calls` were asked for."""
+
+    @property
+    def size(self) -> int:
+        """How much is kept."""
+        return len(self._document.document) + self._fragment_size
 
     @property
     def rewritten(self) -> bool:
-        """Was text changed that the client had seen already?"""
-        return self.content.rewritten or self.reasoning.rewritten
+        """Was text changed that the client had received already?"""
+        return self._document.rewritten
+
+    # One event
+
+    def read(self, data: Json) -> list[ZaiPart]:
+        """Apply the event, then look at the document: the phase alone does not tell what an edit means."""
+        phase = self._phase = phase_of(data)
+        patch = patch_of(data)
+        parts: list[ZaiPart] = [*self._thinking.enter(phase)]
+        if phase == _ANSWERED:
+            return self._read_result(data, patch)
+        if phase == _CALLING or data.get("tool_calls") or data.get("delta_name"):
+            parts += self._fragments(data)
+        elif patch is not None:
+            self._in_fragments = False
+        if patch is not None and phase == THINKING:
+            thought = self._thinking.take(patch)
+            return [*parts, *(self._change(thought) if isinstance(thought, Patch) else thought)]
+        return [*parts, *self._change(patch)] if patch is not None else parts
+
+    def _read_result(self, data: Json, patch: Patch | None) -> list[ZaiPart]:
+        """What a tool of the backend's own gave is no text of the answer."""
+        if patch is not None and patch.kind == "edit":
+            return self._change(patch)
+        return [RanUpstream(call_id_of(data), data.get("tool_name"))] if patch is not None else []
+
+    def _fragments(self, data: Json) -> list[Fragment]:
+        """Delta shape: `delta_name` or a new id opens a call, `delta_arguments` adds to the open one."""
+        name = data.get("delta_name")
+        arguments = payload.text_of(data.get("delta_arguments"))
+        named = Fragment(None, call_id_of(data), name if isinstance(name, str) else "", arguments)
+        fragments = [named] if named.name or named.arguments else []
+        # Some gateways put calls in the OpenAI form into the envelope.
+        fragments += fragments_of({"tool_calls": data.get("tool_calls")})[0]
+        self._fragment_size += sum(len(fragment.arguments) for fragment in fragments)
+        self._in_fragments = self._in_fragments or bool(fragments)
+        return fragments
+
+    def _change(self, patch: Patch) -> list[ZaiPart]:
+        """Change the document; what it says anew, up to the null patch that ends the turn."""
+        document, calling = self._document, self._phase == _CALLING
+        known = len(document.all_blocks)
+        if patch.kind == "delta":
+            said = document.append(patch.text, calling=calling)
+        else:
+            said = document.edit(patch.index, patch.text, calling=calling)
+        for number, block in enumerate(said):
+            if isinstance(block, GlmBlock) and self._is_null_patch(block):
+                # Blocks that stood in the document before it belong to the turn, later ones do not.
+                self._count = max(known, document.blocks.index(block) + 1)
+                self.turn_over = True
+                return _joined(said[:number])
+        return _joined(said)
+
+    def _is_null_patch(self, block: GlmBlock) -> bool:
+        document = self._document.document
+        result = block.result(document)
+        return self._cuts and result is CallResult.NULL and self._owners.is_clients(block.name(document), result)
+
+    # The end of the turn
+
+    def end_thinking(self) -> list[ReasoningDelta]:
+        """The answer breaks off: nothing more is thought."""
+        return self._thinking.end()
+
+    def end(self) -> list[ZaiPart]:
+        """The document is complete."""
+        return [*self._thinking.end(), *_joined(self._document.finish())]
+
+    def calls(self) -> list[Fragment]:
+        """The client's calls that stand in the document."""
+        document, blocks = self._document.document, self._document.all_blocks
+        told: list[Fragment] = []
+        self.cut_inside, self.last_may_grow = False, self._in_fragments
+        for number, block in enumerate(blocks[: self._count]):
+            call = block.call(document)
+            if not self._owners.is_clients(call.name, call.result):
+                continue
+            told.append(Fragment((0, number), call.id, call.name, call.arguments))
+            self.cut_inside = not call.whole
+            is_last = number == len(blocks) - 1
+            self.last_may_grow = is_last and call.result is CallResult.OPEN and self._phase == _CALLING
+        return told
 
     @property
-    def open_block(self) -> GlmBlock | None:
-        """The block whose JSON has not ended yet."""
-        state = self._state
-        if state.mode is not _Mode.BLOCK:
-            return None
-        return GlmBlock(state.block_start, state.at, state.scan)
-
-    @property
-    def block_count(self) -> int:
-        return len(self.blocks) + (self._state.mode is _Mode.BLOCK)
-
-    # Changing the document. Each gives what it said anew, in order, and the blocks that it closed.
-
-    # `calling`: the backend itself wrote it, as tool calls.
-
-    def append(self, text: str, *, calling: bool = False) -> list[Said]:
-        self._origins.write(len(self.document), calling)
-        self.document.append(text)
-        self._read()
-        return self._take()
-
-    def edit(self, index: int, text: str, *, calling: bool = False) -> list[Said]:
-        """Cut and replace. `index` counts UTF-16 code units."""
-        cut = self.document.cut(index)
-        if cut < len(self.document):
-            self.document.truncate(cut)
-            self._go_back(cut)
-            # What changes the inside of a call is the backend's own, and repeats the calls behind it.
-            calling = calling or (self._state.mode is _Mode.BLOCK and self._origins.calling(cut - 1))
-        return self.append(text, calling=calling)
-
-    def finish(self) -> list[Said]:
-        """The document is complete: what was held back as a possible beginning is text after all."""
-        state = self._state
-        rest = self.document.units(state.at, len(self.document))
-        if state.mode is _Mode.TEXT:
-            if state.edge and not rest.strip():
-                return []
-            self._say(rest)
-            if state.newlines and not state.edge:
-                self._write("content", "\n" * state.newlines)
-        elif state.mode is _Mode.REASONING and state.line_start:
-            self._think(rest.removeprefix(">"))
-        elif state.mode is _Mode.REASONING:
-            self._think(rest)
-        elif state.mode is _Mode.BLOCK and not state.scan.named:
-            self._say(self.document.units(state.block_start, len(self.document)))
-        state.at = len(self.document)
-        return self._take()
-
-    def _take(self) -> list[Said]:
-        said, self._said = self._said, []
-        return said
-
-    # Going on and back
-
-    def _read(self) -> None:
-        size = len(self.document)
-        state = self._state
-        end = max(self._horizon, state.at)
-        while end < size:
-            end = min(end + _STEP, size)
-            start = state.at
-            state.at = start + self._consume(self.document.units(start, end), start)
-            self._horizon = end
-            if end < size:
-                self._remember()
-
-    def _remember(self) -> None:
-        if self._horizon >= self._checkpoints[-1][0] + _SPACING:
-            self._checkpoints.append((self._horizon, _copy(self._state)))
-
-    def _go_back(self, cut: int) -> None:
-        """The document ends at `cut` now: forget what was read behind it."""
-        while self._checkpoints[-1][0] > cut:
-            self._checkpoints.pop()
-        self._horizon, state = self._checkpoints[-1]
-        self._state = _copy(state)
-        self.content.length = state.content
-        self.reasoning.length = state.reasoning
-        del self.blocks[state.blocks :]
-        self._read()
-        self._remember()
-
-    # Reading
-
-    def _consume(self, text: str, base: int) -> int:
-        """Read as much of `text` as has one meaning whatever follows; give how much."""
-        at = 0
-        while at < len(text):
-            mode = self._state.mode
-            match mode:
-                case _Mode.TEXT:
-                    after = self._read_text(text, at, base)
-                case _Mode.REASONING:
-                    after = self._read_reasoning(text, at)
-                case _Mode.BLOCK:
-                    after = self._read_block(text, at, base)
-                case _Mode.TAIL:
-                    after = self._read_tail(text, at)
-            if after == at and self._state.mode is mode:
-                break
-            at = after
-        return at
-
-    def _read_text(self, text: str, at: int, base: int) -> int:
-        state = self._state
-        tag = at
-        if state.edge:
-            # White space alone between two elements is no text.
-            tag = _skip_blank(text, at)
-            if tag - at >= _MAX_TAG:
-                tag = at
-            elif tag == len(text):
-                return at
-        if text[tag : tag + 1] == "<":
-            line_start = state.line_start if tag == at else text[tag - 1] == "\n"
-            meant = (line_start and not state.fence.open) or self._is_the_backends(base + tag)
-            opening = _block_opening(text, tag) if meant else _NO
-            opening = opening or (_wrapper_opening(text, tag) if line_start else _NO)
-            if opening == _MORE:
-                return at
-            if opening:
-                return self._open_element(text, tag, opening, base)
-        end = self._next_element(text, tag, base)
-        if end == len(text) and is_high_surrogate(text[-1]):
-            end -= 1
-        if end > at:
-            self._say(text[at:end])
-        return end
-
-    def _next_element(self, text: str, start: int, base: int) -> int:
-        """Where the next element may begin: at the start of a line; a block of the backend wherever it is."""
-        end = text.find("\n<", start) + 1 or len(text)
-        at = text.find("<g", start + 1, end)
-        while at >= 0:
-            if self._is_the_backends(base + at):
-                return at
-            at = text.find("<g", at + 1, end)
-        # Half a tag at the end may be such a block too.
-        last = len(text) - 1
-        return last if end > last > start and text[last] == "<" and self._is_the_backends(base + last) else end
-
-    def _is_the_backends(self, place: int) -> bool:
-        """Did the backend itself write here, in the phase of tool calls, and does it not quote?"""
-        return self._origins.calling(place) and (not place or self.document.units(place - 1, place) not in _QUOTES)
-
-    def _open_element(self, text: str, tag: int, opening: int, base: int) -> int:
-        state = self._state
-        if text.startswith(_BLOCK_TAG, tag):
-            state.mode = _Mode.BLOCK
-            state.block_start = base + tag
-            state.scan = _START
-        else:
-            state.mode = _Mode.REASONING
-            state.newlines = 0
-            state.edge = True
-            state.line_start = False
-            state.thought = False
-            state.blank = ""
-        return opening
-
-    def _read_reasoning(self, text: str, at: int) -> int:
-        state = self._state
-        if state.line_start:
-            rest = text[at : at + _MAX_TAG]
-            if rest.startswith(_WRAPPER_END):
-                state.mode = _Mode.TEXT
-                return at + len(_WRAPPER_END)
-            if _WRAPPER_END.startswith(rest) or _SUMMARY.startswith(rest) or rest == ">":
-                return at
-            if rest.startswith(_SUMMARY):
-                end = rest.find(_SUMMARY_END)
-                if end >= 0:
-                    state.line_start = False
-                    return at + end + len(_SUMMARY_END)
-                if len(rest) < _MAX_TAG:
-                    return at
-            if rest.startswith(">"):
-                state.line_start = False
-                return at + (2 if rest.startswith("> ") else 1)
-        end = text.find("\n", at) + 1 or len(text)
-        if is_high_surrogate(text[end - 1]):
-            end -= 1
-        if end > at:
-            self._think(text[at:end])
-            state.line_start = text[end - 1] == "\n"
-        return end
-
-    def _read_block(self, text: str, at: int, base: int) -> int:
-        state = self._state
-        at, state.scan, ended = scan_json(text, at, base, state.scan)
-        size = base + at - state.block_start
-        if ended and state.scan.named:
-            state.mode = _Mode.TAIL
-            state.newlines = 0
-            state.edge = True
-            block = GlmBlock(state.block_start, base + at, state.scan)
-            self.blocks.append(block)
-            state.blocks += 1
-            self._said.append(block)
-        elif ended or (size > _MAX_NAMELESS and not state.scan.named):
-            # Typed by the model: a block of the backend names its tool in the first few hundred characters.
-            state.mode = _Mode.TEXT
-            self._say(self.document.units(state.block_start, base + at))
-        return at
-
-    def _read_tail(self, text: str, at: int) -> int:
-        state = self._state
-        tag = _skip_blank(text, at)
-        near = tag - at < _MAX_TAG
-        closed = near and text.startswith(_BLOCK_END, tag)
-        if near and not closed and _BLOCK_END.startswith(text[tag : tag + len(_BLOCK_END)]):
-            return at
-        state.mode = _Mode.TEXT
-        state.line_start = True
-        return tag + len(_BLOCK_END) if closed else at
-
-    # Saying
-
-    def _say(self, run: str) -> None:
-        """Answer text. Newlines next to an element are framing; the parts between elements join with a blank line."""
-        state = self._state
-        state.fence = state.fence.after(run)
-        body = run.rstrip("\n")
-        state.line_start = len(body) < len(run)
-        if not body:
-            state.newlines += len(run)
-            return
-        if state.edge:
-            self._write("content", ("\n\n" if state.content else "") + body.lstrip("\n"))
-        else:
-            self._write("content", "\n" * state.newlines + body)
-        state.edge = False
-        state.newlines = len(run) - len(body)
-
-    def _think(self, run: str) -> None:
-        """Reasoning, trimmed; wrappers join with a blank line."""
-        state = self._state
-        text = state.blank + run
-        body = text.rstrip()
-        state.blank = text[len(body) :]
-        if len(state.blank) > _MAX_TAG:
-            body, state.blank = text, ""
-        if not state.thought:
-            body = body.lstrip()
-        if not body:
-            return
-        if not state.thought and state.reasoning:
-            body = "\n\n" + body
-        state.thought = True
-        self._write("reasoning", body)
-
-    def _write(self, kind: Kind, units: str) -> None:
-        channel = self.content if kind == "content" else self.reasoning
-        fresh = channel.write(units)
-        self._state.content = self.content.length
-        self._state.reasoning = self.reasoning.length
-        if fresh:
-            self._said.append((kind, text_of_units(fresh)))
+    def has_calls(self) -> bool:
+        """Does a call stand in the document that may be the client's?"""
+        document, owners = self._document.document, self._owners
+        blocks = self._document.blocks
+        return self._document.block_is_open or any(
+            owners.is_clients(block.name(document), block.result(document)) for block in blocks
+        )
 
 
-def _skip_blank(text: str, at: int) -> int:
-    match = _BLANK.match(text, at)
-    return match.end() if match else at
-
-
-def _tag_end(text: str, at: int, name: str) -> int:
-    """Behind the `>` of an opening tag; _MORE while it may still become one, _NO when it is none."""
-    tag = text[at : at + _MAX_TAG]
-    if not tag.startswith(name):
-        return _MORE if name.startswith(tag) else _NO
-    match = _TAG_REST.match(tag, len(name))
-    if match:
-        return at + match.end()
-    rest = tag[len(name) :]
-    may_close = len(tag) < _MAX_TAG and "\n" not in rest and (not rest or rest[0].isspace())
-    return _MORE if may_close else _NO
-
-
-def _next_mark(text: str, at: int) -> int:
-    """Behind the white space from here; _MORE when the text ends there, _NO when there is too much of it."""
-    mark = _skip_blank(text, at)
-    if mark - at >= _MAX_TAG:
-        return _NO
-    return _MORE if mark == len(text) else mark
-
-
-def _block_opening(text: str, at: int) -> int:
-    """Where the JSON of a block begins, if one opens here."""
-    end = _tag_end(text, at, _BLOCK_TAG)
-    start = _next_mark(text, end) if end > 0 else end
-    if start <= 0:
-        return start
-    if text[start] != "{":
-        return _NO
-    key = _next_mark(text, start + 1)
-    if key <= 0:
-        return key
-    return start if text[key] in '"}' else _NO
-
-
-def _wrapper_opening(text: str, at: int) -> int:
-    """Behind the tag of a reasoning wrapper, if one opens here. Plain `<details>` is text."""
-    end = _tag_end(text, at, _WRAPPER_TAG)
-    if end <= 0:
-        return end
-    return end if _REASONING.search(text, at, end) else _NO
+def _joined(said: Iterable[Said]) -> list[ZaiPart]:
+    """What was said, texts of a kind that follow each other as one."""
+    parts: list[ZaiPart] = []
+    for kind, run in groupby((item for item in said if not isinstance(item, GlmBlock)), type):
+        parts.append(kind("".join(item.text for item in run)))
+    return parts

@@ -1,0 +1,92 @@
+"""An answer of chat.z.ai: whose its calls are, and which of them are whole where the stream breaks off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...mend.call import Mender
+from ...mend.finish import Finish
+from ...policy import Policy
+from ...request.request import Request
+from ...turn import payload
+from ...turn.answer import Answer, CompletedCall
+from ...turn.assembled_call import Slot
+from ...turn.fragments import full_name
+from ...turn.live import LiveArguments
+from ...turn.turn import CUT_INSIDE, GatheredCall
+from .owners import Owners
+from .reader import RanUpstream, ZaiReader
+
+
+class ZaiAnswer(Answer):
+    """Its calls come in fragments, or stand in the document until the turn is over."""
+
+    __slots__ = ("_cut", "_growing", "_owners", "_ran", "_reader", "broken_off")
+
+    def __init__(self, request: Request, policy: Policy, mender: Mender, owners: Owners, reader: ZaiReader) -> None:
+        # Nobody looked for calls in the text of this protocol before.
+        super().__init__(request, replace(policy, text_calls=False, structured=False), mender)
+        self._owners = owners
+        self._reader = reader
+        self._ran: list[Slot] = []
+        """The calls that the backend ran itself."""
+        self._growing: Slot | None = None
+        """The call of which more may follow."""
+        self._cut: Slot | None = None
+        """The call in the middle of which the document ends."""
+        self.broken_off = False
+        """The stream ended in the middle, or the upstream failed: only what is complete by itself is a call."""
+
+    @property
+    def has_pending_calls(self) -> bool:
+        return super().has_pending_calls or self._reader.has_calls
+
+    def ran_upstream(self, part: RanUpstream) -> None:
+        """The last call that this can be about is not the client's."""
+        for slot in reversed(self.assembler.slots):
+            if (part.id and slot.id == part.id) or (not part.id and slot.name == part.name):
+                self._ran.append(slot)
+                return
+
+    def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
+        return self._complete(self._clients(self.assembler.take(finish)), finish, before_error, ids)
+
+    @property
+    def has_whole_call(self) -> bool:
+        """Is there a call of the client's that is complete by itself?"""
+        slots = self._clients(self.assembler.judged(complete=True))
+        return any(self._is_whole(slot, self._gathered(slot, Finish.COMPLETE, True, None)) for slot in slots)
+
+    def _clients(self, gathered: list[Slot]) -> list[Slot]:
+        """The client's calls: those of the document, and those of these, which came in fragments."""
+        reader, blocks = self._reader, [Slot.of(call) for call in self._reader.calls()]
+        self._growing = next(reversed([*gathered, *blocks]), None) if reader.last_may_grow else None
+        self._cut = blocks[-1] if reader.cut_inside else None
+        return blocks + [
+            slot
+            for slot in gathered
+            if self._owners.is_clients(full_name(slot.names, self._tools))
+            and not any(slot is ran for ran in self._ran)
+        ]
+
+    def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
+        call = super()._gathered(slot, finish, ids, live)
+        if slot is self._cut:
+            call.finish = Finish.CUT
+        elif self._is_whole(slot, call):
+            call.finish = Finish.COMPLETE
+        if self.broken_off and call.finish is not Finish.COMPLETE:
+            call.doubt = call.doubt or CUT_INSIDE
+        return call
+
+    def _is_whole(self, slot: Slot, call: GatheredCall) -> bool:
+        """Is it complete by itself, however the answer ended? No object is a prefix of another."""
+        if call.doubt or slot is self._cut:
+            return False
+        final = slot is not self._growing
+        if not call.arguments.strip():
+            return final
+        value = payload.read_strict(call.arguments)
+        if isinstance(value, str):
+            value = payload.read_strict(value)
+        return isinstance(value, dict) and (bool(value) or final)

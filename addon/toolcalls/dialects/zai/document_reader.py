@@ -1,0 +1,379 @@
+"""Reading the document while it grows and is cut: reasoning wrappers, tool blocks, and the text between them.
+
+Strategy: one pass over the document that can stop at any character. The state after a stretch depends on
+nothing but the document up to there (the horizon), so a copy of it is kept every few hundred units; an edit
+goes back to the last copy before its cut and reads on from there. What may still become something else (half
+a tag, newlines that may frame a block, half a surrogate pair) stays unread or unsaid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import Enum
+from operator import attrgetter
+from typing import Final
+
+from ...turn.parts import ReasoningDelta, TextDelta
+from .blocks import GlmBlock, Scan, scan_json
+from .document import Channel, Document, is_high_surrogate, text_of_units
+from .fences import NO_FENCE, Fence, Origins
+from .markup import (
+    BLOCK_END,
+    BLOCK_TAG,
+    MAX_TAG,
+    MORE,
+    NO,
+    SUMMARY,
+    SUMMARY_END,
+    WRAPPER_END,
+    block_opening,
+    skip_blank,
+    wrapper_opening,
+)
+
+_STEP: Final = 1024
+_SPACING: Final = 512
+_MAX_NAMELESS: Final = 64 * 1024
+"""A block that did not say its tool's name by then is text."""
+
+_QUOTES: Final = "`'\"‘“«"
+"""Right behind one of these a block is shown, not meant."""
+
+Said = TextDelta | ReasoningDelta | GlmBlock
+
+_START: Final = Scan()
+
+
+class _Mode(Enum):
+    TEXT = "answer text"
+    REASONING = "inside a reasoning wrapper"
+    BLOCK = "inside the JSON of a block"
+    TAIL = "between the JSON of a block and its closing tag"
+
+
+@dataclass(slots=True)
+class _State:
+    """Everything that reading on depends on."""
+
+    at: int = 0
+    mode: _Mode = _Mode.TEXT
+    line_start: bool = True
+    newlines: int = 0
+    """Newlines that were read and not said: they may frame a block."""
+    edge: bool = False
+    """Nothing was said since the last wrapper or block."""
+    content: int = 0
+    reasoning: int = 0
+    blank: str = ""
+    """White space of the reasoning that is only said when more follows."""
+    thought: bool = False
+    """The open wrapper has said something."""
+    blocks: int = 0
+    block_start: int = 0
+    scan: Scan = _START
+    fence: Fence = NO_FENCE
+    """The code fence of the answer that the text stands in."""
+
+
+_values_of = attrgetter(*(field.name for field in fields(_State)))
+
+
+def _copy(state: _State) -> _State:
+    return _State(*_values_of(state))
+
+
+class DocumentReader:
+    """The document of one answer and what it says."""
+
+    __slots__ = (
+        "_checkpoints",
+        "_horizon",
+        "_origins",
+        "_said",
+        "_state",
+        "blocks",
+        "content",
+        "document",
+        "reasoning",
+    )
+
+    def __init__(self) -> None:
+        self.document = Document()
+        self.blocks: list[GlmBlock] = []
+        """The blocks whose JSON is closed, in their order."""
+        self.content = Channel()
+        self.reasoning = Channel()
+        self._state = _State()
+        self._horizon = 0
+        self._checkpoints: list[tuple[int, _State]] = [(0, _State())]
+        self._said: list[Said] = []
+        self._origins = Origins()
+
+    @property
+    def rewritten(self) -> bool:
+        """Was text changed that the client had seen already?"""
+        return self.content.rewritten or self.reasoning.rewritten
+
+    @property
+    def block_is_open(self) -> bool:
+        """Has the JSON of the last block not ended yet?"""
+        return self._state.mode is _Mode.BLOCK
+
+    @property
+    def all_blocks(self) -> list[GlmBlock]:
+        """The blocks so far, with the one that is open."""
+        state = self._state
+        return (
+            [*self.blocks, GlmBlock(state.block_start, state.at, state.scan)] if self.block_is_open else self.blocks
+        )
+
+    # Changing the document. Each gives what it said anew, in order, and the blocks that it closed.
+
+    # `calling`: the backend itself wrote it, as tool calls.
+
+    def append(self, text: str, *, calling: bool = False) -> list[Said]:
+        self._origins.write(len(self.document), calling)
+        self.document.append(text)
+        self._read()
+        return self._take()
+
+    def edit(self, index: int, text: str, *, calling: bool = False) -> list[Said]:
+        """Cut and replace. `index` counts UTF-16 code units."""
+        cut = self.document.cut(index)
+        if cut < len(self.document):
+            self.document.truncate(cut)
+            self._go_back(cut)
+            # What changes the inside of a call is the backend's own, and repeats the calls behind it.
+            calling = calling or (self._state.mode is _Mode.BLOCK and self._origins.calling(cut - 1))
+        return self.append(text, calling=calling)
+
+    def finish(self) -> list[Said]:
+        """The document is complete: what was held back as a possible beginning is text after all."""
+        state = self._state
+        rest = self.document.units(state.at, len(self.document))
+        if state.mode is _Mode.TEXT:
+            if state.edge and not rest.strip():
+                return []
+            self._say(rest)
+            if state.newlines and not state.edge:
+                self._write_text("\n" * state.newlines)
+        elif state.mode is _Mode.REASONING and state.line_start:
+            self._think(rest.removeprefix(">"))
+        elif state.mode is _Mode.REASONING:
+            self._think(rest)
+        elif state.mode is _Mode.BLOCK and not state.scan.named:
+            self._say(self.document.units(state.block_start, len(self.document)))
+        state.at = len(self.document)
+        return self._take()
+
+    def _take(self) -> list[Said]:
+        said, self._said = self._said, []
+        return said
+
+    # Going on and back
+
+    def _read(self) -> None:
+        size = len(self.document)
+        state = self._state
+        end = max(self._horizon, state.at)
+        while end < size:
+            end = min(end + _STEP, size)
+            start = state.at
+            state.at = start + self._consume(self.document.units(start, end), start)
+            self._horizon = end
+            if end < size:
+                self._remember()
+
+    def _remember(self) -> None:
+        if self._horizon >= self._checkpoints[-1][0] + _SPACING:
+            self._checkpoints.append((self._horizon, _copy(self._state)))
+
+    def _go_back(self, cut: int) -> None:
+        """The document ends at `cut` now: forget what was read behind it."""
+        while self._checkpoints[-1][0] > cut:
+            self._checkpoints.pop()
+        self._horizon, state = self._checkpoints[-1]
+        self._state = _copy(state)
+        self.content.length = state.content
+        self.reasoning.length = state.reasoning
+        del self.blocks[state.blocks :]
+        self._read()
+        self._remember()
+
+    # Reading
+
+    def _consume(self, text: str, base: int) -> int:
+        """Read as much of `text` as has one meaning whatever follows; give how much."""
+        at = 0
+        while at < len(text):
+            mode = self._state.mode
+            match mode:
+                case _Mode.TEXT:
+                    after = self._read_text(text, at, base)
+                case _Mode.REASONING:
+                    after = self._read_reasoning(text, at)
+                case _Mode.BLOCK:
+                    after = self._read_block(text, at, base)
+                case _Mode.TAIL:
+                    after = self._read_tail(text, at)
+            if after == at and self._state.mode is mode:
+                break
+            at = after
+        return at
+
+    def _read_text(self, text: str, at: int, base: int) -> int:
+        state = self._state
+        tag = at
+        if state.edge:
+            # White space alone between two elements is no text.
+            tag = skip_blank(text, at)
+            if tag - at >= MAX_TAG:
+                tag = at
+            elif tag == len(text):
+                return at
+        if text[tag : tag + 1] == "<":
+            line_start = state.line_start if tag == at else text[tag - 1] == "\n"
+            meant = (line_start and not state.fence.open) or self._is_the_backends(base + tag)
+            opening = block_opening(text, tag) if meant else NO
+            opening = opening or (wrapper_opening(text, tag) if line_start else NO)
+            if opening == MORE:
+                return at
+            if opening:
+                return self._open_element(text, tag, opening, base)
+        end = self._next_element(text, tag, base)
+        if end == len(text) and is_high_surrogate(text[-1]):
+            end -= 1
+        if end > at:
+            self._say(text[at:end])
+        return end
+
+    def _next_element(self, text: str, start: int, base: int) -> int:
+        """Where the next element may begin: at the start of a line; a block of the backend wherever it is."""
+        end = text.find("\n<", start) + 1 or len(text)
+        at = text.find("<g", start + 1, end)
+        while at >= 0:
+            if self._is_the_backends(base + at):
+                return at
+            at = text.find("<g", at + 1, end)
+        # Half a tag at the end may be such a block too.
+        last = len(text) - 1
+        return last if end > last > start and text[last] == "<" and self._is_the_backends(base + last) else end
+
+    def _is_the_backends(self, place: int) -> bool:
+        """Did the backend itself write here, in the phase of tool calls, and does it not quote?"""
+        return self._origins.calling(place) and (not place or self.document.units(place - 1, place) not in _QUOTES)
+
+    def _open_element(self, text: str, tag: int, opening: int, base: int) -> int:
+        state = self._state
+        if text.startswith(BLOCK_TAG, tag):
+            state.mode = _Mode.BLOCK
+            state.block_start = base + tag
+            state.scan = _START
+        else:
+            state.mode = _Mode.REASONING
+            state.newlines = 0
+            state.edge = True
+            state.line_start = False
+            state.thought = False
+            state.blank = ""
+        return opening
+
+    def _read_reasoning(self, text: str, at: int) -> int:
+        state = self._state
+        if state.line_start:
+            rest = text[at : at + MAX_TAG]
+            if rest.startswith(WRAPPER_END):
+                state.mode = _Mode.TEXT
+                return at + len(WRAPPER_END)
+            if WRAPPER_END.startswith(rest) or SUMMARY.startswith(rest) or rest == ">":
+                return at
+            if rest.startswith(SUMMARY):
+                end = rest.find(SUMMARY_END)
+                if end >= 0:
+                    state.line_start = False
+                    return at + end + len(SUMMARY_END)
+                if len(rest) < MAX_TAG:
+                    return at
+            if rest.startswith(">"):
+                state.line_start = False
+                return at + (2 if rest.startswith("> ") else 1)
+        end = text.find("\n", at) + 1 or len(text)
+        if is_high_surrogate(text[end - 1]):
+            end -= 1
+        if end > at:
+            self._think(text[at:end])
+            state.line_start = text[end - 1] == "\n"
+        return end
+
+    def _read_block(self, text: str, at: int, base: int) -> int:
+        state = self._state
+        at, state.scan, ended = scan_json(text, at, base, state.scan)
+        size = base + at - state.block_start
+        if ended and state.scan.named:
+            state.mode = _Mode.TAIL
+            state.newlines = 0
+            state.edge = True
+            block = GlmBlock(state.block_start, base + at, state.scan)
+            self.blocks.append(block)
+            state.blocks += 1
+            self._said.append(block)
+        elif ended or (size > _MAX_NAMELESS and not state.scan.named):
+            # Typed by the model: a block of the backend names its tool in the first few hundred characters.
+            state.mode = _Mode.TEXT
+            self._say(self.document.units(state.block_start, base + at))
+        return at
+
+    def _read_tail(self, text: str, at: int) -> int:
+        state = self._state
+        tag = skip_blank(text, at)
+        near = tag - at < MAX_TAG
+        closed = near and text.startswith(BLOCK_END, tag)
+        if near and not closed and BLOCK_END.startswith(text[tag : tag + len(BLOCK_END)]):
+            return at
+        state.mode = _Mode.TEXT
+        state.line_start = True
+        return tag + len(BLOCK_END) if closed else at
+
+    # Saying
+
+    def _say(self, run: str) -> None:
+        """Answer text. Newlines next to an element are framing; the parts between elements join with a blank line."""
+        state = self._state
+        state.fence = state.fence.after(run)
+        body = run.rstrip("\n")
+        state.line_start = len(body) < len(run)
+        if not body:
+            state.newlines += len(run)
+            return
+        if state.edge:
+            self._write_text(("\n\n" if state.content else "") + body.lstrip("\n"))
+        else:
+            self._write_text("\n" * state.newlines + body)
+        state.edge = False
+        state.newlines = len(run) - len(body)
+
+    def _think(self, run: str) -> None:
+        """Reasoning, trimmed; wrappers join with a blank line."""
+        state = self._state
+        text = state.blank + run
+        body = text.rstrip()
+        state.blank = text[len(body) :]
+        if len(state.blank) > MAX_TAG:
+            body, state.blank = text, ""
+        if not state.thought:
+            body = body.lstrip()
+        if not body:
+            return
+        if not state.thought and state.reasoning:
+            body = "\n\n" + body
+        state.thought = True
+        fresh = self.reasoning.write(body)
+        state.reasoning = self.reasoning.length
+        if fresh:
+            self._said.append(ReasoningDelta(text_of_units(fresh)))
+
+    def _write_text(self, units: str) -> None:
+        fresh = self.content.write(units)
+        self._state.content = self.content.length
+        if fresh:
+            self._said.append(TextDelta(text_of_units(fresh)))
