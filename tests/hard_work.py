@@ -215,8 +215,10 @@ def _zai_said(text: str) -> bytes:
 def _zai_called(calls: list[str], name: str) -> bytes:
     told: list[str] = []
     for number, arguments in enumerate(calls):
-        told.append(_zai(phase="tool_call", tool_call_id=f"call_{number}", delta_name=name))
-        told += (_zai(phase="tool_call", delta_arguments=piece) for piece in pieces(arguments))
+        first, *rest = pieces(arguments)
+        own = {"type": "function", "tool_call_id": f"call_{number}"}
+        told.append(_zai(phase="tool_call", delta_name=name, delta_arguments=first, metadata=own))
+        told += (_zai(phase="tool_call", delta_arguments=piece, metadata={"type": "function"}) for piece in rest)
     return "".join([*told, _zai(done=True, delta_content="", phase="done")]).encode()
 
 

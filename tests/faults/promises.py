@@ -126,7 +126,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: two calls are not merged", "../must_not_run/test_merged_calls.py fragments_that_cannot", "calls of one place are judged",
-        ((ENGINE + "turn/shared_place.py", "        if not self._unsure:\n            return\n", "        return\n"),),
+        ((ENGINE + "turn/shared_place.py", "        if not self.unsure:\n            return\n", "        return\n"),),
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "the account is a part of the key",
@@ -160,5 +160,130 @@ PROMISES = (
     Mutation(
         "promise: expressions take linear time", "../test_regular_expressions.py driven_to_more", "no repetition inside a repetition",
         ((ENGINE + "request/heard.py", '_WORD = re.compile(r"[A-Za-z0-9_]{4,}")', '_WORD = re.compile(r"(?:[A-Za-z0-9_]+)+!")'),),
+    ),
+    Mutation(
+        "promise: TLS of other hosts while a script is reloaded", "../e2e/test_e2e_traps.py after_a_broken_reload", "what was allowed stays when a script is gone",
+        (("addon/toolfix.py", "        self.settings.close()\n", "        self.settings.close()\n        ctx.options.update(allow_hosts=[])\n"),
+         (ENGINE + "proxy/settings.py", 'if "allow_hosts" in names and', "if False and")),
+    ),
+    Mutation(
+        "promise: TLS of other hosts while options are wrong", "../e2e/test_e2e_traps.py bad_value_ends_mitmdump and toolfix_mode", "a bad option ends mitmdump",
+        (("addon/toolfix.py", "logger.error(str(bad))", "logger.info(str(bad))"),),
+    ),
+    Mutation(
+        "promise: nothing is given to a shell", "../test_safety.py start_processes", "the engine starts no process",
+        ((ENGINE + "ids.py", "from __future__ import annotations", "from __future__ import annotations\nimport subprocess"),),
+    ),
+    Mutation(
+        "promise: every log line is escaped", "../proxy/test_log_lines.py logger_that_is_guarded", "the guarded logger is used",
+        ((ENGINE + "dialects/zai/dialect.py", 'logging.getLogger("toolfix.engine")', "logging.getLogger(__name__)"),),
+    ),
+    Mutation(
+        "promise: the summary shows nothing invisible", "../proxy/test_log_lines.py the_summary", "what is not visible is escaped",
+        ((ENGINE + "proxy/session_summary.py", "        sentence = shown(sentence, LINE)\n", ""),),
+    ),
+    Mutation(
+        "promise: the content view shows nothing invisible", "../proxy/test_log_lines.py the_view", "what is not visible is escaped",
+        ((ENGINE + "proxy/content_view.py", "{shown(outcome.name) or '(no name)'}", "{outcome.name or '(no name)'}"),),
+    ),
+    Mutation(
+        "promise: doctor shows nothing invisible", "../proxy/test_log_lines.py the_view", "what is not visible is escaped",
+        ((ENGINE + "cli/doctor.py", "shown_lines(finding.what, LINE)", "finding.what"),),
+    ),
+    Mutation(
+        "promise: replay shows nothing invisible", "../proxy/test_log_lines.py somebody_else_made", "what is not visible is escaped",
+        ((ENGINE + "cli/replay.py", "visible = shown_lines(line, len(line))", "visible = line"),),
+    ),
+    Mutation(
+        "promise: quotes of two kinds", "../must_not_run/test_quotes_of_another_kind.py two_readings", "a text with two ends is refused",
+        ((ENGINE + "mend/reading/strings.py", "if has_two_ends(raw, quote, place, typographic=s.typographic):", "if False:"),),
+    ),
+    Mutation(
+        "promise: backslashes that are not doubled", "../must_not_run/test_escapes.py undoubled", "an escape beside undoubled backslashes is refused",
+        ((ENGINE + "mend/reading/document.py", "if s.undoubled and any(", "if False and any("),),
+    ),
+    Mutation(
+        "promise: a call that is refused in words stays text", "../must_not_run/test_quotations.py is_text_and", "the words of refusing",
+        ((ENGINE + "textcalls/lead_ins.py", "    if refusal is not None and _announcement", "    if False and _announcement"),),
+    ),
+    Mutation(
+        "promise: a call that is cited stays text", "../must_not_run/test_quotations.py is_text_and", "the words of citing",
+        ((ENGINE + "textcalls/lead_ins.py", "    if ended or _citation.search(sentence) is None:\n        return False", "    return False"),),
+    ),
+    Mutation(
+        "promise: a call below a colon that announces nothing stays text", "../must_not_run/test_quotations.py is_text_and", "a colon needs words of doing",
+        ((ENGINE + "textcalls/lead_ins.py", 'if word is None and label.endswith((":", "：")) and', "if False and"),),
+    ),
+    Mutation(
+        "promise: a call below a question about it stays text", "../must_not_run/test_quotations.py is_text_and", "the words of asking",
+        ((ENGINE + "textcalls/lead_ins.py", "return _asking.search(sentence) is not None", "return False"),),
+    ),
+    Mutation(
+        "promise: a call below a line of code stays text", "../must_not_run/test_quotations.py is_text_and", "lines of code are known",
+        ((ENGINE + "textcalls/code_lines.py", "    line = line.strip()\n    if not line:\n        return False", "    return False"),),
+    ),
+    Mutation(
+        "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py shows_that_the_call_was_quoted", "what follows a call shows that it was quoted",
+        ((ENGINE + "textcalls/transaction.py", "            if not opener:\n                raise NotACall", "            if not opener:\n                return end"),),
+    ),
+    Mutation(
+        "promise: a call in an answer that was cut off stays text", "../dialects/test_messages_text.py before_a_cut", "an answer that was cut off has no calls in its text",
+        ((ENGINE + "textcalls/scanner.py", "if finished is False:", "if False:"),),
+    ),
+    Mutation(
+        "promise: a call that is rehearsed stays text", "../must_not_run/test_rehearsals.py stays_a_thought", "what is inside a thought is known",
+        ((ENGINE + "textcalls/thoughts.py", "return self.wrapper is not None", "return False"),),
+    ),
+    Mutation(
+        "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",
+        ((ENGINE + "turn/reasoning_search.py", '        """Something else was said: whatever was thought is a thought."""\n        self._answered = True',
+          '        """Something else was said: whatever was thought is a thought."""'),
+         (ENGINE + "turn/answer.py", "        return not self._spoke\n", "        return True\n")),
+    ),
+    Mutation(
+        "promise: a call in reasoning counts where the answer says that it is done", "../must_not_run/test_calls_in_reasoning.py cut_off_or_ends", "the reason of the end is asked",
+        ((ENGINE + "turn/reasoning_search.py", "if not self.undecided or finish is not Finish.COMPLETE:", "if not self.undecided:"),
+         (ENGINE + "turn/reasoning_search.py", "self._search.close(finish)", "self._search.close(Finish.COMPLETE)")),
+    ),
+    Mutation(
+        "promise: the thoughts of another host", "../request/test_reasoning.py nobody_gets", "the host is a part of the key",
+        ((ENGINE + "request/reasoning.py", "self._host = host", 'self._host = ""'),),
+    ),
+    Mutation(
+        "promise: the thoughts of another model", "../request/test_reasoning.py nobody_gets", "the model is a part of the key",
+        ((ENGINE + "request/reasoning.py", "self._model = model", 'self._model = ""'),),
+    ),
+    Mutation(
+        "promise: recorded bytes have a limit", "../recording/test_record.py larger_than_the_limit", "the limit of what is kept",
+        ((ENGINE + "recording/captured.py", "if self.size > self.limit:", "if False:"),),
+    ),
+    Mutation(
+        "promise: what is not mended is streamed", "test_memory.py streamed_request_that_is_not_mended", "such an answer passes in chunks",
+        ((ENGINE + "proxy/http_flows.py", "if streams and not response.stream:", "if False:"),),
+    ),
+    Mutation(
+        "promise: a body that inflates passes unchanged", "../wire/test_inflation.py never_in_memory", "the limit of a whole body",
+        ((ENGINE + "wire/encoding.py", "MAX_WHOLE = 64 * MIB", "MAX_WHOLE = 10**6 * MIB"),),
+    ),
+    Mutation(
+        "promise: a declared expression stalls nobody", "../test_regular_expressions.py stalls_nobody", "how long a text it is run against",
+        ((ENGINE + "tools/schema/patterns.py", "_MAX_STEPS = 200_000", "_MAX_STEPS = 10**11"),),
+    ),
+    Mutation(
+        "promise: the token of /metrics is in no recording", "../proxy/test_metrics.py token_of_metrics", "secret options are not noted",
+        ((ENGINE + "proxy/settings.py", " if not policy.BY_NAME[name].secret}", "}"),),
+    ),
+    Mutation(
+        "promise: a call below words of doubt stays text", "../must_not_run/test_quotations.py is_text_and", "the words of doubting",
+        ((ENGINE + "textcalls/lead_ins.py", "    if doubt is not None and", "    if False and"),),
+    ),
+    Mutation(
+        "promise: a call below a title or another speaker stays text", "../must_not_run/test_quotations.py is_text_and", "titles and speakers are known",
+        ((ENGINE + "textcalls/lead_ins.py", "if titles.somebody_speaks(line):", "if False:"),
+         (ENGINE + "textcalls/lead_ins.py", "if announcement is None and (titles.is_title(", "if False and (titles.is_title(")),
+    ),
+    Mutation(
+        "promise: /metrics is shown to clients of this machine", "../e2e/test_e2e_metrics.py only_this_machine", "the address of the client is asked",
+        ((ENGINE + "proxy/metrics_page.py", "return bool(client) and hosts.is_loopback(client[0])", "return True"),),
     ),
 )  # fmt: skip

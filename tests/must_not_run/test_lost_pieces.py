@@ -143,6 +143,12 @@ def test_gemini_pieces_that_name_their_call_and_calls_one_after_the_other_run() 
     assert gemini(*named) == [("Read", {"file_path": "/a"})]
 
 
+def test_gemini_pieces_behind_a_whole_call_may_be_those_of_the_call_before_it() -> None:
+    whole = said(name="Bash", id="c2", args={"command": "pwd"})
+    woven = (BASH, whole, BASH, pieces("command", "rm -rf ", True), pieces("command", "/tmp"), END, END)
+    assert ("Bash", {"command": "rm -rf /tmp"}) not in gemini(*woven)
+
+
 # A copy without an id
 
 

@@ -7,12 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from mitmproxy.test import tflow
 
 from toolcalls.calls import Outcome
-from toolcalls.cli import doctor
+from toolcalls.cli import doctor, main, replay
 from toolcalls.cli.doctor_checks import Finding
 from toolcalls.cli.run import say
+from toolcalls.proxy import upstream_trouble
 from toolcalls.proxy.content_view import ViewedResponse, text_of
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.session_summary import SummaryFile, read
@@ -20,6 +22,7 @@ from toolcalls.proxy.settings import Settings
 from toolcalls.shown import LINE, shown, shown_lines
 
 HOSTILE = "Bash\r\nERROR: all is lost\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe\u2028\x00\ud800"
+ENCODABLE = HOSTILE.replace("\ud800", "")
 VISIBLE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]*")
 
 
@@ -30,6 +33,27 @@ def test_what_is_not_visible_is_escaped_and_what_is_long_is_cut() -> None:
     assert shown("x" * 1_000_000) == "x" * 200 + "… (1,000,000 characters)"
     assert len(shown("\x00" * 1_000_000)) < 450
     assert shown_lines("a\r\nb\tc\x1b[1m", 100) == "a\nb\tc\\x1b[1m"
+
+
+def test_no_character_that_a_terminal_obeys_or_a_reader_does_not_see_is_shown() -> None:
+    """Controls of both tables, line separators, marks that turn the text round, formats, surrogates, private use."""
+    hidden = [char for char in map(chr, (*range(0x10000), *range(0xE0000, 0xE0100))) if not char.isprintable()]
+    assert {"\0", "\x1b", "\x85", "\x9b", "\u200e", "\u2028", "\u202e", "\u2066", "\ufeff", "\ud800"} <= set(hidden)
+    assert all(shown(char).isascii() and shown(char).isprintable() for char in hidden)
+    assert all(shown_lines(char, 9).isprintable() for char in hidden if char not in "\n\t")
+
+
+def test_every_line_of_ours_goes_through_the_logger_that_is_guarded() -> None:
+    addon = Path(__file__).parents[2] / "addon"
+    loggers = {
+        (path.relative_to(addon).as_posix(), name)
+        for path in addon.rglob("*.py")
+        for name in re.findall(r"getLogger\(([^)]*)\)", path.read_text(encoding="utf-8"))
+    }
+    others = {(path, name) for path, name in loggers if name not in ('"toolfix"', '"toolfix.engine"')}
+    others.remove(("toolcalls/proxy/log_lines.py", "name"))  # the guard itself
+    # These two belong to mitmproxy: the first is made quieter, the second gets a hint of ours beside a line of its own.
+    assert others == {("toolcalls/cli/proxy.py", '"mitmproxy.proxy.server"'), ("toolcalls/cli/proxy.py", "")}
 
 
 @pytest.mark.parametrize("status", ["repaired", "refused"])
@@ -54,6 +78,7 @@ def test_a_traceback_of_ours_says_nothing_invisible(caplog: pytest.LogCaptureFix
         raise ValueError(HOSTILE)
     except ValueError:
         logging.getLogger("toolfix").exception(f"failed on {HOSTILE}")
+    logging.getLogger("toolfix.engine").warning("the upstream said %s", HOSTILE)
     assert all(VISIBLE.fullmatch(line) for line in caplog.text.split("\n"))
     assert "Traceback" in caplog.text
 
@@ -76,9 +101,26 @@ def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
     assert all(VISIBLE.fullmatch(line) for line in view.split("\n")) and len(view) < 10_000
     file = SummaryFile(str(tmp_path / "summary"))
     file.trouble(HOSTILE)
-    [trouble] = read(tmp_path / "summary").troubles
-    assert VISIBLE.fullmatch(trouble)
-    say(HOSTILE)
-    doctor._show(Finding("wrong", HOSTILE, HOSTILE))
-    said = capsys.readouterr()
-    assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
+    file.no_answer(upstream_trouble.of_status(HOSTILE, 404, HOSTILE))
+    session = read(tmp_path / "summary")
+    assert [bool(VISIBLE.fullmatch(line)) for line in (*session.troubles, *session.reasons)] == [True, True]
+    for hostile in (ENCODABLE, HOSTILE):
+        say(hostile)
+        doctor._show(Finding("wrong", hostile, hostile))
+        said = capsys.readouterr()
+        assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
+
+
+def test_recordings_that_somebody_else_made_show_nothing_invisible(capsys: pytest.CaptureFixture[str]) -> None:
+    for hostile in (ENCODABLE, HOSTILE):
+        with pytest.raises(SystemExit):
+            replay._finish([(hostile, [f"-{hostile}", f"+{hostile}"])], 1, check=True, write=False)
+        said = capsys.readouterr()
+        # It colours the lines itself where it writes to a terminal.
+        assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
+
+
+def test_why_arguments_are_refused_is_said_in_one_visible_line() -> None:
+    done = CliRunner().invoke(main, ["repair"], input='{"a\x1b[2J\u202e\u2028": 1, "a\x1b[2J\u202e\u2028": 2,}')
+    assert done.exit_code == 1 and "has two values" in done.output
+    assert VISIBLE.fullmatch(done.output.rstrip("\n"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mitmproxy.test import taddons
 from prometheus_client.parser import text_string_to_metric_families
 
 from toolcalls.calls import STRUCTURED, Outcome, Status
@@ -15,6 +16,7 @@ from toolcalls.outcome_labels import LONGEST_LABEL, reason_class, step_class
 from toolcalls.proxy.metrics import BUCKETS, MOST_STEPS, Metrics
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
+from toolfix import Toolfix
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -151,3 +153,13 @@ def test_the_docs_name_every_metric_and_no_other() -> None:
     docs = (RECORDINGS.parent / "docs" / "recordings.md").read_text()
     named = re.findall(r"^\| `(toolfix_\w+)` \|", docs, re.MULTILINE)
     assert {name.removesuffix("_total") for name in named} == families
+
+
+def test_the_token_of_metrics_is_not_among_the_options_that_a_recording_notes() -> None:
+    token = "token-of-the-tests-0123456789"
+    addon = Toolfix()
+    with taddons.context(addon) as context:
+        context.configure(addon, toolfix_metrics=token, toolfix_mode="observe")
+        assert addon.settings.metrics_readers == token
+        assert addon.settings.texts["toolfix_mode"] == "observe"
+        assert token not in addon.settings.texts.values()

@@ -41,7 +41,8 @@ class Heard(logging.Handler):
     __hash__ = logging.Handler.__hash__
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
+        if record.name == "toolfix":
+            self.lines.append(record.getMessage())
 
 
 @contextmanager

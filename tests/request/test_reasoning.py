@@ -49,6 +49,7 @@ class Client:
         self.memory = memory
         self.host = host
         self.account = account
+        self.address = "host"
         self.messages: list[Json] = [{"role": "user", "content": "Go."}]
         self.sent: Json = {}
         self.changed: Changed | None = None
@@ -58,7 +59,7 @@ class Client:
         """Send the history; the host rejects it, or answers."""
         request = {"model": "m", **self.more, "messages": self.messages}
         body = json.dumps(request).encode()
-        session = self.memory.session(self.protocol, "host", self.account, request)
+        session = self.memory.session(self.protocol, self.address, self.account, request)
         self.changed = mend_request(self.protocol, body, decode(body), Policy(), Refusals(), session.recall)
         self.sent = json.loads(self.changed.body if self.changed else body)
         try:
@@ -194,12 +195,17 @@ def test_nobody_gets_what_another_session_thought() -> None:
     memory = ReasoningMemory()
     one = Client(memory, strict_hosts.openai_chat)
     one.ask(answer("Secret.", call()))
+    others: list[Client] = []
     for other in (
         Client(memory, strict_hosts.openai_chat, account="somebody else"),
         Client(memory, strict_hosts.openai_chat),
+        Client(memory, strict_hosts.openai_chat),
     ):
-        if other.account == one.account:
+        others.append(other)
+        if len(others) == 2:
             other.messages[0]["content"] = "Another question."
+        if len(others) == 3:
+            other.address = "another host"
         other.take(call())
         other.ask()
         assert other.changed is None

@@ -12,6 +12,7 @@ from ..calls import Ids, Outcome
 from ..mend.arguments import Finish
 from ..mend.call import Mender
 from ..policy import Policy
+from ..shown import LINE, shown
 from ..tools.declared import Tool, Tools
 from . import inputs
 
@@ -41,7 +42,7 @@ def repair(schema: str | None, finish: str | None, jsonl: bool) -> None:
     text = _decoded(inputs.read_stdin())
     outcome = mend(text, _read_schema(schema) if schema else None, finish)
     if outcome.status == "refused":
-        click.echo(f"refused: {outcome.reason}.", err=True)
+        click.echo(f"refused: {shown(outcome.reason, LINE)}.", err=True)
         sys.exit(1)
     sys.stdout.buffer.write(outcome.arguments.encode("utf-8", "backslashreplace"))
     inputs.end_line(outcome.arguments)

@@ -14,6 +14,7 @@ from ..recording import store
 from ..recording.replay import Replayed, summary, update
 from ..recording.replay import replay as replay_one
 from ..recording.store import Recording
+from ..shown import LINE, shown, shown_lines
 from . import inputs
 
 LONG_RUN = 20
@@ -57,7 +58,7 @@ def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
                 if drift := replayed.drift:
                     found.append((f"{recording.directory}: drifted", drift))
                 if not quiet:
-                    click.echo(f"{recording.directory}: {summary(replayed.calls)}")
+                    click.echo(f"{shown(str(recording.directory), LINE)}: {summary(replayed.calls)}")
             at(size)
     _finish(found, count, check=check, write=write)
 
@@ -65,10 +66,11 @@ def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
 def _finish(found: list[tuple[str, list[str]]], count: int, *, check: bool, write: bool) -> None:
     for title, lines in found:
         if check or (write and not lines):
-            click.echo(title)
+            click.echo(shown(title, LINE))
         if check:
             for line in lines:
-                click.echo("  " + click.style(line, fg={"-": "red", "+": "green", "@": "cyan"}.get(line[:1])))
+                visible = shown_lines(line, len(line))
+                click.echo("  " + click.style(visible, fg={"-": "red", "+": "green", "@": "cyan"}.get(line[:1])))
     if check:
         drifted = sum(bool(lines) for _, lines in found)
         recordings = "1 recording" if count == 1 else f"{count} recordings"

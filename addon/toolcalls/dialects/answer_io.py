@@ -46,15 +46,10 @@ class AnswerReader(ABC):
 class StreamWriter(ABC):
     """What an answer lets go → one protocol's events."""
 
-    @property
-    @abstractmethod
-    def words(self) -> FinishWords:
-        """How the protocol says why the model stopped."""
-
-    @property
-    def ids(self) -> bool:
-        """Does each call have to have an id? If not, one that came without an id has none."""
-        return True
+    words: FinishWords
+    """How the protocol says why the model stopped."""
+    ids: bool = True
+    """Does each call have to have an id? If not, one that came without an id has none."""
 
     @abstractmethod
     def text(self, read: ReadEvent | None, text: str) -> bytes:

@@ -117,7 +117,7 @@ class AnswerStream:
             self.answer.note_that_more_follows()
             self._send(Finish.COMPLETE, draft)
         pieces = self._search(read, draft)
-        unchanged = pieces is None and not fragments and not follows and not self._is_silenced(read)
+        unchanged = pieces is None and not fragments and not follows and not (read.text and self._silent)
         beside: list[bytes] = []
         if not unchanged:
             self._writer.remember(read)
@@ -193,10 +193,6 @@ class AnswerStream:
             alone = held == text and len(read.parts) == 1 and not read.says_more
             draft.hold(self._text_key, read.raw if alone else self._writer.text(read, held))
 
-    def _is_silenced(self, read: ReadEvent) -> bool:
-        """Is the text left out, because there are calls beside it?"""
-        return bool(read.text) and self._silent
-
     @property
     def _silent(self) -> bool:
         """Is there a call, beside which the user wants no text?"""
@@ -209,7 +205,7 @@ class AnswerStream:
         source = self._source(read)
         if pieces is None and source is not None and read.stop is not None:
             pieces = [TextPiece(read.text, source)]
-        if self._is_silenced(read) or (pieces and self._silent):
+        if (read.text or pieces) and self._silent:
             pieces = []
         texts = [self._spoken(read, piece, draft) for piece in pieces] if pieces is not None else None
         if read.stop is None and not read.fragments and not (texts is not None and read.text):
@@ -230,7 +226,8 @@ class AnswerStream:
         end = next((end for end in (self._waiting_end, read) if end is not None and end.raw is piece.source), None)
         if piece.source is None or end is None or end.stop is None:
             return piece.source or self._writer.text(read, piece.text)
-        if self.answer.has_pending_calls or self.answer.would_be(end.stop, self._writer.words) != end.stop.reason:
+        truth = self.answer.true_reason(self._writer.words, [*self.answer.reasons, end.stop.reason])
+        if self.answer.has_pending_calls or truth != end.stop.reason:
             return self._writer.text(end, piece.text)
         draft.release(self._end_key)
         self._waiting_end = None
@@ -266,7 +263,7 @@ class AnswerStream:
         """Every call that was gathered goes out. True where one is refused, and the client has nothing of it."""
         calls = self.answer.complete(finish, before_error=before_error, ids=self._writer.ids)
         draft.release(self._calls_key)
-        as_they_came = self._as_they_came(calls)
+        as_they_came = self._as_they_came(calls) if self._sources else set()
         written: set[int] = set()
         for call in calls:
             source = self._sources.pop(id(call.slot), None)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..turn import payload
 from ..wire.events import Event
-from .trouble import trouble_in, trouble_in_text
+from .trouble import ERROR_EVENTS, trouble_in, trouble_in_text
 
 Json = dict[str, Any]
 
@@ -36,13 +36,13 @@ def odd_data(event: Event, value: Any) -> OddData:
     """What the data of an event is. `value` is what strict JSON reads in it: no object, or None."""
     data = event.data or ""
     text = data.strip()
+    if text == "[DONE]" and event.type not in ERROR_EVENTS:
+        return OddData(OddKind.DONE)
     error = trouble_in(value) or (trouble_in_text(data, event.type) if value is None else None)
     if error is not None:
         return OddData(OddKind.ERROR, error)
     if not text or text.startswith(":"):
         return OddData(OddKind.KEEP_ALIVE)
-    if text == "[DONE]":
-        return OddData(OddKind.DONE)
     if "\n" in data:
         return OddData(OddKind.SEVERAL_LINES)
     if value is None and text.startswith("{"):

@@ -30,13 +30,9 @@ class ReplyBuilder:
         self._release += reply.release
         self._hold += reply.hold
 
-    @property
-    def original(self) -> bytes:
-        """The event as it came."""
-        return self._event.raw if self._event else b""
-
     def answer(self) -> Verdict:
-        raw = self.original
+        """What the dialect says about the event: that it passes or is held as it came, where that is all."""
+        raw = self._event.raw if self._event else b""
         if not self._release:
             if not self._hold and len(self.out) == 1 and self.out[0] == raw:
                 return PASS

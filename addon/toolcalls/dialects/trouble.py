@@ -15,7 +15,7 @@ from ..turn import payload
 Json = dict[str, Any]
 
 ERROR: Final = "error"
-_ERROR_EVENTS: Final = frozenset({ERROR, "failed", "failure", "exception"})
+ERROR_EVENTS: Final = frozenset({ERROR, "failed", "failure", "exception"})
 """Types of an event that is an error, whatever its data is."""
 
 _MESSAGES: Final = (
@@ -42,58 +42,58 @@ _WORDS: Final = re.compile(
 _MOST_WORDS: Final = 2000
 
 
-def trouble_in(said: Any, kind: str = "") -> Json | None:
+def trouble_in(data: Any, kind: str = "") -> Json | None:
     """The error that the data of an event tells of, as the object of `{"error": …}`; None where it tells of none.
 
     `kind` is the type on the event's own line.
     """
-    if isinstance(said, list):
-        return next((trouble for entry in said[:1] if isinstance(entry, dict) and (trouble := _named(entry))), None)
-    if not isinstance(said, dict):
+    if isinstance(data, list):
+        return next((trouble for entry in data[:1] if isinstance(entry, dict) and (trouble := _named(entry))), None)
+    if not isinstance(data, dict):
         return None
-    named = _named(said)
+    named = _named(data)
     if named is not None:
         return named
-    if said.get("object") == ERROR or said.get("type") == ERROR or kind in _ERROR_EVENTS or _looks_like_one(said):
-        return _told(said)
+    if data.get("object") == ERROR or data.get("type") == ERROR or kind in ERROR_EVENTS or _looks_like_one(data):
+        return _as_error(data)
     return None
 
 
 def trouble_in_text(text: str, kind: str = "") -> Json | None:
     """The error that data tells of which is no JSON: an error event, or a text that can be nothing else."""
     text = " ".join(text[:_MOST_WORDS].split())
-    if kind in _ERROR_EVENTS or (text[:1] not in ("", "{", ":") and _WORDS.search(text)):
-        return _told({"message": text})
+    if kind in ERROR_EVENTS or (text[:1] not in ("", "{", ":") and _WORDS.search(text)):
+        return _as_error({"message": text})
     return None
 
 
-def _named(said: Json) -> Json | None:
-    error = said.get(ERROR) or said.get("Error")
+def _named(data: Json) -> Json | None:
+    error = data.get(ERROR) or data.get("Error")
     if not error:
         return None
-    return error if isinstance(error, dict) else _told({**said, "message": payload.text_of(error)})
+    return error if isinstance(error, dict) else _as_error({**data, "message": payload.text_of(error)})
 
 
-def _looks_like_one(said: Json) -> bool:
-    refused = said.get("base_resp")
-    if isinstance(refused, dict) and not said.get("choices") and _is_code(refused.get("status_code")):
+def _looks_like_one(data: Json) -> bool:
+    refused = data.get("base_resp")
+    if isinstance(refused, dict) and not data.get("choices") and _is_code(refused.get("status_code")):
         return True
-    if any(key in said for key in _ANSWERS):
+    if any(key in data for key in _ANSWERS):
         return False
-    if any(said.get(key) for key in _SAYS_ERROR) or said.get("success") is False:
+    if any(data.get(key) for key in _SAYS_ERROR) or data.get("success") is False:
         return True
-    message = next((said[key] for key in _MESSAGES if isinstance(said.get(key), str) and said[key].strip()), None)
+    message = next((data[key] for key in _MESSAGES if isinstance(data.get(key), str) and data[key].strip()), None)
     if message is None:
         return False
-    status = said.get("status")
+    status = data.get("status")
     if isinstance(status, int) and status >= 400:
         return True
-    if any(_is_code(said.get(key)) for key in _CODES) or any(_is_type(said.get(key)) for key in _TYPES):
+    if any(_is_code(data.get(key)) for key in _CODES) or any(_is_type(data.get(key)) for key in _TYPES):
         return True
-    if said.get("status") in _FAILED:
+    if data.get("status") in _FAILED:
         return True
     # Words alone count where nothing else is said, as AWS does it.
-    return said.keys() <= _BARE and _WORDS.search(message[:_MOST_WORDS]) is not None
+    return data.keys() <= _BARE and _WORDS.search(message[:_MOST_WORDS]) is not None
 
 
 def _is_code(value: Any) -> bool:
@@ -106,13 +106,13 @@ def _is_type(value: Any) -> bool:
     return isinstance(value, str) and value.lower().endswith(("error", "exception"))
 
 
-def _told(said: Json) -> Json:
+def _as_error(data: Json) -> Json:
     """An error in the words of OpenAI, with everything that its server said."""
-    inner = said.get("base_resp")
-    words = {**said, **inner} if isinstance(inner, dict) else said
+    inner = data.get("base_resp")
+    words = {**data, **inner} if isinstance(inner, dict) else data
     message = next((payload.text_of(words[key]) for key in _MESSAGES if words.get(key)), "")
     code = next((words[key] for key in _CODES if isinstance(words.get(key), int | str) and words[key]), None)
     kind = next((words[key] for key in _TYPES if _is_type(words.get(key)) and words[key] != ERROR), "api_error")
-    rest = {key: value for key, value in said.items() if key not in (*_MESSAGES, ERROR, "type", "code")}
-    message = message or f"The upstream reported an error: {payload.write(said)[:_MOST_WORDS]}"
+    rest = {key: value for key, value in data.items() if key not in (*_MESSAGES, ERROR, "type", "code")}
+    message = message or f"The upstream reported an error: {payload.write(data)[:_MOST_WORDS]}"
     return {"message": message, "type": kind, "code": code, **rest}

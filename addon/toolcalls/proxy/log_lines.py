@@ -23,6 +23,7 @@ class VisibleLines(logging.Filter):
 _visible = VisibleLines()
 
 
-def guard(logger: logging.Logger) -> None:
-    """Let nothing else through this logger, however often it is asked."""
-    logger.addFilter(_visible)
+def guard() -> None:
+    """Let nothing else through our loggers, however often it is asked: a filter does not hold for a logger below."""
+    for name in ("toolfix", "toolfix.engine"):
+        logging.getLogger(name).addFilter(_visible)

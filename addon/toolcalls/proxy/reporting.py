@@ -34,7 +34,7 @@ _MASKED = 2048
 class Reporter:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        guard(logger)
+        guard()
         self.metrics = Metrics()
         self.summary = session_summary.SummaryFile(os.environ.get(session_summary.VARIABLE, ""))
 

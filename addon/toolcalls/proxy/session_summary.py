@@ -40,6 +40,7 @@ class SummaryFile:
 
     def no_answer(self, sentence: str) -> None:
         """Why an answer did not come: worth a word where none came at all. Each is written once."""
+        sentence = shown(sentence, LINE)
         if sentence not in self._reasons and len(self._reasons) < MOST_REASONS:
             self._reasons.add(sentence)
             self._write({"no_answer": sentence})

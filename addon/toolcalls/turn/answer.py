@@ -15,13 +15,11 @@ from ..mend.call import Mender
 from ..mend.finish import Finish
 from ..policy import Policy
 from ..request.request import Request
-from ..tools.declared import Tools
 from .assembled_call import Fragment, Slot
 from .assembler import CallAssembler
 from .finish import FinishWords
 from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
-from .parts import Stop
 from .reasoning_search import ReasoningSearch
 from .structured_text import structured_around
 from .text_search import SearchResult, TextPiece, TextSearch, searches
@@ -125,9 +123,9 @@ class Answer:
         """The text after the search; None where it goes on as it is. `source`: the event that says just this."""
         if self.search is None or not text:
             return None
-        said = self.search.take(text, source)
-        self.turn.found(said.calls)
-        return None if len(said.parts) == 1 and said.text == text and not self.search.holding else said
+        result = self.search.take(text, source)
+        self.turn.found(result.calls)
+        return None if len(result.parts) == 1 and result.text == text and not self.search.holding else result
 
     def think(self, text: str) -> SearchResult | None:
         """The model thinks: what is held of the text before that is no call."""
@@ -166,7 +164,7 @@ class Answer:
     def _may_have_meant_it(self) -> bool:
         """Does the reasoning end with a call, or the beginning of one, and is it all that was said?"""
         thoughts = self.thoughts
-        if thoughts is None or not thoughts.undecided or self.has_pending_calls or self.turn.sent:
+        if thoughts is None or self.turn.sent or self.has_pending_calls or not thoughts.undecided:
             return False
         return not self._spoke
 
@@ -180,9 +178,9 @@ class Answer:
         if self.search is None:
             return SearchResult()
         self.end_thoughts(finish)
-        said = self.search.close(Finish.CUT if self.refused else finish)
-        self.turn.found(said.calls)
-        return said
+        result = self.search.close(Finish.CUT if self.refused else finish)
+        self.turn.found(result.calls)
+        return result
 
     def end_thoughts(self, finish: Finish) -> None:
         """Nothing more is thought: the reasoning may end with a call."""
@@ -195,8 +193,8 @@ class Answer:
         if not self.searches:
             return None
         self.think(thought)
-        said = self.say(text)
-        parts = said.parts if said is not None else (TextPiece(text),) if text else ()
+        result = self.say(text)
+        parts = result.parts if result is not None else (TextPiece(text),) if text else ()
         return SearchResult(parts + self.end_text(finish).parts)
 
     # Calls
@@ -264,11 +262,31 @@ class Answer:
             if outcome is not None:
                 pieces = slot.pieces(outcome.arguments) if live is None and not outcome.dropped else []
                 out.append(CompletedCall(outcome, self.turn.sent - 1, slot.extra, pieces, live, slot))
-            self.half = self.half or (call.told.kept if outcome is None else outcome.status == "refused")
+            self.half = self.half or (call.compared.kept if outcome is None else outcome.status == "refused")
         return out
 
     def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
-        return gathered(slot, self._tools, finish, ids=ids, live=live)
+        """A call as its fragments tell it. `finish`: how the answer ended. `ids`: it has to have one."""
+        name = full_name(slot.names, self._tools)
+        text = slot.settle()[0]
+        if slot.unfinished:
+            slot.doubt = slot.doubt or CUT_INSIDE
+        compared = slot.to_compare(name)
+        compared.out = live is not None
+        own_finish = slot.finish_for(finish)
+        arguments, steps = (text, ()) if live is not None else slot.final_arguments(own_finish)
+        value, slot.value = slot.value, None
+        return GatheredCall(
+            slot.name if live is not None else name,
+            arguments,
+            slot.id if ids else slot.id or None,
+            (*slot.steps, *steps),
+            slot.doubt,
+            finish=own_finish,
+            value=value if arguments is text else None,
+            live=live,
+            compared=compared,
+        )
 
     @property
     def _closed_by_server(self) -> bool:
@@ -291,40 +309,10 @@ class Answer:
         """How the answer ended: as the reasons say that came, unless fragments came behind one; else as `finish`."""
         if self._late or not self._finishes:
             return finish
-        said = [*self._finishes, *([Finish.CUT] if self.refused else [])]
-        return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in said), Finish.COMPLETE)
-
-    def would_be(self, stop: Stop, words: FinishWords) -> object:
-        """The finish reason that would be true if this were the end."""
-        return self.true_reason(words, [*self.reasons, stop.reason])
+        finishes = [*self._finishes, *([Finish.CUT] if self.refused else [])]
+        return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in finishes), Finish.COMPLETE)
 
     def true_reason(self, words: FinishWords, reasons: Sequence[str] | None = None) -> object:
         """The finish reason that is true, given those that came and the calls that went out."""
         believed = words.believed(self.reasons if reasons is None else reasons)
         return words.true_reason(believed, calls=self.turn.sent > 0, other_tools=self.other_tools)
-
-
-def gathered(
-    slot: Slot, tools: Tools, finish: Finish, *, ids: bool = True, live: LiveArguments | None = None
-) -> GatheredCall:
-    """A call as its fragments tell it. `finish`: how the answer ended. `ids`: it has to have one."""
-    name = full_name(slot.names, tools)
-    text = slot.settle()[0]
-    if slot.unfinished:
-        slot.doubt = slot.doubt or CUT_INSIDE
-    told = slot.compared(name)
-    told.out = live is not None
-    own_finish = slot.finish_for(finish)
-    arguments, steps = (text, ()) if live is not None else slot.told_arguments(own_finish)
-    value, slot.value = slot.value, None
-    return GatheredCall(
-        slot.name if live is not None else name,
-        arguments,
-        slot.id if ids else slot.id or None,
-        (*slot.steps, *steps),
-        slot.doubt,
-        finish=own_finish,
-        value=value if arguments is text else None,
-        live=live,
-        told=told,
-    )

@@ -11,7 +11,7 @@ from ..mend.arguments import Finish, mend_arguments
 from ..work import Work
 from . import payload
 from .fragments import MIXED, full_arguments, mixed
-from .resent import ToldCall
+from .resent import ComparedCall
 
 _NO_STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|\\.(?:[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
 """A string, or escapes outside of strings. Of one that is open at the end the quote and what follows are left."""
@@ -170,10 +170,6 @@ class Slot(PartialCall):
             self.joined = (len(self.fragments), *full_arguments(self.fragments))
         return self.joined[1:]
 
-    def join(self, arguments: str) -> None:
-        PartialCall.join(self, arguments)
-        self.joined = (1, arguments, ())
-
     def settle(self) -> tuple[str, tuple[str, ...]]:
         """The arguments that the fragments make, once it is known whether those are of one call."""
         if self.settled != len(self.fragments):
@@ -181,6 +177,7 @@ class Slot(PartialCall):
             self.look_at(text, steps)
             if self.fragments and not steps:
                 self.join(text)
+                self.joined = (1, text, ())
             self.settled = len(self.fragments)
         return self.from_fragments()
 
@@ -200,7 +197,7 @@ class Slot(PartialCall):
         if not isinstance(value, dict) and mixed(self.fragments, self.work):
             self.doubt = self.doubt or MIXED
 
-    def told_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
+    def final_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
         """The arguments as the answer tells them, and what had to be done for that. `finish`: how it ended."""
         return self.settle()
 
@@ -209,17 +206,13 @@ class Slot(PartialCall):
         # What follows a call says that it was sent whole, not that its server had the end of its arguments.
         return Finish.UNKNOWN if self.followed and any(self.fragments) else finish
 
-    def compared(self, name: str) -> ToldCall:
+    def to_compare(self, name: str) -> ComparedCall:
         """What it is compared by with other calls of the answer."""
-        text, _ = self.told_arguments(Finish.COMPLETE)
-        told = ToldCall(self.key, name, text, self.resent_at, certain=not self.doubt, restated=self.restated)
-        told.borrowed = self.again and not self.id
-        return told
-
-    @property
-    def resent_at(self) -> str:
-        """Where a call without an id that is sent again is the same one."""
-        return f"\0{self.place}"
+        text, _ = self.final_arguments(Finish.COMPLETE)
+        index = f"\0{self.place}"
+        compared = ComparedCall(self.key, name, text, index, certain=not self.doubt, restated=self.restated)
+        compared.borrowed = self.again and not self.id
+        return compared
 
     def is_strict(self) -> bool:
         """Are the arguments, as they came, one JSON object?"""

@@ -38,7 +38,7 @@ from ..work import Work
 from . import payload
 from .assembled_call import Fragment, Place, Slot
 from .fragments import MIXED, begins_midway, may_begin
-from .resent import ToldCall
+from .resent import ComparedCall
 from .shared_place import Places, SharedPlace, refuse
 
 
@@ -143,7 +143,7 @@ class CallAssembler:
         calls = self._counted()
         counted = {id(slot) for slot in calls}
         left_out = {id(slot) for slot in self.slots} - counted
-        for place in self._places:
+        for place in self._places.all:
             by_ids = len(place.calls) > 1 and (place is not self._places.anywhere or self._unplaced)
             if by_ids and any(begins_midway(slot.fragments) for slot in place.calls):
                 # Ids told the calls apart, and one of them has a fragment that is missing in another.
@@ -217,8 +217,8 @@ class CallAssembler:
         closed = here.is_closed(another=begins)
         if closed or self._named_otherwise(here, fragment) or (here.unnamed and begins):
             # In the middle of a call that has an id: what comes with that id may be this one's, whose id is missing.
-            told = closed or not here.id
-            return self._open(fragment, here, sure=begins and told and not self._left_open(fragment, here))
+            separate = closed or not here.id
+            return self._open(fragment, here, sure=begins and separate and not self._left_open(fragment, here))
         # Said again where arguments may begin: by a server that names each fragment, or because another call begins.
         if fragment.name == here.name:
             self._renamed.add(fragment.place)
@@ -261,48 +261,48 @@ class CallAssembler:
 
     def _by_known_id(self, fragment: Fragment) -> Slot:
         place = self._place(fragment.place)
-        mine = self._by_id[fragment.key]
+        known = self._by_id[fragment.key]
         if fragment.place is not None:
-            there = self._placed.get((fragment.place, fragment.key))
-            if there is None and place.calls and mine is not place.last:
+            placed = self._placed.get((fragment.place, fragment.key))
+            if placed is None and place.calls and known is not place.last:
                 # The index says one call, the id another.
-                place.calls.append(mine)
+                place.calls.append(known)
                 place.refuse()
-                return mine
-            if there is None:
-                return self._elsewhere(fragment, mine)
-            mine = there
-        if mine.comes_back(fragment.key):
+                return known
+            if placed is None:
+                return self._elsewhere(fragment, known)
+            known = placed
+        if known.comes_back(fragment.key):
             place.refuse()
-            return mine
-        if fragment.name and mine.names:
+            return known
+        if fragment.name and known.names:
             begins = may_begin(fragment.arguments)
-            if mine.is_closed() and (begins or not fragment.arguments.strip()):
-                slot = self._open(fragment, mine)
-                slot.earlier = mine
+            if known.is_closed() and (begins or not fragment.arguments.strip()):
+                slot = self._open(fragment, known)
+                slot.earlier = known
                 return slot
-            if self._named_otherwise(mine, fragment) or (mine.unnamed and begins):
+            if self._named_otherwise(known, fragment) or (known.unnamed and begins):
                 # Two calls at once, and nothing that tells them apart.
                 return self._open(fragment, sure=False)
-            if begins and mine.begun and len(place.calls) > 1 and not _awaits_a_value(mine):
+            if begins and known.begun and len(place.calls) > 1 and not _awaits_a_value(known):
                 # It goes on, or another call of this id begins in the middle of it.
                 place.refuse()
-        return self._go_on(mine, fragment, sure=fragment.key not in self._several)
+        return self._go_on(known, fragment, sure=fragment.key not in self._several)
 
-    def _elsewhere(self, fragment: Fragment, mine: Slot) -> Slot:
+    def _elsewhere(self, fragment: Fragment, known: Slot) -> Slot:
         """The id of a call at an index where none is yet: it goes on there, or begins there (once more)."""
         blank = not fragment.arguments.strip()
-        closed = mine.is_closed()
-        named = bool(fragment.name and mine.names)
+        closed = known.is_closed()
+        named = bool(fragment.name and known.names)
         goes_on = not closed and (not named or not (blank or may_begin(fragment.arguments)))
         if goes_on or (closed and not named and blank):
             here = self._place(fragment.place)
-            here.begin(mine)
+            here.begin(known)
             if not blank:
                 # The index says that it is another call.
                 here.doubt()
-            return self._go_on(mine, fragment, sure=fragment.key not in self._several)
-        return self._open(fragment, mine)
+            return self._go_on(known, fragment, sure=fragment.key not in self._several)
+        return self._open(fragment, known)
 
     def _by_new_id(self, fragment: Fragment) -> Slot:
         place = self._place(fragment.place)
@@ -398,7 +398,7 @@ def _contradict(earlier: Slot, later: Slot) -> bool:
     """Are these two different objects in the arguments of one call? In one fragment each they are two calls."""
     if earlier.parts < 2 and later.parts < 2:
         return False
-    one, other = ToldCall("", "", earlier.settle()[0]), ToldCall("", "", later.settle()[0])
+    one, other = ComparedCall("", "", earlier.settle()[0]), ComparedCall("", "", later.settle()[0])
     return one.meaning != other.meaning
 
 

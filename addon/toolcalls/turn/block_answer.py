@@ -55,18 +55,18 @@ class BlockAnswer(Answer):
 
     def pass_text_on(self) -> SearchResult:
         """Something else follows the block: what is held of it is text."""
-        said = super().pass_text_on()
+        result = super().pass_text_on()
         self.search = None
-        return said
+        return result
 
     def end_text(self, finish: Finish) -> SearchResult:
-        said = super().end_text(finish)
+        result = super().end_text(finish)
         self.search = None
-        return said
+        return result
 
     def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
-        said = super().search_whole(text, finish, thought)
-        return said.without_idle_space() if said is not None else None
+        result = super().search_whole(text, finish, thought)
+        return result.without_idle_space() if result is not None else None
 
     @property
     def holds_text(self) -> bool:
@@ -77,21 +77,20 @@ class BlockAnswer(Answer):
 
     def take_ready(self) -> list[BlockCall]:
         """The calls at the head of the line that need no finish reason."""
-        return self._first(len(list(takewhile(lambda call: call.ended and call.ready(), self.assembler.slots))))
+        ready = list(takewhile(lambda call: call.ended and call.ready(), self.assembler.slots))
+        del self.assembler.slots[: len(ready)]
+        return ready
 
     def take_ended(self, finish: Finish) -> list[BlockCall]:
         """A finish reason came: the calls that have ended, if none of them needs to wait for another reason."""
-        assembler = self.assembler
-        assembler.judge(complete=finish is Finish.COMPLETE)
+        self.assembler.judge(complete=finish is Finish.COMPLETE)
         # All of them at once: the first may only have begun what a later one tells.
-        ended = list(takewhile(lambda call: call.ended, assembler.slots))
-        # Another reason may follow, which says that they were cut off.
-        return self._first(len(ended)) if all(call.ready() for call in ended) else []
-
-    def _first(self, count: int) -> list[BlockCall]:
-        slots = self.assembler.slots
-        first, slots[:count] = slots[:count], []
-        return first
+        ended = list(takewhile(lambda call: call.ended, self.assembler.slots))
+        if not all(call.ready() for call in ended):
+            # Another reason may follow, which says that they were cut off.
+            return []
+        del self.assembler.slots[: len(ended)]
+        return ended
 
     def leave(self, calls: list[BlockCall], finish: Finish, *, before_error: bool = False) -> list[CompletedCall]:
         """These calls leave."""

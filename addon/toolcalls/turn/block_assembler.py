@@ -37,14 +37,14 @@ class BlockAssembler(CallAssembler):
         """A new call, one whose beginning is told twice, or the late beginning of fragments that came first."""
         here = self._at.get(start.place)
         if here is not None and not here.ended:
-            told_twice = start.id and start.id == here.id and start.name == here.name
-            if not here.started or (told_twice and not (here.fragments and here.is_whole())):
+            begins_again = start.id and start.id == here.id and start.name == here.name
+            if not here.started or (begins_again and not (here.fragments and here.is_whole())):
                 here.extra = {**start.extra, **here.extra}
                 here.given = here.given or start.given
                 here.started = True
                 here.id = here.key = start.id
                 here.names = [start.name] if start.name else []
-                if told_twice and here.fragments:
+                if begins_again and here.fragments:
                     # It may be another call: what was gathered has to be valid as it came.
                     self._places.at(start.place).doubt()
                 return here
@@ -59,12 +59,6 @@ class BlockAssembler(CallAssembler):
 
     def add(self, fragment: Fragment) -> BlockCall | None:
         """Take a fragment; the call that it is added to, or None where it repeats what went out already."""
-        call = self._call_of(fragment)
-        if call is not None:
-            call.fragments.append(fragment.arguments)
-        return call
-
-    def _call_of(self, fragment: Fragment) -> BlockCall | None:
         place = fragment.place
         here = self._at.get(place)
         if here is None:
@@ -75,6 +69,7 @@ class BlockAssembler(CallAssembler):
                 if stray:
                     # It begins nothing: it is missing in one that is open.
                     self._places.anywhere.refuse()
+                begun.fragments.append(fragment.arguments)
                 return begun
             # A server that counts its fragments differently from its beginnings.
             here = self._at[place] = only
@@ -86,9 +81,10 @@ class BlockAssembler(CallAssembler):
                 return None
             here.ended = False
             self._unended[id(here)] = here
-        if (shared := self._places.get(place)) is not None:
-            shared.go_on(here, sure=False)
+        if place in self._places.indexed:
+            self._places.at(place).go_on(here, sure=False)
         self._places.anywhere.go_on(here, sure=fragment.placed)
+        here.fragments.append(fragment.arguments)
         return here
 
     def end(self, place: Place) -> BlockCall | None:
@@ -105,7 +101,7 @@ class BlockAssembler(CallAssembler):
 
         `live`: calls of which the client has a part.
         """
-        for place in self._places:
+        for place in self._places.all:
             place.judge(complete=complete)
         calls = [*live, *self.slots]
         if any(not call.started and call.fragments for call in calls):
@@ -138,4 +134,4 @@ class BlockAssembler(CallAssembler):
 
 def _says_again(call: BlockCall, text: str) -> bool:
     """Is this nothing, or all that the call said?"""
-    return not text.strip() or text == call.arguments
+    return not text.strip() or text == "".join(call.fragments)

@@ -62,8 +62,9 @@ class BlockCall(Slot):
         if not self.fragments:
             return isinstance(self.given, dict) and bool(self.given)
         if len(self.fragments) > 1:
-            self.settled = -1  # They are joined now, and not settled.
-        return payload.object_in(self.arguments) is not None
+            self.join("".join(self.fragments))
+            self.joined, self.settled = (0, "", ()), -1  # They are one fragment now, and not settled.
+        return payload.object_in(self.fragments[0]) is not None
 
     def ready(self) -> bool:
         """Complete beyond doubt: it needs no finish reason to be believed."""
@@ -82,7 +83,7 @@ class BlockCall(Slot):
             return Finish.UNKNOWN
         return finish
 
-    def told_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
+    def final_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
         text, steps = self.settle()
         if text.strip() not in ("", "{}"):
             text, more = _as_object(text)
@@ -98,11 +99,6 @@ class BlockCall(Slot):
             # went on behind the end of the call, that was all of it.
             return "{}", steps
         return text, steps
-
-    @property
-    def resent_at(self) -> str:
-        """Nowhere: indices are given again to other calls."""
-        return ""
 
 
 def _as_object(text: str) -> tuple[str, tuple[str, ...]]:

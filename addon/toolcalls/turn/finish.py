@@ -32,9 +32,9 @@ class FinishWords:
 
     def believed(self, reasons: Iterable[str]) -> str | None:
         """The reason that counts of those that a server sent: one that names a limit, else the last."""
-        told = list(reasons)
-        limit = next((reason for reason in told if self.names_limit(reason)), None)
-        return limit or (told[-1] if told else None)
+        given = list(reasons)
+        limit = next((reason for reason in given if self.names_limit(reason)), None)
+        return limit or (given[-1] if given else None)
 
     def true_reason(self, reason: object, *, calls: bool, other_tools: bool = False) -> object:
         """The reason that the client gets. `other_tools`: the server called tools of its own."""

@@ -72,9 +72,9 @@ def full_arguments(fragments: list[str]) -> tuple[str, tuple[str, ...]]:
     joined = "".join(fragments)
     if len(joined) == len(fragments[0] if fragments else ""):
         return joined, ()
-    told = fragments if fragments[-1] else list(filter(None, fragments))
-    last = told[-1]
-    if all(later.startswith(earlier) for earlier, later in itertools.pairwise(told)):
+    pieces = fragments if fragments[-1] else list(filter(None, fragments))
+    last = pieces[-1]
+    if all(later.startswith(earlier) for earlier, later in itertools.pairwise(pieces)):
         if payload.object_in(last) is not None and payload.object_in(joined) is None:
             return last, ("cumulative snapshots",)
     elif may_begin(last):

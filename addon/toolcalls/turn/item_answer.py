@@ -26,6 +26,7 @@ from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
 from .items import Item, Items, Part
 from .live import LiveArguments, LiveCall
+from .resent import ComparedCall
 from .searched_texts import SearchedTexts
 from .shared_place import refuse
 from .text_search import SearchResult
@@ -34,9 +35,10 @@ from .turn import GatheredCall, Turn
 
 class ItemAnswer(Answer):
     __slots__ = (
-        "_ended",
+        "_named",
         "calls",
         "dropped",
+        "ended",
         "items",
         "noted",
         "streamed",
@@ -52,8 +54,10 @@ class ItemAnswer(Answer):
         self.texts = SearchedTexts(request, policy, mender, has_calls=self._has_calls)
         self.items = items
         self.calls = ItemAssembler(items, kind, mender.work)
-        self._ended: list[Item] = []
+        self.ended: list[Item] = []
         """Calls that have ended and not left."""
+        self._named: tuple[int, set[tuple[bool, bytes]]] = (0, set())
+        """What the calls with a name say, and how many items there were when that was looked at."""
         self.dropped = 0
         """Calls that the client does not get."""
         self.noted: list[int] = []
@@ -91,23 +95,14 @@ class ItemAnswer(Answer):
 
     # Calls leave
 
-    @property
-    def waiting(self) -> bool:
-        """Are there calls that have ended and not left?"""
-        return bool(self._ended)
-
-    def end(self, item: Item) -> None:
-        """A call has ended: it may leave in its turn."""
-        self._ended.append(item)
-
     def take_settled(self) -> Iterator[Item]:
         """The calls that may leave now, one after the other, whatever follows them."""
-        while self._ended and (call := self._ended[0].call) is not None and call.is_settled():
-            yield self._ended.pop(0)
+        while self.ended and (call := self.ended[0].call) is not None and call.is_settled():
+            yield self.ended.pop(0)
 
     def take_all(self) -> list[Item]:
         """The answer is over: the calls that have ended leave in that order, then the others."""
-        items, self._ended = self._ended, []
+        items, self.ended = self.ended, []
         items += [item for item in self.items.in_order() if item.call is not None and item.open]
         calls = [item.call for item in items if item.call is not None]
         if len(calls) > 1 and any(not call.name and call.settle()[0] for call in calls):
@@ -129,8 +124,8 @@ class ItemAnswer(Answer):
                 out.append((item, done))
                 continue
             item.dropped = True
-            told = item.call.told if item.call is not None else None
-            self.dropped += told is not None and told.kept
+            compared = item.call.compared if item.call is not None else None
+            self.dropped += compared is not None and compared.kept
             if done is not None and done.outcome.note:
                 self.noted.append(item.index)
         return out
@@ -152,22 +147,22 @@ class ItemAnswer(Answer):
     def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
         assert isinstance(slot, ItemCall)
         call = slot
-        told = call.told = call.compared(call.name)
+        compared = call.compared = call.to_compare(call.name)
         uncertain = call.uncertain
         text, steps = call.settle()
         doubt = (call.doubt or CONTRADICTION) if uncertain else ""
         if live is not None:
-            told.out = True
-            return GatheredCall(slot.names[-1], text, steps=steps, doubt=doubt, live=live, told=told)
+            compared.out = True
+            return GatheredCall(slot.names[-1], text, steps=steps, doubt=doubt, live=live, compared=compared)
         name = call.name
-        if not name and not text:
-            return GatheredCall("", "", told=told)
+        if not name and (not text or (not call.carriers and self._is_told_by_name(compared))):
+            return GatheredCall("", "", compared=compared)
         if uncertain:
-            return GatheredCall(name, call.from_fragments()[0], call.call_id, doubt=doubt, told=told)
+            return GatheredCall(name, call.from_fragments()[0], call.call_id, doubt=doubt, compared=compared)
         finish = call.finish_for(finish)
         steps = steps if self.streamed else ()
         namespace = call.namespace or None
-        known = GatheredCall(name, text, call.call_id, steps, finish=finish, namespace=namespace, told=told)
+        known = GatheredCall(name, text, call.call_id, steps, finish=finish, namespace=namespace, compared=compared)
         if self._is_freeform(call) and (text.strip() or finish is Finish.COMPLETE):
             raw = freeform_input(text, finish)
             if raw is not None:
@@ -178,6 +173,15 @@ class ItemAnswer(Answer):
                 return known
         known.value = call.take_value(text)
         return known
+
+    def _is_told_by_name(self, nameless: ComparedCall) -> bool:
+        """Does a call with a name say what these arguments of no call say? Then their events had a wrong id."""
+        items, meanings = self._named
+        if items < len(self.items.all):
+            named = [item.call for item in self.items.all if item.call is not None and item.call.name]
+            meanings = {call.to_compare(call.name).meaning for call in named}
+            self._named = (len(self.items.all), meanings)
+        return nameless.meaning in meanings
 
     def _is_freeform(self, call: ItemCall) -> bool:
         tool = self._tools.get(call.name, call.namespace or None)

@@ -11,7 +11,7 @@ from ..mend.finish import Finish
 from . import payload
 from .assembled_call import Slot
 from .fragments import may_begin
-from .resent import ToldCall
+from .resent import ComparedCall
 
 CONTRADICTION: Final = "the events of the call tell different arguments"
 
@@ -60,7 +60,7 @@ class ItemCall(Slot):
     """The client has a part of it."""
     sent_id: str = ""
     """The id that the client gets, once it is chosen."""
-    told: ToldCall | None = None
+    compared: ComparedCall | None = None
     """What it was compared by when it left."""
 
     def add(self, fragment: str) -> None:
@@ -73,19 +73,19 @@ class ItemCall(Slot):
     @property
     def carriers(self) -> list[CarrierOfCall]:
         """Those that tell the item, the best word first."""
-        told = (self.end, self.listed, self.announcement)
-        return [carrier for carrier in told if carrier is not None and carrier.body]
+        carriers = (self.end, self.listed, self.announcement)
+        return [carrier for carrier in carriers if carrier is not None and carrier.body]
 
     @property
     def call_id(self) -> str:
         """The call id that came; the id of the item where there is none."""
-        told = (carrier.call_id for carrier in self.carriers if carrier.call_id)
-        return next(told, self.wire_id or self.id)
+        call_ids = (carrier.call_id for carrier in self.carriers if carrier.call_id)
+        return next(call_ids, self.wire_id or self.id)
 
     @property
     def name(self) -> str:
-        told = (*self.carriers, *((self.stated,) if self.stated else ()))
-        return next((carrier.name for carrier in told if carrier.name), "")
+        carriers = (*self.carriers, *((self.stated,) if self.stated else ()))
+        return next((carrier.name for carrier in carriers if carrier.name), "")
 
     @property
     def namespace(self) -> str:
@@ -104,17 +104,17 @@ class ItemCall(Slot):
     def settle(self) -> tuple[str, tuple[str, ...]]:
         """The arguments that all carriers will have, and what had to be done to find them."""
         fragments, steps = ("", ()) if self.doubt else self.from_fragments()
-        told: list[tuple[str, str]] = []
+        others: list[tuple[str, str]] = []
         if self.stated:
-            told.append(("done", self.stated.arguments))
+            others.append(("done", self.stated.arguments))
         if self.end:
-            told.append(("the item", self.end.arguments))
+            others.append(("the item", self.end.arguments))
         if self.announcement and self.announcement.arguments:
-            told.append(("the announced item", self.announcement.arguments))
+            others.append(("the announced item", self.announcement.arguments))
         if self.listed and self.listed.body:
-            told.append(("the response", self.listed.arguments))
-        text, more = settle_carriers(fragments, told)
-        texts = dict.fromkeys([_with_pairs(fragments), *(text for _, text in told)]) if more else {}
+            others.append(("the response", self.listed.arguments))
+        text, more = settle_carriers(fragments, others)
+        texts = dict.fromkeys([_with_pairs(fragments), *(text for _, text in others)]) if more else {}
         self.contradiction = payload.contradict(map(payload.object_in, texts))
         return text, steps + more
 
@@ -149,14 +149,11 @@ class ItemCall(Slot):
         (last, self.read_last), (value, self.value) = (self.read_last, None), (self.value, None)
         return value if last is not None and last[0] is text else None
 
-    def compared(self, name: str) -> ToldCall:
+    def to_compare(self, name: str) -> ComparedCall:
         certain = not self.uncertain
-        key = next((carrier.call_id for carrier in self.carriers if carrier.call_id), self.resent_at)
-        return ToldCall(key, name, self.settle()[0], self.resent_at, certain=certain)
-
-    @property
-    def resent_at(self) -> str:
-        return f"\0{self.wire_id}" if self.wire_id else ""
+        item = f"\0{self.wire_id}" if self.wire_id else ""
+        key = next((carrier.call_id for carrier in self.carriers if carrier.call_id), item)
+        return ComparedCall(key, name, self.settle()[0], item, certain=certain)
 
     # Long arguments
 
@@ -175,11 +172,11 @@ class ItemCall(Slot):
         return self.quoted.pieces
 
 
-def settle_carriers(fragments: str, told: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
+def settle_carriers(fragments: str, others: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
     """One text out of several. Fragments win unless they are no object and another carrier's text is one."""
-    if all(text == fragments for _, text in told):
+    if all(text == fragments for _, text in others):
         return fragments, ()
-    candidates = [("", fragments), *told] if fragments else [entry for entry in told if entry[1]]
+    candidates = [("", fragments), *others] if fragments else [entry for entry in others if entry[1]]
     if not candidates:
         return "", ()
     objects = [(entry, value) for entry in candidates if (value := payload.object_in(entry[1])) is not None]

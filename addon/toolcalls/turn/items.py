@@ -112,7 +112,7 @@ class Items:
         self._indices: set[int] = set()
         self._ids: set[str] = set()
 
-    def place(self, wanted: int | None) -> int:
+    def free_index(self, wanted: int | None) -> int:
         """An index of its own for a new item: the wanted one if it is free."""
         if wanted is None or wanted in self._indices:
             wanted = max(self._indices, default=-1) + 1
@@ -133,7 +133,7 @@ class Items:
         self, kind: str, wire_id: str, wire_index: int | None, body: dict[str, Any], call: ItemCall | None = None
     ) -> Item:
         """A new item, under an index and an id of its own."""
-        item = Item(self.place(wire_index), self.identity(wire_id, kind), kind, body, call)
+        item = Item(self.free_index(wire_index), self.identity(wire_id, kind), kind, body, call)
         self.add(item, wire_id, wire_index)
         return item
 
@@ -159,7 +159,7 @@ class Items:
 
     def find(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
         """The open item of a type, and no call, that an event speaks about."""
-        found = self._told(kind, wire_id, wire_index)
+        found = self._open_item(kind, wire_id, wire_index)
         if found is None and wire_index is None:
             # Without an index an unknown id is one of those that change with every event.
             return next((item for item in reversed(self.all) if item.type == kind and item.open), None)
@@ -167,15 +167,15 @@ class Items:
 
     def find_call(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
         """The open call that an event speaks about; the last one where it tells neither."""
-        found = self._told(kind, wire_id, wire_index)
+        found = self._open_item(kind, wire_id, wire_index)
         if found is None and wire_index is None and not wire_id:
             # Only then: two calls must never melt together.
             return next((item for item in reversed(self.all) if item.type == kind and item.open), None)
         return found
 
-    def _told(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
-        told = (self._by_id.get(wire_id), self.at(wire_index))
-        return next((item for item in told if item is not None and item.type == kind and item.open), None)
+    def _open_item(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
+        candidates = (self._by_id.get(wire_id), self.at(wire_index))
+        return next((item for item in candidates if item is not None and item.type == kind and item.open), None)
 
     def in_order(self) -> Iterator[Item]:
         return iter(sorted(self.all, key=lambda item: item.index))

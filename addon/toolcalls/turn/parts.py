@@ -106,15 +106,11 @@ class ReadEvent:
     """Is there anything besides the parts that the client should get: usage, reasoning, a signature?"""
     moved: bool = False
     """It belongs to another answer than the one that it names: what goes out of it is written anew."""
+    text: str = field(init=False)
+    fragments: list[Fragment] = field(init=False)
+    stop: Stop | None = field(init=False)
 
-    @property
-    def text(self) -> str:
-        return "".join(part.text for part in self.parts if isinstance(part, TextDelta))
-
-    @property
-    def fragments(self) -> list[Fragment]:
-        return [part for part in self.parts if isinstance(part, Fragment)]
-
-    @property
-    def stop(self) -> Stop | None:
-        return next((part for part in self.parts if isinstance(part, Stop)), None)
+    def __post_init__(self) -> None:
+        self.text = "".join(part.text for part in self.parts if isinstance(part, TextDelta))
+        self.fragments = [part for part in self.parts if isinstance(part, Fragment)]
+        self.stop = next((part for part in self.parts if isinstance(part, Stop)), None)

@@ -24,14 +24,14 @@ from .fragments import says_nothing
 
 
 @dataclass(slots=True)
-class ToldCall:
+class ComparedCall:
     """What an answer says about one call."""
 
     key: str
     """What names the call: its id. Empty where it has nothing of the kind: then it is a call of its own."""
     name: str
     arguments: str
-    place: str = ""
+    fallback_key: str = ""
     """Where it was sent: a call without an id that is sent there again is the same one."""
     certain: bool = True
     """False where its fragments may be those of another call."""
@@ -47,7 +47,7 @@ class ToldCall:
     @property
     def has_id(self) -> bool:
         """Is it an id that names it, and not its place alone?"""
-        return self.key not in ("", self.place) and not self.borrowed
+        return self.key not in ("", self.fallback_key) and not self.borrowed
 
     @property
     def blank(self) -> bool:
@@ -68,106 +68,106 @@ class ToldCall:
 class Resent:
     """The calls of one answer so far."""
 
-    __slots__ = ("_by_key", "_by_meaning", "_full_names", "_told", "_tools", "_unread", "_values")
+    __slots__ = ("_by_key", "_by_meaning", "_calls", "_full_names", "_tools", "_unread", "_values")
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._told: list[ToldCall] = []
-        self._by_key: dict[str, list[ToldCall]] = {}
+        self._calls: list[ComparedCall] = []
+        self._by_key: dict[str, list[ComparedCall]] = {}
         self._full_names: dict[str, str] = {}
         self._values: dict[str, set[str]] = {}
         """The mended values of calls, by a key that came more than once."""
-        self._unread: list[ToldCall] = []
+        self._unread: list[ComparedCall] = []
         """Calls with an id whose meaning nobody asked for yet."""
-        self._by_meaning: dict[tuple[str, bytes], ToldCall] = {}
+        self._by_meaning: dict[tuple[str, bytes], ComparedCall] = {}
         """Calls with an id, by name and meaning: filled when the first call without an id comes."""
 
     def knows(self, key: str) -> bool:
         """Was a call with this id told already?"""
         return bool(key) and key in self._by_key
 
-    def _keep(self, told: ToldCall) -> None:
-        self._told.append(told)
-        if told.has_id:
-            self._unread.append(told)
-        for key in {told.key, told.place} - {""}:
-            self._by_key.setdefault(key, []).append(told)
+    def _keep(self, call: ComparedCall) -> None:
+        self._calls.append(call)
+        if call.has_id:
+            self._unread.append(call)
+        for key in {call.key, call.fallback_key} - {""}:
+            self._by_key.setdefault(key, []).append(call)
 
-    def once(self, calls: Iterable[ToldCall]) -> list[bool]:
+    def once(self, calls: Iterable[ComparedCall]) -> list[bool]:
         """Which of these calls go out now: each call once, and what is partly out goes on. They are remembered."""
         batch = list(calls)
-        for told in batch:
-            told.kept = told.out or not self._repeats(told)
-            if told.kept:
-                self._keep(told)
-        for told in batch:
-            told.out = True
-        self._told = [told for told in self._told if told.kept]
-        return [told.kept for told in batch]
+        for call in batch:
+            call.kept = call.out or not self._repeats(call)
+            if call.kept:
+                self._keep(call)
+        for call in batch:
+            call.out = True
+        self._calls = [call for call in self._calls if call.kept]
+        return [call.kept for call in batch]
 
-    def _repeats(self, told: ToldCall) -> bool:
-        if told.restated:
-            return self._restates(told)
-        earlier = [one for one in self._by_key.get(told.key, ()) if one.kept and self._same_name(one, told)]
+    def _repeats(self, call: ComparedCall) -> bool:
+        if call.restated:
+            return self._restates(call)
+        earlier = [one for one in self._by_key.get(call.key, ()) if one.kept and self._same_name(one, call)]
         if not earlier:
-            return self._lost_its_id(told)
-        if told.blank or any(_same(one, told) for one in earlier):
+            return self._lost_its_id(call)
+        if call.blank or any(_same(one, call) for one in earlier):
             return True
-        return self._mended_alike(told, earlier) or _settled(earlier[-1], told) or self._lost_its_id(told)
+        return self._mended_alike(call, earlier) or _settled(earlier[-1], call) or self._lost_its_id(call)
 
-    def _lost_its_id(self, told: ToldCall) -> bool:
+    def _lost_its_id(self, call: ComparedCall) -> bool:
         """Is this call without an id one that was told with an id? A server gives ids to all calls or to none."""
-        if told.has_id or not told.certain:
+        if call.has_id or not call.certain:
             return False
         unread, self._unread = self._unread, []
         for one in unread:
             if one.certain:
                 self._by_meaning[self._full(one.name), one.meaning[1]] = one
-        alike = self._by_meaning.get((self._full(told.name), told.meaning[1])) if self._by_meaning else None
-        return alike is not None and alike.kept and _same(alike, told)
+        alike = self._by_meaning.get((self._full(call.name), call.meaning[1])) if self._by_meaning else None
+        return alike is not None and alike.kept and _same(alike, call)
 
-    def _mended_alike(self, told: ToldCall, earlier: list[ToldCall]) -> bool:
+    def _mended_alike(self, call: ComparedCall, earlier: list[ComparedCall]) -> bool:
         """Is it one of these once its shape is mended? `"timeout": "1"` is `"timeout": 1`.
 
         Each call is looked at once, however often its id comes.
         """
-        values = self._values.get(told.key)
+        values = self._values.get(call.key)
         if values is None:
-            values = self._values[told.key] = {self._mended(one) for one in earlier if one.certain}
-        mended = self._mended(told) if told.certain else ""
+            values = self._values[call.key] = {self._mended(one) for one in earlier if one.certain}
+        mended = self._mended(call) if call.certain else ""
         known = bool(mended) and mended in values
         values.add(mended)
         return known
 
-    def _mended(self, told: ToldCall) -> str:
+    def _mended(self, call: ComparedCall) -> str:
         """The tool and the arguments that it gets, as text; empty where that cannot be told."""
-        tool = self._tools.get(self._full(told.name))
-        value = mend_arguments(told.arguments, Finish.CUT).value if tool is not None else None
+        tool = self._tools.get(self._full(call.name))
+        value = mend_arguments(call.arguments, Finish.CUT).value if tool is not None else None
         if tool is None or value is None:
             return ""
         return f"{tool.name} {_written(mend_shape(value, tool).value)}"
 
-    def _restates(self, told: ToldCall) -> bool:
+    def _restates(self, call: ComparedCall) -> bool:
         """A message tells every call of the answer: this one is among those that came before it, if there are any."""
-        kept = [one for one in self._told if one.kept and self._same_name(one, told)]
-        if told.key and any(one.restated and one.key == told.key and _same(one, told) for one in kept):
+        kept = [one for one in self._calls if one.kept and self._same_name(one, call)]
+        if call.key and any(one.restated and one.key == call.key and _same(one, call) for one in kept):
             return True
         before = [one for one in kept if not one.restated]
         found = (
-            next((one for one in before if told.key and one.key == told.key), None)
-            or next((one for one in before if _same(one, told)), None)
+            next((one for one in before if call.key and one.key == call.key), None)
+            or next((one for one in before if _same(one, call)), None)
             or next(iter(before), None)
         )
         if found is None:
             return False
         # Each is told once.
         found.restated = True
-        if found.out or not told.readable or (found.readable and (told.blank or not found.blank)):
+        if found.out or not call.readable or (found.readable and (call.blank or not found.blank)):
             return True
         found.kept = False
         return False
 
-    def _same_name(self, one: ToldCall, other: ToldCall) -> bool:
+    def _same_name(self, one: ComparedCall, other: ComparedCall) -> bool:
         if not other.name or one.name == other.name:
             return True
         return self._full(one.name) == self._full(other.name)
@@ -178,16 +178,16 @@ class Resent:
         return self._full_names[name]
 
 
-def _alike(one: ToldCall, other: ToldCall) -> bool:
+def _alike(one: ComparedCall, other: ComparedCall) -> bool:
     return one.certain and other.certain and one.meaning[1] == other.meaning[1]
 
 
-def _same(one: ToldCall, other: ToldCall) -> bool:
+def _same(one: ComparedCall, other: ComparedCall) -> bool:
     """Is the second one nothing but the first, said again?"""
     return _alike(one, other) and (one.readable or not other.readable)
 
 
-def _settled(one: ToldCall, other: ToldCall) -> bool:
+def _settled(one: ComparedCall, other: ComparedCall) -> bool:
     """Two beginnings of one call: the one that says more is the call. True where that is the first."""
     if not other.readable and one.arguments.startswith(other.arguments):
         return True

@@ -19,7 +19,7 @@ object, or words that take it back. Where all are valid as they came, one after 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from typing import Generic, Protocol, TypeVar
 
 from .assembled_call import Place
@@ -49,20 +49,15 @@ def refuse(calls: Iterable[CallAtPlace]) -> None:
 class SharedPlace(Generic[C]):
     """The calls that began at one place, in that order."""
 
-    __slots__ = ("_contradictory", "_unsure", "calls", "unended")
+    __slots__ = ("_contradictory", "calls", "unended", "unsure")
 
     def __init__(self) -> None:
         self.calls: list[C] = []
         self.unended = 0
         """How many of them have not ended yet. Where nothing tells the end of a call, none has."""
-        self._unsure = False
-        """A fragment came of which only the order tells whose it is."""
+        self.unsure = False
+        """A fragment came of which only the order tells whose it is: its calls count all or none."""
         self._contradictory = False
-
-    @property
-    def unsure(self) -> bool:
-        """Do its calls count all or none?"""
-        return self._unsure
 
     @property
     def last(self) -> C | None:
@@ -75,19 +70,19 @@ class SharedPlace(Generic[C]):
         self.unended += 1
         if unsure:
             self.doubt()
-        call.unsure = call.unsure or self._unsure
+        call.unsure = call.unsure or self.unsure
 
     def go_on(self, call: C, *, sure: bool) -> None:
         """Something is added to a call; sure if the fragment says by itself to which one."""
         if not sure and len(self.calls) > 1:
             self.doubt()
-        elif self._unsure and call is not self.calls[-1]:
+        elif self.unsure and call is not self.calls[-1]:
             self._contradictory = True
 
     def doubt(self) -> None:
         """From now on the calls count all or none."""
-        if not self._unsure:
-            self._unsure = True
+        if not self.unsure:
+            self.unsure = True
             for call in self.calls:
                 call.unsure = True
 
@@ -98,7 +93,7 @@ class SharedPlace(Generic[C]):
 
     def judge(self, *, complete: bool, left_out: Container[int] = ()) -> None:
         """Refuse the calls that cannot be believed. `left_out`: by `id()`, those that turned out to be none."""
-        if not self._unsure:
+        if not self.unsure:
             return
         calls = [call for call in self.calls if id(call) not in left_out]
         if self._contradictory or not complete or not all(call.is_strict() for call in calls):
@@ -109,44 +104,33 @@ class Places(Generic[C]):
     """The places of one answer. Where calls end with events of their own, a place is a new one as soon as each call
     that began there has ended."""
 
-    __slots__ = ("_all", "_at", "anywhere")
+    __slots__ = ("all", "anywhere", "indexed")
 
     def __init__(self) -> None:
-        self._all: list[SharedPlace[C]] = []
-        self._at: dict[Place, SharedPlace[C]] = {}
-        self.anywhere = self._new()
+        self.anywhere: SharedPlace[C] = SharedPlace()
         """All calls together: the place of fragments without an index."""
-
-    def _new(self) -> SharedPlace[C]:
-        place: SharedPlace[C] = SharedPlace()
-        self._all.append(place)
-        return place
-
-    def __iter__(self) -> Iterator[SharedPlace[C]]:
-        return iter(self._all)
-
-    def get(self, index: Place) -> SharedPlace[C] | None:
-        """The calls at an index; None where none began."""
-        return self._at.get(index)
+        self.indexed: dict[Place, SharedPlace[C]] = {}
+        self.all = [self.anywhere]
 
     def at(self, index: Place) -> SharedPlace[C]:
-        place = self._at.get(index)
+        place = self.indexed.get(index)
         if place is None:
-            place = self._at[index] = self._new()
+            place = self.indexed[index] = SharedPlace()
+            self.all.append(place)
         return place
 
     def begin(self, index: Place, call: C) -> None:
         """A call begins with an event of its own: where another is open there, only the order tells them apart."""
-        here = self._at.get(index)
-        if here is None or not here.unended:
-            here = self._at[index] = self._new()
+        if index in self.indexed and not self.indexed[index].unended:
+            del self.indexed[index]
         if not self.anywhere.unended:
-            self.anywhere = self._new()
-        here.begin(call, sure=False)
+            self.anywhere = SharedPlace()
+            self.all.append(self.anywhere)
+        self.at(index).begin(call, sure=False)
         self.anywhere.begin(call)
 
     def end(self, index: Place) -> None:
         """A block ends."""
-        for place in (self._at.get(index), self.anywhere):
+        for place in (self.indexed.get(index), self.anywhere):
             if place is not None and place.unended:
                 place.unended -= 1

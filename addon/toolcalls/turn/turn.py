@@ -17,7 +17,7 @@ from ..mend.call import Mender
 from ..textcalls.scanner import FoundCall
 from ..tools.declared import Tools
 from .live import LiveArguments
-from .resent import Resent, ToldCall
+from .resent import ComparedCall, Resent
 
 WRITTEN_AS_TEXT: Final = "written as text"
 THOUGHT: Final = "written as reasoning"
@@ -46,7 +46,7 @@ class GatheredCall:
     """The arguments as they are read strictly, where somebody had to look already: they may be long."""
     live: LiveArguments | None = None
     """The part of its arguments that the client has already."""
-    told: ToldCall = field(default_factory=lambda: ToldCall("", "", ""))
+    compared: ComparedCall = field(default_factory=lambda: ComparedCall("", "", ""))
     """What it is compared by with the other calls of the answer."""
 
 
@@ -92,7 +92,7 @@ class Turn:
         Each is decided when it is asked for, so that ids are given in the order in which calls are written.
         """
         batch = list(calls)
-        for call, kept in zip(batch, self.resent.once(call.told for call in batch), strict=True):
+        for call, kept in zip(batch, self.resent.once(call.compared for call in batch), strict=True):
             if not kept or not (call.name or call.arguments or call.doubt):
                 yield None
                 continue
@@ -114,7 +114,7 @@ class Turn:
         """What becomes of the calls in the text. One that a structured call says too is that call."""
         found, self._found = self._found, []
         for call, step in found:
-            if not self._is_told(call):
+            if not self._is_structured_too(call):
                 # It is whole, however the answer ended, and gets an id of ours.
                 gathered = GatheredCall(call.name, call.arguments, steps=(step,))
                 yield self._count(self._decide(gathered, Finish.COMPLETE, before_error))
@@ -169,7 +169,7 @@ class Turn:
             self.sent += 1
         return outcome
 
-    def _is_told(self, call: FoundCall) -> bool:
+    def _is_structured_too(self, call: FoundCall) -> bool:
         alike = [outcome for outcome in self._outcomes if outcome.name == call.name]
         return bool(alike) and _value(call.arguments) in [_value(outcome.arguments) for outcome in alike]
 

@@ -80,8 +80,8 @@ def _slots(read: ReadEvent) -> list[Slot]:
 def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:
     """The texts of an answer as the client gets them, without the calls in them; None where nothing changes."""
     texts = _texts(read)
-    said = [part for part in read.parts if isinstance(part, TextDelta | ReasoningDelta | OtherDelta)]
-    if not texts or not answer.searches or not isinstance(said[-1], TextDelta):
+    parts = [part for part in read.parts if isinstance(part, TextDelta | ReasoningDelta | OtherDelta)]
+    if not texts or not answer.searches or not isinstance(parts[-1], TextDelta):
         return None
     spoken: list[str] = []
     for text in texts[:-1]:

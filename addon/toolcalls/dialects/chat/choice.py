@@ -89,7 +89,7 @@ class Choice:
                 fragment.whole = True
         self._legacy = legacy
         self.stream.live = self._live and not legacy
-        self.writer.legacy = legacy and self._request.legacy_functions
+        self.writer.write_legacy(legacy and self._request.legacy_functions)
         return fragments
 
     # Reasoning at the beginning of the text (`toolfix_think`)
@@ -119,9 +119,9 @@ class Choice:
             draft.hold(self._think_key, write_choice({**chunk, "usage": None}, choice, {"content": self._think.held}))
         return draft.reply()
 
-    def _end_thinking(self, draft: ReplyBuilder) -> None:
+    def _end_thinking(self, think: Thinking, draft: ReplyBuilder) -> None:
         """Nothing more is said: what may have been reasoning is text, or reasoning without an end."""
-        moved = self._think.split({}, last=True) if self._think is not None and self.thinking else None
+        moved = None if think.over else think.split({}, last=True)
         if moved is None:
             return
         choice: Json = {"index": self.index}
@@ -133,11 +133,13 @@ class Choice:
     # The end
 
     def fail(self, draft: ReplyBuilder) -> None:
-        self._end_thinking(draft)
+        if self._think is not None:
+            self._end_thinking(self._think, draft)
         self.stream.fail(draft)
 
     def end(self, finish: Finish, draft: ReplyBuilder) -> bool:
         """`[DONE]` or the end of the stream. True if nothing is missing in the answer."""
         begun = self.stream.answer.engaged
-        self._end_thinking(draft)
+        if self._think is not None:
+            self._end_thinking(self._think, draft)
         return self.stream.end(finish, draft) or not begun

@@ -43,13 +43,13 @@ class ReadChoice(ReadEvent):
     @classmethod
     def of(cls, raw: bytes, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]) -> ReadChoice:
         """What a choice says whose delta and fragments are these, whatever it came with."""
-        read = cls(raw, chunk, choice=choice, delta=delta)
-        parts = read.parts
+        parts: list[Part] = []
         content = delta.get("content")
         text = content if isinstance(content, str) else ""
+        says_more = bool(chunk.get("usage") or choice.get("logprobs"))
         besides = [key for key, value in delta.items() if value and key not in _NO_WORDS and key not in CALLS]
         if besides and (besides != ["content"] or not text):
-            read.says_more = True
+            says_more = True
             parts += _besides_text(delta)
         if text:
             parts.append(TextDelta(text))
@@ -57,9 +57,7 @@ class ReadChoice(ReadEvent):
         reason = choice.get("finish_reason")
         if reason:
             parts.append(Stop(str(reason), finish_of(choice), failed=reason == _FAILED))
-        if chunk.get("usage") or choice.get("logprobs"):
-            read.says_more = True
-        return read
+        return cls(raw, chunk, parts, says_more, choice=choice, delta=delta)
 
 
 def finish_of(choice: Json) -> Finish:

@@ -30,11 +30,11 @@ class Thinking:
         parts = self._splitter.feed(text) if text else []
         if last:
             parts += self._splitter.close()
-        said = "".join(part for kind, part in parts if kind == "text")
+        spoken = "".join(part for kind, part in parts if kind == "text")
         thought = "".join(part for kind, part in parts if kind == "reasoning")
-        if said == text and not thought:
+        if spoken == text and not thought:
             return None
-        moved = {**delta, "content": said}
+        moved = {**delta, "content": spoken}
         if thought:
             known = delta.get("reasoning_content")
             moved["reasoning_content"] = (known if isinstance(known, str) else "") + thought

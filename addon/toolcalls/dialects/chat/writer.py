@@ -31,22 +31,20 @@ class DeltaWriter(StreamWriter):
         """What the chunks of this answer have in common."""
         self._role = ""
         """A role that came with something that is held: the first call that goes out carries it."""
-        self.legacy = False
-        """Calls are written in the old `function_call` form."""
+        self._legacy = False
+        self.words = WORDS
 
-    @property
-    def words(self) -> FinishWords:
-        return LEGACY_WORDS if self.legacy else WORDS
-
-    @property
-    def ids(self) -> bool:
-        return not self.legacy
+    def write_legacy(self, legacy: bool) -> None:
+        """Write calls in the old `function_call` form, or no longer."""
+        self._legacy = legacy
+        self.words = LEGACY_WORDS if legacy else WORDS
+        self.ids = not legacy
 
     def remember(self, read: ReadEvent, *, held: bool = False) -> None:
         if not self.envelope:
             self.envelope = {key: value for key, value in read.payload.items() if key not in ("choices", "usage")}
         if held:
-            self._role = self._role or str(_delta_of(read).get("role") or "")
+            self._role = self._role or str(_delta(read).get("role") or "")
 
     # A chunk of the upstream with another delta
 
@@ -58,7 +56,7 @@ class DeltaWriter(StreamWriter):
         return _like(read, _rest(read), usage=read.stop is None)
 
     def calls(self, read: ReadEvent) -> bytes:
-        calls = {key: value for key, value in _delta_of(read).items() if key in CALLS and value}
+        calls = {key: value for key, value in _delta(read).items() if key in CALLS and value}
         return _like(read, calls, logprobs=None)
 
     def beside_calls(self, read: ReadEvent, texts: list[bytes] | None, *, flows: bool) -> list[bytes]:
@@ -96,7 +94,7 @@ class DeltaWriter(StreamWriter):
     def call(self, call: CompletedCall) -> bytes:
         outcome = call.outcome
         arguments = PLACEHOLDER if call.pieces else outcome.arguments
-        if self.legacy:
+        if self._legacy:
             written = self.delta({"function_call": {"name": outcome.name, "arguments": arguments}})
         else:
             entry = {"index": call.number, **written_call(outcome, arguments, call.extra)}
@@ -140,14 +138,14 @@ def _like(read: ReadEvent, delta: Json, *, usage: bool = False, **choice: None) 
     return write_choice(chunk, {**read.choice, **ended, **choice}, delta)
 
 
-def _delta_of(read: ReadEvent) -> Json:
+def _delta(read: ReadEvent) -> Json:
     assert isinstance(read, ReadChoice)
     return read.delta
 
 
 def _rest(read: ReadEvent) -> Json:
     """What a delta says besides its calls."""
-    return {key: value for key, value in _delta_of(read).items() if key not in CALLS}
+    return {key: value for key, value in _delta(read).items() if key not in CALLS}
 
 
 def written_call(outcome: Outcome, arguments: str, extra: Json) -> Json:

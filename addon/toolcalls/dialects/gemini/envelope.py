@@ -23,20 +23,20 @@ _OF_THE_END: Final = ("usageMetadata",)
 EMPTY_TEXT: Final[Json] = {"text": ""}
 
 
-def answer_of(said: Json) -> Json:
+def answer_of(data: Json) -> Json:
     """The answer without the wrapper of a login."""
-    inner = said.get(_WRAPPER)
-    return inner if isinstance(inner, dict) and _CANDIDATES not in said else said
+    inner = data.get(_WRAPPER)
+    return inner if isinstance(inner, dict) and _CANDIDATES not in data else data
 
 
-def is_gemini(said: Json) -> bool:
+def is_gemini(data: Json) -> bool:
     """Does an event or a body look like one of Gemini's?"""
-    answer = answer_of(said)
+    answer = answer_of(data)
     return isinstance(answer.get(_CANDIDATES), list) or isinstance(answer.get("promptFeedback"), dict)
 
 
-def candidates_of(said: Json) -> list[Any]:
-    found = answer_of(said).get(_CANDIDATES)
+def candidates_of(data: Json) -> list[Any]:
+    found = answer_of(data).get(_CANDIDATES)
     return found if isinstance(found, list) else []
 
 
@@ -58,18 +58,18 @@ class Envelope:
 
     def read(self, event: Event) -> Any:
         """The decoded event, which those that are written from now on are like."""
-        said = payload.read_twice(event.data or "")[0]
-        if isinstance(said, dict) and len(candidates_of(said)) == 1:
-            self._last = said
+        data = payload.read_twice(event.data or "")[0]
+        if isinstance(data, dict) and len(candidates_of(data)) == 1:
+            self._last = data
             self._crlf = event.raw.endswith(b"\r\n")
-        return said
+        return data
 
-    def like(self, said: Json | None, parts: list[Json], *, ends: bool = False, reason: str = "") -> Json:
+    def like(self, data: Json | None, parts: list[Json], *, ends: bool = False, reason: str = "") -> Json:
         """An event like another one, with these parts. Not at the end: it says neither why it ended nor what it
         cost."""
-        said = self._last if said is None else said
-        answer = answer_of(said)
-        known = candidates_of(said)
+        data = self._last if data is None else data
+        answer = answer_of(data)
+        known = candidates_of(data)
         candidate = dict(known[0]) if known and isinstance(known[0], dict) else {}
         if not ends or (reason and reason != candidate.get("finishReason")):
             for key in _ENDS:
@@ -84,11 +84,11 @@ class Envelope:
             candidate["finishReason"] = reason
         kept = {key: value for key, value in answer.items() if ends or key not in _OF_THE_END}
         written = {**kept, _CANDIDATES: [candidate]}
-        return written if answer is said else {**said, _WRAPPER: written}
+        return written if answer is data else {**data, _WRAPPER: written}
 
-    def write(self, said: Json) -> bytes:
+    def write(self, data: Json) -> bytes:
         """An event, as the client's framing has it: every client needs `data: ` and a blank line."""
-        text = write(said)
+        text = write(data)
         if not self._sse:
             return text.encode()
         end = "\r\n\r\n" if self._crlf else "\n\n"

@@ -44,13 +44,13 @@ class PartialArguments:
     def take(self, pieces: object) -> None:
         for piece in pieces if isinstance(pieces, list) else []:
             path = _path(piece.get("jsonPath")) if isinstance(piece, dict) else ()
-            told = [key for key in _VALUES if isinstance(piece, dict) and key in piece]
-            if not path or len(told) > 1:
+            given = [key for key in _VALUES if isinstance(piece, dict) and key in piece]
+            if not path or len(given) > 1:
                 self._unclear = True
-            elif not told:
+            elif not given:
                 self._going_on[path] = piece.get("willContinue") is True
             else:
-                value = None if told[0] == "nullValue" else piece[told[0]]
+                value = None if given[0] == "nullValue" else piece[given[0]]
                 self._pieces.setdefault(path, []).append(value)
                 self._going_on[path] = piece.get("willContinue") is True
 

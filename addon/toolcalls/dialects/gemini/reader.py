@@ -35,7 +35,7 @@ _BEHIND_THE_END: Final = "a call behind the end of the answer, where another one
 class _Run:
     """Parts of an event that can stand in one event without losing their order."""
 
-    came: list[Json] = field(default_factory=list)
+    raw_parts: list[Json] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     says_more: bool = False
 
@@ -58,34 +58,34 @@ class GeminiReader(AnswerReader):
         """A finish reason came: a message behind it is not read again."""
 
     def read(self, event: Event) -> ReadEvent | None:
-        said = self._envelope.read(event)
-        runs = self._runs(said)
+        data = self._envelope.read(event)
+        runs = self._runs(data)
         if runs is None:
             return None
         parts = [part for run in runs for part in run.parts]
-        return ReadEvent(event.raw, said if isinstance(said, dict) else {}, parts, any(run.says_more for run in runs))
+        return ReadEvent(event.raw, data if isinstance(data, dict) else {}, parts, any(run.says_more for run in runs))
 
     def read_apart(self, event: Event) -> list[ReadEvent]:
-        said = self._envelope.read(event)
-        runs = self._runs(said)
+        data = self._envelope.read(event)
+        runs = self._runs(data)
         if runs is None:
             return []
         if len(runs) < 2:
             run = runs[0] if runs else _Run()
-            return [ReadEvent(event.raw, said if isinstance(said, dict) else {}, run.parts, run.says_more)]
+            return [ReadEvent(event.raw, data if isinstance(data, dict) else {}, run.parts, run.says_more)]
         apart: list[ReadEvent] = []
         for run in runs:
-            alone = self._envelope.like(said, run.came, ends=run is runs[-1])
+            alone = self._envelope.like(data, run.raw_parts, ends=run is runs[-1])
             apart.append(ReadEvent(self._envelope.write(alone), alone, run.parts, run.says_more))
         return apart
 
-    def _runs(self, said: Any) -> list[_Run] | None:
+    def _runs(self, data: Any) -> list[_Run] | None:
         """What an event says, in order; None where it is no event of this protocol."""
-        if trouble_in(said) is not None:
+        if trouble_in(data) is not None:
             return [_Run(parts=[Failure()])]
-        if not isinstance(said, dict):
+        if not isinstance(data, dict):
             return None
-        candidates = candidates_of(said)
+        candidates = candidates_of(data)
         if not candidates:
             return []
         first = candidates[0]
@@ -95,13 +95,13 @@ class GeminiReader(AnswerReader):
         for part in parts_of(first):
             run = self._part(part)
             if runs and _is_calls(run) and _is_calls(runs[-1]):
-                runs[-1].came += run.came
+                runs[-1].raw_parts += run.raw_parts
                 runs[-1].parts += run.parts
             else:
                 runs.append(run)
         reason = first.get("finishReason")
         if isinstance(reason, str) and reason:
-            if not runs or is_thought(runs[-1].came[-1]):
+            if not runs or is_thought(runs[-1].raw_parts[-1]):
                 # Reasoning passes at once; the end may have to wait.
                 runs.append(_Run())
             runs[-1].parts += self._end(reason, first.get("finishMessage"))
@@ -127,6 +127,7 @@ class GeminiReader(AnswerReader):
             return self._piece(call, identity, name, extra, goes_on=goes_on)
         if not (identity or name or "args" in call):
             return Fragment(None, "", "", "")
+        self._woven = self._woven or self._open is not None
         self._open = None
         self._calls += 1
         args = call.get("args")

@@ -32,20 +32,20 @@ class GeminiWriter(AnswerWriter):
 
     def end(self, read: ReadEvent | None, reason: str) -> bytes:
         rest = _rest(read) if read is not None else []
-        said = read.payload if read is not None else None
-        return self._envelope.write(self._envelope.like(said, rest, ends=read is not None, reason=reason))
+        data = read.payload if read is not None else None
+        return self._envelope.write(self._envelope.like(data, rest, ends=read is not None, reason=reason))
 
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
-        spoken, told = iter(texts), iter(read.fragments)
+        spoken, fragments = iter(texts), iter(read.fragments)
         sent = {call.slot.place: call for call in calls if call.slot is not None}
         parts: list[Json] = []
         for part in _parts(read):
             if is_call(part):
-                call = sent.pop(next(told).place, None)
+                call = sent.pop(next(fragments).place, None)
                 parts += [_call_part(call)] if call is not None else []
             elif is_text(part) and part["text"]:
-                said = {**part, "text": next(spoken)}
-                parts += [said] if said["text"] or SIGNATURE in part else []
+                written = {**part, "text": next(spoken)}
+                parts += [written] if written["text"] or SIGNATURE in part else []
             else:
                 parts.append(part)
         parts += [{"text": text} for text in spoken if text]
@@ -57,8 +57,8 @@ class GeminiWriter(AnswerWriter):
         return self._envelope.keep_alive()
 
     def _written(self, read: ReadEvent | None, parts: list[Json]) -> bytes:
-        said = read.payload if read is not None else None
-        return self._envelope.write(self._envelope.like(said, parts))
+        data = read.payload if read is not None else None
+        return self._envelope.write(self._envelope.like(data, parts))
 
 
 def _parts(read: ReadEvent) -> list[Json]:
@@ -75,9 +75,9 @@ def _rest(read: ReadEvent) -> list[Json]:
 def _call_part(call: CompletedCall) -> Json:
     """A call as a part, with all that came beside it. One that was written as text has no id."""
     outcome = call.outcome
-    said: Json = {"id": outcome.id} if outcome.id and call.slot is not None else {}
+    function: Json = {"id": outcome.id} if outcome.id and call.slot is not None else {}
     arguments = payload.read_twice(outcome.arguments)[0]
     # What the user wants untouched is written as it came.
     args = arguments if isinstance(arguments, dict) else outcome.arguments
-    said |= {"name": outcome.name, "args": args, **call.extra.get(CALL, {})}
-    return {CALL: said, **{key: value for key, value in call.extra.items() if key != CALL}}
+    function |= {"name": outcome.name, "args": args, **call.extra.get(CALL, {})}
+    return {CALL: function, **{key: value for key, value in call.extra.items() if key != CALL}}

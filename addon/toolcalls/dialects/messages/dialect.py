@@ -18,13 +18,14 @@ from ...turn import payload
 from ...turn.parts import ReadEvent
 from ...unread.fast_path import Lesson
 from ...wire import sse
-from ...wire.events import LINES_ALONE, PASS, Event, Hold, Replace, Verdict
+from ...wire.events import LINES_ALONE, PASS, Event, Replace, Verdict
 from ..interface import Dialect
 from ..odd_data import OddKind, odd_data
 from ..reply_builder import ReplyBuilder
 from .body import mend_body
 from .reader import MessagesReader
 from .sequence import BlockSequence
+from .waiting_stop import WaitingStop
 from .wire import (
     BLOCK_EVENTS,
     ERROR,
@@ -39,8 +40,6 @@ from .wire import (
     write,
 )
 
-_END = "end"
-
 PING: Final = write({"type": PING_EVENT})
 STOP: Final = write({"type": MESSAGE_STOP})
 _CUT_OFF_WORDS = "The upstream ended the stream before the answer was complete."
@@ -52,7 +51,6 @@ class Messages(Dialect):
 
     __slots__ = (
         "_ended",
-        "_late",
         "_may_follow",
         "_mender",
         "_policy",
@@ -60,9 +58,7 @@ class Messages(Dialect):
         "_request",
         "_sequence",
         "_started",
-        "_stop_sent",
-        "_tokens",
-        "_waiting",
+        "_stop",
     )
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
@@ -74,15 +70,9 @@ class Messages(Dialect):
         self._started = False
         self._ended = False
         """Nothing is left to be said: a message_stop or an error went out."""
-        self._tokens = 0
-        self._waiting: list[ReadEvent | bytes] = []
-        """The message_deltas so far. In their places, as bytes, what came behind a stop reason and says nothing."""
-        self._late = False
-        """A block came behind a stop reason."""
+        self._stop = WaitingStop()
         self._may_follow = request.choices is None or len(request.tools) > 0
         """Can a call come behind a stop reason? Not where none was declared."""
-        self._stop_sent: str | None = None
-        """The stop reason that went out."""
 
     # The stream
 
@@ -93,7 +83,7 @@ class Messages(Dialect):
     @property
     def waits(self) -> bool:
         """A stop reason waits for the end, and what says nothing waits behind it: they go out as they came."""
-        return bool(self._waiting) and not self._late and self._reason is not None
+        return self._stop.waits
 
     def read(self, event: Event) -> Verdict:
         self._sequence.lesson = None
@@ -152,11 +142,11 @@ class Messages(Dialect):
         draft = ReplyBuilder(event)
         if kind in BLOCK_EVENTS:
             self._begin(draft)
-            self._make_way(draft)
+            self._stop.make_way(draft)
             self._sequence.take(read, draft)
         elif kind == PING_EVENT:
-            if self.waits:
-                self._wait(read.raw, draft)
+            if self._stop.waits:
+                self._stop.add(read.raw, draft)
             else:
                 draft.out.append(read.raw)
         elif kind == MESSAGE_START:
@@ -180,7 +170,7 @@ class Messages(Dialect):
         message = message if isinstance(message, dict) else {}
         usage = message.get("usage")
         if isinstance(usage, dict):
-            self._count(usage)
+            self._stop.count(usage)
             draft.out.append(read.raw)
         else:
             filled = {**(message or self._empty_message()), "usage": NO_USAGE}
@@ -204,28 +194,15 @@ class Messages(Dialect):
             "usage": NO_USAGE,
         }
 
-    def _count(self, usage: Json) -> None:
-        tokens = usage.get("output_tokens")
-        if isinstance(tokens, int):
-            self._tokens = tokens
-
     # The end
-
-    @property
-    def _reason(self) -> str | None:
-        """The stop reason that was said: of several, one that names a limit."""
-        deltas = [delta for delta in self._waiting if isinstance(delta, ReadEvent)]
-        return WORDS.believed(delta.stop.reason for delta in deltas if delta.stop is not None) or self._stop_sent
 
     def _message_delta(self, read: ReadEvent, draft: ReplyBuilder) -> None:
         self._begin(draft)
-        usage = read.payload.get("usage")
-        if isinstance(usage, dict):
-            self._count(usage)
-        if self._reason is None:
-            self._forget_waiting(draft)  # without a stop reason it was only a count in passing
-        self._wait(read, draft)
-        reason = self._reason
+        self._stop.count(read.payload.get("usage"))
+        if self._stop.reason is None:
+            self._stop.forget(draft)  # without a stop reason it was only a count in passing
+        self._stop.add(read, draft)
+        reason = self._stop.reason
         if reason is None:
             return
         if self._may_follow:
@@ -234,34 +211,13 @@ class Messages(Dialect):
             self._sequence.finish(draft, Finish.of(reason))
             self._write_end(reason, draft)
 
-    def _wait(self, waiting: ReadEvent | bytes, draft: ReplyBuilder) -> None:
-        self._waiting.append(waiting)
-        draft.hold(_END, waiting.raw if isinstance(waiting, ReadEvent) else waiting)
-
     def _in_its_place(self, event: Event) -> Verdict:
         """What concerns nobody passes, or waits with the stop reason before it."""
-        if not self.waits:
+        if not self._stop.waits:
             return PASS
-        self._waiting.append(event.raw)
-        return Hold(_END)
-
-    def _make_way(self, draft: ReplyBuilder) -> None:
-        """A block comes behind a message_delta: a stop reason goes on waiting, the rest does not."""
-        if not self._waiting or self._late:
-            return
-        self._late = self._reason is not None
-        waiting = self._waiting
-        self._forget_waiting(draft)
-        for one in waiting:
-            if isinstance(one, bytes):
-                draft.out.append(one)
-            elif self._late:
-                self._wait(one, draft)
-
-    def _forget_waiting(self, draft: ReplyBuilder) -> None:
-        if self._waiting:
-            self._waiting = []
-            draft.release(_END)
+        draft = ReplyBuilder(event)
+        self._stop.add(event.raw, draft)
+        return draft.answer()
 
     def _done(self, event: Event) -> Verdict:
         """`[DONE]`, of servers that speak Chat in the end: it ends an answer like message_stop."""
@@ -274,56 +230,38 @@ class Messages(Dialect):
 
     def _error(self, read: ReadEvent, draft: ReplyBuilder) -> None:
         """Complete calls come out, unfinished ones are dropped, the error goes on."""
-        reason = self._reason
-        ended = reason is not None and not self._late
+        reason = self._stop.reason
+        ended = reason is not None and not self._stop.late
         self._sequence.finish(draft, Finish.of(reason) if ended else Finish.CUT, before_error=not ended)
-        if reason is not None and self._waiting:
+        if reason is not None and self._stop.holds:
             self._write_end(reason, draft)
-        self._forget_waiting(draft)
+        self._stop.forget(draft)
         draft.out.append(read.raw)
         self._ended = True
 
     def _end(self, draft: ReplyBuilder, *, whole: bool | None, stop: bytes = STOP) -> None:
         """The last word. `whole`: the upstream says that the answer is complete; None: it just ended."""
         self._ended = True
-        reason = self._reason
-        if whole or (reason is not None and not self._late):
+        reason = self._stop.reason
+        if whole or (reason is not None and not self._stop.late):
             self._sequence.finish(draft, Finish.of(reason))
         elif not self._completed(draft, stopped=reason is not None):
-            self._forget_waiting(draft)
+            self._stop.forget(draft)
             draft.out.append(CUT_OFF)
             return
-        if self._stop_sent is None or self._waiting or self._stop_reason(reason) != self._stop_sent:
+        if self._stop.sent is None or self._stop.holds or self._true_reason(reason) != self._stop.sent:
             self._write_end(reason, draft)
         draft.out.append(stop)
 
-    def _stop_reason(self, reason: str | None) -> Any:
+    def _true_reason(self, reason: str | None) -> Any:
+        """The stop reason that is true, given the calls that went out."""
         return self._sequence.answer.true_reason(WORDS, [reason] if reason else [])
 
     def _write_end(self, reason: str | None, draft: ReplyBuilder) -> None:
         """Why the model stopped: the message_deltas that came, or the one that is missing."""
         for note in self._sequence.answer.turn.take_notes():
             draft.out += self._sequence.writer.text_block(note)
-        truth = self._stop_reason(reason)
-        if not self._waiting:
-            truth = truth or "end_turn"
-            draft.out.append(self._delta(ReadEvent(b"", {}), truth))
-        for one in self._waiting:
-            draft.out.append(one if isinstance(one, bytes) else self._delta(one, truth))
-        self._forget_waiting(draft)
-        self._stop_sent = truth or ""
-
-    def _delta(self, read: ReadEvent, truth: Any) -> bytes:
-        """A message_delta with the stop reason that is true."""
-        delta, usage = read.payload.get("delta"), read.payload.get("usage")
-        delta = delta if isinstance(delta, dict) else {}
-        if read.raw and truth == delta.get("stop_reason") and isinstance(usage, dict):
-            return read.raw
-        stopped = {**delta, "stop_reason": truth}
-        stopped.setdefault("stop_sequence", None)
-        # Only what the event itself counts: input tokens of 0 would overwrite those of message_start.
-        counted = usage if isinstance(usage, dict) else {"output_tokens": self._tokens}
-        return write({**read.payload, "type": MESSAGE_DELTA, "delta": stopped, "usage": counted})
+        self._stop.write(self._true_reason(reason), draft)
 
     def _completed(self, draft: ReplyBuilder, *, stopped: bool) -> bool:
         """The stream ended without a stop reason, or went on behind it: is the answer complete all the same?

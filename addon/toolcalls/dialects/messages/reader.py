@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ...mend.finish import Finish
 from ...turn import payload
-from ...turn.assembled_call import Fragment, Place
+from ...turn.assembled_call import Fragment, Place, index_of
 from ...turn.parts import BlockEnd, BlockStart, CallStart, Failure, OtherDelta, Part, ReadEvent, Stop, TextDelta
 from ...wire import sse
 from ...wire.events import Event
@@ -22,7 +22,6 @@ from .wire import (
     THINKING,
     TOOL_USE,
     Json,
-    index_in,
     text_of,
     write,
 )
@@ -86,7 +85,7 @@ class MessagesReader:
         if not isinstance(block, dict) or not isinstance(kind, str):
             # It says nothing; the deltas open the block that they need.
             return []
-        index = self._last_index = index_in(data)
+        index = self._last_index = index_of(data.get("index"))
         if kind == TOOL_USE:
             return [call_start(block, index)]
         return [BlockStart(index, kind, calls=kind.endswith(TOOL_USE))]
@@ -102,21 +101,21 @@ class MessagesReader:
                 delta = {"type": kind, **delta}
                 data = {**data, "delta": delta}
                 raw = write(data)
-        return ReadEvent(raw, data, [self._part_of(kind, delta, data)])
-
-    def _part_of(self, kind: str, delta: Json, data: Json) -> Part:
-        index = self._index(data)
+        index, key = self._index(data), _TEXT_KEYS.get(kind, "")
+        text = delta.get(key)
+        part: Part
         if kind == "input_json_delta":
             arguments = payload.text_of(delta.get("partial_json"))
-            return Fragment(index, "", "", arguments, placed=index_in(data) is not None)
-        text = delta.get(_TEXT_KEYS[kind]) if kind in _TEXT_KEYS else None
-        if kind == "text_delta" and text and isinstance(text, str):
-            return TextDelta(text, index)
-        key = _TEXT_KEYS.get(kind, "")
-        return OtherDelta(key=key, text=payload.text_of(text), block=index, kind=_NEEDS.get(kind, ""))
+            part = Fragment(index, "", "", arguments, placed=index_of(data.get("index")) is not None)
+        elif kind == "text_delta" and text and isinstance(text, str):
+            part = TextDelta(text, index)
+        else:
+            text = payload.text_of(text) if key else ""
+            part = OtherDelta(key=key, text=text, block=index, kind=_NEEDS.get(kind, ""))
+        return ReadEvent(raw, data, [part])
 
     def _index(self, data: Json) -> Place:
-        index = index_in(data)
+        index = index_of(data.get("index"))
         return self._last_index if index is None else index
 
 

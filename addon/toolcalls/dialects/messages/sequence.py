@@ -27,7 +27,7 @@ from ..reply_builder import ReplyBuilder
 from .wire import BLOCK_DELTA, TEXT, THINKING, TOOL_USE, Json, text_event, tool_use, write
 from .writer import BlockWriter
 
-_LATER, _TEXT, _STOP, _SPACE = "later", "text", "stop", "white space"
+_LATER, _TEXT, _STOP = "later", "text", "stop"
 """Under these keys events are held."""
 _TEXTS: Final = (TEXT, THINKING, "redacted_thinking")
 """Blocks that call nobody and show nothing."""
@@ -43,7 +43,6 @@ class BlockSequence:
         "_live",
         "_live_mode",
         "_other_calls",
-        "_space",
         "_text_stop",
         "answer",
         "ends_in_text",
@@ -62,8 +61,6 @@ class BlockSequence:
         self._later_blocks: set[Place] = set()
         self._text_stop: ReadEvent | None = None
         """The stop of a text block, while it is not known whether its last words are a call."""
-        self._space: tuple[Place, list[str]] | None = None
-        """White space that has no block yet."""
         self.ends_in_text = False
         """The last thing said was not part of a call, and its block is still open."""
         self._other_calls: set[Place] = set()
@@ -210,9 +207,9 @@ class BlockSequence:
             if not text.strip():
                 # SGLang puts a newline between two calls. A block of white space alone is refused by the
                 # API in the next request, so it waits for text that makes it one.
-                self._keep_space(block, text, like, draft)
+                self.writer.keep_space(block, text, like, draft)
                 return
-            text = self._take_space(block, draft) + text
+            text = self.writer.take_space(block, draft) + text
             self._open(TEXT, block, draft)
             source = None
         self.ends_in_text = True
@@ -251,20 +248,6 @@ class BlockSequence:
             self._text_stop = read
             draft.hold(_STOP, read.raw)
         return False
-
-    def _keep_space(self, block: Place, text: str, like: Json, draft: ReplyBuilder) -> None:
-        if self._space is None or self._space[0] != block:
-            self._take_space(block, draft)
-            self._space = (block, [])
-        self._space[1].append(text)
-        draft.hold(_SPACE, text_event(like, text))
-
-    def _take_space(self, block: Place, draft: ReplyBuilder) -> str:
-        if self._space is None:
-            return ""
-        draft.release(_SPACE)
-        (where, texts), self._space = self._space, None
-        return "".join(texts) if where == block else ""
 
     # Calls
 
@@ -314,10 +297,7 @@ class BlockSequence:
         """The calls at the head of the line that need no stop reason."""
         if self.writer.open is None:
             for call in self.answer.take_ready():
-                self._send([call], draft, Finish.COMPLETE)
-
-    def _send(self, calls: list[BlockCall], draft: ReplyBuilder, finish: Finish) -> None:
-        self._write_calls(calls, self.answer.leave(calls, finish), draft)
+                self._write_calls([call], self.answer.leave([call], Finish.COMPLETE), draft)
 
     def _write_calls(self, calls: list[BlockCall], completed: list[CompletedCall], draft: ReplyBuilder) -> None:
         for call in calls:
@@ -330,7 +310,8 @@ class BlockSequence:
     def stopped(self, draft: ReplyBuilder, finish: Finish) -> None:
         """A stop reason came: the calls that have ended go out, unless something before them is still open."""
         if self._live is None and self.writer.open is None and not self.answer.holds_text:
-            self._send(self.answer.take_ended(finish), draft, finish)
+            calls = self.answer.take_ended(finish)
+            self._write_calls(calls, self.answer.leave(calls, finish), draft)
 
     def finish(self, draft: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False where one was refused."""
@@ -346,7 +327,7 @@ class BlockSequence:
         if self.writer.open is not None and (answer.has_pending_calls or not before_error):
             draft.out.append(self.writer.stop())
         self._write_calls(calls, answer.complete(finish, before_error=before_error), draft)
-        self._take_space(None, draft)  # white space that waited has no use
+        self.writer.take_space(None, draft)  # white space that waited has no use
         return whole and not answer.half
 
     # Calls that go out while they come

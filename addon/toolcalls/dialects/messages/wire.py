@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...turn import payload
-from ...turn.assembled_call import Place, index_of
 from ...turn.finish import FinishWords
 from ...wire import sse
 
@@ -21,11 +20,6 @@ BLOCK_EVENTS: Final = frozenset({BLOCK_START, BLOCK_DELTA, BLOCK_STOP})
 EVENTS: Final = BLOCK_EVENTS | {MESSAGE_START, MESSAGE_DELTA, MESSAGE_STOP, PING_EVENT, ERROR}
 WORDS: Final = FinishWords(TOOL_USE, "end_turn")
 NO_USAGE: Final = {"input_tokens": 0, "output_tokens": 0}
-
-
-def index_in(event: Json) -> Place:
-    """The index of a block as the upstream numbers it; None where it gives none."""
-    return index_of(event.get("index"))
 
 
 def write(event: Json) -> bytes:

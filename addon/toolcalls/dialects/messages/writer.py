@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...turn.answer import CompletedCall
-from ...turn.assembled_call import Place
+from ...turn.assembled_call import Place, index_of
 from ...turn.parts import ReadEvent
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
+from ..reply_builder import ReplyBuilder
 from .wire import (
     BLOCK_DELTA,
     BLOCK_START,
@@ -21,12 +22,13 @@ from .wire import (
     THINKING,
     TOOL_USE,
     Json,
-    index_in,
     text_event,
     tool_use,
     write,
 )
 
+_SPACE: Final = "white space"
+"""The key under which it is held."""
 _INDEX = re.compile(rb'"index"(\s*:\s*)\d+')
 _EMPTY_BLOCKS: Final[dict[str, Json]] = {
     TEXT: {"type": TEXT, "text": ""},
@@ -44,11 +46,13 @@ class OpenBlock:
 
 
 class BlockWriter:
-    __slots__ = ("count", "open")
+    __slots__ = ("_space", "count", "open")
 
     def __init__(self) -> None:
         self.open: OpenBlock | None = None
         self.count = 0
+        self._space: tuple[Place, list[str]] | None = None
+        """White space that has no block yet."""
 
     def open_at(self, upstream_index: Place) -> OpenBlock | None:
         """The open block, if it is this one of the upstream's and no call."""
@@ -59,12 +63,13 @@ class BlockWriter:
 
     def start(self, kind: str, upstream_index: Place, read: ReadEvent) -> bytes:
         """Open a block with the start event that came."""
-        self._open(kind, upstream_index)
+        self.open = OpenBlock(kind, upstream_index, self.count)
+        self.count += 1
         return self.renumbered(read)
 
     def begin(self, kind: str, upstream_index: Place) -> bytes:
         """Open an empty block of ours."""
-        return self._start(self._open(kind, upstream_index), _EMPTY_BLOCKS[kind])
+        return self._begin(kind, upstream_index, _EMPTY_BLOCKS[kind])
 
     def stop(self) -> bytes:
         """Close the open block, whose own stop never came or comes too late."""
@@ -82,7 +87,7 @@ class BlockWriter:
         """An event of the open block, as it came but for its index."""
         assert self.open is not None
         index = self.open.index
-        if index_in(read.payload) == index:
+        if index_of(read.payload.get("index")) == index:
             return read.raw
         if "index" in read.payload:
             # Inside a JSON string the quotes would be escaped: one match is the key itself.
@@ -100,6 +105,22 @@ class BlockWriter:
         """A whole text block of ours."""
         return [self.begin(TEXT, None), self.text({"type": BLOCK_DELTA}, text), self.stop()]
 
+    def keep_space(self, block: Place, text: str, like: Json, draft: ReplyBuilder) -> None:
+        """White space outside of blocks waits for text that makes it one."""
+        if self._space is None or self._space[0] != block:
+            self.take_space(block, draft)
+            self._space = (block, [])
+        self._space[1].append(text)
+        draft.hold(_SPACE, text_event(like, text))
+
+    def take_space(self, block: Place, draft: ReplyBuilder) -> str:
+        """The white space that waited for a block to open; that of another block is dropped."""
+        if self._space is None:
+            return ""
+        draft.release(_SPACE)
+        (where, texts), self._space = self._space, None
+        return "".join(texts) if where == block else ""
+
     def call(self, call: CompletedCall) -> list[bytes]:
         """A whole call: its start with empty input, one delta, its stop."""
         outcome = call.outcome
@@ -108,25 +129,19 @@ class BlockWriter:
         return [start, fill_placeholder(delta, call.pieces), self.stop()]
 
     def call_start(self, block: Json, identity: str, name: str, upstream_index: Place) -> bytes:
-        return self._start(self._open(TOOL_USE, upstream_index), tool_use(block, identity, name, {}))
+        return self._begin(TOOL_USE, upstream_index, tool_use(block, identity, name, {}))
 
     def call_delta(self, text: str) -> bytes:
         assert self.open is not None
-        return write({"type": BLOCK_DELTA, "index": self.open.index, "delta": _arguments(text)})
+        delta = {"type": "input_json_delta", "partial_json": text}
+        return write({"type": BLOCK_DELTA, "index": self.open.index, "delta": delta})
 
     def rest_of_delta(self, read: ReadEvent, text: str) -> bytes:
         """What of a fragment of arguments does not go out yet."""
-        return write({**read.payload, "delta": _arguments(text)})
+        return write({**read.payload, "delta": {"type": "input_json_delta", "partial_json": text}})
 
-    def _open(self, kind: str, upstream_index: Place) -> int:
+    def _begin(self, kind: str, upstream_index: Place, block: Json) -> bytes:
         index = self.count
         self.open = OpenBlock(kind, upstream_index, index)
         self.count += 1
-        return index
-
-    def _start(self, index: int, block: Json) -> bytes:
         return write({"type": BLOCK_START, "index": index, "content_block": block})
-
-
-def _arguments(text: str) -> Json:
-    return {"type": "input_json_delta", "partial_json": text}

@@ -61,13 +61,13 @@ class OllamaWriter(AnswerWriter):
 
     def _entry(self, call: CompletedCall) -> Json:
         """A call: what came, with the name, the arguments and the id that the client gets."""
-        outcome, came = call.outcome, call.extra
-        function = came["function"] if came else {"index": self._reader.free_index()}
-        told = payload.read_twice(outcome.arguments)[1]
+        outcome, original = call.outcome, call.extra
+        function = original["function"] if original else {"index": self._reader.free_index()}
+        value = payload.read_twice(outcome.arguments)[1]
         # What the user wants untouched is written as it came.
-        arguments = told if isinstance(told, dict) else outcome.arguments
+        arguments = value if isinstance(value, dict) else outcome.arguments
         named = {**function, "name": outcome.name, "arguments": arguments}
-        return {**came, **({"id": outcome.id} if outcome.id else {}), "function": named}
+        return {**original, **({"id": outcome.id} if outcome.id else {}), "function": named}
 
 
 def _silent(read: ReadEvent) -> Json:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from ...mend.finish import Finish
 from ...turn.item_answer import ItemAnswer
+from ...turn.item_call import ItemCall
 from ...turn.items import Item
 from ...turn.live import LiveCall
 from ...unread.fast_path import CallFragments, Lesson
-from ...wire.events import Hold, Replace, Verdict
+from ...wire.events import Hold
+from ..reply_builder import ReplyBuilder
 from .call_reader import arguments_in, fragment_in, item_in
 from .call_writer import CallWriter
 from .events import EventWriter, IncomingEvent
@@ -30,97 +32,96 @@ class CallItems:
         self.lesson: Lesson | None = None
         """What the last delta says about those like it, if it was held."""
 
-    def read_added(self, incoming: IncomingEvent) -> Verdict:
+    def read_added(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
         item, new = self._answer.calls.begin(item_in(incoming))
         assert item is not None and item.call is not None
         live = self._answer.go_live(item.call) if new and self._live and not self._texts.undecided else None
         if live is None:
-            return _hold(item)
+            draft.hold(item.call.held_under, incoming.raw)
+            return
         live.take(item.call)
         self._lives[item.index] = live
-        return Replace((self._writer.announcement(item),))
+        draft.out.append(self._writer.announcement(item, item.call))
 
-    def read_delta(self, incoming: IncomingEvent) -> Verdict:
+    def read_delta(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
         fragment = fragment_in(incoming)
         item, added = self._answer.calls.add(fragment, incoming)
         if item is None or item.call is None:
-            return Replace()
-        if not added:
-            return _hold(item)
-        if item.index in self._lives:
-            return self._go_on_live(item, self._lives[item.index], incoming, fragment.arguments)
-        self._last = item
-        if incoming.line == incoming.type and fragment.id:
-            self.lesson = Lesson("delta", fragment.arguments, CallFragments(item.call.add, _hold(item)))
-        return _hold(item)
+            return
+        if added and item.index in self._lives:
+            self._go_on_live(item, item.call, incoming, fragment.arguments, draft)
+            return
+        key = item.call.held_under
+        draft.hold(key, incoming.raw)
+        if added:
+            self._last = item
+            if incoming.line == incoming.type and fragment.id:
+                self.lesson = Lesson("delta", fragment.arguments, CallFragments(item.call.add, Hold(key)))
 
-    def read_stated(self, incoming: IncomingEvent) -> Verdict:
+    def read_stated(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
         item, new = self._answer.calls.state(carrier := arguments_in(incoming))
         if item is None or item.call is None:
-            return Replace()
+            return
         if new and item.call.quoted.pieces and carrier.arguments is item.call.from_fragments()[0]:
             # They are long and were recognised, which took no time. Most of the work is at the end of the item.
             item.call.is_settled()
-        return _hold(item)
+        draft.hold(item.call.held_under, incoming.raw)
 
-    def read_ended(self, incoming: IncomingEvent) -> Verdict:
+    def read_ended(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
         item, new = self._answer.calls.end(item_in(incoming))
-        if item is None:
-            return Replace()
-        if not new:
-            return _hold(item)
-        self._answer.end(item)
-        out: list[bytes] = []
-        release: list[str] = []
-        for ready in self._answer.take_settled() if not self._texts.undecided else ():
-            out += self._write([ready], Finish.COMPLETE)
-            release.append(_hold(ready).key)
-        return Replace(tuple(out), tuple(release)) if release else _hold(item)
+        if item is None or item.call is None:
+            return
+        draft.hold(item.call.held_under, incoming.raw)
+        if new:
+            self._answer.ended.append(item)
+            for ready in self._answer.take_settled() if not self._texts.undecided else ():
+                self._write([ready], Finish.COMPLETE, draft)
 
     @property
     def hold_of_last(self) -> Hold | None:
         """Under which key the call of the last delta is held; None where none is open."""
         last = self._last
-        return _hold(last) if last is not None and last.open and last.index not in self._lives else None
+        if last is None or last.call is None or not last.open or last.index in self._lives:
+            return None
+        return Hold(last.call.held_under)
 
     def expected(self) -> tuple[str, str] | None:
         """The arguments that are about to be stated, if they are long: as JSON writes them and as they are."""
         call = self._last.call if self._last is not None else None
         return call.expected() if call is not None and call.quoted.pieces else None
 
-    def _go_on_live(self, item: Item, live: LiveCall, incoming: IncomingEvent, text: str) -> Verdict:
-        assert item.call is not None
-        part = live.take(item.call)
+    def _go_on_live(
+        self, item: Item, call: ItemCall, incoming: IncomingEvent, text: str, draft: ReplyBuilder
+    ) -> None:
+        part = self._lives[item.index].take(call)
         sent = part.arguments if part is not None else ""
-        if sent == text:
-            return Replace((self._writer.fragment(item, incoming, text),))
-        if not sent:
-            return _hold(item)
-        rest = self._events.unnumbered({**incoming.message, "delta": text[len(sent) :]}, incoming.type)
-        return Replace((self._writer.fragment(item, incoming, sent),), hold=((_hold(item).key, rest),))
+        if text and not sent:
+            draft.hold(call.held_under, incoming.raw)
+            return
+        draft.out.append(self._writer.fragment(item, incoming, sent))
+        if sent != text:
+            rest = self._events.unnumbered({**incoming.message, "delta": text[len(sent) :]}, incoming.type)
+            draft.hold(call.held_under, rest)
 
     # The end
 
-    def flush(self, finish: Finish, *, before_error: bool = False) -> tuple[list[bytes], list[str]]:
+    def flush(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> None:
         """Everything that is held: the calls that are done, in that order, then the others."""
-        items = self._answer.take_all()
-        return self._write(items, finish, before_error=before_error), [_hold(item).key for item in items]
+        self._write(self._answer.take_all(), finish, draft, before_error=before_error)
 
-    def flush_found(self, *, before_error: bool = False) -> list[bytes]:
+    def flush_found(self, draft: ReplyBuilder, *, before_error: bool = False) -> None:
         """The calls that were written as text and that no structured call repeats, behind all others."""
-        found = self._answer.leave_found(before_error=before_error)
-        return [piece for item, outcome in found for piece in self._writer.whole(item, outcome, cut=False)]
+        for item, outcome in self._answer.leave_found(before_error=before_error):
+            assert item.call is not None
+            draft.out += self._writer.whole(item, item.call, outcome, cut=False)
 
-    def _write(self, items: list[Item], finish: Finish, *, before_error: bool = False) -> list[bytes]:
-        out: list[bytes] = []
+    def _write(self, items: list[Item], finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> None:
         for item, done in self._answer.leave(items, finish, before_error=before_error):
+            assert item.call is not None
             if done.live is not None:
-                out += self._writer.rest(item, done.live.arguments, done.outcome)
+                draft.out += self._writer.rest(item, item.call, done.live.arguments, done.outcome)
             else:
-                out += self._writer.whole(item, done.outcome, cut=finish is Finish.CUT)
-        return out
-
-
-def _hold(item: Item) -> Hold:
-    assert item.call is not None
-    return Hold(item.call.held_under)
+                draft.out += self._writer.whole(item, item.call, done.outcome, cut=finish is Finish.CUT)
+        for item in items:
+            if item.call is not None:
+                draft.release(item.call.held_under)

@@ -35,9 +35,8 @@ class CallWriter:
     def __init__(self, writer: EventWriter) -> None:
         self._writer = writer
 
-    def whole(self, item: Item, outcome: Outcome, *, cut: bool) -> list[bytes]:
+    def whole(self, item: Item, call: ItemCall, outcome: Outcome, *, cut: bool) -> list[bytes]:
         """A complete call. `cut`: the response was cut off."""
-        call = _call(item)
         form = CUSTOM if call.raw_input else FUNCTION
         namespace = outcome.namespace or ""
         text = outcome.arguments
@@ -46,14 +45,13 @@ class CallWriter:
         item.type = form.type
         item.done = body
         return [
-            *self._beginning(item, form, _announced(call, form, body), text),
-            self._stated(item, form, outcome.name, text),
-            self._ended(item, body),
+            *self._beginning(item, call, form, _announced(call, form, body), text),
+            self._stated(item, call, form, outcome.name, text),
+            self._ended(item, call, body),
         ]
 
-    def announcement(self, item: Item) -> bytes:
+    def announcement(self, item: Item, call: ItemCall) -> bytes:
         """The beginning of a call that goes out while it comes: its name and its id are final."""
-        call = _call(item)
         incoming = _source(call.announcement)
         assert incoming is not None
         item.announced = True
@@ -64,9 +62,8 @@ class CallWriter:
         """A fragment that goes out while it comes."""
         return self._writer.forward(incoming, **_where(item), delta=text)
 
-    def rest(self, item: Item, live: LiveArguments, outcome: Outcome) -> list[bytes]:
+    def rest(self, item: Item, call: ItemCall, live: LiveArguments, outcome: Outcome) -> list[bytes]:
         """The end of a live call: what is missing of it, if what is mended continues what was sent."""
-        call = _call(item)
         sent, name = live.sent, call.names[-1]
         text = outcome.arguments if outcome.arguments.startswith(sent) else sent
         shared = {"id": item.id, "type": CALL, "call_id": call.sent_id, "name": name, "arguments": text}
@@ -76,10 +73,10 @@ class CallWriter:
         if len(text) > len(sent) or not call.first:
             delta = {**_where(item), "delta": text[len(sent) :]}
             out.append(self._writer.write(f"{FUNCTION.events}.delta", delta))
-        return [*out, self._stated(item, FUNCTION, name, text), self._ended(item, body)]
+        return [*out, self._stated(item, call, FUNCTION, name, text), self._ended(item, call, body)]
 
-    def _beginning(self, item: Item, form: ItemKind, body: Json, text: str) -> list[bytes]:
-        writer, call = self._writer, _call(item)
+    def _beginning(self, item: Item, call: ItemCall, form: ItemKind, body: Json, text: str) -> list[bytes]:
+        writer = self._writer
         fields = {"output_index": item.index, "item": body}
         added, delta = _source(call.announcement), call.first
         first = writer.forward(added, **fields) if added else writer.write(ADDED, fields)
@@ -90,8 +87,7 @@ class CallWriter:
         wanted = delta.number("sequence_number") if delta else None
         return [first, fill_placeholder(writer.write(f"{form.events}.delta", fields, wanted), pieces)]
 
-    def _stated(self, item: Item, form: ItemKind, name: str, text: str) -> bytes:
-        call = _call(item)
+    def _stated(self, item: Item, call: ItemCall, form: ItemKind, name: str, text: str) -> bytes:
         stated = _source(call.stated)
         pieces = _missing_pieces(call, stated.message if stated else {}, form.field, text)
         fields = {**_where(item), form.field: PLACEHOLDER if pieces else text}
@@ -102,8 +98,8 @@ class CallWriter:
         wanted = stated.number("sequence_number") if stated else None
         return fill_placeholder(self._writer.write(f"{form.events}.done", fields, wanted), pieces)
 
-    def _ended(self, item: Item, body: Json) -> bytes:
-        call, key = _call(item), FUNCTION.field
+    def _ended(self, item: Item, call: ItemCall, body: Json) -> bytes:
+        key = FUNCTION.field
         ended = _source(call.end)
         pieces = _missing_pieces(call, ended.item if ended else {}, key, str(body.get(key, "")))
         fields = {"output_index": item.index, "item": {**body, key: PLACEHOLDER} if pieces else body}
@@ -147,11 +143,6 @@ def _missing_pieces(call: ItemCall, event: Json, key: str, text: str) -> list[st
 
 def _where(item: Item) -> Json:
     return {"item_id": item.id, "output_index": item.index}
-
-
-def _call(item: Item) -> ItemCall:
-    assert item.call is not None
-    return item.call
 
 
 def _source(carrier: CarrierOfCall | None) -> IncomingEvent | None:

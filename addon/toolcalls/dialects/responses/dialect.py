@@ -17,21 +17,23 @@ from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, Items
 from ...unread.fast_path import Lesson
 from ...wire import sse
-from ...wire.events import LINES_ALONE, PASS, Event, Hold, Replace, Verdict
+from ...wire.events import LINES_ALONE, PASS, Event, Replace, Verdict
 from ...wire.framing import SSE, Framing
 from ..interface import Dialect
 from ..odd_data import OddKind, odd_data
+from ..reply_builder import ReplyBuilder
 from ..trouble import trouble_in, trouble_in_text
 from .call_items import CallItems
 from .document import kind_of_document, read_document, write_document
 from .events import ADDED, ITEM_EVENTS, EventWriter, IncomingEvent, Json, number_in, read_incoming
-from .finalizer import TERMINAL, Finalizer, finish_in
+from .finalizer import Finalizer
 from .freeform import INPUT, Freeform
 from .held_texts import HeldTexts
 from .keep_alive import keep_alive
 from .output import CALL, FREEFORM, fresh_ids, with_needed
 from .part_families import is_text
 from .repeated_string import ARGUMENTS_DONE, RepeatedString
+from .terminal import TERMINAL, finish_in
 from .text_items import TextItems
 
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
@@ -114,7 +116,7 @@ class Responses(Dialect):
         if response is None:
             return body
         self._answer.streamed = False
-        output = self._finalizer.mended_output(kind_of_document(response), response)
+        output = self._finalizer.finish(kind_of_document(response), response, ReplyBuilder())
         return body if output == response["output"] else write_document(response, output)
 
     def _passes_unread(self, event: Event, data: str) -> bool:
@@ -142,7 +144,9 @@ class Responses(Dialect):
         odd = odd_data(event, payload.read_strict(event.data or ""))
         match odd.kind:
             case OddKind.ERROR:
-                return self._read_trouble(event.raw, odd.value)
+                draft = ReplyBuilder()
+                self._fail(event.raw, odd.value, draft)
+                return draft.reply()
             case OddKind.KEEP_ALIVE:
                 return Replace((sse.comment((event.data or "").strip()),))
             case OddKind.DONE if self._started:
@@ -163,66 +167,62 @@ class Responses(Dialect):
 
     def _reply(self, incoming: IncomingEvent) -> Verdict:
         """Only what goes out otherwise than it came is a reply."""
-        texts: list[bytes] = []
+        draft = ReplyBuilder(Event(incoming.raw, None))
         if self._held.undecided and self._follows(incoming):
-            texts = self._end_texts(None)
-        answer = self._with_texts(texts, self._dispatch(incoming), incoming)
-        if isinstance(answer, Replace) and answer == Replace((incoming.raw,)):
-            return PASS
-        return answer
+            self._end_texts(None, draft)
+        self._dispatch(incoming, draft)
+        return draft.answer()
 
-    def _dispatch(self, incoming: IncomingEvent) -> Verdict:
+    def _dispatch(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
         kind = incoming.type
         stem, _, verb = kind.rpartition(".")
         if kind in ITEM_EVENTS:
             self._started = True
-            return self._read_item(incoming)
-        if stem == _ARGUMENTS:
+            self._read_item(incoming, draft)
+        elif stem == _ARGUMENTS:
             self._started = True
-            return self._calls.read_delta(incoming) if verb == "delta" else self._calls.read_stated(incoming)
-        if is_text(kind):
+            (self._calls.read_delta if verb == "delta" else self._calls.read_stated)(incoming, draft)
+        elif is_text(kind):
             self._started = True
-            return Replace(tuple(self._texts.read(incoming)))
-        if kind in TERMINAL:
+            self._texts.read(incoming, draft)
+        elif kind in TERMINAL:
             self._over = True
-            texts = self._end_texts(finish_in(kind, incoming.message.get("response")))
-            out, keys = self._finalizer.read(incoming)
-            return Replace((*texts, *out), tuple(keys))
-        foreign = not kind.startswith("response.") or kind == "response.error"
-        trouble = trouble_in(incoming.message, incoming.line) if foreign else None
-        if trouble is not None:
+            self._end_texts(finish_in(kind, incoming.message.get("response")), draft)
+            self._finalizer.read(incoming, draft)
+        elif (trouble := _trouble_in(incoming)) is not None:
             self._over = incoming.message.get("type") == "error"
-            return self._read_trouble(incoming.raw, trouble)
-        if kind in _ECHOES:
-            return Replace(tuple(self._read_echo(incoming)))
-        if kind.startswith(INPUT) and (again := self._freeform.read_input(incoming)) is not None:
-            return again
-        return Replace((self._forward(incoming),)) if kind.startswith("response.") else PASS
+            self._fail(incoming.raw, trouble, draft)
+        elif kind in _ECHOES:
+            self._read_echo(incoming, draft)
+        elif not kind.startswith("response."):
+            draft.out.append(incoming.raw)
+        elif not (kind.startswith(INPUT) and self._freeform.read_input(incoming, draft)):
+            draft.out.append(self._forward(incoming))
 
-    def _read_trouble(self, raw: bytes, trouble: Json) -> Verdict:
+    def _fail(self, raw: bytes, trouble: Json, draft: ReplyBuilder) -> None:
         """The error always goes on. One that is no event of the protocol is told again as `response.failed`."""
         if not self._over:
             self._finalizer.error = trouble
-        texts = self._end_texts(Finish.CUT)
-        out, keys = self._finalizer.fail()
-        return Replace((*texts, *out, raw), tuple(keys))
+        self._end_texts(Finish.CUT, draft)
+        self._finalizer.fail(draft)
+        draft.out.append(raw)
 
     def _stop(self, finish: Finish, last: bytes = b"") -> Replace:
         """No terminal event came."""
-        texts = self._end_texts(finish)
-        out, keys = self._finalizer.stop(finish)
-        released, _ = self._held.drain()
-        return Replace((*texts, *out, *((last,) if last else ())), (*keys, *released))
+        draft = ReplyBuilder()
+        self._end_texts(finish, draft)
+        self._finalizer.stop(finish, draft)
+        draft.out += [last] if last else []
+        return draft.reply()
 
-    def _read_echo(self, incoming: IncomingEvent) -> list[bytes]:
-        out: list[bytes] = []
+    def _read_echo(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
         response = incoming.message.get("response")
         if not self._started and incoming.type != "response.created" and isinstance(response, dict):
             created = {**response, "status": "in_progress"}
-            out.append(self._writer.write("response.created", {"response": created}))
+            draft.out.append(self._writer.write("response.created", {"response": created}))
         self._started = True
         self._finalizer.created = incoming.data
-        return [*out, self._writer.forward(incoming)]
+        draft.out.append(self._writer.forward(incoming))
 
     def _forward(self, incoming: IncomingEvent) -> bytes:
         """An event of a server-side tool, of a freeform call, or one that we do not know."""
@@ -239,17 +239,6 @@ class Responses(Dialect):
 
     # Text that is searched for calls
 
-    def _with_texts(self, texts: list[bytes], answer: Verdict, incoming: IncomingEvent) -> Verdict:
-        """The answer behind texts that go out before it, and with what the search has to tell the books."""
-        release, hold = self._held.drain()
-        if not release and not hold and not texts:
-            return answer
-        if isinstance(answer, Hold):
-            return Replace(tuple(texts), release, (*hold, (answer.key, incoming.raw)))
-        if not isinstance(answer, Replace):
-            return Replace((*texts, incoming.raw), release, hold)
-        return Replace((*texts, *answer.out), (*release, *answer.release), (*hold, *answer.hold))
-
     def _follows(self, incoming: IncomingEvent) -> bool:
         """Does this event show that the text before it was no call: an item that is none, other text, a cut?"""
         if incoming.type == ADDED:
@@ -257,74 +246,81 @@ class Responses(Dialect):
         cited = incoming.type == "response.output_text.annotation.added"
         return cited or incoming.item.get("status") == "incomplete" or self._texts.follows(incoming)
 
-    def _end_texts(self, finish: Finish | None) -> list[bytes]:
+    def _end_texts(self, finish: Finish | None, draft: ReplyBuilder) -> None:
         """What is held of texts is decided, and the events that waited for that go on."""
         if not self._answer.searches:
-            return []
-        ends = self._held.take_ends()
-        out = self._texts.end_texts(finish)
+            return
+        ends = self._held.take_ends(draft)
+        self._texts.end_texts(finish, draft)
         for incoming in ends:
-            is_item = incoming.type in ITEM_EVENTS
-            out += self._end_item(incoming, "message", finish) if is_item else self._texts.read(incoming)
-        return out
+            if incoming.type in ITEM_EVENTS:
+                self._end_item(incoming, "message", finish, draft)
+            else:
+                self._texts.read(incoming, draft)
 
     # Items
 
-    def _read_item(self, incoming: IncomingEvent) -> Verdict:
-        kind = _type_of(incoming.item)
+    def _read_item(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+        kind, begins = _type_of(incoming.item), incoming.type == ADDED
         if not kind:
-            return Replace((self._writer.forward(incoming),))
-        if kind == CALL:
-            return self._calls.read_added(incoming) if incoming.type == ADDED else self._calls.read_ended(incoming)
-        if kind == FREEFORM and (again := self._freeform.read_item(incoming)) is not None:
-            return again
-        out = self._read_added(incoming, kind) if incoming.type == ADDED else self._read_ended(incoming, kind)
-        return Replace(tuple(out))
+            draft.out.append(self._writer.forward(incoming))
+        elif kind == CALL:
+            (self._calls.read_added if begins else self._calls.read_ended)(incoming, draft)
+        elif kind == FREEFORM and self._freeform.read_item(incoming, draft):
+            return
+        elif begins:
+            self._read_added(incoming, kind, draft)
+        else:
+            self._read_ended(incoming, kind, draft)
 
-    def _read_added(self, incoming: IncomingEvent, kind: str) -> list[bytes]:
+    def _read_added(self, incoming: IncomingEvent, kind: str, draft: ReplyBuilder) -> None:
         known = self._items.known(str(incoming.item.get("id") or ""))
         if known is not None and known.type == kind and known.open and known.announced:
-            return []
+            return
         item = self._add(incoming, kind)
         body = with_needed(incoming.item, kind, item.id)
-        return [self._writer.forward(incoming, output_index=item.index, item=body)]
+        draft.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
 
-    def _read_ended(self, incoming: IncomingEvent, kind: str) -> list[bytes]:
+    def _read_ended(self, incoming: IncomingEvent, kind: str, draft: ReplyBuilder) -> None:
         item = self._items.find(kind, str(incoming.item.get("id") or ""), incoming.number("output_index"))
         if incoming.item.get("status") != "incomplete" and (
             (item is not None and self._texts.undecided(item)) or self._texts.untold_waits(item, incoming.item)
         ):
-            self._held.wait(incoming)
-            return []
-        return self._end_item(incoming, kind, None)
+            self._held.wait(incoming, draft)
+        else:
+            self._end_item(incoming, kind, None, draft)
 
-    def _end_item(self, incoming: IncomingEvent, kind: str, finish: Finish | None) -> list[bytes]:
+    def _end_item(self, incoming: IncomingEvent, kind: str, finish: Finish | None, draft: ReplyBuilder) -> None:
         """`finish`: the response ends with this item; None where something may follow it."""
         wire_id, wire_index = str(incoming.item.get("id") or ""), incoming.number("output_index")
         item = self._items.find(kind, wire_id, wire_index)
-        out: list[bytes] = []
         if item is None:
             known = self._items.known(wire_id)
             if known is not None and known.type == kind and known.done is not None:
-                return []
+                return
             if kind in ("message", "reasoning"):
-                item, out = self._texts.open(kind, wire_id, wire_index, incoming.item)
+                item = self._texts.writer.open(kind, wire_id, wire_index, incoming.item, draft)
             else:
                 item = self._add(incoming, kind)
-        body, events = self._texts.finish(item, incoming.item, finish)
-        item.done = body
+        body = item.done = self._texts.finish(item, incoming.item, draft, finish)
         if kind == FREEFORM:
             self._answer.turn.count_sent()
             self._freeform.ended(body)
         if body == incoming.item:
             item.done_text = incoming.item_text
-        return [*out, *events, self._writer.forward(incoming, output_index=item.index, item=body)]
+        draft.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
 
     def _add(self, incoming: IncomingEvent, kind: str) -> Item:
         wire_id, wire_index = str(incoming.item.get("id") or ""), incoming.number("output_index")
         item = self._items.open(kind, wire_id, wire_index, incoming.item)
         item.announced = True
         return item
+
+
+def _trouble_in(incoming: IncomingEvent) -> Json | None:
+    """The error that an event tells which is none of the protocol's."""
+    foreign = not incoming.type.startswith("response.") or incoming.type == "response.error"
+    return trouble_in(incoming.message, incoming.line) if foreign else None
 
 
 def _type_of(item: Json) -> str:

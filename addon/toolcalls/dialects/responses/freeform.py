@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...ids import Ids
 from ...turn.items import Item, Items
-from ...wire.events import Replace
+from ..reply_builder import ReplyBuilder
 from .events import ADDED, EventWriter, IncomingEvent, Json
 from .output import FREEFORM
 
@@ -36,28 +36,32 @@ class Freeform:
             # From now on it is taken.
             self._ids.unique(call_id)
 
-    def read_item(self, incoming: IncomingEvent) -> Replace | None:
-        """The beginning or the end of a call; None where its id is new."""
+    def read_item(self, incoming: IncomingEvent, draft: ReplyBuilder) -> bool:
+        """The beginning or the end of a call; False where its id is new."""
         earlier = self._finished.get(str(incoming.item.get("call_id") or ""))
         if earlier is None:
-            return None
+            return False
         item_id = str(incoming.item.get("id") or "")
         if incoming.type == ADDED:
             key = self._waiting[item_id] = f"{_KEY} {len(self._waiting)}"
-            return Replace(hold=((key, incoming.raw),))
+            draft.hold(key, incoming.raw)
+            return True
         held = self._waiting.pop(item_id, "")
-        release = (held,) if held else ()
-        if all(incoming.item.get(key) == earlier.get(key) for key in ("name", "input")):
-            return Replace(release=release)
-        return Replace(tuple(self._write(incoming, item_id)), release)
+        if held:
+            draft.release(held)
+        if any(incoming.item.get(key) != earlier.get(key) for key in ("name", "input")):
+            draft.out += self._write(incoming, item_id)
+        return True
 
-    def read_input(self, incoming: IncomingEvent) -> Replace | None:
-        """A piece of the input; None where it goes on as it is."""
+    def read_input(self, incoming: IncomingEvent, draft: ReplyBuilder) -> bool:
+        """A piece of the input; False where it goes on as it is."""
         key = self._waiting.get(incoming.text("item_id"))
-        return None if key is None else Replace(hold=((key, incoming.raw),))
+        if key is not None:
+            draft.hold(key, incoming.raw)
+        return key is not None
 
     def _write(self, incoming: IncomingEvent, item_id: str) -> list[bytes]:
-        index = self._items.place(incoming.number("output_index"))
+        index = self._items.free_index(incoming.number("output_index"))
         identity = self._items.identity(item_id, FREEFORM)
         body = {**incoming.item, "id": identity, "call_id": self._ids.unique(str(incoming.item["call_id"]))}
         item = Item(index, identity, FREEFORM, body, announced=True, done=body)

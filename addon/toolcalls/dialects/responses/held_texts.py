@@ -10,6 +10,7 @@ from ...mend.finish import Finish
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, Part
 from ...turn.text_search import SearchResult
+from ..reply_builder import ReplyBuilder
 from .events import EventWriter, IncomingEvent
 
 DELTA = "response.output_text.delta"
@@ -17,7 +18,7 @@ _ENDS = "ends of text"
 
 
 class HeldTexts:
-    __slots__ = ("_answer", "_hold", "_keys", "_release", "_writer", "ends")
+    __slots__ = ("_answer", "_keys", "_writer", "ends")
 
     def __init__(self, answer: ItemAnswer, writer: EventWriter) -> None:
         self._answer = answer
@@ -26,76 +27,63 @@ class HeldTexts:
         """Events that end a part or an item whose last words are not decided yet."""
         self._keys: set[str] = set()
         """The keys under which something is held."""
-        self._hold: list[tuple[str, bytes]] = []
-        self._release: list[str] = []
-        """What the answer to this event has to tell the ledger."""
 
     @property
     def undecided(self) -> bool:
         """May the last words that were said be a call?"""
-        return bool(self.ends) or self._answer.text_undecided
+        return bool(self.ends) or self._answer.texts.undecided
 
     def follows(self, part: Part) -> bool:
         """Does text of this part follow what may be a call in another one?"""
         return self.undecided and not self._answer.texts.is_last(part.search)
 
     def take(
-        self, item: Item, number: int, part: Part, text: str, source: IncomingEvent | None = None
+        self, item: Item, number: int, part: Part, text: str, draft: ReplyBuilder, source: IncomingEvent | None = None
     ) -> SearchResult:
         """A part says this: what may go out of it."""
-        return self._note(item, number, part, self._answer.say_in(part, text, source))
+        return self._note(item, number, part, self._answer.say_in(part, text, source), draft)
 
-    def close(self, item: Item, number: int, part: Part, finish: Finish | None) -> SearchResult:
+    def close(self, item: Item, number: int, part: Part, finish: Finish | None, draft: ReplyBuilder) -> SearchResult:
         """The text of a part is over: with the response, or, None, with something else behind it."""
-        return self._note(item, number, part, self._answer.end_in(part, finish))
+        return self._note(item, number, part, self._answer.end_in(part, finish), draft)
 
-    def whole(self, item: Item, number: int, part: Part, text: str, finish: Finish | None) -> SearchResult:
-        """A text that came in one piece."""
-        first, last = self.take(item, number, part, text), self.close(item, number, part, finish)
-        return SearchResult(first.parts + last.parts)
-
-    def _note(self, item: Item, number: int, part: Part, result: SearchResult) -> SearchResult:
+    def _note(self, item: Item, number: int, part: Part, result: SearchResult, draft: ReplyBuilder) -> SearchResult:
         if result.parts:
             key = _key(item, number)
-            self._let_go(key)
+            self._let_go(key, draft)
             if part.search is not None and part.search.holding:
                 where = {"item_id": item.id, "output_index": item.index, "content_index": number}
-                self._keep(key, self._writer.unnumbered({"type": DELTA, **where, "delta": part.search.held}, DELTA))
+                held = self._writer.unnumbered({"type": DELTA, **where, "delta": part.search.held}, DELTA)
+                self._keep(key, held, draft)
         return result
 
-    def keep(self, item: Item, number: int, raw: bytes) -> None:
+    def keep(self, item: Item, number: int, raw: bytes, draft: ReplyBuilder) -> None:
         """All of an event is held."""
-        self._keep(_key(item, number), raw)
+        self._keep(_key(item, number), raw, draft)
 
     # The events that end a text
 
-    def wait(self, incoming: IncomingEvent) -> None:
+    def wait(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+        """Hold the end of a text, or of its item."""
         self.ends.append(incoming)
-        self._keep(_ENDS, incoming.raw)
+        self._keep(_ENDS, incoming.raw, draft)
 
-    def take_ends(self) -> list[IncomingEvent]:
+    def take_ends(self, draft: ReplyBuilder) -> list[IncomingEvent]:
+        """The ends that waited: they are answered now."""
         ends, self.ends = self.ends, []
-        if ends:
-            self._let_go(_ENDS)
+        self._let_go(_ENDS, draft)
         return ends
 
     # The ledger
 
-    def _keep(self, key: str, raw: bytes) -> None:
-        self._hold.append((key, raw))
+    def _keep(self, key: str, raw: bytes, draft: ReplyBuilder) -> None:
+        draft.hold(key, raw)
         self._keys.add(key)
 
-    def _let_go(self, key: str) -> None:
+    def _let_go(self, key: str, draft: ReplyBuilder) -> None:
         if key in self._keys:
             self._keys.remove(key)
-            self._release.append(key)
-            self._hold = [entry for entry in self._hold if entry[0] != key]
-
-    def drain(self) -> tuple[tuple[str, ...], tuple[tuple[str, bytes], ...]]:
-        """What this event released and what it holds."""
-        release, hold = tuple(self._release), tuple(self._hold)
-        self._release, self._hold = [], []
-        return release, hold
+            draft.release(key)
 
 
 def _key(item: Item, number: int) -> str:

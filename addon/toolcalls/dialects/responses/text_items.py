@@ -1,7 +1,6 @@
 """What the model says in messages and reasoning items. It passes as it comes, in the moment it comes.
 
-Only what a client cannot do without is added: an item or a part that was never announced, an end that
-never came.
+Messages are searched for calls. What is added to a text that nobody announced or ended is in `text_writer.py`.
 """
 
 from __future__ import annotations
@@ -12,69 +11,56 @@ from ...mend.finish import Finish
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, Part
 from ...turn.structured_text import StructuredText
-from ...turn.text_search import SearchResult, TextSearch
+from ...turn.text_search import TextSearch
 from ...unread.fast_path import Lesson
+from ..reply_builder import ReplyBuilder
 from .events import EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
 from .part_families import REFUSAL, SUMMARY, TEXT, THOUGHT, PartFamily, family_of, is_text
-from .sent_text import SentDeltas, SentText
-
-_PART_EVENTS = {
-    TEXT: "response.content_part",
-    REFUSAL: "response.content_part",
-    SUMMARY: "response.reasoning_summary_part",
-}
-_TEXT_EVENTS = {
-    TEXT: "response.output_text",
-    REFUSAL: "response.refusal",
-    SUMMARY: "response.reasoning_summary_text",
-}
-
-
-_MOST_PARTS = 1_000
-"""Parts of one item. The upstream counts them, and a list that long is made: so it may not say any number."""
+from .sent_text import SentText
+from .text_writer import PART_EVENTS, TextWriter, belongs, whole_part
 
 _MOST_UNTOLD = 8
 """Parts of one item whose text is put together from its deltas: each time all of them are read."""
 
 
 class TextItems:
-    __slots__ = ("_answer", "_held", "_items", "_sent", "_writer", "lesson")
+    __slots__ = ("_answer", "_events", "_held", "_items", "lesson", "writer")
 
     def __init__(self, answer: ItemAnswer, writer: EventWriter, limit: int, held: HeldTexts) -> None:
         self._answer = answer
         self._held = held
         self._items = answer.items
-        self._writer = writer
-        self._sent = SentDeltas(limit, writer)
+        self._events = writer
+        self.writer = TextWriter(writer, answer.items, limit)
         self.lesson: Lesson | None = None
         """What the last delta says about those like it, if it went on as it came."""
 
     def learn(self, incoming: IncomingEvent, search: TextSearch | StructuredText | None = None) -> None:
         """Deltas like this one may pass unread from now on; `search` looks at their text."""
-        receiver = SentText(search, self._sent, self._writer)
+        receiver = SentText(search, self.writer.sent, self._events)
         self.lesson = Lesson("delta", incoming.text("delta"), receiver)
 
-    def read(self, incoming: IncomingEvent) -> list[bytes]:
-        """One event of a text family: what the client gets for it."""
+    def read(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+        """One event of a text family."""
         stem, _, verb = incoming.type.rpartition(".")
         family = family_of(stem, incoming)
-        if family.part == TEXT and verb == "done" and self._ends_undecided(incoming, family):
-            return []
-        item, out = self._item(family, incoming)
+        if family.part == TEXT and verb == "done" and self._ends_undecided(incoming, family, draft):
+            return
+        item = self._item(family, incoming, draft)
         number = incoming.number(family.number_key) or 0
         part = item.parts.setdefault((family.part, number), Part())
-        opens = incoming.type == f"{_PART_EVENTS.get(family.part)}.added"
-        if not part.opened and not opens and family.part in _PART_EVENTS:
-            out.append(self._open_part(item, family.part, number))
+        opens = incoming.type == f"{PART_EVENTS.get(family.part)}.added"
+        if not part.opened and not opens and family.part in PART_EVENTS:
+            draft.out.append(self.writer.open_part(item, family.part, number))
         part.opened = True
         fields: Json = {"item_id": item.id, "output_index": item.index, family.number_key: number}
         searched = self._answer.searches and family.part == TEXT
         if searched and verb == "done":
-            out += self._end_text(item, number, part, None)
-        if stem in _PART_EVENTS.values():
-            fields["part"] = _whole_part(incoming.message.get("part"), family.part)
+            self._end_text(item, number, part, None, draft)
+        if stem in PART_EVENTS.values():
+            fields["part"] = whole_part(incoming.message.get("part"), family.part)
             if verb == "done" and part.changed:
                 fields["part"] = {**fields["part"], "text": self._text_sent(item, number, part)}
             part.closed = part.closed or verb == "done"
@@ -83,49 +69,36 @@ class TextItems:
             part.text = text if isinstance(text, str) else None
             if part.changed:
                 part.text = fields["text"] = self._text_sent(item, number, part)
-        elif incoming.type == DELTA and searched and not self._passes(incoming, item, number, part, out):
-            return out
-        sent = self._writer.forward(incoming, **fields)
-        out.append(sent)
+        elif incoming.type == DELTA and searched and not self._passes(incoming, item, number, part, draft):
+            return
+        sent = self._events.forward(incoming, **fields)
+        draft.out.append(sent)
         if verb == "delta":
-            self._sent.add(sent)
+            self.writer.sent.add(sent)
             if sent is incoming.raw and (not searched or part.searched or part.search is not None):
                 self.learn(incoming, None if part.searched else part.search)
-        return out
 
     # The search for calls
 
-    def _passes(self, incoming: IncomingEvent, item: Item, number: int, part: Part, out: list[bytes]) -> bool:
-        """Search a delta. False when it does not simply go on; what may go out of the text is told."""
+    def _passes(self, incoming: IncomingEvent, item: Item, number: int, part: Part, draft: ReplyBuilder) -> bool:
+        """Search a delta. False when it does not simply go on: what may go out of the text is written."""
         text = incoming.message.get("delta")
         if not isinstance(text, str) or not text or part.searched:
             return True
-        result = self._held.take(item, number, part, text, incoming)
+        result = self._held.take(item, number, part, text, draft, incoming)
         if result.parts == ((text, incoming),):
             return True
         if not result.parts:
-            self._held.keep(item, number, incoming.raw)
-        out += self._write_text(item, number, result)
+            self._held.keep(item, number, incoming.raw, draft)
+        self.writer.write_found(item, number, result, draft)
         return False
 
-    def _write_text(self, item: Item, number: int, result: SearchResult) -> list[bytes]:
-        where: Json = {"item_id": item.id, "output_index": item.index, "content_index": number}
-        out = [
-            self._writer.write(DELTA, {**where, "delta": piece.text})
-            if piece.source is None
-            else self._writer.forward(piece.source, **where)
-            for piece in result.pieces
-        ]
-        for sent in out:
-            self._sent.add(sent)
-        return out
-
-    def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily) -> bool:
+    def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily, draft: ReplyBuilder) -> bool:
         """The end of a text whose last words may be a call waits."""
         item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
         if item is None or not self.undecided(item):
             return False
-        self._held.wait(incoming)
+        self._held.wait(incoming, draft)
         return True
 
     def follows(self, incoming: IncomingEvent) -> bool:
@@ -154,80 +127,69 @@ class TextItems:
         text = last.get("text") if isinstance(last, dict) and last.get("type") == TEXT else None
         return isinstance(text, str) and (TEXT, number) not in known and self._answer.texts.waits_for_end(text)
 
-    def end_texts(self, finish: Finish | None) -> list[bytes]:
+    def end_texts(self, finish: Finish | None, draft: ReplyBuilder) -> None:
         """All texts are over: with the response, or, None, with something else behind them."""
-        out: list[bytes] = []
         for item in self._items.all:
             for (kind, number), part in item.parts.items():
                 if kind == TEXT:
-                    out += self._end_text(item, number, part, finish)
-        return out
+                    self._end_text(item, number, part, finish, draft)
 
-    def _end_text(self, item: Item, number: int, part: Part, finish: Finish | None) -> list[bytes]:
-        """The text of a part is over: what was held of it is told."""
-        return self._write_text(item, number, self._held.close(item, number, part, finish))
+    def _end_text(self, item: Item, number: int, part: Part, finish: Finish | None, draft: ReplyBuilder) -> None:
+        """The text of a part is over: what was held of it goes out."""
+        self.writer.write_found(item, number, self._held.close(item, number, part, finish, draft), draft)
 
     def _text_sent(self, item: Item, number: int, part: Part) -> str:
         """The text that the client got of a part that was changed."""
-        text = self._sent.text(item, TEXT, number)
+        text = self.writer.sent.text(item, TEXT, number)
         return part.text_for_client(part.text or "") if text is None else text
 
-    def _search_content(self, item: Item, content: list[Any], finish: Finish | None) -> list[bytes]:
-        """Put into the content what was told of it, and search what was never told."""
-        out: list[bytes] = []
+    def _search_content(self, item: Item, content: list[Any], finish: Finish | None, draft: ReplyBuilder) -> None:
+        """Put into the content what the client got of it, and search what it never got."""
         last = max((number for number, entry in enumerate(content) if not is_blank(entry)), default=-1)
         for number, entry in enumerate(content):
             text = entry.get("text") if isinstance(entry, dict) and entry.get("type") == TEXT else None
             if not isinstance(text, str) or not text:
                 continue
             part = item.parts.setdefault((TEXT, number), Part())
-            out += self._end_text(item, number, part, None)
+            self._end_text(item, number, part, None, draft)
             if part.search is None:
                 ends = number == last and not entry.get("annotations")
-                result = self._held.whole(item, number, part, text, finish if ends else None)
+                first = self._held.take(item, number, part, text, draft)
+                rest = self._held.close(item, number, part, finish if ends else None, draft)
                 if part.changed:
-                    content[number] = {**entry, "text": result.text}
+                    content[number] = {**entry, "text": first.text + rest.text}
             elif part.changed:
                 content[number] = {**entry, "text": self._text_sent(item, number, part)}
-        return out
 
-    def _item(self, family: PartFamily, incoming: IncomingEvent) -> tuple[Item, list[bytes]]:
+    def _item(self, family: PartFamily, incoming: IncomingEvent, draft: ReplyBuilder) -> Item:
         wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
         item = self._items.find(family.item, wire_id, wire_index)
         if item is None:
             known = self._items.known(wire_id)
             if known is not None and known.type == family.item:
                 # Something said after the item was done; there is nothing to announce.
-                return known, []
-            return self.open(family.item, wire_id, wire_index, {})
+                return known
+            return self.writer.open(family.item, wire_id, wire_index, {}, draft)
         self._items.alias(item, wire_id, None)
-        return item, []
+        return item
 
     # Items
 
-    def open(
-        self, kind: str, wire_id: str, wire_index: int | None, body: Json, *, instead: int | None = None
-    ) -> tuple[Item, list[bytes]]:
-        """An item that the upstream never announced; `instead`: at the index of a dropped one."""
-        index = self._items.place(wire_index) if instead is None else instead
-        item = Item(index, self._items.identity(wire_id, kind), kind, body, announced=True)
-        self._items.add(item, wire_id, wire_index)
-        kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}
-        empty = {**with_needed({"type": kind, **kept}, kind, item.id), "status": "in_progress"}
-        fields = {"output_index": index, "item": empty}
-        return item, [self._writer.write("response.output_item.added", fields)]
-
-    def say(self, text: str, index: int) -> list[bytes]:
+    def say(self, text: str, index: int, draft: ReplyBuilder) -> None:
         """A message of ours."""
-        item, out = self.open("message", "", None, {}, instead=index)
+        item = self.writer.open("message", "", None, {}, draft, instead=index)
         content = [{"type": TEXT, "text": text, "annotations": []}]
         message = {"type": "message", "role": "assistant", "status": "completed", "content": content}
-        body, events = self.finish(item, message)
-        item.done = body
-        return [*out, *events, self._writer.write("response.output_item.done", {"output_index": index, "item": body})]
+        self.end_item(item, message, draft)
 
-    def finish(self, item: Item, body: Json, finish: Finish | None = None) -> tuple[Json, list[bytes]]:
-        """The whole item for its end, and the ends of parts that have to come before it.
+    def end_item(self, item: Item, body: Json, draft: ReplyBuilder, finish: Finish | None = None) -> None:
+        """An item ends that has no event of its own for that."""
+        item.done = self.finish(item, body, draft, finish)
+        fields = {"output_index": item.index, "item": item.done}
+        draft.out.append(self._events.write("response.output_item.done", fields))
+
+    def finish(self, item: Item, body: Json, draft: ReplyBuilder, finish: Finish | None = None) -> Json:
+        """The whole item for its end. The ends of parts that have to come before it are written.
 
         `finish`: the response ends with this item; None where something may follow it.
         """
@@ -236,19 +198,18 @@ class TextItems:
             item.thought = self._thought(item, body)
         key = "content" if item.type == "message" else "summary"
         if item.type not in ("message", "reasoning") or not isinstance(body.get(key), list):
-            return body, []
+            return body
         content = list(body[key])
-        out: list[bytes] = []
         for (part, number), state in sorted(item.parts.items(), key=lambda entry: entry[0][1]):
-            if part in _PART_EVENTS and _belongs(part, key):
-                self._fill_part(item, part, number, state, content)
+            if part in PART_EVENTS and belongs(part, key):
+                self.writer.fill_part(item, part, number, state, content)
         if self._answer.searches and item.type == "message":
-            out += self._search_content(item, content, finish)
+            self._search_content(item, content, finish, draft)
         for number, entry in enumerate(content):
-            out += self._end_part(item, key, number, entry)
+            self.writer.end_part(item, key, number, entry, draft)
         if not any(other.open and other.parts for other in self._items.all if other is not item):
-            self._sent.clear()
-        return (body if content == body[key] else {**body, key: content}), out
+            self.writer.sent.clear()
+        return body if content == body[key] else {**body, key: content}
 
     def _thought(self, item: Item, body: Json) -> str:
         """What an item of reasoning says: its own words, else their summary."""
@@ -256,70 +217,16 @@ class TextItems:
             entries = body.get(key) if isinstance(body.get(key), list) else []
             texts = [entry.get("text") for entry in entries or () if isinstance(entry, dict)]
             if not any(texts):
-                told = [(number, part) for (each, number), part in sorted(item.parts.items()) if each == kind]
-                if sum(not part.text for _, part in told) > _MOST_UNTOLD:
+                known = [(number, part) for (each, number), part in sorted(item.parts.items()) if each == kind]
+                if sum(not part.text for _, part in known) > _MOST_UNTOLD:
                     return ""
-                texts = [part.text or self._sent.text(item, kind, number) for number, part in told]
+                texts = [part.text or self.writer.sent.text(item, kind, number) for number, part in known]
             if whole := "\n\n".join(text for text in texts if isinstance(text, str) and text):
                 return whole
         return ""
-
-    def _fill_part(self, item: Item, part: str, number: int, state: Part, content: list[Any]) -> None:
-        """Put into the content what was said and is not in it."""
-        field = "refusal" if part == REFUSAL else "text"
-        if not 0 <= number < _MOST_PARTS:
-            return
-        while len(content) <= number:
-            content.append(_whole_part(None, part))
-        entry = content[number]
-        if isinstance(entry, dict) and not entry.get(field):
-            text = state.text or self._sent.text(item, part, number)
-            content[number] = {**_whole_part(entry, part), field: text or ""}
-
-    def _end_part(self, item: Item, key: str, number: int, entry: Any) -> list[bytes]:
-        """The events of a part that are still missing before its item ends."""
-        part = entry.get("type") if isinstance(entry, dict) else None
-        if not isinstance(part, str) or part not in _PART_EVENTS or not _belongs(part, key):
-            return []
-        state = item.parts.setdefault((part, number), Part())
-        field = "refusal" if part == REFUSAL else "text"
-        text = entry.get(field)
-        where = {"item_id": item.id, "output_index": item.index}
-        where["summary_index" if part == SUMMARY else "content_index"] = number
-        out: list[bytes] = []
-        if not state.opened:
-            if not isinstance(text, str) or not text:
-                return []
-            out.append(self._open_part(item, part, number))
-            state.opened = True
-            out.append(self._writer.write(f"{_TEXT_EVENTS[part]}.delta", {**where, "delta": text}))
-        if state.text is None and not state.closed:
-            out.append(self._writer.write(f"{_TEXT_EVENTS[part]}.done", {**where, field: text or ""}))
-            state.text = text or ""
-        if not state.closed:
-            out.append(self._writer.write(f"{_PART_EVENTS[part]}.done", {**where, "part": entry}))
-            state.closed = True
-        return out
-
-    def _open_part(self, item: Item, part: str, number: int) -> bytes:
-        fields: Json = {"item_id": item.id, "output_index": item.index}
-        fields["summary_index" if part == SUMMARY else "content_index"] = number
-        fields["part"] = _whole_part(None, part)
-        return self._writer.write(f"{_PART_EVENTS[part]}.added", fields)
 
 
 def is_blank(entry: Any) -> bool:
     """Does this part of a message say nothing?"""
     text = entry.get("text") if isinstance(entry, dict) else None
     return isinstance(text, str) and not text.strip()
-
-
-def _belongs(part: str, key: str) -> bool:
-    return (part == SUMMARY) == (key == "summary")
-
-
-def _whole_part(entry: Any, part: str) -> Json:
-    field = "refusal" if part == REFUSAL else "text"
-    if not isinstance(entry, dict):
-        return {"type": part, field: "", **({"annotations": []} if part == TEXT else {})}
-    return entry if isinstance(entry.get(field), str) else {**entry, field: ""}

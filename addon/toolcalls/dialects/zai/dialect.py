@@ -32,7 +32,7 @@ from .owners import Owners
 from .reader import RanUpstream, ZaiPart, ZaiReader
 from .writer import ZaiWriter, failure
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("toolfix.engine")
 
 _NOTHING = Replace()
 

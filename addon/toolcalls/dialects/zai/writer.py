@@ -22,11 +22,8 @@ class ZaiWriter(DeltaWriter):
         super().__init__()
         # The time is not ours to say: a recording has to give the same bytes tomorrow.
         self.envelope = {"id": identity, "object": "chat.completion.chunk", "created": 0, "model": model}
+        self.words = _WORDS
         self._begun = False
-
-    @property
-    def words(self) -> FinishWords:
-        return _WORDS
 
     def learn(self, data: Json) -> None:
         """Take what the upstream says about the answer, if it says so before the first chunk."""

@@ -1,0 +1,153 @@
+"""The list of all items in a terminal event: which item each of its entries speaks about.
+
+Servers give other ids there than before, list a call twice, leave items out or list some that nobody announced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...turn.item_assembler import ItemAssembler
+from ...turn.items import Item, Items
+from .call_reader import entry_in
+from .events import Json
+from .output import CALL
+
+
+class ListedItems:
+    __slots__ = ("_calls", "_items", "entries", "unseen")
+
+    def __init__(self, items: Items, calls: ItemAssembler) -> None:
+        self._items = items
+        self._calls = calls
+        self.entries: dict[int, Json] = {}
+        """By the index that the client knows: the entry of an item."""
+        self.unseen: list[tuple[int, Json]] = []
+        """Entries that no item is known of, and their positions."""
+
+    def match(self, output: Any) -> None:
+        """Find the items of the entries of an output, if it is a list; an unknown call is a new item."""
+        listed = output if isinstance(output, list) else []
+        entries = [(position, entry) for position, entry in enumerate(listed) if isinstance(entry, dict)]
+        left = [item for item in self._items.in_order() if item.index not in self.entries]
+        later: list[tuple[int, Json]] = []
+        known = _ItemsByIds(self._items.in_order())
+        seen: dict[tuple[str, ...], Json] = {}
+        for position, entry in entries:
+            alike = [item for item in known.about(entry) if _same_item(item, entry)]
+            item = _best(alike, entry)
+            item = item if item in left else None
+            names = _names(entry)
+            twin = next((seen[name] for name in names if name in seen), None) if item is None else None
+            seen.update(dict.fromkeys(names, entry))
+            if twin is not None and entry.get("type") == CALL:
+                # Listed twice: one call or two, as with every call that has the id of another.
+                opened = self._calls.open(str(entry.get("id") or ""), position)
+                self._match(opened, entry)
+                known.add(opened)
+            elif twin is not None and all(twin.get(key) == entry.get(key) for key in ("name", "input")):
+                # A call of a freeform tool with another input is another one.
+                continue
+            elif item is None:
+                later.append((position, entry))
+            else:
+                left.remove(item)
+                self._match(item, entry)
+                known.add(item)
+        # Ids that changed once more: told by their types, names and order, where nothing else is missing or new.
+        pairs = _paired(left, [entry for _, entry in later])
+        for position, entry in later:
+            if pairs:
+                self._match(pairs.pop(0), entry)
+            elif entry.get("type") == CALL:
+                call = self._calls.open(str(entry.get("id") or ""), position)
+                self._match(call, entry)
+            else:
+                self.unseen.append((position, entry))
+
+    def _match(self, item: Item, entry: Json) -> None:
+        self.entries[item.index] = entry
+        if item.call is not None and item.type == entry.get("type"):
+            item.call.listed = entry_in(entry, None)
+        elif item.open:
+            item.body = entry
+
+
+def _same_item(item: Item, entry: Json) -> bool:
+    if item.call is not None:
+        if entry.get("type") not in (CALL, item.type):
+            return False
+        # Lists: what stands in the position of an id may be no text, and then it is in no set.
+        known = [item.call.sent_id, *(carrier.body.get("call_id") for carrier in item.call.carriers)]
+        call_ids = [call_id for call_id in known if call_id not in ("", None)]
+        if entry.get("call_id") and call_ids:
+            return entry["call_id"] in call_ids
+    elif entry.get("type") != item.type:
+        return False
+    return _has_id(item, entry)
+
+
+class _ItemsByIds:
+    """Finds the items that go by one of the ids of an entry, without a look at all the others."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._named: dict[str, dict[int, Item]] = {}
+        for item in items:
+            self.add(item)
+
+    def add(self, item: Item) -> None:
+        """By all that it goes by now."""
+        for identity in _ids_of(item):
+            self._named.setdefault(str(identity), {})[id(item)] = item
+
+    def about(self, entry: Json) -> list[Item]:
+        """Those that may be the item of an entry of the output, in order."""
+        found: dict[int, Item] = {}
+        for key in ("call_id", "id"):
+            found |= self._named.get(str(entry.get(key)), {})
+        return sorted(found.values(), key=lambda item: item.index)
+
+
+def _ids_of(item: Item) -> list[object]:
+    bodies = [item.done or item.body, *((carrier.body for carrier in item.call.carriers) if item.call else ())]
+    own = [item.id, item.call.sent_id] if item.call else [item.id]
+    return [*own, *(body.get(key) for body in bodies for key in ("id", "call_id"))]
+
+
+def _best(items: list[Item], entry: Json) -> Item | None:
+    """The item that an entry speaks about: where calls share one id, the other id tells them apart, else the name."""
+    for fits in (_has_id, _is_named):
+        if len(items) > 1:
+            items = [item for item in items if fits(item, entry)]
+    return items[0] if items else None
+
+
+def _has_id(item: Item, entry: Json) -> bool:
+    """Is this one of the ids that the item goes by?"""
+    bodies = [item.done or item.body, *((carrier.body for carrier in item.call.carriers) if item.call else ())]
+    return bool(entry.get("id")) and entry["id"] in [item.id, *(body.get("id") for body in bodies)]
+
+
+def _paired(items: list[Item], entries: list[Json]) -> list[Item]:
+    """For each entry the first item of its type and name; nothing where one has none, or an item is left."""
+    left, found = list(items), list[Item]()
+    for entry in entries:
+        item = next((item for item in left if _is_named(item, entry)), None)
+        if item is None:
+            return []
+        left.remove(item)
+        found.append(item)
+    return [] if left else found
+
+
+def _is_named(item: Item, entry: Json) -> bool:
+    if item.type != entry.get("type"):
+        return False
+    return item.call is None or not entry.get("name") or item.call.name in ("", entry["name"])
+
+
+def _names(entry: Json) -> list[tuple[str, ...]]:
+    """What names an item: its type and each of its ids."""
+    ids = [(key, entry[key]) for key in ("call_id", "id") if entry.get(key)]
+    return [(str(entry.get("type")), key, str(identity)) for key, identity in ids]

@@ -1,0 +1,128 @@
+"""Texts as events of the Responses protocol: an item and its parts are announced, told and ended.
+
+Only what a client cannot do without is written: an item or a part that was never announced, an end that never came.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...turn.items import Item, Items, Part
+from ...turn.text_search import SearchResult
+from ..reply_builder import ReplyBuilder
+from .events import EventWriter, Json
+from .held_texts import DELTA
+from .output import with_needed
+from .part_families import REFUSAL, SUMMARY, TEXT
+from .sent_text import SentDeltas
+
+PART_EVENTS = {
+    TEXT: "response.content_part",
+    REFUSAL: "response.content_part",
+    SUMMARY: "response.reasoning_summary_part",
+}
+_TEXT_EVENTS = {
+    TEXT: "response.output_text",
+    REFUSAL: "response.refusal",
+    SUMMARY: "response.reasoning_summary_text",
+}
+
+_MOST_PARTS = 1_000
+"""Parts of one item. The upstream counts them, and a list that long is made: so it may not say any number."""
+
+
+class TextWriter:
+    __slots__ = ("_events", "_items", "sent")
+
+    def __init__(self, events: EventWriter, items: Items, limit: int) -> None:
+        self._events = events
+        self._items = items
+        self.sent = SentDeltas(limit, events)
+        """The deltas that the client got."""
+
+    def open(
+        self,
+        kind: str,
+        wire_id: str,
+        wire_index: int | None,
+        body: Json,
+        draft: ReplyBuilder,
+        *,
+        instead: int | None = None,
+    ) -> Item:
+        """An item that the upstream never announced; `instead`: at the index of a dropped one."""
+        index = self._items.free_index(wire_index) if instead is None else instead
+        item = Item(index, self._items.identity(wire_id, kind), kind, body, announced=True)
+        self._items.add(item, wire_id, wire_index)
+        kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}
+        empty = {**with_needed({"type": kind, **kept}, kind, item.id), "status": "in_progress"}
+        fields = {"output_index": index, "item": empty}
+        draft.out.append(self._events.write("response.output_item.added", fields))
+        return item
+
+    def open_part(self, item: Item, part: str, number: int) -> bytes:
+        """A part that the upstream never announced."""
+        fields: Json = {"item_id": item.id, "output_index": item.index}
+        fields["summary_index" if part == SUMMARY else "content_index"] = number
+        fields["part"] = whole_part(None, part)
+        return self._events.write(f"{PART_EVENTS[part]}.added", fields)
+
+    def write_found(self, item: Item, number: int, result: SearchResult, draft: ReplyBuilder) -> None:
+        """Text that was searched: the events that it came in, where they say nothing else."""
+        where: Json = {"item_id": item.id, "output_index": item.index, "content_index": number}
+        for piece in result.pieces:
+            if piece.source is None:
+                sent = self._events.write(DELTA, {**where, "delta": piece.text})
+            else:
+                sent = self._events.forward(piece.source, **where)
+            self.sent.add(sent)
+            draft.out.append(sent)
+
+    def fill_part(self, item: Item, part: str, number: int, state: Part, content: list[Any]) -> None:
+        """Put into the content what was said and is not in it."""
+        field = "refusal" if part == REFUSAL else "text"
+        if not 0 <= number < _MOST_PARTS:
+            return
+        while len(content) <= number:
+            content.append(whole_part(None, part))
+        entry = content[number]
+        if isinstance(entry, dict) and not entry.get(field):
+            text = state.text or self.sent.text(item, part, number)
+            content[number] = {**whole_part(entry, part), field: text or ""}
+
+    def end_part(self, item: Item, key: str, number: int, entry: Any, draft: ReplyBuilder) -> None:
+        """The events of a part that are still missing before its item ends."""
+        part = entry.get("type") if isinstance(entry, dict) else None
+        if not isinstance(part, str) or part not in PART_EVENTS or not belongs(part, key):
+            return
+        state = item.parts.setdefault((part, number), Part())
+        field = "refusal" if part == REFUSAL else "text"
+        text = entry.get(field)
+        where = {"item_id": item.id, "output_index": item.index}
+        where["summary_index" if part == SUMMARY else "content_index"] = number
+        out = draft.out
+        if not state.opened:
+            if not isinstance(text, str) or not text:
+                return
+            out.append(self.open_part(item, part, number))
+            state.opened = True
+            out.append(self._events.write(f"{_TEXT_EVENTS[part]}.delta", {**where, "delta": text}))
+        if state.text is None and not state.closed:
+            out.append(self._events.write(f"{_TEXT_EVENTS[part]}.done", {**where, field: text or ""}))
+            state.text = text or ""
+        if not state.closed:
+            out.append(self._events.write(f"{PART_EVENTS[part]}.done", {**where, "part": entry}))
+            state.closed = True
+
+
+def belongs(part: str, key: str) -> bool:
+    """Does a kind of part stand under this key of an item?"""
+    return (part == SUMMARY) == (key == "summary")
+
+
+def whole_part(entry: Any, part: str) -> Json:
+    """A part with its text; an empty one where there is none."""
+    field = "refusal" if part == REFUSAL else "text"
+    if not isinstance(entry, dict):
+        return {"type": part, field: "", **({"annotations": []} if part == TEXT else {})}
+    return entry if isinstance(entry.get(field), str) else {**entry, field: ""}
