@@ -156,6 +156,11 @@ class ItemAssembler:
         item.call.end = carrier
         return Assigned(item, True)
 
+    def judge(self, calls: list[ItemCall]) -> None:
+        """The answer is over: arguments of no call may be missing in each of these that is not whole by itself."""
+        if len(calls) > 1 and any(not call.name and call.settle()[0] for call in calls):
+            refuse([call for call in calls if not call.is_settled()])
+
     # Which call
 
     def _find(self, wire_id: str, place: int | None) -> Item | None:
