@@ -115,9 +115,18 @@ class DocumentReader:
         return self.content.rewritten or self.reasoning.rewritten
 
     @property
+    def taken_back(self) -> bool:
+        """Does the document no longer say all that the client has seen of it?"""
+        return self.content.taken_back or self.reasoning.taken_back
+
+    @property
     def block_is_open(self) -> bool:
         """Has the JSON of the last block not ended yet?"""
         return self._state.mode is _Mode.BLOCK
+
+    @property
+    def block_count(self) -> int:
+        return len(self.blocks) + self.block_is_open
 
     @property
     def all_blocks(self) -> list[GlmBlock]:
