@@ -26,6 +26,7 @@ from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
 from .items import Item, Items, Part
 from .live import LiveArguments, LiveCall
+from .resent import ComparedCall
 from .searched_texts import SearchedTexts
 from .shared_place import refuse
 from .text_search import SearchResult
@@ -34,6 +35,7 @@ from .turn import GatheredCall, Turn
 
 class ItemAnswer(Answer):
     __slots__ = (
+        "_named",
         "calls",
         "dropped",
         "ended",
@@ -54,6 +56,8 @@ class ItemAnswer(Answer):
         self.calls = ItemAssembler(items, kind, mender.work)
         self.ended: list[Item] = []
         """Calls that have ended and not left."""
+        self._named: tuple[int, set[tuple[bool, bytes]]] = (0, set())
+        """What the calls with a name say, and how many items there were when that was looked at."""
         self.dropped = 0
         """Calls that the client does not get."""
         self.noted: list[int] = []
@@ -151,7 +155,7 @@ class ItemAnswer(Answer):
             compared.out = True
             return GatheredCall(slot.names[-1], text, steps=steps, doubt=doubt, live=live, compared=compared)
         name = call.name
-        if not name and not text:
+        if not name and (not text or (not call.carriers and self._is_told_by_name(compared))):
             return GatheredCall("", "", compared=compared)
         if uncertain:
             return GatheredCall(name, call.from_fragments()[0], call.call_id, doubt=doubt, compared=compared)
@@ -169,6 +173,15 @@ class ItemAnswer(Answer):
                 return known
         known.value = call.take_value(text)
         return known
+
+    def _is_told_by_name(self, nameless: ComparedCall) -> bool:
+        """Does a call with a name say what these arguments of no call say? Then their events had a wrong id."""
+        items, meanings = self._named
+        if items < len(self.items.all):
+            named = [item.call for item in self.items.all if item.call is not None and item.call.name]
+            meanings = {call.to_compare(call.name).meaning for call in named}
+            self._named = (len(self.items.all), meanings)
+        return nameless.meaning in meanings
 
     def _is_freeform(self, call: ItemCall) -> bool:
         tool = self._tools.get(call.name, call.namespace or None)

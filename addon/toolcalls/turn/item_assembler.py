@@ -5,7 +5,8 @@ event, it is the open call at its index; without either, the one open call. Wher
 be any one's: then only what another carrier says of a call as a whole counts, else it is refused. An id that comes
 back after another took its place means that two calls were taken for one.
 
-An item with another id than the call was announced with, or with another name, is another call.
+An item with another id than the call was announced with, or with another name, is another call; but for one that ends
+with nothing else than an open call of its name said: ids change from event to event on some servers.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ class ItemAssembler:
                 and _says_the_same(ended, carrier)
             ):
                 return _behind_the_end(known)
-            item = self.open(carrier.wire_id, carrier.place)
+            item = self._renamed(carrier) or self.open(carrier.wire_id, carrier.place)
         assert item.call is not None
         item.call.end = carrier
         return Assigned(item, True)
@@ -179,6 +180,14 @@ class ItemAssembler:
             return False
         another = self._items.known(fragment.id) is not item and call.first is not None
         return another and may_begin(fragment.arguments) and is_whole("".join(call.fragments))
+
+    def _renamed(self, carrier: CarrierOfCall) -> Item | None:
+        """The open call of this name that says what this item says: on some servers ids change."""
+        if not carrier.name or ComparedCall("", "", carrier.arguments).blank:
+            return None
+        open_calls = [(item, call) for item, call in self._open_at(None) if call.name == carrier.name]
+        here = [(item, call) for item, call in open_calls if call.place == carrier.place]
+        return next((item for item, call in here or open_calls if _says_the_same(call, carrier)), None)
 
     def _called(self, carrier: CarrierOfCall) -> Item | None:
         """The open call that was announced with the call id of this item."""
