@@ -28,7 +28,6 @@ from .items import Item, Items, Part
 from .live import LiveArguments, LiveCall
 from .resent import ComparedCall
 from .searched_texts import SearchedTexts
-from .shared_place import refuse
 from .text_search import SearchResult
 from .turn import GatheredCall, Turn
 
@@ -104,10 +103,7 @@ class ItemAnswer(Answer):
         """The answer is over: the calls that have ended leave in that order, then the others."""
         items, self.ended = self.ended, []
         items += [item for item in self.items.in_order() if item.call is not None and item.open]
-        calls = [item.call for item in items if item.call is not None]
-        if len(calls) > 1 and any(not call.name and call.settle()[0] for call in calls):
-            # Arguments of no call may be missing in each that is not whole by itself.
-            refuse([call for call in calls if not call.is_settled()])
+        self.calls.judge([item.call for item in items if item.call is not None])
         return items
 
     def leave(

@@ -32,6 +32,8 @@ class Assigned(NamedTuple):
 
 
 _NOTHING: Final = Assigned(None, False)
+_MOST_IDS: Final = 64
+"""A server whose ids change with every fragment says no id twice: a few of them are enough to see that."""
 
 
 class ItemAssembler:
@@ -101,7 +103,8 @@ class ItemAssembler:
             self._items.alias(item, fragment.id, None)
             if fragment.id:
                 refuse([call] if call.comes_back(fragment.id) else [])
-                call.hear(fragment.id)
+                if len(call.ids) <= _MOST_IDS:
+                    call.hear(fragment.id)
         call.first = call.first or source
         call.add(text)
         return Assigned(item, True)
@@ -156,6 +159,11 @@ class ItemAssembler:
         assert item.call is not None
         item.call.end = carrier
         return Assigned(item, True)
+
+    def judge(self, calls: list[ItemCall]) -> None:
+        """The answer is over: arguments of no call may be missing in each of these that is not whole by itself."""
+        if len(calls) > 1 and any(not call.name and call.settle()[0] for call in calls):
+            refuse([call for call in calls if not call.is_settled()])
 
     # Which call
 
