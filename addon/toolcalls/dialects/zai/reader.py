@@ -18,10 +18,12 @@ from ..chat.reader import fragments_of
 from .blocks import CallResult, GlmBlock
 from .document_reader import DocumentReader, Said
 from .envelope import Json, Patch, call_id_of, patch_of, phase_of
+from .fences import Origin
 from .owners import Owners
 from .thinking import THINKING, ThinkingPhase
 
 _CALLING = "tool_call"
+_ANSWERING = "answer"
 _ANSWERED = "tool_response"
 
 
@@ -120,12 +122,12 @@ class ZaiReader:
 
     def _change(self, patch: Patch) -> list[ZaiPart]:
         """Change the document; what it says anew, up to the null patch that ends the turn."""
-        document, calling = self._document, self._phase == _CALLING
+        document = self._document
         known = len(document.all_blocks)
         if patch.kind == "delta":
-            said = document.append(patch.text, calling=calling)
+            said = document.append(patch.text, self._origin(patch))
         else:
-            said = document.edit(patch.index, patch.text, calling=calling)
+            said = document.edit(patch.index, patch.text, self._origin(patch))
         for number, block in enumerate(said):
             if isinstance(block, GlmBlock) and self._is_null_patch(block):
                 # Blocks that stood in the document before it belong to the turn, later ones do not.
@@ -133,6 +135,12 @@ class ZaiReader:
                 self.turn_over = True
                 return _joined(said[:number])
         return _joined(said)
+
+    def _origin(self, patch: Patch) -> Origin:
+        if self._phase == _CALLING:
+            return Origin.CALLS
+        speaks = self._phase == THINKING or (self._phase == _ANSWERING and patch.kind == "delta")
+        return Origin.MODEL if speaks else Origin.UNKNOWN
 
     def _is_null_patch(self, block: GlmBlock) -> bool:
         document = self._document.document
