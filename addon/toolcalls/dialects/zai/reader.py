@@ -19,10 +19,12 @@ from ..chat.reader import fragments_of
 from .blocks import CallResult, GlmBlock
 from .document_reader import DocumentReader, Said
 from .envelope import Json, Patch, call_id_of, patch_of, phase_of
+from .fences import Origin
 from .owners import Owners
 from .thinking import THINKING, ThinkingPhase
 
 _CALLING = "tool_call"
+_ANSWERING = "answer"
 _ANSWERED = "tool_response"
 
 
@@ -122,12 +124,12 @@ class ZaiReader:
 
     def _change(self, patch: Patch) -> list[ZaiPart]:
         """Change the document; what it says anew, up to the null patch that ends the turn."""
-        document, calling = self._document, self._phase == _CALLING
+        document, origin = self._document, self._origin(patch)
         known = document.block_count
         if patch.kind == "delta":
-            said = document.append(patch.text, calling=calling)
+            said = document.append(patch.text, origin)
         else:
-            said = document.edit(patch.index, patch.text, calling=calling)
+            said = document.edit(patch.index, patch.text, origin)
         before = [OtherDelta()] if document.taken_back else []
         return [*before, *self._parts(said, known)]
 
@@ -145,6 +147,12 @@ class ZaiReader:
             elif not self._is_clients(item):
                 parts.append(OtherDelta())
         return _joined(parts)
+
+    def _origin(self, patch: Patch) -> Origin:
+        if self._phase == _CALLING:
+            return Origin.CALLS
+        speaks = self._phase == THINKING or (self._phase == _ANSWERING and patch.kind == "delta")
+        return Origin.MODEL if speaks else Origin.UNKNOWN
 
     def _is_null_patch(self, block: GlmBlock) -> bool:
         is_null = self._cuts and block.result(self._document.document) is CallResult.NULL
