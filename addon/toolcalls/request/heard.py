@@ -29,7 +29,7 @@ _LINE_HEADS = re.compile(
 )
 """What pages put before their lines: numbers, and the marks of quotes, comments and diffs."""
 _SPELLING = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff\"'“”‘’`|｜*,\u2500-\u257f]+")
-_CLOSER = r"(?:</?[\w:.▁-]{1,60}+>|[}\])])"
+_CLOSER = r"(?></?[\w:.▁-]{1,60}+>|[}\])])"
 _CLOSERS = re.compile(rf"({_CLOSER}){_CLOSER}{{1,64}}+\Z")
 _WORD = re.compile(r"[A-Za-z0-9_]{4,}")
 _MOST_PLACES = 64

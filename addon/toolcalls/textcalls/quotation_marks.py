@@ -103,7 +103,7 @@ _LITERALS = "|".join(re.escape(literal) for literal in (*SPANS, *SPANS_AT_HEAD, 
 TOKEN = re.compile(
     rf"\\[\\`\"]|`{{1,200}}+|{thoughts.WRAPPER}|{turns.TURN}|(?P<literal>(?i:{_LITERALS}))"
     r"|</(?P<closed>[^\W\d][\w:.-]{0,60}+)\s{0,8}>"
-    r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?:[\s=](?:\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
+    r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?>[\s=](?>\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
     r"|<(?P<begun>[^\W\d][\w:.-]{0,60}+)(?=\s{1,8}[\w:.@-]{1,60}\s{0,4}=|\s{0,8}\Z)"
     r"|<<<?[-~]?\s{0,4}(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{0,40}+)(?P=q)"
     r"|\\?(?P<heredoc>\$?[^\W\d][\w.-]{0,40}+)(?:(?<=[A-Z_]{2})(?=[\s;|>&)]|\Z)|(?=[;|>&)]|\s{0,8}\Z)))"
@@ -133,9 +133,9 @@ _HARMLESS = (
 )
 """Marks in a line of words that change nothing, or that another one in the same line closes."""
 _LINE_HEAD = rf"(?:[-*+•] |\d{{1,9}}[.)] |\#{{1,6}} |\*\*|[ \t]++(?!{list_item.pattern}))?[^\W_]"
-ORDINARY = re.compile(rf"(?:{_LINE_HEAD}{_WORDS}(?:(?:{_HARMLESS}){_WORDS})*+\n|\n)++")
+ORDINARY = re.compile(rf"(?>{_LINE_HEAD}{_WORDS}(?>(?:{_HARMLESS}){_WORDS})*+\n|\n)++")
 """Whole lines of prose, of lists and of source code in which nothing begins or ends that outlasts its line."""
-IN_FENCE = re.compile(rf"(?:[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^`\n]*+)?\n)++")
+IN_FENCE = re.compile(rf"(?>[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^`\n]*+)?\n)++")
 QUOTED_LINES = frozenset((">", "|", "~"))
 """How a line of a block quote, a table or a fence begins."""
 IN_INDENTED_CODE = frozenset(("literal", "opened", "begun", "closed", "heredoc", "quoted", "raw", "hashes"))
