@@ -39,4 +39,8 @@ def test_the_cut_of_the_bytes_does_not_matter(name: str) -> None:
     format = FORMATS[COMMON[0]]
     text = {**INVENTED, **MEANT}[name].replace("%A%", format(FIRST)).replace("%B%", format(SECOND))
     text += "" if name in MEANT else format(SECOND)
-    mend(CHAT.stream([text[at : at + 7] for at in range(0, len(text), 7)], False), protocol=CHAT.name, question=QUESTION)
+    mend(
+        CHAT.stream([text[at : at + 7] for at in range(0, len(text), 7)], False),
+        protocol=CHAT.name,
+        question=QUESTION,
+    )

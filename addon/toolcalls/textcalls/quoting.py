@@ -205,7 +205,7 @@ class Quoting:
 
     def call(self, text: str, *, answered: bool = False) -> None:
         """The text of a call stands here: nothing is quoted by it. `answered`: somebody else is made to speak now."""
-        self._turns.foreign = self._turns.foreign or answered
+        self._turns.call(answered=answered)
         self._look(self._length)
         _, newline, line = text.rpartition("\n")
         if newline:
@@ -252,7 +252,7 @@ class Quoting:
             self.introduced = False
         run = text[at:end].rstrip("\n").split("\n")
         self._turns.lines(run)
-        self._before.add_lines(text[max(at, end - 2 * KEPT) : end - 1])
+        self._before.add_lines(text[at : end - 1].split("\n"))
         if last := visible(run[-1][:_HEAD]).rstrip() + run[-1][_HEAD:][-KEPT:].rstrip():
             in_list, opened = left_by(run)
             self._in_block = opened or (self._in_block and in_list is None)

@@ -28,23 +28,32 @@ _ANSWERS = frozenset(("tool_response", "tool_result", "function_results", "funct
 _OTHER_ROLES = frozenset(("user", "human", "tool", "system", "observation"))
 _MODEL_ROLES = frozenset(("assistant", "model"))
 _LINE = re.compile(
-    r"(?:(?:\#{1,4}\s|\*{2,3})?(?:user|human)(?:\*{2,3})?|h|observation|tool (?:result|response|output)s?):",
+    r"(?:(?:\#{1,4}\s|\*{2,3})?(?:user|human)(?:\*{2,3})?|h|tool (?:result|response|output)s?):",
     re.IGNORECASE,
 )
 """A line in which somebody else speaks."""
+_OBSERVED = re.compile(r"observation:", re.IGNORECASE)
+_ACTED = re.compile(r"(?:thought|action(?: input)?):", re.IGNORECASE)
+"""With a call or one of these, an observation is the result of a tool; alone it is what the model itself noticed."""
 _BEGINS_LINE = frozenset("uUhHoOtTsSaAmM#*")
 
 
 class Turns:
     """Whose turn it is. What somebody else is made to say is never over: the model cannot give itself the floor."""
 
-    __slots__ = ("_role", "foreign")
+    __slots__ = ("_acted", "_observed", "_role", "foreign")
 
     def __init__(self) -> None:
         self.foreign = False
         """A user or a tool was made to speak."""
         self._role = False
         """A line is nothing but the role of somebody else."""
+        self._acted = self._observed = False
+
+    def call(self, *, answered: bool) -> None:
+        """A call stands here, and perhaps a token behind it that gives the floor to somebody else."""
+        self._acted = True
+        self.foreign = self.foreign or answered
 
     def close(self, element: str, *, thought: bool) -> None:
         """An element was closed, perhaps in a thought, which may well repeat what the client said."""
@@ -62,3 +71,7 @@ class Turns:
             self._role = True
         elif (self._role and word in _MODEL_ROLES) or _LINE.match(line) is not None:
             self.foreign = True
+        else:
+            self._observed = self._observed or _OBSERVED.match(line) is not None
+            self._acted = self._acted or _ACTED.match(line) is not None
+            self.foreign = self.foreign or (self._acted and self._observed)
