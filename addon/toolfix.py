@@ -78,7 +78,7 @@ class Toolfix:
 
     def http_connect_error(self, flow: http.HTTPFlow) -> None:
         error = flow.server_conn.error or "the connection failed"
-        self.reporter.summary.no_answer(upstream_trouble.of_connection(flow.request.host, error))
+        self.reporter.summary.no_answer(upstream_trouble.of_connection(flow.request.host, flow.request.port, error))
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """A client that does not know our CA tells nobody what it needs."""

@@ -11,11 +11,19 @@ find_python() {
   for candidate in "$@"; do
     if command -v "$candidate" >/dev/null 2>&1 &&
       "$candidate" -c "import sys; sys.exit(not (3, $minor) <= sys.version_info[:2] < (3, $limit))" 2>/dev/null; then
-      command -v "$candidate"
+      outside "$(command -v "$candidate")"
       return 0
     fi
   done
   return 1
+}
+
+# A Python of an environment of ours, which may be set aside: the Python that it was made with.
+outside() {
+  case $1 in
+    "$root"/.venv*) "$1" -c 'import sys; print(sys._base_executable)' ;;
+    *) printf '%s\n' "$1" ;;
+  esac
 }
 
 # Any Python that toolfix runs on: the one that PYTHON names, or the first of the usual names.

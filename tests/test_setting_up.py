@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -72,3 +73,13 @@ def test_two_at_once_wait_for_each_other_and_the_second_says_so(tmp_path: Path) 
         f"toolfix: waiting: {tmp_path}/venv is being set up by another command",
         "working",
     ]
+
+
+def test_the_python_of_an_environment_of_ours_stands_for_the_one_that_it_was_made_with(tmp_path: Path) -> None:
+    """It may be set aside, and an environment cannot make itself anew."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"], check=True)
+    found = sh(f"root={tmp_path}; supported_python", tmp_path / ".venv" / "bin")
+    base = subprocess.run(
+        [sys.executable, "-c", "import sys; print(sys._base_executable)"], capture_output=True, text=True, check=True
+    )
+    assert Path(found.stdout.strip()).resolve() == Path(base.stdout.strip()).resolve()

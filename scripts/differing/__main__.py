@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import base64
 import difflib
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -16,14 +14,13 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from scripts.shared.versions import ROOT, environment_of, unpack
+from scripts.shared.versions import ROOT, comparing, environment_of, unpacked
 
 from . import jobs, on_purpose
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/differ", description=__doc__)
-    parser.add_argument("--tag", default="before-rebuild", help="the version to compare with (default %(default)s)")
+    parser = comparing("scripts/differ", __doc__)
     parser.add_argument("--inputs", type=int, default=50_000, help="inputs made by chance (default %(default)s)")
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--only", choices=("recordings", "chance"), help="one half of the inputs")
@@ -38,11 +35,8 @@ def main() -> int:
         "--without", nargs="+", default=[], metavar="OPTION", help="leave out jobs that set one of these options"
     )
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        if not unpack(asked.tag, Path(directory)):
-            print(f"there is no tag or commit {asked.tag!r}: git tag {asked.tag} COMMIT", file=sys.stderr)
-            return 2
-        old, new = _start(Path(directory) / "addon"), _start(ROOT / "addon")
+    with unpacked(asked.tag) as tagged:
+        old, new = _start(tagged), _start(ROOT / "addon")
         recorded = jobs.of_recordings(ROOT / "recordings") if asked.only != "chance" else iter(())
         made = jobs.of_chance(asked.seed, asked.protocol) if asked.only != "recordings" else iter(())
         recorded, made = (_asked_for(work, asked.protocol, asked.without) for work in (recorded, made))

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from scripts.shared.versions import ROOT, environment_of, unpack
+from scripts.shared.versions import ROOT, comparing, environment_of, unpacked
 
 from .walks import WALKS
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/walk", description=__doc__)
-    parser.add_argument("--tag", default="before-rebuild", help="the version to compare with (default %(default)s)")
+    parser = comparing("scripts/walk", __doc__)
     parser.add_argument("--list", choices=tuple(WALKS), help="name the functions of one walk: - gone, + new")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        if not unpack(asked.tag, Path(directory)):
-            print(f"there is no tag or commit {asked.tag!r}: git tag {asked.tag} COMMIT", file=sys.stderr)
-            return 2
-        old, new = _measured(Path(directory) / "addon"), _measured(ROOT / "addon")
+    with unpacked(asked.tag) as tagged:
+        old, new = _measured(tagged), _measured(ROOT / "addon")
     if asked.list:
         _list(old["walks"][asked.list], new["walks"][asked.list])
     else:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.terminal import screen_of
+
 ROOT = Path(__file__).parents[2]
 ADDON = ROOT / "addon"
 
@@ -25,19 +27,7 @@ def typed(words: list[str], text: str, tmp_path: Path) -> str:
     command = [sys.executable, "-m", "toolcalls.cli", *words]
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ)
     os.close(theirs)
-    screen = b""
-    with os.fdopen(ours, "r+b", buffering=0) as terminal:
-        while True:
-            try:
-                chunk = terminal.read(1024)
-            except OSError:  # The other side is closed.
-                break
-            if not chunk:
-                break
-            screen += chunk
-            if text and b"press Ctrl-D" in screen:
-                terminal.write(f"{text}\n\x04".encode())
-                text = ""
+    screen = screen_of(ours, b"press Ctrl-D", f"{text}\n\x04".encode() if text else b"")
     assert process.wait(60) == 0, screen
     return re.sub(r"\x1b\[[\d;]*m", "", screen.decode().replace("\r\n", "\n"))
 

@@ -78,9 +78,15 @@ def test_missing_ids_and_types_are_filled() -> None:
     assert {entry["type"] for entry in made} == {"function"}
 
 
-def test_tool_calls_without_a_call_becomes_stop() -> None:
-    choice = mended(body({"role": "assistant", "content": "x", "tool_calls": []}))
+@pytest.mark.parametrize("reason", ["tool_calls", "TOOL_CALLS", "tool_use"])
+def test_a_reason_that_promises_calls_becomes_stop_without_one(reason: str) -> None:
+    choice = mended(body({"role": "assistant", "content": "x", "tool_calls": []}, reason))
     assert choice["finish_reason"] == "stop"
+
+
+def test_an_entry_that_says_nothing_is_no_call() -> None:
+    choice = mended(body({"role": "assistant", "content": "x", "tool_calls": [{}]}, None))
+    assert choice == {"index": 0, "message": {"role": "assistant", "content": "x"}, "finish_reason": "stop"}
 
 
 def test_an_old_function_call_becomes_a_tool_call_where_tools_were_declared() -> None:

@@ -44,7 +44,7 @@ class Foreground:
 
 @contextmanager
 def toolfix_proxy(confdir: Path, ca: Path, *options: str) -> Iterator[Foreground]:
-    words = [sys.executable, "-u", "-m", "toolcalls.cli", "proxy", "-p", "0", "--set", f"confdir={confdir}", *options]
+    words = [sys.executable, "-m", "toolcalls.cli", "proxy", "-p", "0", "--set", f"confdir={confdir}", *options]
     process = subprocess.Popen(
         words,
         env=surroundings(ca),

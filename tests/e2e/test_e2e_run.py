@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.terminal import screen_of
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Seen, Upstream, play_recording
 from toolcalls.recording import store
@@ -247,20 +248,7 @@ def test_ctrl_c_on_a_terminal_is_the_commands_own(confdir: Path) -> None:
         words, env=surroundings(), stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=take_terminal
     )
     os.close(theirs)
-    screen = b""
-    pressed = False
-    with os.fdopen(ours, "r+b", buffering=0) as terminal:
-        while True:
-            try:
-                chunk = terminal.read(1024)
-            except OSError:  # The other side is closed.
-                break
-            if not chunk:
-                break
-            screen += chunk
-            if b"ready" in screen and not pressed:
-                pressed = True
-                terminal.write(b"\x03")
+    screen = screen_of(ours, b"ready", b"\x03")
     assert process.wait(PATIENCE) == 5
     assert b"heard 1" in screen
     assert b"Traceback" not in screen

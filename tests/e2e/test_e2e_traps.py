@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -96,8 +97,8 @@ def outside(plays: Plays, certificate: Path) -> Iterator[Upstream | None]:
         yield upstream
 
 
-WARM = """
-import json, os, sys
+WARM = f"""
+import json, os, signal, sys
 import mitmproxy.tools.dump, toolcalls.engine, toolcalls.recording.record
 from mitmproxy.tools.main import mitmdump
 
@@ -105,6 +106,7 @@ for line in sys.stdin:
     arguments, output = json.loads(line)
     child = os.fork()
     if child == 0:
+        signal.alarm({int(PATIENCE)})
         file = os.open(output, os.O_WRONLY | os.O_CREAT)
         os.dup2(file, 1)
         os.dup2(file, 2)
@@ -150,6 +152,10 @@ def ended(
         over.set()
         client.join()
         results[option] = Ended(status, (folder / option).read_text(), frozenset(certificates))
+        if status == -signal.SIGALRM:
+            # It goes on: the others would, too.
+            results = dict.fromkeys(BAD_VALUES, results[option])
+            break
     warm.stdin.close()
     warm.wait(PATIENCE)
     return results

@@ -163,11 +163,12 @@ PROMISES = (
     ),
     Mutation(
         "promise: TLS of other hosts while a script is reloaded", "../e2e/test_e2e_traps.py after_a_broken_reload", "what was allowed stays when a script is gone",
-        (("addon/toolfix.py", "        self.settings.close()\n", "        self.settings.close()\n        ctx.options.update(allow_hosts=[])\n"),),
+        (("addon/toolfix.py", "        self.settings.close()\n", "        self.settings.close()\n        ctx.options.update(allow_hosts=[])\n"),
+         (ENGINE + "proxy/settings.py", 'if "allow_hosts" in names and', "if False and")),
     ),
     Mutation(
-        "promise: TLS of other hosts while options are wrong", "../e2e/test_e2e_traps.py bad_value_ends_mitmdump and toolfix_mode", "nothing is opened before the options are read",
-        ((ENGINE + "proxy/settings.py", "self._allow(self.patterns or [hosts.NOTHING])", "pass"),),
+        "promise: TLS of other hosts while options are wrong", "../e2e/test_e2e_traps.py bad_value_ends_mitmdump and toolfix_mode", "a bad option ends mitmdump",
+        (("addon/toolfix.py", "logger.error(str(bad))", "logger.info(str(bad))"),),
     ),
     Mutation(
         "promise: nothing is given to a shell", "../test_safety.py start_processes", "the engine starts no process",
@@ -271,5 +272,18 @@ PROMISES = (
     Mutation(
         "promise: the token of /metrics is in no recording", "../proxy/test_metrics.py token_of_metrics", "secret options are not noted",
         ((ENGINE + "proxy/settings.py", " if not policy.BY_NAME[name].secret}", "}"),),
+    ),
+    Mutation(
+        "promise: a call below words of doubt stays text", "../must_not_run/test_quotations.py is_text_and", "the words of doubting",
+        ((ENGINE + "textcalls/lead_ins.py", "    if doubt is not None and", "    if False and"),),
+    ),
+    Mutation(
+        "promise: a call below a title or another speaker stays text", "../must_not_run/test_quotations.py is_text_and", "titles and speakers are known",
+        ((ENGINE + "textcalls/lead_ins.py", "if titles.somebody_speaks(line):", "if False:"),
+         (ENGINE + "textcalls/lead_ins.py", "if announcement is None and (titles.is_title(", "if False and (titles.is_title(")),
+    ),
+    Mutation(
+        "promise: /metrics is shown to clients of this machine", "../e2e/test_e2e_metrics.py only_this_machine", "the address of the client is asked",
+        ((ENGINE + "proxy/metrics_page.py", "return bool(client) and hosts.is_loopback(client[0])", "return True"),),
     ),
 )  # fmt: skip

@@ -109,6 +109,30 @@ def test_an_answer_in_one_piece_completes_nothing_either(arguments: str, finish:
         assert calls == [], where
 
 
+@pytest.mark.parametrize("finish", NOT_SAID)
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"command": "awk "{print "$1"}',
+        '{"command": "rm -rf "$HOME"/"}',
+        '{"command": "echo "{rm -rf "/"}',
+        '{"edits": [{"new": "say "a" and "b"}]}',
+        '{"command": "echo "a" "b"}\n```',
+        "{'command': 'echo 'a' 'b'}",
+    ],
+)
+def test_a_bracket_behind_inner_quotes_may_be_one_of_the_value(text: str, finish: Finish) -> None:
+    assert mend_arguments(text, finish).status == "refused"
+
+
+@pytest.mark.parametrize("finish", NOT_SAID)
+def test_inner_quotes_before_another_value_have_an_end(finish: Finish) -> None:
+    assert mend_arguments('{"command": "echo "a"", "timeout": 5}', finish).value == {
+        "command": 'echo "a"',
+        "timeout": 5,
+    }
+
+
 def test_a_container_in_a_string_lacks_nothing_where_its_call_may_not() -> None:
     schema = {"type": "object", "properties": {"edits": {"type": "array", "items": {"type": "object"}}}}
     tools = Tools([Tool("tool", schema)])

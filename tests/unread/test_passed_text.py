@@ -60,7 +60,8 @@ def told(prose: TextSearch, said: list[str], ascii: bool) -> list[Any]:
 @settings(max_examples=500, deadline=None)
 @given(texts, st.booleans(), st.sampled_from([0, 1100]))
 def test_what_passes_unread_gives_what_single_characters_give(said: list[str], ascii: bool, extra: int) -> None:
-    said = [text + "x" * extra for text in said]
+    # A long text is looked at in another way; every third of them is enough.
+    said = [text if number % 3 else text + "x" * extra for number, text in enumerate(said)]
     got = told(TextSearch(Request(tools=TWENTY), Policy()), said, ascii)
     assert got == scan("".join(said), size=1)
 

@@ -18,6 +18,8 @@ SHOWN = 8
 
 _FEWEST_COLUMNS, _MOST_COLUMNS = 60, 100
 _LABEL = 9
+_ALIKE = 0.6
+"""Texts that share less are not the same text, changed here and there."""
 
 
 def columns() -> int:
@@ -36,9 +38,9 @@ def show_short(number: int, caption: str, recording: Recording, *, right: bool) 
     space = max(1, columns() - len(caption) - len(verdict) - 4)
     click.echo(f"{number}  " + click.style(caption, bold=True) + " " * space + click.style(verdict, fg=colour))
     sent, got = _sides(recording, calls)
-    old, new = _fitted(sent, got)
-    click.echo("   " + click.style("model".ljust(_LABEL - 3), dim=True) + _coloured(old, new, "red"))
-    click.echo("   " + click.style("agent".ljust(_LABEL - 3), dim=True) + _coloured(new, old, "green"))
+    remark = "  (the agent rejects it, and the model tries again)" if verdict == "refused" else ""
+    click.echo("   " + click.style("model".ljust(_LABEL - 3), dim=True) + _coloured(sent, got, "red"))
+    click.echo("   " + click.style("agent".ljust(_LABEL - 3), dim=True) + _coloured(got, sent, "green") + remark)
 
 
 def _verdict(calls: list[dict[str, Any]]) -> str:
@@ -57,25 +59,28 @@ def _sides(recording: Recording, calls: list[dict[str, Any]]) -> tuple[str, str]
     if "written as text" in call.get("steps", ()):
         return _line(_text_in(recording.before)), got
     sent = f"{call.get('received_name', call['name'])} {call.get('received_arguments', call['arguments'])}"
-    if call["status"] == "refused":
-        got = f"{call['name']} {call['arguments']}  (the agent rejects it, and the model tries again)"
     return _line(sent), _line(got)
 
 
-def _fitted(sent: str, got: str) -> tuple[str, str]:
-    room = columns() - _LABEL
-    return tuple(text if len(text) <= room else text[: room - 1] + "…" for text in (sent, got))  # type: ignore[return-value]
-
-
 def _coloured(text: str, other: str, colour: str) -> str:
-    """The text, with what the other one does not have in colour."""
-    blocks = difflib.SequenceMatcher(None, text, other, autojunk=False).get_matching_blocks()
+    """As much of the text as fits a line, with what the other one does not have in colour."""
+    room = columns() - _LABEL
+    end = len(text) if len(text) <= room else room - 1
     out, at = "", 0
-    for block in blocks:
-        out += click.style(text[at : block.a], fg=colour) if at < block.a else ""
-        out += text[block.a : block.a + block.size]
-        at = block.a + block.size
-    return out
+    for start, size in _shared(text, other):
+        out += click.style(text[at : min(start, end)], fg=colour) if at < min(start, end) else ""
+        out += text[start : min(start + size, end)]
+        at = start + size
+    return out + ("…" if end < len(text) else "")
+
+
+def _shared(text: str, other: str) -> list[tuple[int, int]]:
+    """Where what both have stands in the text, and an empty place at its end; of unlike texts only how they begin."""
+    matcher = difflib.SequenceMatcher(None, text, other, autojunk=False)
+    if matcher.ratio() > _ALIKE:
+        return [(block.a, block.size) for block in matcher.get_matching_blocks()]
+    pairs = enumerate(zip(text, other, strict=False))
+    return [(0, next((at for at, (one, two) in pairs if one != two), 0)), (len(text), 0)]
 
 
 def _text_in(body: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import re
@@ -50,6 +51,9 @@ def proxy(options: tuple[str, ...]) -> None:
     arguments += inputs.settings({name: value for name, value in ours.items() if name not in named}, ())
     from mitmproxy.tools.main import mitmdump
 
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # In a file or a journal too, a line is there when it is written.
+        sys.stdout.reconfigure(line_buffering=True)
     # Errors of its options are those of this command.
     sys.argv[0] = "toolfix proxy"
     with inputs.temporary_folder("toolfix-") as folder:

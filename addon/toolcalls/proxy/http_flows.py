@@ -146,7 +146,7 @@ class HttpFlows:
         if state is None:
             return
         if flow.error is not None and flow.response is None:
-            sentence = upstream_trouble.of_connection(flow.request.pretty_host, flow.error.msg)
+            sentence = upstream_trouble.of_connection(flow.request.pretty_host, flow.request.port, flow.error.msg)
             self._reporter.summary.no_answer(sentence)
         if state.stream is not None and state.stream.response.holding:
             logger.warning(f"{place(flow)}: the connection broke while a tool call was held; it was not delivered.")

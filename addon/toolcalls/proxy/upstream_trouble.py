@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+
+_ERRNO = re.compile(r"\[Errno (-?\d+)\] (.*)", re.DOTALL)
 _STATUSES = {
     401: "the API key is missing or wrong",
     403: "this key may not use this model or this address",
@@ -20,14 +24,24 @@ def of_status(host: str, status: int, path: str) -> str:
     return f"{host} answered {status}{where}: {what}."
 
 
-def of_connection(host: str, error: str) -> str:
+def of_connection(host: str, port: int, error: str) -> str:
     """A connection that was never made, or broke."""
     if "certificate verify failed" in error.lower():
         return (
             f"the certificate of {host} is not trusted. If it is your own server, name its CA with "
             "--set ssl_verify_upstream_trusted_ca=FILE or SSL_CERT_FILE=FILE; --set ssl_insecure=true trusts any."
         )
-    return f"{host} cannot be reached ({error.rstrip('.')}): check the address and the network."
+    where = host if port in {80, 443} else f"{host}:{port}"
+    return f"{where} cannot be reached ({_plain(error)}): check the address and the network."
+
+
+def _plain(error: str) -> str:
+    """What the system says about it, without numbers and addresses."""
+    found = _ERRNO.match(error)
+    if found is None:
+        return error.rstrip(".")
+    number = int(found[1])
+    return os.strerror(number).lower() if number > 0 else found[2].rstrip(".").lower()
 
 
 def of_tunnel(host: str) -> str:

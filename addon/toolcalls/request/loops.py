@@ -93,21 +93,28 @@ def _call(name: object, given: object) -> tuple[object, str]:
     return name, given if isinstance(given, str) else json.dumps(given)
 
 
-def _chat(request: Json, at: Path) -> Iterator[Turn]:
-    messages = _listed(request, "messages")
+def _single_calls(messages: list[Json]) -> Iterator[tuple[int, Json] | None]:
+    """Where a message makes one call of a function, and the call; None for every other message that is no result."""
     for number, message in enumerate(messages):
         calls = message.get("tool_calls")
         if not isinstance(calls, list) or not calls:
             if message.get("role") != "tool":
                 yield None
             continue
+        one = calls[0] if len(calls) == 1 and isinstance(calls[0], dict) else {}
+        yield (number, one) if isinstance(one.get("function"), dict) else None
+
+
+def _chat(request: Json, at: Path) -> Iterator[Turn]:
+    messages = _listed(request, "messages")
+    for made in _single_calls(messages):
+        number, call = made or (0, {})
         answer = messages[number + 1] if number + 1 < len(messages) else {}
-        function = calls[0].get("function") if isinstance(calls[0], dict) else None
-        if len(calls) != 1 or not isinstance(function, dict) or answer.get("tool_call_id") != calls[0].get("id"):
+        if made is None or answer.get("tool_call_id") != call.get("id"):
             yield None
             continue
         result = HistoryResult((*at, "messages", number + 1), "", "tool_call_id", answer, "content")
-        yield _call(function.get("name"), function.get("arguments")), result
+        yield _call(call["function"].get("name"), call["function"].get("arguments")), result
 
 
 def _messages(request: Json, at: Path) -> Iterator[Turn]:
@@ -164,19 +171,13 @@ def _ollama(request: Json, at: Path) -> Iterator[Turn]:
     """Results have no ids: those of a turn stand behind it."""
     messages = _listed(request, "messages")
     roles = [message.get("role") for message in messages] + ["end", "end"]
-    for number, message in enumerate(messages):
-        calls = message.get("tool_calls")
-        if not isinstance(calls, list) or not calls:
-            if message.get("role") != "tool":
-                yield None
-            continue
-        function = calls[0].get("function") if isinstance(calls[0], dict) else None
-        answered = roles[number + 1] == "tool" and roles[number + 2] != "tool"
-        if len(calls) != 1 or not isinstance(function, dict) or not answered:
+    for made in _single_calls(messages):
+        number, call = made or (0, {})
+        if made is None or roles[number + 1] != "tool" or roles[number + 2] == "tool":
             yield None
             continue
         result = HistoryResult((*at, "messages", number + 1), "", "tool_call_id", messages[number + 1], "content")
-        yield _call(function.get("name"), function.get("arguments")), result
+        yield _call(call["function"].get("name"), call["function"].get("arguments")), result
 
 
 def _gemini(request: Json, at: Path) -> Iterator[Turn]:

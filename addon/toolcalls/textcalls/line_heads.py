@@ -122,4 +122,6 @@ def leading_space(line: str) -> str:
 
 def visible(text: str) -> str:
     """A text from its first visible character on."""
+    if text[:1].isalnum():
+        return text  # as most do: this takes a third of the time
     return text[blanks.match(text).end() :]  # type: ignore[union-attr]

@@ -11,8 +11,8 @@ BY_OPENER = {opener: format for format in (*ANYWHERE, *LINE_HEAD) for opener in 
 AT_HEAD = frozenset(opener for format in LINE_HEAD for opener in format.openers)
 CHAINED = tuple(opener for opener in BY_OPENER if opener not in AT_HEAD)
 THOUGHT_ENDS = frozenset(thoughts.ENDS)
-LONGEST_THOUGHT_END = max(map(len, THOUGHT_ENDS))
-BEGUN_THOUGHT_ENDS = frozenset(end[:size] for end in THOUGHT_ENDS for size in range(1, len(end) + 1))
+_LONGEST_THOUGHT_END = max(map(len, THOUGHT_ENDS))
+_BEGUN_THOUGHT_ENDS = frozenset(end[:size] for end in THOUGHT_ENDS for size in range(1, len(end) + 1))
 
 
 BEHIND = {opener: format.behind for opener, format in BY_OPENER.items() if format.behind}
@@ -40,3 +40,11 @@ FIRST_AT_HEAD = frozenset(opener[0] for opener in AT_HEAD)
 FIRST_BEHIND = {opener[0]: before for opener, before in BEHIND.items()}
 EXTENDS = frozenset(opener for opener in BY_OPENER if opener in PARTIAL)
 """Openers that are the beginning of a longer one."""
+
+
+def begun_thought_end(text: str, at: int) -> str:
+    """What an end of reasoning may have begun with at the end of a text."""
+    for place in range(max(at, len(text) - _LONGEST_THOUGHT_END + 1), len(text)):
+        if text[place:] in _BEGUN_THOUGHT_ENDS:
+            return text[place:]
+    return ""

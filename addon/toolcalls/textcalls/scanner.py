@@ -24,7 +24,6 @@ from .names import Names
 from .openers import (
     AT_HEAD,
     BEGUN,
-    BEGUN_THOUGHT_ENDS,
     BEHIND,
     BY_OPENER,
     EXTENDS,
@@ -32,10 +31,10 @@ from .openers import (
     FIRST_AT_HEAD,
     FIRST_BEHIND,
     LONGEST,
-    LONGEST_THOUGHT_END,
     OPENER,
     PARTIAL,
     THOUGHT_ENDS,
+    begun_thought_end,
 )
 from .quoting import Quoting
 from .region import Region
@@ -46,7 +45,8 @@ MAX_HELD = 16 * 1024 * 1024
 _BLOCK = 2048
 _MOST_ARMS = 2
 MOST_SKIPPED = 320 * 1024
-"""So much text may pass before anybody looks how it is quoted. Most answers are shorter, and have no opener."""
+SKIPPED_BEYOND = 64 * 1024
+"""So much text may pass before anybody looks how it is quoted: most answers are shorter. Then it goes on in steps."""
 _OPENER, _REGION, _LOOK, _BRACKET = 40, 400, 10, 10
 """The steps that an opener, a region, a look into a region and a `<` take."""
 _TAG = re.compile(r"<([^\W\d][\w:.-]{0,60})[\s=>]")
@@ -134,14 +134,18 @@ class Scanner:
         self._skipped.append(text)
         self._skipped_size += len(text)
         if self._skipped_size > MOST_SKIPPED:
-            self._catch_up()
+            self._catch_up(max(SKIPPED_BEYOND, self._skipped_size - MOST_SKIPPED))
 
-    def _catch_up(self) -> None:
+    def _catch_up(self, most: int | None = None) -> None:
+        """Look how the text is quoted that passed, or how so much of it is."""
         text = "".join(self._skipped)
-        self._skipped.clear()
-        self._skipped_size = 0
-        for at in range(0, len(text), _BLOCK):
-            self._quoting.advance(text[at : at + _BLOCK])
+        end = len(text) if most is None else most
+        self._skipped, self._skipped_size = [text[end:]], len(text) - end
+        for at in range(0, end, _BLOCK):
+            if most is None:
+                # It allowed two steps a character when it came, but no more were saved up than may be.
+                self._work.came(_BLOCK // 2)
+            self._quoting.advance(text[at : min(at + _BLOCK, end)])
             self._account()
 
     def _account(self) -> None:
@@ -180,7 +184,7 @@ class Scanner:
         elif not self.off:
             self._take("", out, eof=True, finished=finished is True)
         self.off, self.resting = True, False
-        self._skipped.clear()
+        self._skipped, self._skipped_size = [], 0
         return _joined(out)
 
     def pass_on(self) -> list[str | FoundCall]:
@@ -199,7 +203,7 @@ class Scanner:
     # Between regions.
 
     def _take(self, text: str, out: list[str | FoundCall], *, eof: bool = False, finished: bool = False) -> None:
-        if self._skipped:
+        if self._skipped_size:
             self._catch_up()
         self._work.spend(_BRACKET * text.count("<"))
         rest: str | None = text
@@ -253,7 +257,7 @@ class Scanner:
         out.append(text[at:cut])
         self._text = text[cut:]
         if cut == end and not self._thought_end:
-            self._thought_end = _begun_end(text, at)
+            self._thought_end = begun_thought_end(text, at)
 
     def _pass(self, text: str, at: int, eof: bool) -> int:
         """Up to where the rest passes: all of it, but for a suffix that may be the beginning of an opener."""
@@ -423,14 +427,6 @@ class Scanner:
         self._parts = []
         self._region = self._reading = None
         self.off = True
-
-
-def _begun_end(text: str, at: int) -> str:
-    """What an end of reasoning may have begun with at the end of a text."""
-    for place in range(max(at, len(text) - LONGEST_THOUGHT_END + 1), len(text)):
-        if text[place:] in BEGUN_THOUGHT_ENDS:
-            return text[place:]
-    return ""
 
 
 def _joined(out: list[str | FoundCall]) -> list[str | FoundCall]:

@@ -26,14 +26,15 @@ from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
 from .items import Item, Items, Part
 from .live import LiveArguments, LiveCall
+from .resent import ComparedCall
 from .searched_texts import SearchedTexts
-from .shared_place import refuse
 from .text_search import SearchResult
 from .turn import GatheredCall, Turn
 
 
 class ItemAnswer(Answer):
     __slots__ = (
+        "_named",
         "calls",
         "dropped",
         "ended",
@@ -54,6 +55,8 @@ class ItemAnswer(Answer):
         self.calls = ItemAssembler(items, kind, mender.work)
         self.ended: list[Item] = []
         """Calls that have ended and not left."""
+        self._named: tuple[int, set[tuple[bool, bytes]]] = (0, set())
+        """What the calls with a name say, and how many items there were when that was looked at."""
         self.dropped = 0
         """Calls that the client does not get."""
         self.noted: list[int] = []
@@ -100,10 +103,7 @@ class ItemAnswer(Answer):
         """The answer is over: the calls that have ended leave in that order, then the others."""
         items, self.ended = self.ended, []
         items += [item for item in self.items.in_order() if item.call is not None and item.open]
-        calls = [item.call for item in items if item.call is not None]
-        if len(calls) > 1 and any(not call.name and call.settle()[0] for call in calls):
-            # Arguments of no call may be missing in each that is not whole by itself.
-            refuse([call for call in calls if not call.is_settled()])
+        self.calls.judge([item.call for item in items if item.call is not None])
         return items
 
     def leave(
@@ -151,7 +151,7 @@ class ItemAnswer(Answer):
             compared.out = True
             return GatheredCall(slot.names[-1], text, steps=steps, doubt=doubt, live=live, compared=compared)
         name = call.name
-        if not name and not text:
+        if not name and (not text or (not call.carriers and self._is_told_by_name(compared))):
             return GatheredCall("", "", compared=compared)
         if uncertain:
             return GatheredCall(name, call.from_fragments()[0], call.call_id, doubt=doubt, compared=compared)
@@ -169,6 +169,15 @@ class ItemAnswer(Answer):
                 return known
         known.value = call.take_value(text)
         return known
+
+    def _is_told_by_name(self, nameless: ComparedCall) -> bool:
+        """Does a call with a name say what these arguments of no call say? Then their events had a wrong id."""
+        items, meanings = self._named
+        if items < len(self.items.all):
+            named = [item.call for item in self.items.all if item.call is not None and item.call.name]
+            meanings = {call.to_compare(call.name).meaning for call in named}
+            self._named = (len(self.items.all), meanings)
+        return nameless.meaning in meanings
 
     def _is_freeform(self, call: ItemCall) -> bool:
         tool = self._tools.get(call.name, call.namespace or None)

@@ -5,7 +5,8 @@ event, it is the open call at its index; without either, the one open call. Wher
 be any one's: then only what another carrier says of a call as a whole counts, else it is refused. An id that comes
 back after another took its place means that two calls were taken for one.
 
-An item with another id than the call was announced with, or with another name, is another call.
+An item with another id than the call was announced with, or with another name, is another call; but for one that ends
+with nothing else than an open call of its name said: ids change from event to event on some servers.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Assigned(NamedTuple):
 
 
 _NOTHING: Final = Assigned(None, False)
+_MOST_IDS: Final = 64
+"""A server whose ids change with every fragment says no id twice: a few of them are enough to see that."""
 
 
 class ItemAssembler:
@@ -100,7 +103,8 @@ class ItemAssembler:
             self._items.alias(item, fragment.id, None)
             if fragment.id:
                 refuse([call] if call.comes_back(fragment.id) else [])
-                call.hear(fragment.id)
+                if len(call.ids) <= _MOST_IDS:
+                    call.hear(fragment.id)
         call.first = call.first or source
         call.add(text)
         return Assigned(item, True)
@@ -151,10 +155,15 @@ class ItemAssembler:
                 and _says_the_same(ended, carrier)
             ):
                 return _behind_the_end(known)
-            item = self.open(carrier.wire_id, carrier.place)
+            item = self._renamed(carrier) or self.open(carrier.wire_id, carrier.place)
         assert item.call is not None
         item.call.end = carrier
         return Assigned(item, True)
+
+    def judge(self, calls: list[ItemCall]) -> None:
+        """The answer is over: arguments of no call may be missing in each of these that is not whole by itself."""
+        if len(calls) > 1 and any(not call.name and call.settle()[0] for call in calls):
+            refuse([call for call in calls if not call.is_settled()])
 
     # Which call
 
@@ -179,6 +188,14 @@ class ItemAssembler:
             return False
         another = self._items.known(fragment.id) is not item and call.first is not None
         return another and may_begin(fragment.arguments) and is_whole("".join(call.fragments))
+
+    def _renamed(self, carrier: CarrierOfCall) -> Item | None:
+        """The open call of this name that says what this item says: on some servers ids change."""
+        if not carrier.name or ComparedCall("", "", carrier.arguments).blank:
+            return None
+        open_calls = [(item, call) for item, call in self._open_at(None) if call.name == carrier.name]
+        here = [(item, call) for item, call in open_calls if call.place == carrier.place]
+        return next((item for item, call in here or open_calls if _says_the_same(call, carrier)), None)
 
     def _called(self, carrier: CarrierOfCall) -> Item | None:
         """The open call that was announced with the call id of this item."""

@@ -200,7 +200,7 @@ def _with_pairs(text: str) -> str:
 
 def is_whole(text: str) -> bool:
     """Is this an object that no cut can have damaged? Then the end of the response need not be known."""
-    return is_object(payload.read_strict(text))
+    return isinstance(payload.read_encoded(text), dict)
 
 
 def is_object(value: object) -> bool:

@@ -96,7 +96,7 @@ Part = TextDelta | ReasoningDelta | OtherDelta | BlockStart | BlockEnd | CallSta
 
 @dataclass(slots=True)
 class ReadEvent:
-    """An event that was read."""
+    """An event that was read. Its text, its fragments and its stop are taken from the parts when it is made."""
 
     raw: bytes
     payload: dict[str, Any]

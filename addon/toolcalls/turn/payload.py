@@ -27,6 +27,12 @@ def object_in(text: str | bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def read_encoded(text: str) -> Any:
+    """The decoded payload; of a text that was encoded once more, the value inside."""
+    value = read_strict(text)
+    return read_strict(value) if isinstance(value, str) else value
+
+
 def contradict(values: Iterable[Any]) -> bool:
     """Are there two different objects among these? An empty one is what some servers say before the real one."""
     objects = [value for value in values if value and isinstance(value, dict)]

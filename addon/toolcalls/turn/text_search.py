@@ -15,7 +15,7 @@ from ..mend.names import mend_name
 from ..policy import Policy
 from ..request.request import Request
 from ..textcalls.quoting import Quoting
-from ..textcalls.scanner import MOST_SKIPPED, FoundCall, Scanner
+from ..textcalls.scanner import MOST_SKIPPED, SKIPPED_BEYOND, FoundCall, Scanner
 from ..tools.declared import Tools
 from ..unread.opener_bytes import can_open
 from ..unread.passed_text import PassedText
@@ -62,7 +62,7 @@ class SearchResult:
 class TextSearch:
     """One stream of text: the content of a choice, a text block, a text part."""
 
-    __slots__ = ("_held", "_scanner", "_spoke", "_unread", "_work")
+    __slots__ = ("_held", "_most_unread", "_scanner", "_spoke", "_unread", "_work")
 
     def __init__(
         self,
@@ -93,6 +93,7 @@ class TextSearch:
         self._held: deque[TextPiece] = deque()
         self._unread = PassedText()
         """Texts that passed, and that the scanner does not know of yet."""
+        self._most_unread = MOST_SKIPPED
         self._spoke = False
 
     @property
@@ -144,7 +145,8 @@ class TextSearch:
             return None
         unread = self._unread
         unread.add(literal)
-        if unread.size > MOST_SKIPPED:
+        if unread.size > self._most_unread:
+            self._most_unread = SKIPPED_BEYOND
             self._catch_up()
         return PASS
 

@@ -20,8 +20,8 @@ from .writer import LEGACY_WORDS, WORDS, written_call
 
 def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
     """Mend the calls of every choice; the same bytes when nothing changes."""
-    answer = payload.read_strict(body)
-    if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list) or answer.get("error"):
+    answer = payload.object_in(body)
+    if answer is None or not isinstance(answer.get("choices"), list) or answer.get("error"):
         return body
     changed = request.choices == 1 and _merge_choices(answer["choices"])
     for choice in answer["choices"]:

@@ -20,8 +20,8 @@ from .wire import NO_USAGE, TEXT, THINKING, TOOL_USE, WORDS, Json, text_of, tool
 
 def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
     """Mend the calls, the stop reason and missing usage; the same bytes when nothing changes."""
-    message = payload.read_strict(body)
-    if not isinstance(message, dict) or not isinstance(message.get("content"), list) or message.get("error"):
+    message = payload.object_in(body)
+    if message is None or not isinstance(message.get("content"), list) or message.get("error"):
         return body
     if message.get("type") != "message" and "stop_reason" not in message:
         # Other protocols have messages with content too.

@@ -13,8 +13,8 @@ _UNFINISHED = frozenset({"in_progress", "queued"})
 
 def read_document(body: bytes) -> Json | None:
     """The response, if it has ended and has an output."""
-    response = payload.read_strict(body)
-    if not isinstance(response, dict) or not isinstance(response.get("output"), list):
+    response = payload.object_in(body)
+    if response is None or not isinstance(response.get("output"), list):
         return None
     return None if str(response.get("status") or "") in _UNFINISHED else response
 

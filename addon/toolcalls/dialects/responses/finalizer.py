@@ -132,8 +132,7 @@ class Finalizer:
         self._calls.flush_found(draft, before_error=True)
 
     def _response(self) -> Json:
-        message = payload.read_strict(self.created)
-        response = message.get("response") if isinstance(message, dict) else None
+        response = (payload.object_in(self.created) or {}).get("response")
         if isinstance(response, dict):
             return response
         identity = self._items.identity("", "response")

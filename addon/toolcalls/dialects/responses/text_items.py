@@ -90,7 +90,7 @@ class TextItems:
             return True
         if not result.parts:
             self._held.keep(item, number, incoming.raw, draft)
-        self.writer.write_text(item, number, result, draft)
+        self.writer.write_found(item, number, result, draft)
         return False
 
     def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily, draft: ReplyBuilder) -> bool:
@@ -136,7 +136,7 @@ class TextItems:
 
     def _end_text(self, item: Item, number: int, part: Part, finish: Finish | None, draft: ReplyBuilder) -> None:
         """The text of a part is over: what was held of it goes out."""
-        self.writer.write_text(item, number, self._held.close(item, number, part, finish, draft), draft)
+        self.writer.write_found(item, number, self._held.close(item, number, part, finish, draft), draft)
 
     def _text_sent(self, item: Item, number: int, part: Part) -> str:
         """The text that the client got of a part that was changed."""

@@ -67,7 +67,7 @@ class TextWriter:
         fields["part"] = whole_part(None, part)
         return self._events.write(f"{PART_EVENTS[part]}.added", fields)
 
-    def write_text(self, item: Item, number: int, result: SearchResult, draft: ReplyBuilder) -> None:
+    def write_found(self, item: Item, number: int, result: SearchResult, draft: ReplyBuilder) -> None:
         """Text that was searched: the events that it came in, where they say nothing else."""
         where: Json = {"item_id": item.id, "output_index": item.index, "content_index": number}
         for piece in result.pieces:

@@ -86,7 +86,5 @@ class ZaiAnswer(Answer):
         final = slot is not self._growing
         if not call.arguments.strip():
             return final
-        value = payload.read_strict(call.arguments)
-        if isinstance(value, str):
-            value = payload.read_strict(value)
+        value = payload.read_encoded(call.arguments)
         return isinstance(value, dict) and (bool(value) or final)

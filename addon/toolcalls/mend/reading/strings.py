@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from ..finish import Finish
 from ..refusal import Refusal
 from . import characters as chars
 from .escapes import decode
@@ -41,6 +42,8 @@ OTHER_LANGUAGES = frozenset({"single quotes", "unquoted keys", "Python literals"
 # `['x.split(',')']`: two items by the grammar, one by its brackets.
 _SPLIT_CALL = re.compile(r"[(\[{=][\"'],\s*+[\"'][)\]}]")
 _DANGLING = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
+# Behind the last value: brackets that close, and nothing that goes on with another value.
+_NO_MORE_VALUES = re.compile(r"[\s}\])］｝]*+(?![,，])")
 # Every other inner quote opens something; before these it closes something, and the pairs are read askew.
 _LIKE_A_CLOSER = re.compile(r"[\s,:;}\])]")
 
@@ -77,6 +80,9 @@ def read_string(s: Source, place: str) -> str:
         raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes that are not escaped")
     if inner:
         _prove_guess(s, begin, at, quote, inner)
+        if s.finish is not Finish.COMPLETE and not s.complete and _NO_MORE_VALUES.match(text, at + 1):
+            # Cut off behind a quote and a bracket of the value itself, it would look just so.
+            raise s.cut()
     raw = text[begin:at]
     if has_two_ends(raw, quote, place, typographic=s.typographic):
         raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes of another kind")

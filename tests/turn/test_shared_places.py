@@ -1,0 +1,49 @@
+"""The places of one answer, and the ids of one call, without a byte of a protocol."""
+
+from __future__ import annotations
+
+from toolcalls.turn.assembled_call import Slot
+from toolcalls.turn.shared_place import Places, refuse
+
+
+def call(arguments: str) -> Slot:
+    return Slot(fragments=[arguments])
+
+
+def test_a_place_is_a_new_one_when_each_call_that_began_there_has_ended() -> None:
+    places: Places[Slot] = Places()
+    first, second = call("{"), call("{}")
+    places.begin(0, first)
+    places.end(0)
+    places.begin(0, second)
+    assert places.at(0).calls == places.anywhere.calls == [second]
+    assert not first.unsure and not second.unsure
+
+
+def test_a_call_that_begins_beside_one_that_has_not_ended_shares_its_place() -> None:
+    places: Places[Slot] = Places()
+    first, second, other = call("{"), call("{}"), call("{}")
+    places.begin(0, first)
+    places.begin(1, other)
+    places.begin(0, second)
+    assert places.at(0).calls == [first, second]
+    assert places.anywhere.calls == [first, other, second]
+    assert first.unsure and second.unsure and not other.unsure
+    for place in places.all:
+        place.judge(complete=True)
+    assert first.doubt and second.doubt and not other.doubt
+
+
+def test_an_id_comes_back_only_where_another_took_its_place() -> None:
+    one = call("{")
+    for identity in ("a", "a", "b", "b"):
+        assert not one.comes_back(identity)
+        one.hear(identity)
+    assert one.comes_back("a")
+
+
+def test_a_reason_to_refuse_a_call_is_not_overwritten() -> None:
+    one = call("{}")
+    one.doubt = "another reason"
+    refuse([one])
+    assert one.doubt == "another reason"
