@@ -36,6 +36,10 @@ _OBSERVED = re.compile(r"observation:", re.IGNORECASE)
 _ACTED = re.compile(r"(?:thought|action(?: input)?):", re.IGNORECASE)
 """With a call or one of these, an observation is the result of a tool; alone it is what the model itself noticed."""
 _BEGINS_LINE = frozenset("uUhHoOtTsSaAmM#*")
+_may_name = re.compile(
+    r"user|h(?:uman|:)|tool|system|observation|assistant|model|thought|action|#|\*\*", re.IGNORECASE
+)
+"""How such lines begin: most others are passed over by this."""
 
 
 class Turns:
@@ -62,7 +66,7 @@ class Turns:
     def lines(self, lines: list[str]) -> None:
         """Whole lines of the answer, or their beginnings."""
         for line in lines:
-            if line[:1] in _BEGINS_LINE and line:
+            if line[:1] in _BEGINS_LINE and _may_name.match(line) is not None:
                 self._line(line)
 
     def _line(self, line: str) -> None:

@@ -11,6 +11,9 @@ KEPT = lead_ins.KEPT
 _PRESENTED = 3
 """So many paragraphs may belong to a text that is presented. In the first of them announcing does not count."""
 
+_SHORT = 120
+"""A paragraph that presents a text is shorter."""
+
 
 class WordsBefore:
     """The end of the paragraph above the current line."""
@@ -26,21 +29,27 @@ class WordsBefore:
 
     def add(self, line: str) -> None:
         """A whole line, or its end."""
-        if not visible(line):
+        lead = line if line[:1].isalpha() else visible(line)
+        if not lead:
             self._ended = True
             return
-        if visible(line)[0] in QUOTED_LINES:
+        if lead[0] in QUOTED_LINES:
             self.forget()
             return
         if self._ended and self._text:
             self._presented = self._presented_next()
-        if list_item.match(visible(line)) is not None:
+        if self._presented and list_item.match(lead) is not None:
             self._presented = 0
         above = "" if self._ended else self._text + "\n"
         self._text, self._ended = (above + line)[-KEPT:], False
 
     def add_lines(self, lines: list[str]) -> None:
-        for line in lines:
+        """Whole lines, each of which has words or nothing in it. Only the last paragraphs matter."""
+        paragraphs, begin = 0, len(lines)
+        while begin and paragraphs <= _PRESENTED + 1:
+            begin -= 1
+            paragraphs += not lines[begin] and begin + 1 < len(lines) and bool(lines[begin + 1])
+        for line in lines[begin:]:
             self.add(line[-KEPT:])
 
     def forget(self) -> None:
@@ -59,7 +68,7 @@ class WordsBefore:
 
     def _presented_next(self) -> int:
         """So many paragraphs from the next one on may be presented."""
-        if titles.presents(self._text) and not lead_ins.announces(self._text):
+        if len(self._text) < _SHORT and titles.presents(self._text) and not lead_ins.announces(self._text):
             return _PRESENTED
         return max(0, self._presented - 1)
 
