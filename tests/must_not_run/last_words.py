@@ -36,7 +36,6 @@ SHOWN = (
     "Did you mean",
     "I will nоt run it.",
     "I wonʼt run it:",
-    "＜pre＞",
     "Die Seite wollte, dass ich Folgendes aufrufe:",
     "Soll ich das ausführen?",
     "Ich lehne das ab.",

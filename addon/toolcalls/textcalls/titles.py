@@ -53,7 +53,7 @@ _STATED = (
 _step = re.compile(rf"(?:{_AGREED})\W{{0,3}}\Z|(?:\w{{1,16}}\s){{0,2}}(?:{_ACTIVITIES})\b", re.IGNORECASE)
 _stated = re.compile(rf"[^(]{{0,60}}\b(?:{_STATED})\b", re.IGNORECASE)
 _bare = re.compile(
-    r"(?=[^A-Za-z]{0,12}[A-Za-z])(?:[\w ()/#+&'’<>·—–,@-]|\.(?=\d)){1,48}\Z|\W{0,6}(?:示?例|范例|範例|例文)\W{0,3}\Z",
+    r"(?=[^A-Za-z]{0,12}[A-Za-z])(?:[\w ()/#+&'’·—–,@-]|\.(?=\d)){1,48}\Z|\W{0,6}(?:示?例|范例|範例|例文)\W{0,3}\Z",
     re.ASCII,
 )
 _number = re.compile(r"\d{1,3}[.)]\s")
@@ -112,7 +112,7 @@ def is_bare(paragraph: str, *, announced: bool) -> bool:
         return True
     if last != paragraph.strip():
         return False
-    line = last.strip("#*_~=[]()<>■●▶※①§ \t")
+    line = last.strip("#*_~=[]()■●▶※①§ \t")
     numbered = _number.match(line)
     if numbered is not None:
         if last[0] != "#":
