@@ -227,7 +227,7 @@ PARTS = [
     ),
     Part(
         "documents",
-        "answers that are no stream: never fail open, same for every split, stable",
+        "answers that are not streamed: never fail open, same for every split, stable",
         make_document,
         check_document,
         lambda: [entry["body"].encode() for entry in corpus_of_documents()],

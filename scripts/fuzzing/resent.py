@@ -390,6 +390,16 @@ def _stated_otherwise(chance: random.Random, upstream: Upstream, calls: list[Sen
         upstream.finish(place, {**item, "status": "completed", "arguments": other.text if both else sent.text})
 
 
+def _renamed(chance: random.Random, upstream: Upstream, calls: list[Sent]) -> None:
+    """The end of an item has other ids than its beginning."""
+    for sent in calls:
+        begin = len(upstream.events)
+        _call(chance, upstream, sent)
+        for event in upstream.events[begin:]:
+            if event["type"] == "response.output_item.done":
+                event["item"] = {**event["item"], "id": f"{event['item']['id']}_d", "call_id": f"{sent.id}_d"}
+
+
 def _silent(chance: random.Random, upstream: Upstream, calls: list[Sent]) -> None:
     for sent in calls:
         place = len(upstream.output)
@@ -407,6 +417,7 @@ RESPONSES: dict[str, Callable[[random.Random, Upstream, list[Sent]], None]] = {
     "woven, the item of another call": _woven_items(wrong="item_id"),
     "woven, the index of another call": _woven_items(wrong="output_index"),
     "stated otherwise": _stated_otherwise,
+    "other ids at the end": _renamed,
     "done twice": _done_twice,
     "stated twice": _stated_twice,
     "again as another item": _again,

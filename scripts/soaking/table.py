@@ -98,7 +98,7 @@ def machine() -> str:
 def page(text: str, minutes: float) -> str:
     return f"""# The soak
 
-Mixed traffic at full speed, one answer in ten with a fault: is a call lost, an answer wrong, or memory kept?
+Mixed traffic at full speed, one answer in ten with a fault: is a call lost, is an answer wrong, does memory grow?
 
 `scripts/soak {minutes:g} --markdown docs/evidence/soak.md` made this page. One real mitmdump with the addon and a
 recorder carries mixed traffic as fast as it can: Chat, Messages, Responses (WebSockets too) and Z.AI; over

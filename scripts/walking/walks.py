@@ -45,8 +45,8 @@ def _response(protocol: str, tools: list[Json]) -> Feed:
     return feed
 
 
-def _chat() -> Feed:
-    return _response("chat", [{"type": "function", "function": {"name": "bash", "parameters": _PARAMETERS}}])
+def _chat(protocol: str = "chat") -> Feed:
+    return _response(protocol, [{"type": "function", "function": {"name": "bash", "parameters": _PARAMETERS}}])
 
 
 def chat_fragment() -> Walk:
@@ -106,10 +106,27 @@ def websocket_completed() -> Walk:
     return Walk(socket.server_message, [json.dumps(frame) for frame in frames], [json.dumps(completed)])
 
 
+def zai_call() -> Walk:
+    """A call of chat.z.ai, from its block to the patch that says that the client has to run it."""
+    metadata = {"id": "call_1", "name": "bash", "arguments": _ARGUMENTS, "result": ""}
+    block = f"<glm_block >{json.dumps({'type': 'mcp', 'data': {'metadata': metadata}})}</glm_block>"
+    at = block.index('"result": ') + len('"result": ')
+    edits = [(0, block, "tool_call"), (at, "null" + block[at + 2 :], "other")]
+    events = [{"edit_index": index, "edit_content": text, "phase": phase} for index, text, phase in edits]
+    return Walk(
+        _chat("zai"), [_zai({"delta_content": "I look.", "phase": "thinking"})], [_zai(event) for event in events]
+    )
+
+
+def _zai(data: Json) -> bytes:
+    return f"data: {json.dumps({'type': 'chat:completion', 'data': data})}\n\n".encode()
+
+
 WALKS: dict[str, Callable[[], Walk]] = {
     "chat-fragment": chat_fragment,
     "chat-call": chat_call,
     "text-call": text_call,
     "messages-call": messages_call,
     "websocket-completed": websocket_completed,
+    "zai-call": zai_call,
 }

@@ -11,6 +11,7 @@ from tests.chat_client import read as read_chat
 from tests.dialects import messages_wire
 from tests.dialects.responses_wire import Upstream
 from tests.dialects.test_chat import DONE, chunk
+from tests.dialects.zai_streams import Backend
 from tests.validators import chat as strict_chat
 from tests.validators import gemini as strict_gemini
 from tests.validators import messages as strict_messages
@@ -39,6 +40,8 @@ class Protocol:
     read_document: Callable[[bytes], Client]
     finishes: tuple[str, str, str]
     """Without calls, with calls, cut off."""
+    converts: bool = False
+    """What the client gets is another protocol: nothing passes as it came, and no answer is one document."""
 
 
 def deltas(text: str, size: int) -> list[str]:
@@ -183,6 +186,25 @@ def _gemini_read(body: bytes) -> Client:
     return Client(held.text, [_call(*call) for call in held.calls], "".join(held.finishes[-1:]))
 
 
+# chat.z.ai, whose answers reach the client as Chat
+
+
+def zai_end(backend: Backend, reason: str) -> bytes:
+    """The events of an answer, and those that end it."""
+    return backend.say(choices=[{"index": 0, "delta": {}, "finish_reason": reason}], phase="answer").done().stream
+
+
+def _zai_stream(texts: list[str], cut: bool) -> bytes:
+    backend = Backend(compact=True)
+    for text in texts:
+        backend.delta(text)
+    return zai_end(backend, "length" if cut else "stop")
+
+
+def _zai_document(text: str, cut: bool) -> bytes:
+    raise NotImplementedError("chat.z.ai always streams")
+
+
 CHAT = Protocol(
     "chat", _chat_stream, _chat_document, _chat_read, _chat_read_document, ("stop", "tool_calls", "length")
 )
@@ -205,5 +227,14 @@ RESPONSES = Protocol(
 OLLAMA = Protocol("ollama", _ollama_stream, _ollama_document, _ollama_read, _ollama_read, ("stop", "stop", "length"))
 GEMINI = Protocol(
     "gemini", _gemini_stream, _gemini_document, _gemini_read, _gemini_read, ("STOP", "STOP", "MAX_TOKENS")
+)
+ZAI = Protocol(
+    "zai",
+    _zai_stream,
+    _zai_document,
+    _chat_read,
+    _chat_read_document,
+    ("stop", "tool_calls", "length"),
+    converts=True,
 )
 PROTOCOLS = (CHAT, MESSAGES, RESPONSES)

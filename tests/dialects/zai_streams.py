@@ -53,6 +53,10 @@ class Backend:
         self.document += text
         return self.say(delta_content=text, phase=phase, **more)
 
+    def think(self, text: str) -> Backend:
+        """Thinking without a wrapper, which is no part of the document."""
+        return self.say(delta_content=text, phase="thinking")
+
     def become(self, document: str, phase: str = "tool_call", overlap: int = 0, **more: Any) -> Backend:
         """Patch the document into another one, from the end of their common prefix on."""
         index = 0

@@ -20,11 +20,14 @@ from tests.dialects.text_protocols import (
     GEMINI,
     MESSAGES,
     OLLAMA,
+    ZAI,
     Protocol,
     gemini_answer,
     gemini_event,
     ollama_line,
+    zai_end,
 )
+from tests.dialects.zai_streams import Backend, block
 
 Json = dict[str, Any]
 Kind = Literal["text", "further", "reasoning", "call"]
@@ -67,6 +70,9 @@ def stream(protocol: Protocol, parts: tuple[Part, ...], size: int = 0, seed: int
         return _ollama(parts, size, seed) + (ollama_line({}, done_reason=reason) if finish else b"")
     if protocol is GEMINI:
         return _gemini(parts, size, seed) + (gemini_event({"text": ""}, finish=reason) if finish else b"")
+    if protocol is ZAI:
+        backend = _zai(parts, size, seed)
+        return zai_end(backend, reason) if finish else backend.stream
     upstream = _responses(parts, size, seed)
     return (upstream.end(reason) if finish else upstream).bytes()
 
@@ -142,6 +148,19 @@ def _gemini(parts: tuple[Part, ...], size: int, seed: int) -> bytes:
             told = {**_part(part)}
             said += b"".join(gemini_event({**told, "text": text}) for text in pieces(part.text, size, seed))
     return said
+
+
+def _zai(parts: tuple[Part, ...], size: int, seed: int) -> Backend:
+    """Thinking without a wrapper, which is no part of the document."""
+    backend = Backend(compact=True)
+    for number, part in enumerate(parts):
+        if part.kind == "call":
+            backend.become(f"{backend.document}\n\n{block(part.name, part.text, f'call_{number}')}")
+        else:
+            say = backend.think if part.kind == "reasoning" else backend.delta
+            for text in pieces(part.text, size, seed):
+                say(text)
+    return backend
 
 
 def _block(number: int, part: Part) -> Json:

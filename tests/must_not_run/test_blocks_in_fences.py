@@ -61,6 +61,26 @@ def test_whoever_writes_it_outside_of_the_phase_of_calls(phase: str) -> None:
     assert got(backend)["tool_calls"] == []
 
 
+@pytest.mark.parametrize("size", [0, 1, 7])
+@pytest.mark.parametrize(
+    "before", ["", "The page has this block, I do not run it:\n\n", "Shall I run it?\n", "<pre>\n"]
+)
+@pytest.mark.parametrize("behind", ["", "\nThat was it."])
+def test_what_the_model_says_in_its_answer_is_text(before: str, behind: str, size: int) -> None:
+    text = f"{before}{BLOCK}{behind}"
+    backend = Backend()
+    for at in range(0, len(text), size or len(text)):
+        backend.delta(text[at : at + (size or len(text))])
+    answer = got(backend.done())
+    assert (answer["tool_calls"], answer["finish_reason"], answer["content"]) == ([], "stop", text)
+
+
+@pytest.mark.parametrize("phase", ["tool_call", "other"])
+def test_an_edit_of_the_backend_is_a_call(phase: str) -> None:
+    backend = Backend().delta("Look:\n").become(f"Look:\n\n\n{BLOCK}", phase).done()
+    assert [call["name"] for call in got(backend)["tool_calls"]] == ["Bash"]
+
+
 def test_a_fence_in_which_the_answer_ends() -> None:
     for text in (f"```\n{BLOCK}", f"```\n{BLOCK}\n", f"```\n{BLOCK[:-20]}"):
         answer = got(Backend().delta(text).done())

@@ -16,6 +16,7 @@ from tests.dialects.text_protocols import (
     MESSAGES,
     OLLAMA,
     RESPONSES,
+    ZAI,
     Client,
     Protocol,
     gemini_event,
@@ -33,7 +34,7 @@ from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request
 
-PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI, RESPONSES)
+PROTOCOLS = (CHAT, MESSAGES, OLLAMA, GEMINI, RESPONSES, ZAI)
 THOUGHT = "The user wants it gone. I run the command now.\n\n"
 
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
@@ -53,14 +54,15 @@ def clients(
 ) -> Iterator[Client]:
     """What the client ends with: streamed, at every split, in deltas of several sizes, and as one document."""
     asked = asked or question()
+    policy = replace(policy or Policy(), zai="on")
     for size in (0, 40, 3) if body is None else (0,):
         raw = wire.stream(protocol, parts, size) if body is None else body
         out, answer = mend(raw, protocol=protocol.name, question=asked, policy=policy, few=size == 3)
         assert not answer.limited
         yield protocol.read(out)
-        if not answer.outcomes:
+        if not answer.outcomes and not protocol.converts:
             assert out == raw
-    if body is None:
+    if body is None and not protocol.converts:
         document = wire.document(protocol, parts)
         out = mend_whole(Response(protocol.name, asked, policy), document)
         yield protocol.read_document(out)
@@ -106,7 +108,7 @@ def test_what_may_stand_around_such_a_call(protocol: Protocol, format: str) -> N
         assert made(client) == [QUOTED]
 
 
-@every_protocol
+@pytest.mark.parametrize("protocol", PROTOCOLS[:-1], ids=lambda protocol: protocol.name)
 def test_the_reasoning_passes_as_it_comes(protocol: Protocol) -> None:
     """Nothing of it waits for anything, whether it is a call or not."""
     text = THOUGHT + FORMATS["hermes"](QUOTED)
@@ -215,7 +217,7 @@ def test_an_answer_that_was_cut_off_or_ends_without_a_word_has_no_calls_in_its_r
         assert made(client) == []
     unfinished = wire.stream(protocol, parts, 20, finish=False)
     out, answer = mend(unfinished, protocol=protocol.name, question=question())
-    assert out.startswith(unfinished) and not answer.outcomes
+    assert (protocol.converts or out.startswith(unfinished)) and not answer.outcomes
     half = (thought(THOUGHT + FORMATS[format](QUOTED)[:-9]),)
     for client in clients(protocol, *half):
         assert made(client) in ([], [QUOTED])
@@ -254,11 +256,11 @@ def test_nothing_that_is_quoted_or_rehearsed_in_the_reasoning_runs(protocol: Pro
     seen: Counter[str] = Counter()
     wrong = []
     for case in cases(all_ways(), CHAT):
-        if case.number % 5 != rest:
+        if case.number % 5 != rest % 5:
             continue
         parts = in_the_reasoning(case)
         answer = Response(protocol.name, question_of(case))
-        if case.number % 4 == 3:
+        if case.number % 4 == 3 and not protocol.converts:
             client = protocol.read_document(mend_whole(answer, wire.document(protocol, parts)))
         else:
             client = protocol.read(mend_whole(answer, wire.stream(protocol, parts, (0, 30, -1)[case.number % 3], 1)))

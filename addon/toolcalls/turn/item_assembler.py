@@ -32,6 +32,8 @@ class Assigned(NamedTuple):
 
 
 _NOTHING: Final = Assigned(None, False)
+_MOST_COMPARED: Final = 8
+"""With so many open calls the end of an item is compared, where its ids name none of them."""
 _MOST_IDS: Final = 64
 """A server whose ids change with every fragment says no id twice: a few of them are enough to see that."""
 
@@ -191,11 +193,13 @@ class ItemAssembler:
 
     def _renamed(self, carrier: CarrierOfCall) -> Item | None:
         """The open call of this name that says what this item says: on some servers ids change."""
-        if not carrier.name or ComparedCall("", "", carrier.arguments).blank:
-            return None
-        open_calls = [(item, call) for item, call in self._open_at(None) if call.name == carrier.name]
-        here = [(item, call) for item, call in open_calls if call.place == carrier.place]
-        return next((item for item, call in here or open_calls if _says_the_same(call, carrier)), None)
+        told = ComparedCall("", "", carrier.arguments)
+        named = [(item, call) for item, call in self._open_at(None) if carrier.name and call.name == carrier.name]
+        named.sort(key=lambda one: one[1].place != carrier.place)
+        for item, call in named[:_MOST_COMPARED]:
+            if (not told.blank or call.place == carrier.place) and call.to_compare("").meaning == told.meaning:
+                return item
+        return None
 
     def _called(self, carrier: CarrierOfCall) -> Item | None:
         """The open call that was announced with the call id of this item."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...mend.call import Mender
 from ...mend.finish import Finish
 from ...policy import Policy
@@ -13,7 +11,9 @@ from ...turn.answer import Answer, CompletedCall
 from ...turn.assembled_call import Slot
 from ...turn.fragments import full_name
 from ...turn.live import LiveArguments
+from ...turn.text_search import SearchResult, TextPiece
 from ...turn.turn import CUT_INSIDE, GatheredCall
+from ...work import TooMuchWork
 from .owners import Owners
 from .reader import RanUpstream, ZaiReader
 
@@ -24,8 +24,7 @@ class ZaiAnswer(Answer):
     __slots__ = ("_cut", "_growing", "_owners", "_ran", "_reader", "broken_off")
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, owners: Owners, reader: ZaiReader) -> None:
-        # Nobody looked for calls in the text of this protocol before.
-        super().__init__(request, replace(policy, text_calls=False, structured=False), mender)
+        super().__init__(request, policy, mender)
         self._owners = owners
         self._reader = reader
         self._ran: list[Slot] = []
@@ -40,6 +39,28 @@ class ZaiAnswer(Answer):
     @property
     def has_pending_calls(self) -> bool:
         return super().has_pending_calls or self._reader.has_calls
+
+    # Text. What takes too much work is not searched any more: an answer that is converted cannot pass as it came.
+
+    def say(self, text: str, source: bytes | None = None) -> SearchResult | None:
+        try:
+            return super().say(text, source)
+        except TooMuchWork:
+            return self._stop_searching(text)
+
+    def end_text(self, finish: Finish) -> SearchResult:
+        try:
+            return super().end_text(finish)
+        except TooMuchWork:
+            return self._stop_searching()
+
+    def _stop_searching(self, text: str = "") -> SearchResult:
+        """All that is held goes out, and this text behind it."""
+        said = self.held_text + text
+        self.search = self.thoughts = None
+        return SearchResult((TextPiece(said),)) if said else SearchResult()
+
+    # Calls
 
     def ran_upstream(self, part: RanUpstream) -> None:
         """The last call that this can be about is not the client's."""

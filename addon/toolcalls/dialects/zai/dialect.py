@@ -113,7 +113,8 @@ class Zai(Dialect):
 
     @property
     def holding(self) -> bool:
-        return self.converting and not self._over and self._answer.has_pending_calls
+        held = self._answer.has_pending_calls or bool(self._answer.held_text)
+        return self.converting and not self._over and held
 
     def keep_alive(self) -> bytes:
         return self._writer.keep_alive() if self.converting else super().keep_alive()
@@ -122,7 +123,11 @@ class Zai(Dialect):
         if not self.converting:
             return None
         ended, self._over = self._over, True
-        return () if ended else tuple(failure(f"toolfix: {reason}.", "conversion_error"))
+        if ended:
+            return ()
+        held = self._answer.held_text
+        out = self._writer.begun([self._writer.text(None, held)] if held else [])
+        return (*out, *failure(f"toolfix: {reason}.", "conversion_error"))
 
     # One event
 
@@ -167,7 +172,7 @@ class Zai(Dialect):
             self._spoke = self._spoke or isinstance(part, TextDelta)
             read = self._writer.read(part)
             out += replaced(self._stream.take(Event(read.raw, None), read), read.raw).out
-        return self._writer.begun(out)
+        return self._writer.begun([chunk for chunk in out if chunk])
 
     # The end
 

@@ -80,6 +80,11 @@ class Channel:
         self.rewritten = False
 
     @property
+    def taken_back(self) -> bool:
+        """Does the text no longer say all that the client has seen of it?"""
+        return self.rewritten or self.length < len(self._shown)
+
+    @property
     def text(self) -> str:
         """What the text is now, whatever was sent before it changed."""
         return text_of_units(self._shown.units(0, self.length))

@@ -16,7 +16,7 @@ from typing import Final
 from ...turn.parts import ReasoningDelta, TextDelta
 from .blocks import GlmBlock, Scan, scan_json
 from .document import Channel, Document, is_high_surrogate, text_of_units
-from .fences import NO_FENCE, Fence, Origins
+from .fences import NO_FENCE, Fence, Origin, Origins
 from .markup import (
     BLOCK_END,
     BLOCK_TAG,
@@ -115,9 +115,18 @@ class DocumentReader:
         return self.content.rewritten or self.reasoning.rewritten
 
     @property
+    def taken_back(self) -> bool:
+        """Does the document no longer say all that the client has seen of it?"""
+        return self.content.taken_back or self.reasoning.taken_back
+
+    @property
     def block_is_open(self) -> bool:
         """Has the JSON of the last block not ended yet?"""
         return self._state.mode is _Mode.BLOCK
+
+    @property
+    def block_count(self) -> int:
+        return len(self.blocks) + self.block_is_open
 
     @property
     def all_blocks(self) -> list[GlmBlock]:
@@ -129,23 +138,22 @@ class DocumentReader:
 
     # Changing the document. Each gives what it said anew, in order, and the blocks that it closed.
 
-    # `calling`: the backend itself wrote it, as tool calls.
-
-    def append(self, text: str, *, calling: bool = False) -> list[Said]:
-        self._origins.write(len(self.document), calling)
+    def append(self, text: str, origin: Origin = Origin.UNKNOWN) -> list[Said]:
+        self._origins.write(len(self.document), origin)
         self.document.append(text)
         self._read()
         return self._take()
 
-    def edit(self, index: int, text: str, *, calling: bool = False) -> list[Said]:
+    def edit(self, index: int, text: str, origin: Origin = Origin.UNKNOWN) -> list[Said]:
         """Cut and replace. `index` counts UTF-16 code units."""
         cut = self.document.cut(index)
         if cut < len(self.document):
             self.document.truncate(cut)
             self._go_back(cut)
             # What changes the inside of a call is the backend's own, and repeats the calls behind it.
-            calling = calling or (self._state.mode is _Mode.BLOCK and self._origins.calling(cut - 1))
-        return self.append(text, calling=calling)
+            if self._state.mode is _Mode.BLOCK and self._origins.at(cut - 1) is Origin.CALLS:
+                origin = Origin.CALLS
+        return self.append(text, origin)
 
     def finish(self) -> list[Said]:
         """The document is complete: what was held back as a possible beginning is text after all."""
@@ -233,7 +241,9 @@ class DocumentReader:
                 return at
         if text[tag : tag + 1] == "<":
             line_start = state.line_start if tag == at else text[tag - 1] == "\n"
-            meant = (line_start and not state.fence.open) or self._is_the_backends(base + tag)
+            place = base + tag
+            shown = state.fence.open or self._origins.at(place) is Origin.MODEL
+            meant = (line_start and not shown) or self._is_the_backends(place)
             opening = block_opening(text, tag) if meant else NO
             opening = opening or (wrapper_opening(text, tag) if line_start else NO)
             if opening == MORE:
@@ -261,7 +271,8 @@ class DocumentReader:
 
     def _is_the_backends(self, place: int) -> bool:
         """Did the backend itself write here, in the phase of tool calls, and does it not quote?"""
-        return self._origins.calling(place) and (not place or self.document.units(place - 1, place) not in _QUOTES)
+        calls = self._origins.at(place) is Origin.CALLS
+        return calls and (not place or self.document.units(place - 1, place) not in _QUOTES)
 
     def _open_element(self, text: str, tag: int, opening: int, base: int) -> int:
         state = self._state

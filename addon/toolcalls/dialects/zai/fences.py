@@ -1,13 +1,15 @@
-"""Where a block of the document is only quoted: in a code fence of the answer.
+"""Where a block of the document is only quoted: in a code fence, or by the model itself.
 
-A model that writes about its own blocks shows them in a fence. A block that the backend itself wrote, in the phase of
-tool calls, is one wherever it stands: the answer before it may have left a fence open.
+A model that writes about its own blocks shows them in a fence, and what it says in deltas of its answer is never more
+than text. A block that the backend itself wrote, in the phase of tool calls, is one wherever it stands: the answer
+before it may have left a fence open.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from enum import Enum
 from typing import Final, NamedTuple
 
 _MAX_LINE: Final = 256
@@ -47,23 +49,31 @@ def _turned(mark: str, fence: str, info: str) -> str:
     return "" if fence[0] == "`" and "`" in info else fence
 
 
-class Origins:
-    """Which parts of the document the backend wrote as tool calls."""
+class Origin(Enum):
+    """Who wrote a part of the document."""
 
-    __slots__ = ("_calling", "_starts")
+    CALLS = "the backend, as tool calls"
+    MODEL = "the model, as its answer or as thinking"
+    UNKNOWN = "an edit, or a phase that nobody knows"
+
+
+class Origins:
+    """Who wrote which part of the document."""
+
+    __slots__ = ("_origins", "_starts")
 
     def __init__(self) -> None:
         self._starts = [0]
-        self._calling = [False]
+        self._origins = [Origin.UNKNOWN]
 
-    def write(self, start: int, calling: bool) -> None:
+    def write(self, start: int, origin: Origin) -> None:
         """The document ends at `start`, and goes on from there."""
         while self._starts and self._starts[-1] >= start:
             self._starts.pop()
-            self._calling.pop()
-        if not self._calling or self._calling[-1] != calling:
+            self._origins.pop()
+        if not self._origins or self._origins[-1] is not origin:
             self._starts.append(start)
-            self._calling.append(calling)
+            self._origins.append(origin)
 
-    def calling(self, place: int) -> bool:
-        return self._calling[bisect_right(self._starts, place) - 1]
+    def at(self, place: int) -> Origin:
+        return self._origins[bisect_right(self._starts, place) - 1]

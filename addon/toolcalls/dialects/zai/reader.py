@@ -2,7 +2,8 @@
 
 Every event changes a document (`document_reader.py`) or tells a fragment of a call. Text and reasoning are told as
 soon as the document says them. Calls that stand in the document are told when the turn ends (`calls`): until then
-each of them may grow, be cut away, or turn out to be one that the backend ran itself.
+each of them may grow, be cut away, or turn out to be one that the backend ran itself. Where the backend runs a tool
+of its own, or takes back what it said, that is told too (`OtherDelta`): what was written before it is no call.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ from itertools import groupby
 
 from ...turn import payload
 from ...turn.assembled_call import Fragment
-from ...turn.parts import ReasoningDelta, TextDelta
+from ...turn.parts import OtherDelta, ReasoningDelta, TextDelta
 from ..chat.reader import fragments_of
 from .blocks import CallResult, GlmBlock
 from .document_reader import DocumentReader, Said
 from .envelope import Json, Patch, call_id_of, patch_of, phase_of
+from .fences import Origin
 from .owners import Owners
 from .thinking import THINKING, ThinkingPhase
 
 _CALLING = "tool_call"
+_ANSWERING = "answer"
 _ANSWERED = "tool_response"
 
 
@@ -33,7 +36,7 @@ class RanUpstream:
     name: object
 
 
-ZaiPart = TextDelta | ReasoningDelta | Fragment | RanUpstream
+ZaiPart = TextDelta | ReasoningDelta | OtherDelta | Fragment | RanUpstream
 
 
 class ZaiReader:
@@ -104,9 +107,9 @@ class ZaiReader:
         """What a tool of the backend's own gave is no text of the answer."""
         if patch is not None and patch.kind == "edit":
             return self._change(patch)
-        return [RanUpstream(call_id_of(data), data.get("tool_name"))] if patch is not None else []
+        return [RanUpstream(call_id_of(data), data.get("tool_name")), OtherDelta()] if patch is not None else []
 
-    def _fragments(self, data: Json) -> list[Fragment]:
+    def _fragments(self, data: Json) -> list[ZaiPart]:
         """Delta shape: `delta_name` or a new id opens a call, `delta_arguments` adds to the open one."""
         name = data.get("delta_name")
         arguments = payload.text_of(data.get("delta_arguments"))
@@ -116,28 +119,48 @@ class ZaiReader:
         fragments += fragments_of({"tool_calls": data.get("tool_calls")})[0]
         self._fragment_size += sum(len(fragment.arguments) for fragment in fragments)
         self._in_fragments = self._in_fragments or bool(fragments)
-        return fragments
+        upstream = any(fragment.name and not self._owners.is_clients(fragment.name) for fragment in fragments)
+        return [*fragments, *([OtherDelta()] if upstream else [])]
 
     def _change(self, patch: Patch) -> list[ZaiPart]:
         """Change the document; what it says anew, up to the null patch that ends the turn."""
-        document, calling = self._document, self._phase == _CALLING
-        known = len(document.all_blocks)
+        document, origin = self._document, self._origin(patch)
+        known = document.block_count
         if patch.kind == "delta":
-            said = document.append(patch.text, calling=calling)
+            said = document.append(patch.text, origin)
         else:
-            said = document.edit(patch.index, patch.text, calling=calling)
-        for number, block in enumerate(said):
-            if isinstance(block, GlmBlock) and self._is_null_patch(block):
+            said = document.edit(patch.index, patch.text, origin)
+        before = [OtherDelta()] if document.taken_back else []
+        return [*before, *self._parts(said, known)]
+
+    def _parts(self, said: Iterable[Said], known: int) -> list[ZaiPart]:
+        """What the document says anew. `known`: how many blocks stood in it before."""
+        parts: list[ZaiPart] = []
+        for item in said:
+            if not isinstance(item, GlmBlock):
+                parts.append(item)
+            elif self._is_null_patch(item):
                 # Blocks that stood in the document before it belong to the turn, later ones do not.
-                self._count = max(known, document.blocks.index(block) + 1)
+                self._count = max(known, self._document.blocks.index(item) + 1)
                 self.turn_over = True
-                return _joined(said[:number])
-        return _joined(said)
+                break
+            elif not self._is_clients(item):
+                parts.append(OtherDelta())
+        return _joined(parts)
+
+    def _origin(self, patch: Patch) -> Origin:
+        if self._phase == _CALLING:
+            return Origin.CALLS
+        speaks = self._phase == THINKING or (self._phase == _ANSWERING and patch.kind == "delta")
+        return Origin.MODEL if speaks else Origin.UNKNOWN
 
     def _is_null_patch(self, block: GlmBlock) -> bool:
+        is_null = self._cuts and block.result(self._document.document) is CallResult.NULL
+        return is_null and self._is_clients(block)
+
+    def _is_clients(self, block: GlmBlock) -> bool:
         document = self._document.document
-        result = block.result(document)
-        return self._cuts and result is CallResult.NULL and self._owners.is_clients(block.name(document), result)
+        return self._owners.is_clients(block.name(document), block.result(document))
 
     # The end of the turn
 
@@ -147,7 +170,7 @@ class ZaiReader:
 
     def end(self) -> list[ZaiPart]:
         """The document is complete."""
-        return [*self._thinking.end(), *_joined(self._document.finish())]
+        return [*self._thinking.end(), *self._parts(self._document.finish(), self._document.block_count)]
 
     def calls(self) -> list[Fragment]:
         """The client's calls that stand in the document."""
@@ -167,16 +190,14 @@ class ZaiReader:
     @property
     def has_calls(self) -> bool:
         """Does a call stand in the document that may be the client's?"""
-        document, owners = self._document.document, self._owners
-        blocks = self._document.blocks
-        return self._document.block_is_open or any(
-            owners.is_clients(block.name(document), block.result(document)) for block in blocks
-        )
+        return self._document.block_is_open or any(map(self._is_clients, self._document.blocks))
 
 
-def _joined(said: Iterable[Said]) -> list[ZaiPart]:
-    """What was said, texts of a kind that follow each other as one."""
-    parts: list[ZaiPart] = []
-    for kind, run in groupby((item for item in said if not isinstance(item, GlmBlock)), type):
-        parts.append(kind("".join(item.text for item in run)))
-    return parts
+def _joined(parts: Iterable[ZaiPart]) -> list[ZaiPart]:
+    """These parts, with texts of a kind that follow each other as one."""
+    joined: list[ZaiPart] = []
+    for kind, run in groupby(parts, type):
+        alike = list(run)
+        text = "".join(part.text for part in alike if isinstance(part, TextDelta | ReasoningDelta))
+        joined += [kind(text)] if text else alike
+    return joined

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ...turn.assembled_call import Fragment
 from ...turn.finish import FinishWords
-from ...turn.parts import ReasoningDelta, TextDelta
+from ...turn.parts import OtherDelta, ReasoningDelta, TextDelta
 from ..chat.reader import ReadChoice
 from ..chat.writer import DONE, DeltaWriter, write
 from .envelope import Json
@@ -23,11 +23,14 @@ class ZaiWriter(DeltaWriter):
         # The time is not ours to say: a recording has to give the same bytes tomorrow.
         self.envelope = {"id": identity, "object": "chat.completion.chunk", "created": 0, "model": model}
         self.words = _WORDS
-        self._begun = False
+        self._fixed = False
+        """A chunk was made: the next ones have to be like it."""
+        self._has_role = False
+        """The client has the role."""
 
     def learn(self, data: Json) -> None:
         """Take what the upstream says about the answer, if it says so before the first chunk."""
-        if self._begun:
+        if self._fixed:
             return
         identity, created, model = data.get("id"), data.get("created"), data.get("model")
         if isinstance(identity, str) and identity:
@@ -37,20 +40,21 @@ class ZaiWriter(DeltaWriter):
         if isinstance(model, str) and not self.envelope["model"]:
             self.envelope["model"] = model
 
-    def read(self, part: TextDelta | ReasoningDelta | Fragment) -> ReadChoice:
-        """The part as a chunk that says it; a fragment goes out with its call."""
-        if isinstance(part, Fragment):
-            return ReadChoice(b"", self.envelope, [part])
-        key = "content" if isinstance(part, TextDelta) else "reasoning_content"
-        chunk = self._written({key: part.text}, None)
-        choice = chunk["choices"][0]
-        return ReadChoice(write(chunk), chunk, [part], key != "content", choice=choice, delta=choice["delta"])
+    def read(self, part: TextDelta | ReasoningDelta | OtherDelta | Fragment) -> ReadChoice:
+        """The part in a chunk that says it. A fragment goes out with its call, and other things not at all."""
+        delta: Json = {}
+        if isinstance(part, TextDelta | ReasoningDelta):
+            delta = {"content" if isinstance(part, TextDelta) else "reasoning_content": part.text}
+            self._fixed = True
+        chunk = self._written(delta, None)
+        raw, more = write(chunk) if delta else b"", isinstance(part, ReasoningDelta)
+        return ReadChoice(raw, chunk, [part], more, choice=chunk["choices"][0], delta=delta)
 
     def begun(self, out: list[bytes]) -> list[bytes]:
         """These chunks, and before the first of all the one with the role."""
-        if self._begun or not out:
+        if self._has_role or not out:
             return out
-        self._begun = True
+        self._fixed = self._has_role = True
         return [self._chunk({}, {"role": "assistant"}), *out]
 
     def finish(self, reason: str, usage: Json | None, *, apart: bool) -> list[bytes]:
