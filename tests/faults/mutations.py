@@ -188,7 +188,8 @@ def run_test(test: str, changes: tuple[tuple[str, str, str], ...]) -> str:
         shutil.copy(ROOT / "SECURITY.md", copy)
         for part in ("addon", "tests", "scripts"):
             shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
-        (copy / "recordings").symlink_to(ROOT / "recordings")
+        for part in ("recordings", ".venv-clients"):
+            (copy / part).symlink_to(ROOT / part)
         for name, old, new in changes:
             source = (copy / name).read_text()
             if old not in source:
