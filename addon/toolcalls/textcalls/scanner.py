@@ -120,9 +120,8 @@ class Scanner:
         return self._region is not None
 
     def take_quoting(self) -> Quoting:
-        """What is open where the text ends, for the text that follows in another place."""
+        """What is open where the text ends, for what follows in another place."""
         self._catch_up()
-        self._quoting.advance("\n")
         return self._quoting
 
     def needs(self, text: str) -> bool:
