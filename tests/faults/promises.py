@@ -231,7 +231,7 @@ PROMISES = (
         ((ENGINE + "textcalls/scanner.py", "if finished is False:", "if False:"),),
     ),
     Mutation(
-        "promise: a call that is rehearsed stays text", "../must_not_run/test_rehearsals.py stays_a_thought", "what is inside a thought is known",
+        "promise: a call that is rehearsed stays text", "../must_not_run/test_rehearsals.py stays_a_thought and hermes", "what is inside a thought is known",
         ((ENGINE + "textcalls/thoughts.py", "return self.wrapper is not None", "return False"),),
     ),
     Mutation(
