@@ -59,11 +59,11 @@ bring_up_to_date() {
       [ "$known" != "$(stamp_of "$series" "$enough" "$checked")" ] || return 0
     done
   done
-  if has_uv; then say "setting up ${folder#"$PWD"/} with uv: this takes some seconds, once"
-  else say "setting up ${folder#"$PWD"/} with pip: this takes about a minute, once"; fi
+  if has_uv; then say "setting up $folder with uv: this takes some seconds, once"
+  else say "setting up $folder with pip: this takes about a minute, once"; fi
   # Hashes are those of files: what is installed already was not compared with them.
   if [ "$(series_of "$folder/bin/python" 2>/dev/null)" != "$series" ] || [ "${HASHES:-}" = 1 ]; then
-    set_aside "$folder" && ticking "$python" -m venv "$folder" || {
+    set_aside "$folder" && "$python" -m venv "$folder" || {
       put_back "$folder"
       fail "$python cannot make a virtual environment: install its venv module (on Debian: python3-venv)."
     }

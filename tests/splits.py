@@ -47,12 +47,16 @@ def mend(
     question: Request | None = None,
     policy: Policy | None = None,
     may_fail: bool = False,
+    few: bool = False,
 ) -> tuple[bytes, Response]:
-    """What the client gets, the same for every split; and the answer of the whole run."""
+    """What the client gets, the same for every split; and the answer of the whole run.
+
+    `few`: a long body of tiny events, in a test that tries other bodies of the kind at every split.
+    """
     raw = body.encode() if isinstance(body, str) else body
     whole = Response(protocol, question, policy)
     expected = feed(whole, [raw])
-    for pieces in splits(raw):
+    for pieces in [cut(raw, 7), cut_at_random(raw, 1)] if few else splits(raw):
         answer = Response(protocol, question, policy)
         assert feed(answer, pieces) == expected, f"another output when cut into {len(pieces)} pieces"
         assert answer.outcomes == whole.outcomes

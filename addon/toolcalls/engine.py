@@ -24,6 +24,7 @@ from .mend.call import Mender
 from .parse_failure.recovery import Recovered as Recovered
 from .parse_failure.recovery import Recovery
 from .policy import Policy
+from .request.heard import Heard
 from .request.request import Request
 from .stream import Stream
 from .wire.encoding import decoder
@@ -65,7 +66,7 @@ def protocol_of(path: str) -> str | None:
 class Response:
     """One response: feed it the chunks of the upstream, send what it gives back. Never raises."""
 
-    __slots__ = ("_stream", "close", "feed", "outcomes", "seconds")
+    __slots__ = ("_stream", "close", "feed", "heard", "outcomes", "seconds")
 
     def __init__(
         self,
@@ -84,6 +85,9 @@ class Response:
         """
         request = request or Request()
         policy = policy or Policy()
+        self.heard = Heard(before=request.heard)
+        """What the model was given to read, up to the end of this answer."""
+        request = replace(request, heard=self.heard)
         # Not `self` in here: an answer that knows itself waits for the garbage collection, with all that it holds.
         outcomes: list[Outcome] = []
         self.outcomes = outcomes

@@ -83,7 +83,7 @@ class ResponsesSocket:
         self._request["tool_choice"] = request.get("tool_choice")
         self._request["text"] = request.get("text")
         # A follow-up frame brings only what is new: what was read before stands in the conversation all the same.
-        self._heard = Heard(_newest([*self._heard.texts, *heard_in(request).texts]))
+        self._hear_more(*heard_in(request).texts)
         self._seed = seed_of(text.encode("utf-8", "replace"))
         for identity in used_ids(request):
             self._remember(identity)
@@ -121,7 +121,13 @@ class ResponsesSocket:
         assert self._answer is not None
         return self._answer.keep_alive().decode("utf-8", "replace")
 
+    def _hear_more(self, *texts: str) -> None:
+        """Remember what was read up to here, what the last answer brought included."""
+        heard = self._heard if self._answer is None else self._answer.heard
+        self._heard = Heard(_newest([*heard.texts, *texts]))
+
     def _begin(self) -> None:
+        self._hear_more()
         question = replace(read_request(self._request), used_ids=frozenset(self._used), heard=self._heard)
         self._answer = Response("responses", question, self._policy, messages=True, seed=self._seed, tell=self._hear)
         self._started = False

@@ -316,6 +316,36 @@ def test_any_other_malformed_call_goes_on_as_it_came(code: str) -> None:
     assert run(bare)[1] == bare
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "I will not run the call on this page:\n\n",
+        "The page says:\n\n```\n",
+        "> ",
+        "<think>maybe ",
+        "Shall I run this?\n\n",
+        "The docs show `",
+        "cat <<EOF\n",
+    ],
+)
+def test_a_malformed_call_that_the_text_before_it_quotes_or_refuses_goes_on_as_it_came(before: str) -> None:
+    end = malformed("print(default_api.Bash(command='ls'))")
+    both = said(text(before), finish="MALFORMED_FUNCTION_CALL", message=end["candidates"][0]["finishMessage"])
+    words = [said(text(before[:4])), *(said(text(letter)) for letter in before[4:])]
+    for body in (stream(said(text(before)), end), stream(*words, end), stream(both), json.dumps(both)):
+        held, out, _ = run(body)
+        assert (out, held.calls, held.finishes) == (body, [], ["MALFORMED_FUNCTION_CALL"])
+
+
+@pytest.mark.parametrize("before", ["Listing now.\n", "I'll look.", "```sh\nls\n```\n\nNow I run it.\n\n"])
+def test_a_malformed_call_behind_other_text_is_made(before: str) -> None:
+    end = malformed("print(default_api.Bash(command='ls'))")
+    both = said(text(before), finish="MALFORMED_FUNCTION_CALL", message=end["candidates"][0]["finishMessage"])
+    for body in (stream(said(text(before)), end), stream(both), json.dumps(both)):
+        held, _, _ = run(body)
+        assert (held.calls, held.finishes, held.text) == ([("Bash", LS)], ["STOP"], before)
+
+
 def test_an_unexpected_call_is_never_silent() -> None:
     message = "Unexpected tool call: Model tried to call an undeclared function: default_api:Bash"
     held, _, _ = run(stream(said(call("default_api:Bash", LS), finish="UNEXPECTED_TOOL_CALL", message=message)))
@@ -375,6 +405,23 @@ def test_pieces_behind_another_call_or_with_the_id_of_another_one_never_run() ->
         _, out, answer = run(stream(*events))
         assert "tmp/x" not in out
         assert all(outcome.status == "refused" for outcome in answer.outcomes if outcome.name != "ls")
+
+
+@pytest.mark.parametrize("identity", [{}, {"id": "c1"}])
+def test_the_call_behind_pieces_of_no_call_is_refused_and_the_next_one_is_not(identity: Json) -> None:
+    orphan = piece(**identity, partialArgs=[partial("$.command", stringValue="cd /tmp && ")])
+    whole = piece(name="Bash", id="c1", partialArgs=[partial("$.command", stringValue="rm -r *")])
+    begun = [
+        piece(name="Bash", id="c1", willContinue=True),
+        piece(id="c1", partialArgs=[partial("$.command", stringValue="rm -r *")]),
+    ]
+    later = piece(name="ls", id="c2", partialArgs=[partial("$.dir", stringValue=".")])
+    for events in ([orphan, whole], [orphan, *begun]):
+        held, out, _ = run(stream(*events, later, said(text(""), finish="STOP")))
+        assert "rm -r" not in out
+        assert held.calls[-1] == ("ls", {"dir": "."})
+    held, _, _ = run(stream(whole, later, said(text(""), finish="STOP")))
+    assert held.calls == [("Bash", {"command": "rm -r *"}), ("ls", {"dir": "."})]
 
 
 @pytest.mark.parametrize(

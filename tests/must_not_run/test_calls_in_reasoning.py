@@ -57,7 +57,7 @@ def clients(
     policy = replace(policy or Policy(), zai="on")
     for size in (0, 40, 3) if body is None else (0,):
         raw = wire.stream(protocol, parts, size) if body is None else body
-        out, answer = mend(raw, protocol=protocol.name, question=asked, policy=policy)
+        out, answer = mend(raw, protocol=protocol.name, question=asked, policy=policy, few=size == 3)
         assert not answer.limited
         yield protocol.read(out)
         if not answer.outcomes and not protocol.converts:

@@ -48,6 +48,7 @@ def test_a_call_in_reasoning_stays_a_thought(opener: str, closer: str, format: s
         f"Hello.\n{opener}\n{call}\n{closer}\n",  # late
         f"{opener}First.{closer}\n{opener}\n{call}\n{closer}\n",  # twice
         f"Hello. {opener}Maybe {call}",  # late and never closed
+        f"Hello.\n{opener}\nThe build is stale.\n{call}\n",  # the same, and in no word of doubt
         f"Maybe\n{call}\n{closer}\nHello.",  # the opener stood in the prompt
         f"{call}{closer}\n",
     ):

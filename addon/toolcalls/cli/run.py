@@ -17,7 +17,7 @@ from ..policy import BadOption, read_options
 from ..proxy import session_summary as tally
 from ..proxy.session_summary import Summary
 from ..shown import LINE, shown_lines
-from . import agents, bypassing, inputs, trust
+from . import bypassing, inputs, trust
 from . import client_environment as surroundings
 from .foreground import NOT_FOUND, CannotStart, Child
 from .proxy_process import ProxyFailed, ProxyProcess
@@ -70,9 +70,7 @@ def run(command: tuple[str, ...], **options: object) -> None:
     inputs.checked(wishes.settings)
     environ = surroundings.original(os.environ)
     if shutil.which(command[0], path=environ.get("PATH")) is None and not Path(command[0]).exists():
-        known = agents.named(command[0])
-        fix = f"{known.install} installs {known.name}." if known else "is it installed and on the PATH?"
-        say(f"there is no command {command[0]!r}: {fix}")
+        say(f"there is no command {command[0]!r}: is it installed and on the PATH?")
         sys.exit(NOT_FOUND)
     try:
         folder = inputs.temporary_folder("toolfix-")

@@ -1,7 +1,8 @@
-"""What the model was given to read: the texts of users and of tool results.
+"""What the model was given to read: the texts of users and of tool results, those that the answer brings included.
 
 A call that stands in one of them and in the answer too is a page or a file that the model reads aloud. Pages come
-escaped, quoted and wrapped, so spelling is left aside: white space, case, quotes, and what HTML and JSON escape.
+escaped, quoted and wrapped, so spelling is left aside: white space, case, quotes, marks that lines begin with, and
+what HTML, Markdown and JSON escape.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ from ..work import Work
 
 _OWN = frozenset(("assistant", "model", "ai", "bot", "system", "developer", "none"))
 """Whose words the model says itself, or follows. Everybody else's it reads."""
-_OWN_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "computer_call"))
-"""What the model itself said: every other call is one that the host ran, with its result."""
-_NEVER_IN_A_CALL = frozenset(
-    ("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type", "inlineData", "thoughtSignature")
+_OWN_CALLS = frozenset(
+    ("function_call", "custom_tool_call", "local_shell_call", "computer_call", "image_generation_call")
 )
+"""What the model itself said or drew: every other call is one that the host ran, with its result."""
+_RESULTS = ("tool_result", "_output")
+_RESULT_KEYS = ("Result", "Response", "_result", "_response")
+_IDS = ("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type")
+_OPAQUE = ("inlineData", "thoughtSignature", "signature", "encrypted_content", "encrypted_stdout")
+_NEVER_IN_A_CALL = frozenset((*_IDS, *_OPAQUE))
 
 _COLOURS = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]{0,16}m")
 _ESCAPED = re.compile(r"\\++(?:[nrt]|u([0-9a-fA-F]{4}))?")
@@ -28,47 +33,80 @@ _LINE_HEADS = re.compile(
     r"|\^?[0-9a-f]{7,40} \([^()\n]{1,80}\))[ \t]*+"
 )
 """What pages put before their lines: numbers, and the marks of quotes, comments and diffs."""
-_SPELLING = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff\"'“”‘’`|｜*,\u2500-\u257f]+")
-_CLOSER = r"(?></?[\w:.▁-]{1,60}+>|[}\])])"
+_LINE_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
+_SPELLING = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff\"'“”‘’`|｜*,\u2500-\u257f_+\-#/;%]+")
+"""What pages add, drop or wrap at, the marks that a line may begin with among them."""
+_CLOSER = r"(?><[\w:.▁]{1,60}+>|[}\])])"
 _CLOSERS = re.compile(rf"({_CLOSER}){_CLOSER}{{1,64}}+\Z")
-_WORD = re.compile(r"[A-Za-z0-9_]{4,}")
-_MOST_PLACES = 64
+_MARKUP = re.compile(r"<[^<>]{1,80}>|\"\w{1,40}\"\s*+:")
+_WORD = re.compile(r"[A-Za-z0-9]{4,}")
+_MOST_WORDS = 2
+_MOST_PLACES = 32
 _AROUND = 400
+_NEWEST = 48 * 1024
+"""So many characters of what was read last are compared as they are, the rest only around words of the call."""
+_MOST_IN_ANSWER = 8 * 1024 * 1024
+"""So many characters that an answer brings are kept. Behind more of them no text is a call."""
 
 
 class Heard:
-    __slots__ = ("_found", "_searched", "_unread")
+    __slots__ = ("_before", "_found", "_joined", "_length", "_newest", "_results", "_unread")
 
-    def __init__(self, texts: Iterable[str] = ()) -> None:
+    def __init__(self, texts: Iterable[str] = (), *, before: Heard | None = None) -> None:
+        """`before`: what was read before the answer that this belongs to."""
+        self._before = before
         self._unread: Iterable[str] = texts
         """Not walked before a call is looked for: few answers have one as text, and a history is long."""
         self._found: tuple[str, ...] | None = None
-        self._searched: tuple[str, ...] = ()
-        """The texts, and all of them as one where there are several. Made when the first call is looked for."""
+        self._results: dict[str, None] = {}
+        """What the answer brings."""
+        self._length = 0
+        self._joined = ""
+        """All texts as one, for a page may come in several parts. Made when the first call is looked for."""
+        self._newest: tuple[str, ...] = ()
+        """The end of that without its spelling."""
 
     @property
     def texts(self) -> tuple[str, ...]:
         if self._found is None:
             self._found, self._unread = tuple(self._unread), ()
-        return self._found
+        before = self._before.texts if self._before is not None else ()
+        return (*before, *self._found, *self._results)
+
+    def hear(self, entry: object) -> None:
+        """A block, item or part of the answer: what the host's own tools brought is what the model reads."""
+        for text in _results_in(entry):
+            if text in self._results:
+                continue
+            self._length += len(text)
+            if self._length > _MOST_IN_ANSWER:
+                self._results.clear()
+                return
+            self._results[text] = None
+            self._joined, self._newest = "", ()
 
     def holds(self, name: str, call: str, work: Work | None = None) -> bool:
         """Does the text of this call of a tool stand in what the model read?"""
-        if not self.texts:
+        if self._length > _MOST_IN_ANSWER:
+            return True
+        joined = self._joined = self._joined or "\n".join(self.texts)
+        if not joined:
             return False
         work = work or Work()
-        work.spend(sum(map(len, self.texts)) // 512 + len(call))
-        wanted = _core(name, call)
-        # A word of the call shows at the speed of memory which texts, and which parts of them, are worth a look.
-        word = max((word for word in _WORD.findall(call) if word.lower() in wanted), key=len, default="")
-        reach = 4 * len(call) + _AROUND
-        if not self._searched:  # A page may have come in several parts.
-            self._searched = (*self.texts, "\n".join(self.texts)) if len(self.texts) > 1 else self.texts
-        for text in self._searched:
-            for part in _parts(text, word, reach):
-                work.spend(len(part) // 2)
-                if wanted in _plain(part):
-                    return True
+        work.spend(len(joined) // 512 + 2 * len(call))
+        wanted = {_core(name, plain) for plain in _plain(call)}
+        if not self._newest:
+            newest = joined[-_NEWEST:]
+            work.spend(len(newest) // 2)
+            self._newest = _plain(newest)
+        if _stands_in(wanted, self._newest):
+            return True
+        # Pages of short calls may be mostly escapes; long ones are mostly text.
+        reach = 3 * len(call) // 2 + 4 * min(len(call), _AROUND * 10) + _AROUND
+        for part in _parts(joined, _words(call), reach, len(joined) - _NEWEST):
+            work.spend(len(part) // 2)
+            if _stands_in(wanted, _plain(part)):
+                return True
         return False
 
 
@@ -86,17 +124,25 @@ def _texts_of(request: dict[str, Any]) -> Iterator[str]:
             continue
         # Gemini's contents need no role where there is only that of the user.
         role, content = entry.get("role", "user" if "parts" in entry else None), entry.get("content")
-        read = isinstance(role, str) and role.lower() not in _OWN
-        if read and isinstance(content, str):
-            yield content
-            continue
-        kind = str(entry.get("type"))
-        if read or kind.endswith("_output") or (kind.endswith("_call") and kind not in _OWN_CALLS):
-            yield from _strings(entry, 0)
+        if isinstance(role, str) and role.lower() not in _OWN:
+            yield from [content] if isinstance(content, str) else _strings(entry, 0)
         else:
-            for block in _listed(content):
-                if isinstance(block, dict) and str(block.get("type")).endswith("tool_result"):
-                    yield from _strings(block, 0)
+            for part in (entry, *_listed(content), *_listed(entry.get("parts"))):
+                yield from _results_in(part)
+
+
+def _results_in(entry: object) -> Iterator[str]:
+    """The texts of a block, an item or a part, where it is the result of a tool that the host ran."""
+    if not isinstance(entry, dict):
+        return
+    kind = entry.get("type")
+    if isinstance(kind, str):
+        if kind.endswith(_RESULTS) or (kind.endswith("_call") and kind not in _OWN_CALLS):
+            yield from _strings(entry, 0)
+        return
+    for key, value in entry.items():
+        if key.endswith(_RESULT_KEYS):
+            yield from _strings(value, 0)
 
 
 def _strings(value: object, depth: int) -> Iterator[str]:
@@ -117,32 +163,52 @@ def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _parts(text: str, word: str, reach: int) -> Iterator[str]:
-    """The parts of a text around a word."""
-    if not word or len(text) <= reach:
-        if word in text:
-            yield text
-        return
-    at, seen = text.find(word), 0
-    while at >= 0 and seen < _MOST_PLACES:
-        end = at + reach
-        yield text[max(0, at - reach) : end]
-        # Behind the middle of this part, so that no call is cut in two.
-        at = text.find(word, at + 1 + reach // 2)
-        seen += 1
+def _words(call: str) -> list[str]:
+    """The longest words of the values: they show at the speed of memory which parts of a text are worth a look."""
+    words = _WORD.findall(_MARKUP.sub(" ", call)) or _WORD.findall(call)
+    return sorted(set(words), key=lambda word: (-len(word), word))[:_MOST_WORDS]
 
 
-def _core(name: str, call: str) -> str:
+def _parts(text: str, words: list[str], reach: int, end: int) -> Iterator[str]:
+    """The parts of a text around words that stand before an end, each place in one of them."""
+    places: list[int] = []
+    for word in words:
+        at, most = text.find(word, 0, max(end, 0)), len(places) + _MOST_PLACES
+        while at >= 0 and len(places) < most:
+            places.append(at)
+            # Behind the middle of the part around this one, so that no call is cut in two.
+            at = text.find(word, at + 1 + reach // 2, end)
+    places.sort()
+    first = last = 0
+    for number, at in enumerate(places):
+        first = first if number and at - last <= reach else at
+        last = at
+        if number + 1 == len(places) or places[number + 1] - last > reach:
+            yield text[max(0, first - reach) : last + reach]
+
+
+def _stands_in(wanted: set[str], plain: tuple[str, ...]) -> bool:
+    return any(call in text for text in plain for call in wanted)
+
+
+def _core(name: str, whole: str) -> str:
     """The call without the wrapper around it: from the tool's name to what closes its last value."""
-    whole = _plain(call)
-    at = whole.find(name.lower())
+    name = _SPELLING.sub("", name).lower()
+    at = whole.find(name)
     core = _CLOSERS.sub(r"\1", whole[max(at, 0) :])
     return core if len(core) > len(name) + 2 else whole
 
 
-def _plain(text: str) -> str:
-    text = _LINE_HEADS.sub("\n", _COLOURS.sub("", text))
+def _plain(text: str) -> tuple[str, ...]:
+    """A text without its spelling: as it is, and without the heads of its lines where it has any."""
+    if "m" in text and ("\x1b[" in text or "1b[" in text or "033[" in text):
+        text = _COLOURS.sub("", text)
+    headless, heads = _LINE_HEADS.subn("\n", text)
+    return (_spelled(text), _spelled(headless)) if heads else (_spelled(text),)
+
+
+def _spelled(text: str) -> str:
     if "&" in text:
         text = html.unescape(html.unescape(text))
     text = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else "", text)
-    return _SPELLING.sub("", text).lower()
+    return _SPELLING.sub("", _LINE_BREAK.sub("", text)).lower()

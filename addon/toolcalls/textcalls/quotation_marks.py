@@ -68,6 +68,7 @@ MARKS = {
     "（": "）",
 }
 """Quotation marks that open, and what closes them."""
+_MOST_MARKS = 8
 _MARK = re.escape("".join(sorted(set("".join((*MARKS, *MARKS.values()))))))
 
 INLINE_TAGS = frozenset(("code", "kbd", "samp", "tt", "q", "s", "del", "strike"))
@@ -151,6 +152,16 @@ def next_token(text: str, at: int) -> re.Match[str] | None:
             return token
         at += 1
     return None
+
+
+def marks_behind(marks: tuple[str, ...], found: str) -> tuple[str, ...]:
+    """What closes the quotation marks that are open behind this token."""
+    if marks and found in marks[-1]:
+        return marks[:-1]
+    if found not in MARKS:
+        return marks
+    # So many that nobody knows any more which is open: that is never closed.
+    return (*marks, MARKS[found]) if len(marks) < _MOST_MARKS else ("",)
 
 
 def literal_closer(found: str, head: str, place: int) -> str:

@@ -120,9 +120,8 @@ class Scanner:
         return self._region is not None
 
     def take_quoting(self) -> Quoting:
-        """What is open where the text ends, for the text that follows in another place."""
+        """What is open where the text ends, for what follows in another place."""
         self._catch_up()
-        self._quoting.advance("\n")
         return self._quoting
 
     def needs(self, text: str) -> bool:
@@ -386,7 +385,7 @@ class Scanner:
         if decided and region.items:
             # Nothing in the text of a call ends the quotation that it stands in.
             self._quoting = self._quoting_before
-            self._quoting.call("".join(self._line_over))
+            self._quoting.call("".join(self._line_over), answered=region.answered)
             self._quoting.behind_quoted = True
         # Where it cannot be told where a quoted call ends, what follows may be a part of it.
         self.off = self.off or cut or (decided and region.inside)
@@ -405,7 +404,7 @@ class Scanner:
             out.append(whole[:at])
             if region.items:
                 # Behind a call the format read nothing but its own closers.
-                self._quoting.call(whole[:at])
+                self._quoting.call(whole[:at], answered=region.answered)
                 self._quoting.behind_quoted = self._told
                 return whole[at:]
             self._quoting.advance(whole[:at])

@@ -21,7 +21,7 @@ from .finish import FinishWords
 from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
 from .reasoning_search import ReasoningSearch
-from .structured_text import structured_around
+from .structured_text import StructuredText, structured_around
 from .text_search import SearchResult, TextPiece, TextSearch, searches
 from .turn import CUT_INSIDE, THOUGHT, GatheredCall, Turn
 
@@ -145,6 +145,11 @@ class Answer:
     def pass_text_on(self) -> SearchResult:
         """A call that goes out now follows the text: what is held of it is no call."""
         return self.search.pass_on() if self.search is not None and self.search.holding else SearchResult()
+
+    def shows_behind(self, text: str) -> bool:
+        """Would a call be quoted, or only be shown, that stood behind what was said and this text?"""
+        search = self.search.search if isinstance(self.search, StructuredText) else self.search
+        return search is not None and search.shows_behind(text)
 
     @property
     def held_text(self) -> str:

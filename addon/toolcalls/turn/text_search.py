@@ -14,6 +14,7 @@ from ..mend.arguments import Finish
 from ..mend.names import mend_name
 from ..policy import Policy
 from ..request.request import Request
+from ..textcalls.places import end_place, shows_behind
 from ..textcalls.quoting import Quoting
 from ..textcalls.scanner import MOST_SKIPPED, SKIPPED_BEYOND, FoundCall, Scanner
 from ..tools.declared import Tools
@@ -137,6 +138,12 @@ class TextSearch:
         self._catch_up()
         return self._released(self._scanner.pass_on())
 
+    def shows_behind(self, text: str) -> bool:
+        """Would a call be quoted, or only be shown, that stood behind what was said and this text?"""
+        self._catch_up()
+        scanner = self._scanner
+        return scanner.off or shows_behind(scanner.take_quoting(), self.held + text, self._work)
+
     def receive(self, literal: bytes, raw: bytes) -> Pass | None:
         """Let the text of an event pass that is not read: None where the scanner has to see it."""
         if not self._scanner.resting:
@@ -161,7 +168,9 @@ class TextSearch:
     def _take_quoting(self) -> Quoting:
         """What is open where this text ends."""
         self._catch_up()
-        return self._scanner.take_quoting()
+        quoting = self._scanner.take_quoting()
+        end_place(quoting)
+        return quoting
 
     def _released(self, found: list[str | FoundCall]) -> SearchResult:
         parts: list[TextPiece | FoundCall] = []

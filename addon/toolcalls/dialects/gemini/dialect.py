@@ -27,6 +27,7 @@ class Gemini(ReaderWriterDialect):
         self._envelope = Envelope(sse=sse)
         reader = GeminiReader(request, policy, self._envelope)
         super().__init__(request, policy, mender, reader, GeminiWriter(self._envelope))
+        reader.answer = self._stream.answer
 
     @property
     def waits(self) -> bool:

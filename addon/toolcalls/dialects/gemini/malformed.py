@@ -1,8 +1,8 @@
 """The call that a MALFORMED_FUNCTION_CALL quotes: `Malformed function call: print(default_api.ls(dir='.'))`.
 
 The server could not read what the model wrote and sends its text instead of a call. It is a call again where it is
-one whole call of a declared tool, its arguments literals with names that fit the schema. Everything else stays as it
-came: clients ask again.
+one whole call of a declared tool, its arguments literals with names that fit the schema, and where the text before it
+does not quote, refuse or doubt it (the reader asks). Everything else stays as it came: clients ask again.
 """
 
 from __future__ import annotations

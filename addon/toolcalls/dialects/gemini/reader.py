@@ -14,6 +14,7 @@ from ...mend.finish import Finish
 from ...mend.reading.strict import write
 from ...policy import Policy
 from ...request.request import Request
+from ...turn.answer import Answer
 from ...turn.assembled_call import Fragment
 from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ...wire.events import Event
@@ -44,6 +45,8 @@ class GeminiReader(AnswerReader):
     form = AnswerForm(whole_calls=True, text_key="text")
 
     def __init__(self, request: Request, policy: Policy, envelope: Envelope) -> None:
+        self.answer: Answer | None = None
+        """What was said before the event that is read."""
         self._request = request
         self._policy = policy
         self._envelope = envelope
@@ -52,6 +55,8 @@ class GeminiReader(AnswerReader):
         self._open: PartialArguments | None = None
         self._woven = False
         """A call in pieces began before another one was over, or pieces came before their call: whose is the next?"""
+        self._orphaned: str | None = None
+        """The id, or nothing, of pieces that came before the beginning of their call; None: there are none."""
         self._quoted = False
         """A finish message quoted a call, and it was made: one behind it may be the same in other words."""
         self._ended = False
@@ -104,7 +109,8 @@ class GeminiReader(AnswerReader):
             if not runs or is_thought(runs[-1].raw_parts[-1]):
                 # Reasoning passes at once; the end may have to wait.
                 runs.append(_Run())
-            runs[-1].parts += self._end(reason, first.get("finishMessage"))
+            text = "".join(part.text for run in runs for part in run.parts if isinstance(part, TextDelta))
+            runs[-1].parts += self._end(reason, first.get("finishMessage"), text)
         return runs
 
     def _part(self, part: Json) -> _Run:
@@ -115,6 +121,7 @@ class GeminiReader(AnswerReader):
             return _Run([part], [TextDelta(part["text"])] if part["text"] else [], SIGNATURE in part)
         if is_thought(part):
             return _Run([part], [ReasoningDelta(part["text"], "text")], says_more=True)
+        self._request.heard.hear(part)
         return _Run([part], [OtherDelta()], says_more=True)
 
     def _call(self, part: Json) -> Fragment:
@@ -141,7 +148,10 @@ class GeminiReader(AnswerReader):
         if pieces is None or name or (identity and pieces.id and identity != pieces.id):
             self._woven = self._woven or pieces is not None or not name
             self._calls += 1
-            pieces = self._open = PartialArguments(self._calls, identity, begun=bool(name))
+            # Pieces of no call may be those that the next one lacks.
+            lacks = self._orphaned is not None and not (identity and self._orphaned and identity != self._orphaned)
+            self._orphaned = None if name else identity
+            pieces = self._open = PartialArguments(self._calls, identity, begun=bool(name) and not lacks)
         elif self._woven and _PIECES in call and not (identity and identity == pieces.id):
             pieces.doubt()
         pieces.take(call.get(_PIECES))
@@ -153,10 +163,11 @@ class GeminiReader(AnswerReader):
         arguments = write(value) if value is not None else ""
         return Fragment(pieces.place, identity, name, arguments, extra, steps=("put together",), doubt=doubt)
 
-    def _end(self, reason: str, message: object) -> list[Part]:
+    def _end(self, reason: str, message: object, text: str) -> list[Part]:
+        """`text`: what the event says before its finish reason."""
         if reason == REASON and not self._calls and not self._ended:
             quoted = quoted_call(message, self._request, self._policy)
-            if quoted is not None:
+            if quoted is not None and not (self.answer is not None and self.answer.shows_behind(text)):
                 self._calls += 1
                 self._quoted = True
                 call = Fragment(self._calls, "", *quoted, steps=(STEP,))

@@ -26,6 +26,8 @@ def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> 
     if message.get("type") != "message" and "stop_reason" not in message:
         # Other protocols have messages with content too.
         return body
+    for block in message["content"]:
+        request.heard.hear(block)
     read = _read(body, message)
     mended = mend_answer(read, BlockAnswer(request, policy, mender), WORDS)
     changes = _changes(read, mended) if mended is not None else {}

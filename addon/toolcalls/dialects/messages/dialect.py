@@ -65,7 +65,7 @@ class Messages(Dialect):
         self._request = request
         self._mender = mender
         self._policy = policy
-        self._reader = MessagesReader()
+        self._reader = MessagesReader(request.heard)
         self._sequence = BlockSequence(request, policy, mender)
         self._started = False
         self._ended = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...mend.finish import Finish
+from ...request.heard import Heard
 from ...turn import payload
 from ...turn.assembled_call import Fragment, Place, index_of
 from ...turn.parts import BlockEnd, BlockStart, CallStart, Failure, OtherDelta, Part, ReadEvent, Stop, TextDelta
@@ -38,9 +39,10 @@ _KIND_OF_KEY: Final = {
 
 
 class MessagesReader:
-    __slots__ = ("_last_index",)
+    __slots__ = ("_heard", "_last_index")
 
-    def __init__(self) -> None:
+    def __init__(self, heard: Heard) -> None:
+        self._heard = heard
         self._last_index: Place = None
         """Where the last block began: events without an index belong to it."""
 
@@ -88,6 +90,7 @@ class MessagesReader:
         index = self._last_index = index_of(data.get("index"))
         if kind == TOOL_USE:
             return [call_start(block, index)]
+        self._heard.hear(block)
         return [BlockStart(index, kind, calls=kind.endswith(TOOL_USE))]
 
     def _delta(self, raw: bytes, data: Json) -> ReadEvent:

@@ -50,6 +50,7 @@ class Responses(Dialect):
         "_calls",
         "_finalizer",
         "_freeform",
+        "_heard",
         "_held",
         "_items",
         "_over",
@@ -65,6 +66,7 @@ class Responses(Dialect):
         self._items = Items(fresh_ids(mender.ids.unique))
         self._writer = EventWriter(framing)
         answer = self._answer = ItemAnswer(request, policy, mender, self._items, CALL)
+        self._heard = request.heard
         self._held = held = HeldTexts(answer, self._writer)
         self._texts = TextItems(answer, self._writer, policy.max_held_bytes, held)
         self._calls = CallItems(answer, self._writer, held, live=not policy.aggregate)
@@ -116,6 +118,7 @@ class Responses(Dialect):
         if response is None:
             return body
         self._answer.streamed = False
+        self._hear_all(response)
         output = self._finalizer.finish(kind_of_document(response), response, ReplyBuilder())
         return body if output == response["output"] else write_document(response, output)
 
@@ -187,6 +190,7 @@ class Responses(Dialect):
             self._texts.read(incoming, draft)
         elif kind in TERMINAL:
             self._over = True
+            self._hear_all(incoming.message.get("response"))
             self._end_texts(finish_in(kind, incoming.message.get("response")), draft)
             self._finalizer.read(incoming, draft)
         elif (trouble := _trouble_in(incoming)) is not None:
@@ -237,6 +241,12 @@ class Responses(Dialect):
             self._texts.learn(incoming)
         return sent
 
+    def _hear_all(self, response: object) -> None:
+        """The list of all items may tell results that no event told."""
+        output = response.get("output") if isinstance(response, dict) else None
+        for item in output if isinstance(output, list) else []:
+            self._heard.hear(item)
+
     # Text that is searched for calls
 
     def _follows(self, incoming: IncomingEvent) -> bool:
@@ -262,6 +272,7 @@ class Responses(Dialect):
 
     def _read_item(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
         kind, begins = _type_of(incoming.item), incoming.type == ADDED
+        self._heard.hear(incoming.item)
         if not kind:
             draft.out.append(self._writer.forward(incoming))
         elif kind == CALL:
