@@ -10,6 +10,8 @@ import random
 import re
 import signal
 import time
+from re import _constants as sre  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
 from types import FrameType
 from typing import Any
 
@@ -120,3 +122,33 @@ def test_a_pattern_in_a_declared_schema_stalls_nobody(source: str) -> None:
         pattern.matches(text * max(0, pattern.longest // len(text)))
         assert pattern.matches(text * 100_000) is None
         assert time.process_time() - begin < MOST
+
+
+def _backtracking_bodies(tree: Any) -> list[str]:
+    """The bodies of possessive repetitions in a parsed pattern that are neither atomic nor one character."""
+    found = []
+    for kind, value in tree:
+        if kind is sre.POSSESSIVE_REPEAT:
+            body = value[2]
+            if not (len(body) == 1 and body[0][0] in {sre.ATOMIC_GROUP, *ONE_CHARACTER}):
+                found.append(str(body))
+        parts = value if isinstance(value, tuple | list) else (value,)
+        for part in parts:
+            for inner in part if isinstance(part, list) else (part,):
+                if isinstance(inner, _parser.SubPattern):
+                    found += _backtracking_bodies(inner)
+    return found
+
+
+ONE_CHARACTER = {sre.IN, sre.LITERAL, sre.NOT_LITERAL, sre.ANY}
+
+
+def test_what_is_repeated_possessively_is_atomic_itself() -> None:
+    """Python 3.11.0 to 3.11.4, Debian 12's among them, match it wrongly where it can backtrack (gh-106052)."""
+    assert _backtracking_bodies(_parser.parse(r"a(?:b|[cd]e*+)*+"))
+    assert _backtracking_bodies(_parser.parse(r"(?P<x>(?:ab)?+)")) and _backtracking_bodies(
+        _parser.parse(r"x|(?:ab)++")
+    )
+    assert not _backtracking_bodies(_parser.parse(r"a(?>b|[cd]e*+)*+[^x]*+.?+"))
+    wrong = [known for known in patterns() if _backtracking_bodies(_parser.parse(known.pattern, known.flags))]
+    assert not wrong

@@ -216,7 +216,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call below a question about it stays text", "../must_not_run/test_quotations.py is_text_and", "the words of asking",
-        ((ENGINE + "textcalls/lead_ins.py", "return _asking.search(sentence) is not None", "return False"),),
+        ((ENGINE + "textcalls/lead_ins.py", "return consent.asks(sentence)", "return False"),),
     ),
     Mutation(
         "promise: a call below a line of code stays text", "../must_not_run/test_quotations.py is_text_and", "lines of code are known",
@@ -224,7 +224,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py shows_that_the_call_was_quoted", "what follows a call shows that it was quoted",
-        ((ENGINE + "textcalls/transaction.py", "            if not opener:\n                raise NotACall", "            if not opener:\n                return end"),),
+        ((ENGINE + "textcalls/transaction.py", "            if not opener or region.answered:\n                raise NotACall", "            if not opener:\n                return end"),),
     ),
     Mutation(
         "promise: a call in an answer that was cut off stays text", "../dialects/test_messages_text.py before_a_cut", "an answer that was cut off has no calls in its text",
@@ -279,7 +279,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call below a title or another speaker stays text", "../must_not_run/test_quotations.py is_text_and", "titles and speakers are known",
-        ((ENGINE + "textcalls/lead_ins.py", "if titles.somebody_speaks(line):", "if False:"),
+        ((ENGINE + "textcalls/lead_ins.py", "if titles.somebody_speaks(line) or", "if"),
          (ENGINE + "textcalls/lead_ins.py", "if announcement is None and (titles.is_title(", "if False and (titles.is_title(")),
     ),
     Mutation(

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol
-from tests.must_not_run import introductions, prose_behind, quoted_ends, read_aloud, rehearsals, shown
+from tests.must_not_run import introductions, last_words, prose_behind, quoted_ends, read_aloud, rehearsals, shown
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part, text_of
 from tests.must_not_run.quoted_ends import CALL
@@ -115,6 +115,7 @@ def _shown() -> Iterator[Way]:
     texts = [(f"a line above: {kind}", text) for kind, table in shown.LINES.items() for text in table]
     texts += [("words before", f"{words}{between}{CALL}") for words in shown.WORDS for between in ("\n\n", " ")]
     texts += [("an introduction", f"{words}\n\n{CALL}") for words in introductions.SHOWN]
+    texts += [("last words", f"{words}\n\n{CALL}") for words in last_words.SHOWN]
     for number, (group, text) in enumerate(texts):
         formats = tuple(COMMON[(number + step) % len(COMMON)] for step in range(SHOWN_FORMATS))
         yield Way(group, text, _said(SAID_BEFORE + text), formats=formats)

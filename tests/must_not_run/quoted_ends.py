@@ -567,7 +567,6 @@ UNDECIDABLE = {
     f"```\n```\n{CALL}": "the fence closed itself",
     f"  {CALL}": "two spaces: MediaWiki's code, or a model that indents",
     f"# cat notes.txt\n{CALL}": "a heading, a comment, or the prompt of a shell",
-    f"The tests are red. I will not run it.\n\n{CALL}": "a refusal of what was spoken of before: the call is another",
     f"{CALL}": "the page as the whole answer, where the request does not hold its text",
 }  # fmt: skip
 """The call at the very end with nothing that tells: these count as meant, and the figures say how many there are."""

@@ -440,7 +440,6 @@ MEANT = (
     "Plan:\n1. Look\n2. Fix it",
     "Then I read the file that it says:",
     "Don't worry, it's the user's file.",
-    "I will not run it.",
     "The user wants to see the files:",
     "The user asked me to list the files:",
     "I have not run anything yet. I'll start:",

@@ -75,16 +75,23 @@ def certificates(pem: bytes) -> list[bytes]:
 def ensure_ca(confdir: Path) -> Path:
     """mitmproxy's CA certificate; made, as mitmproxy would, where there is none yet."""
     ca = confdir / CA_FILE
+    if ca.is_file():
+        _refuse_damage(confdir)
+        return ca
+    confdir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Loaded here: it takes a quarter of a second, and the CA is made once.
+    from mitmproxy.certs import CertStore
+
+    with _alone(confdir):
+        # Not before: another session may be writing the file, and the certificate comes after it.
+        _refuse_damage(confdir)
+        CertStore.from_store(confdir, "mitmproxy", 2048)
+    return ca
+
+
+def _refuse_damage(confdir: Path) -> None:
     if is_damaged(confdir):
         raise OSError(errno.EINVAL, f"{KEY_FILE} is damaged: delete it")
-    if not ca.is_file():
-        confdir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Loaded here: it takes a quarter of a second, and the CA is made once.
-        from mitmproxy.certs import CertStore
-
-        with _alone(confdir):
-            CertStore.from_store(confdir, "mitmproxy", 2048)
-    return ca
 
 
 def is_damaged(confdir: Path) -> bool:

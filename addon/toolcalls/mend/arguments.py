@@ -145,7 +145,7 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,32});")
 _NO_ARGUMENTS = re.compile(r"(?:null|None|\"\"|''|```[A-Za-z0-9]*\s*```)?")
 _TRAILING_COMMA_HERE = re.compile(r",?\s*+[}\]]")
 # Either all up to the next comma before a closing bracket, which is kept, or that comma: so nothing is read twice.
-_TRAILING_COMMA = re.compile(r"((?:[^\",]++|\"[^\"\\]*+(?:\\[\s\S][^\"\\]*+)*+\"|,(?!\s*+[}\]]))++|\")|,")
+_TRAILING_COMMA = re.compile(r"((?>[^\",]++|\"[^\"\\]*+(?>\\[\s\S][^\"\\]*+)*+\"|,(?!\s*+[}\]]))++|\")|,")
 _LONELY_COMMA = re.compile(r"[{\[,:]\s*+,\s*+[}\]]")
 _TYPOGRAPHIC = re.compile("[“”‘’]")
 _ENTITY_QUOTED = re.compile(r"\s*\{\s*(&(?:quot|#34|#x22|apos|#39);)")
@@ -155,7 +155,7 @@ _STRAY_QUOTE = re.compile(r"[}\s]\"\Z")
 _ESCAPED_TEXT = re.compile(r"\\[^\"]")
 _ESCAPED_TWICE = '\\\\\\"'
 """A quote inside a text that was escaped twice; with its quotes escaped only, a backslash at the end of the text."""
-_BRACELESS = re.compile(r"\s*\"(?:[^\"\\]|\\.){0,200}+\"\s*:")
+_BRACELESS = re.compile(r"\s*\"(?>[^\"\\]|\\.){0,200}+\"\s*:")
 
 
 def _is_nothing(text: str) -> bool:

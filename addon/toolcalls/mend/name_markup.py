@@ -25,9 +25,9 @@ _WORDS: Final = "commentary|analysis|final|json|code|assistant|function"
 
 _TOKEN: Final = rf"(?:<[|｜]\s?(?:{_TOKENS})\s?[|｜]>|</?(?:{_TAGS})>)"
 # A thought that ends before the name is over; a name before the end of a thought belongs to it.
-_LEAD: Final = re.compile(rf"(?:\s*+(?:{_TOKEN}|(?:<think(?:ing)?>\s*+)?</think(?:ing)?>))++", re.IGNORECASE)
+_LEAD: Final = re.compile(rf"(?>\s*+(?:{_TOKEN}|(?:<think(?:ing)?>\s*+)?</think(?:ing)?>))++", re.IGNORECASE)
 _TAIL: Final = re.compile(
-    rf"(?:\s*+(?:{_TOKEN}|<think(?:ing)?>(?:\s*+</think(?:ing)?>)?)(?:\s*+(?:{_WORDS})\b)*+)*+\s*+", re.IGNORECASE
+    rf"(?>\s*+(?:{_TOKEN}|<think(?:ing)?>(?:\s*+</think(?:ing)?>)?)(?>\s*+(?:{_WORDS})\b)*+)*+\s*+", re.IGNORECASE
 )
 _ARGUMENTS: Final = "<arg_key>"
 _PAIR: Final = re.compile(r"\s*<arg_key>([^<>]*)</arg_key>\s*<arg_value>", re.ASCII)

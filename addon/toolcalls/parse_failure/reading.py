@@ -22,8 +22,8 @@ _CLOSED = ("missing closing bracket", "closed a cut-off call")
 _ELEMENTS = re.compile(r"<(?:parameter\b|arg_key>)")
 _CLOSING_TAG = re.compile(r"</(?!parameter\b|arg_)[\w:-]+>\s*\Z")
 """Where each argument is an element of its own, more of them may have been on their way until the call is closed."""
-_LIST = re.compile(r'(?:\[TOOL_CALLS\]|[^\[{])*+((?:\{\s*+"tool_calls"\s*+:\s*+)?\[\s*+\{)')
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+_LIST = re.compile(r'(?>\[TOOL_CALLS\]|[^\[{])*+((?:\{\s*+"tool_calls"\s*+:\s*+)?\[\s*+\{)')
+_BRACKETS = re.compile(r'"(?>[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _NAMED = re.compile(r"([\w.:-]{1,128}+)\s*+(\{.*+)", re.DOTALL)
 _WRAPPED = re.compile(r"\s*<tool-use>\s*(\{.*\})\s*</tool-use>\s*", re.DOTALL)
 

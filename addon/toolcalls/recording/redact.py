@@ -91,7 +91,7 @@ _TOKEN = _any_case(
 )
 _COOKIES = _any_case(r"""cookies?\s{0,4}:\s{0,4}(?P<secret>[^\r\n"'\\{}\[\]\x80-\xff]{6,})""")
 _AUTHORIZATION = _any_case(
-    rf"authorization{_ASSIGNED}\\{{0,7}}[\"']?(?:[a-z][a-z0-9-]{{1,24}}\s{{1,4}})?+(?!{NO_SECRET})(?P<secret>{_BARE}{{6,}}+)(?!\()"
+    rf"authorization{_ASSIGNED}\\{{0,7}}[\"']?(?>[a-z][a-z0-9-]{{1,24}}\s{{1,4}})?+(?!{NO_SECRET})(?P<secret>{_BARE}{{6,}}+)(?!\()"
 )
 _AUTHORITY = _any_case(r"""(?:bearer|basic)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})""")
 _WORDS_ONLY = r"(?-i:[a-z]{1,32}(?:[_.-][a-z]{1,32}){0,7})(?:[&\s\"'\\<>\#]|$)"

@@ -36,7 +36,7 @@ _LINE_HEADS = re.compile(
 _LINE_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
 _SPELLING = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff\"'“”‘’`|｜*,\u2500-\u257f_+\-#/;%]+")
 """What pages add, drop or wrap at, the marks that a line may begin with among them."""
-_CLOSER = r"(?:<[\w:.▁]{1,60}+>|[}\])])"
+_CLOSER = r"(?><[\w:.▁]{1,60}+>|[}\])])"
 _CLOSERS = re.compile(rf"({_CLOSER}){_CLOSER}{{1,64}}+\Z")
 _MARKUP = re.compile(r"<[^<>]{1,80}>|\"\w{1,40}\"\s*+:")
 _WORD = re.compile(r"[A-Za-z0-9]{4,}")

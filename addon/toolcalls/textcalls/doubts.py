@@ -12,10 +12,10 @@ _DOUBTS = {
     "taken back": (
         r"\b(?:wait|hold on|never ?mind|scratch that|forget it|(?:better|rather) not)\W{0,4}\Z"
         r"|\bon second thoughts?\b[^.]{0,12}\W{0,3}\Z|\b(?:ca|can)(?:n[’']t|not) be right\b"
-        r"|\A\W{0,4}(?:(?:actually|well|hm+|oh|but)\W{1,3}){0,2}no\W{0,4}\Z"
+        r"|\A\W{0,4}(?:(?:actually|well|hm+|oh|but)\W{1,3}){0,2}no(?:, (?:that|this|it)\b[^.:]{0,60})?\W{0,4}\Z"
     ),
     "somebody has to agree": (
-        r"\b(?:must|should|have to|need to|ought to|would|better) (?:first )?ask"
+        r"\b(?:must|should|have to|need to|ought to|would|better) (?:(?:first|probably|rather) )?ask"
         r"(?: first| before\b[^.]{0,30})?\W{0,4}\Z"
         r"|\b(?:needs?|wants?|requires?|without|wait(?:ing|s)? for|ask(?:ing)? for|lacks?|until)\b[^.]{0,30}"
         rf"\b(?:{_AGREEMENT})\b(?: (?:before|first|until|if)\b[^.]{{0,40}})?"

@@ -16,7 +16,7 @@ from .cursor import Cursor, CutOff, NotACall, Step
 from .values import put
 
 _STRUCTURE = re.compile(r"""["'{}\[\]<]""")
-_INSIDE = {mark: re.compile(rf"[^{mark}\\]*+(?:\\.[^{mark}\\]*+)*+", re.DOTALL) for mark in "\"'"}
+_INSIDE = {mark: re.compile(rf"[^{mark}\\]*+(?>\\.[^{mark}\\]*+)*+", re.DOTALL) for mark in "\"'"}
 """A string up to its next quote, or up to a backslash with nothing behind it."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _AFTER_STRING = re.compile(r"[ \t\r\n]*([,:}\]]|\Z)")

@@ -5,14 +5,14 @@ words of announcing beat those of citing ("let me see what the page says:"), and
 A sentence that nobody knows announces the call, unless it ends with a colon: that shows what follows ("The page ends
 with:"), so it has to say that something is done now, or breaks off before what it speaks about ("Last time I ran").
 Doubt whether it should be done at all ("No, wait.") makes it a thought, and a title ("Appendix A") shows it.
-A question about what follows is none that a call answers.
+A question about what follows is none that a call answers, and what is said outright counts with a full stop as well.
 """
 
 from __future__ import annotations
 
 import re
 
-from . import doubts, titles
+from . import consent, doubts, look_alikes, outright, titles
 
 KEPT = 160
 """So much of a paragraph shows what its last sentence says."""
@@ -28,7 +28,8 @@ _NEGATED = (
     r"|(?:am|are|is|was|were) (?:un(?:able|willing)|forbidden|not (?:allowed|able|going))"
 )
 _RUN = (
-    r"run|ran|running|executed?|executing|call(?:ed|ing)?|us(?:e|ed|ing)|do(?:ne|ing)?|issu(?:e|ed|ing)|sen[dt]|sending"
+    r"run|ran|running|executed?|executing|call(?:ed|ing)?|us(?:e|ed|ing)|do(?:ne|ing)?|issu(?:e|ed|ing)|sen[dt]"
+    r"|sending"
     r"|invok(?:e|ed|ing)|try|tried|trying|enter|cop(?:y|ied)|pasted?|submit(?:ted)?|perform(?:ed|ing)?|emit(?:ted)?"
     r"|follow(?:ed|ing)?|trust|obey|comply|carry out|make|making|type"
 )
@@ -50,6 +51,14 @@ _REFUSALS = {
     "Dutch": r"\b(?:niet|nooit)\b[^.!?]{0,30}(?:uit|uitvoer\w{0,4}|gebruik\w{0,4}|doen?)\b",
     "Polish": r"\b(?:nie|nigdy(?: nie)?)\s(?:\w{1,12}\s){0,2}(?:uruch|wykon|wywo|używ|rób)",
     "Turkish": r"çalıştırma|kullanma\b|yapma\b",
+    "Swedish, Danish, Norwegian": (
+        r"\b(?:inte|ikke|aldrig?)\b[^.!?]{0,30}\b(?:kör|kjør|kør|utför|utfør|udfør|anrop|använd|bruk|gör|gjør)"
+        r"|\b(?:kör|kjør|kør|utför|utfør|udfør|gör|gjør)\w{0,3}\s(?:\w{1,10}\s)?(?:inte|ikke)\b"
+    ),
+    "Romanian": r"\bnu\s(?:[\w-]{1,10}\s){0,3}(?:rul|execut|lans|apel|fac)",
+    "Vietnamese": r"\b(?:không|đừng|chớ)\s(?:[^\W\d]{1,10}\s){0,3}(?:chạy|thực|gọi|dùng|làm)",
+    "Hindi, Thai": (r"नहीं\s(?:\S{1,12}\s){0,2}(?:चला|कर)|मत\s(?:चला|कर)|(?:ไม่|อย่า)(?:รัน|เรียก|ใช้|ทำ|ดำเนิน)"),
+    "Hebrew": r"(?:לא|אל)\s(?:אריץ|אבצע|אפעיל|להריץ|לבצע|להפעיל|תריץ|תבצע|תפעיל)",
     "Russian": (
         r"\b(?:не|никогда не|нельзя)\s(?:[\w-]{1,16}\s){0,3}"
         r"(?:выполн|запуск|запуст|вызыв|вызв|использ|дела|следу|буду|стану)"
@@ -109,6 +118,12 @@ _CITATIONS = {
         r"(?:dit|indique|affiche|contient|dice|muestra|contiene|indica|diz|mostra|contém)\b"
     ),
     "Dutch, Polish, Turkish": r"\b(?:bijvoorbeeld|voorbeeld|na przykład|np\.|przykład\w{0,3}|örneğin|örnek|mesela)",
+    "Swedish, Danish, Norwegian, Czech, Romanian": (
+        r"\b(?:exempel|t\.ex\.|eksempel|f\.eks|například|příklad|exemplu)"
+    ),
+    "Vietnamese, Indonesian, Hindi, Thai, Hebrew": (
+        r"\b(?:ví dụ|chẳng hạn|contoh|misalnya)|उदाहरण|ตัวอย่าง|לדוגמה|דוגמה"
+    ),
     "Russian": r"\b(?:например|пример\w{0,3}|к примеру|говорит|говорится|написано|гласит|сказано|пишет)\b",
     "Chinese": (
         r"例如|比如|譬如|举例|舉例|示例|範例|例子|[文页頁][档檔件面][^。]{0,6}[说說写寫显示]|写着|寫著|写道|寫道"
@@ -121,10 +136,13 @@ _CITATIONS = {
 """Words of citing, of examples and of what might be."""
 
 _NOT_BEGUN = (
-    r"(?:do|did|would|will|wo|could|ca|must|should|am|was|have|had)(?:\s(?:not|never)|n['’o]|\salso\snot)|cannot|never"
+    r"(?:do|did|would|will|wo|could|ca|must|should|am|was|have|had)(?:\s(?:not|never)|n['’o]|\salso\snot)|cannot"
+    r"|never"
     r"|refuse|decline|would|could|might|found|saw|quote|cite|got|wrote|said|ignore|was|am|want(?!\sto\b)"
-    r"|(?:just\s|already\s|also\s|only\s)?(?:ran|called|used|executed|sent|did|made|copied|pasted|received|heard|typed"
-    r"|printed|noticed|came|dreamt|read\W{0,3}\Z)|have(?!\sto\b)|had|think|believe|guess|suppose|assume|remember|recall"
+    r"|(?:just\s|already\s|also\s|only\s)?(?:ran|called|used|executed|sent|did|made|copied|pasted|received|heard"
+    r"|typed"
+    r"|printed|noticed|came|dreamt|read\W{0,3}\Z)|have(?!\sto\b)|had|think|believe|guess|suppose|assume|remember"
+    r"|recall"
     r"|know|see\s(?:this|the\sfollowing|it)|can\s(?:show|explain|describe)"
 )
 _ANNOUNCEMENTS = {
@@ -143,7 +161,8 @@ _ANNOUNCEMENTS = {
     ),
     "an action that goes on": (
         r"(?:\A|[,;–—]\s)\W{0,6}(?!thinking|nothing|something|anything|everything|following|warning|during|according"
-        r"|using:|reading:|listing\s\d|pending|awaiting|showing|printing|quoting|explaining|describing|regarding|concerning"
+        r"|using:|reading:|listing\s\d|pending|awaiting|showing|printing|quoting|explaining|describing|regarding"
+        r"|concerning"
         r"|remaining|missing|meaning|existing|being|having|simulating|imagining|supposing)[A-Za-z]{2,12}ing\b"
     ),
     "an order": (
@@ -168,7 +187,7 @@ _ANNOUNCEMENTS = {
     "Chinese": r"让我|讓我|我来|我來|我将|我將|我会|我會|我先|接下来|接下來|现在|現在|看一下|看看"
     r"|我要|我需要|首先|然后|然後|最后|最後|下一步|步骤|步驟|[检檢]查|查看|运行|運行|执行|執行|删除|刪除|读取|讀取"
     r"|修改|创建|創建|搜索",
-    "Japanese, Korean": r"見てみ|確認し|しましょう|してみ|します|まず|次に|보겠습니다|볼게요|겠습니다|할게요|합니다",
+    "Japanese, Korean": r"見てみ|確認し|しましょう|してみ|します|まず|次に|볼게요|(?<!않)겠습니다|할게요|합니다",
 }
 """Words with which a model says that it acts now."""
 
@@ -182,18 +201,17 @@ _showing = re.compile(
 )
 """Right behind words of announcing: what is announced is no call, but an example."""
 _ONLY_TOLD = re.compile(
-    r"(?:\W{0,3}\w{1,12}){0,2}\W{0,3}\b(?:(?:quot|explain|cit(?:e|ing)|demonstrat|illustrat|describ|past(?:e|ing)|translat|think|decid|weigh|compar|consider)"
-    r"\w{0,6}|repeat\W{0,3}\Z|(?:show|print|repeat|giv)\w{0,4}\s(?:you\s)?(?:it|this|them|how|what|the\s(?:text|format|syntax|call)"
+    r"(?:\W{0,3}\w{1,12}){0,2}\W{0,3}\b(?:(?:quot|explain|cit(?:e|ing)|demonstrat|illustrat|describ|past(?:e|ing)"
+    r"|translat|think|decid|weigh|compar|consider)"
+    r"\w{0,6}|repeat\W{0,3}\Z|(?:show|print|repeat|giv)\w{0,4}\s(?:you\s)?(?:it|this|them|how|what|the\s(?:text"
+    r"|format|syntax|call)"
     r"|an?\sexample)\b|writ\w{0,4}\s(?:it|this)\s(?:out|down)\b|show(?:ing)?(?:\syou)?\W{0,3}\Z)",
     re.IGNORECASE,
 )
 """Right behind words of announcing, before a colon: what is done is to tell something."""
-_asking = re.compile(
-    r"\b(?:shall|should|may|can|could|must) (?:i|we)\b|\b(?:do|would) you (?:want|like|mind|agree)\b|\bwant me to\b"
-    r"|\bis (?:it|that|this) (?:ok|okay|fine|alright|all right)\b|\b(?:this|the following|these|the call|such)\b",
-    re.IGNORECASE,
-)
-"""In a question: that somebody else decides, or that it is about what follows."""
+_question_mark = re.compile(r"[?？]\W{0,3}\Z")
+_CROSSES = ("❌", "🚫", "⛔", "✗", "✘")
+"""Marks that stand before what must not be done."""
 _foreign_script = re.compile(r"[\u0530-\u10ff\u1200-\u2dff\ua000-\uabff]")
 """Letters of languages whose words of announcing are not in the table."""
 _by_somebody_else = re.compile(
@@ -209,23 +227,27 @@ _checking = re.compile(
 )
 """Before a refusal: it is what is checked that must not happen."""
 _sentence_end = re.compile(
-    r"(?<![ .(][^\W\d])[.!?]['\")\]*_]{0,3}\s|[。！？]|\n\s{0,8}(?=[-*+•]\s|\d{1,3}[.)]\s)"  # Or an item of a list.
+    r"(?:(?<![ .(][^\W\d])\.|[!?])['\")\]*_]{0,3}\s|[。！？]|\n\s{0,8}(?=[-*+•]\s|\d{1,3}[.)]\s)"
 )
-_abbreviated = re.compile(r"(?:e\.g|z\. ?b|p\. ?e[jx]|np|i\.e)\.\Z", re.IGNORECASE)
+"""Where a sentence ends, or an item of a list begins."""
+_abbreviated = re.compile(r"\b(?:e\.g|z\. ?b|p\. ?e[jx]|np|i\.e|cf|viz|vs|namely)\.\Z", re.IGNORECASE)
 _needs_an_object = re.compile(
     r"\b(?:is|are|was|were|be|been|to|for|of|with|than|as|like|about|from|by|into|via|if|that|whether|maybe|perhaps"
     r"|r[au]n(?:ning|s)?|call(?:s|ed|ing)?|execut(?:e|es|ed|ing)|invok(?:e|es|ed|ing)|emit(?:s|ted)?|sends?|sent"
-    r"|outputs?|prints?|printed|expects?|expected|gives?|gave|wrote|writes?|quot(?:e|es|ed))\W{0,3}\Z",
+    r"|becomes?|became|reads?|contains?|needs?|tr(?:y|ied)|outputs?|prints?|printed|expects?|expected|gives?|gave"
+    r"|wrote|writes?|quot(?:e|es|ed))\W{0,3}\Z",
     re.IGNORECASE,
 )
 """At the end of a sentence that is not over: the call below is what it speaks about ("The wrong way is", "Maybe")."""
 _of_this = re.compile(
-    r"\b(?:this|these|the following|such|below|das hier|ceci|esto|isto|questo|это)\b", re.IGNORECASE
+    r"\b(?:this|these|the following|such|below|what follows|das hier|detta|dette|này|đó|ceci|esto|isto|questo|это)\b",
+    re.IGNORECASE,
 )
 
 _THINGS = (
     r"examples?|samples?|outputs?|results?|response|stdout|stderr|prompts?|transcripts?|logs?|usage|syntax|formats?"
-    r"|page|documents?|contents?|quot(?:e|es|ation)|excerpts?|snippets?|errors?|exceptions?|warnings?|messages?|inputs?"
+    r"|page|documents?|contents?|quot(?:e|es|ation)|excerpts?|snippets?|errors?|exceptions?|warnings?|messages?"
+    r"|inputs?"
     r"|originals?|before|after|wrong|bad|incorrect|good|correct|right|don['’]?ts?|dos|instructions?|templates?|diff"
     r"|patch|source|text|data|body|comments?|observations?|conversations?|dialog(?:ue)?s?|history|questions?|answers?"
     r"|user|human|assistant|system|tool|model|notes?|beispiele?|ausgabe|exemples?|sortie|ejemplos?|salida|exemplos?"
@@ -242,7 +264,8 @@ _one_word = re.compile(r"[A-Za-zÀ-ɏЀ-ӿ][\w./@-]{0,40}(?=\W{0,4}:\W{0,4}\Z)")
 _acts = re.compile(
     rf"(?:{_DOING}|now|next|then|first|second|finally|last|ok|okay|sure|so|step|action|command|tool|call|tool_call"
     r"|function|here|again|also|and|or|but|done|well|right|great|good|perfect|alright|yes|thanks|court|course|plan"
-    r"|task|todo|goal|solution|jetzt|dann|erst|weiter|ahora|luego|maintenant|ensuite|agora|ora|poi|сейчас|теперь|далее|сначала"
+    r"|task|todo|goal|solution|jetzt|dann|erst|weiter|ahora|luego|maintenant|ensuite|agora|ora|poi|сейчас|теперь"
+    r"|далее|сначала"
     r"|(?!docstring|string|simulating|imagining)[a-z]{2,14}ing)\Z",
     re.IGNORECASE,
 )
@@ -251,18 +274,25 @@ _acts = re.compile(
 
 def shows(paragraph: str) -> bool:
     """Does this paragraph, up to a call, say that the call is refused, cited, or an example?"""
-    said = paragraph.rstrip()
+    said = look_alikes.fold(paragraph).rstrip()
     sentence = _last_sentence(said)
     if not sentence:
-        return False
+        return said[-1:] in _CROSSES
     line = said.rpartition("\n")[2].strip()
     label = line.strip(_DECORATION)
     word = _one_word.match(label)
     if word is not None and _acts.match(word[0]) is None:
         return True
-    if titles.somebody_speaks(line):
+    if titles.somebody_speaks(line) or outright.is_final(sentence):
         return True
     announcement = _announcement.search(sentence)
+    if titles.is_bare(said, announced=announcement is not None) or _abbreviated.search(said) is not None:
+        return True
+    if announcement is None and outright.shows(sentence):
+        return True
+    refused = outright.find(sentence)
+    if refused is not None and _announcement.search(sentence, refused.end()) is None:
+        return True
     if announcement is None and (titles.is_title(label) or titles.is_title(sentence)):
         return True
     doubt = doubts.find(sentence)
@@ -271,14 +301,14 @@ def shows(paragraph: str) -> bool:
     titled = line[0] in _DECORATION or label.endswith((":", "："))
     if announcement is None and titled and _label.match(label) is not None:
         return True
-    if said[-1] in "?？":
-        return _asking.search(sentence) is not None
+    if _question_mark.search(said) is not None:
+        return consent.asks(sentence)
     if word is None and label.endswith((":", "：")) and _foreign_script.search(sentence) is None:
         if announcement is None or _by_somebody_else.search(sentence) is not None:
             return True
         if _ONLY_TOLD.match(sentence, announcement.end()) is not None:
             return True
-    ended = said[-1] in ".!?。！？" and _abbreviated.search(said) is None
+    ended = said[-1] in ".!?。！？"
     refusal = _refusal.search(sentence)
     if refusal is not None and _announcement.search(sentence, refusal.end()) is None:
         if _checking.search(sentence, 0, refusal.start()) is not None:
@@ -289,6 +319,11 @@ def shows(paragraph: str) -> bool:
     if ended or _citation.search(sentence) is None:
         return False
     return announcement is None or _showing.match(sentence, announcement.end()) is not None
+
+
+def announces(paragraph: str) -> bool:
+    """Does it say anywhere that something is done now?"""
+    return _announcement.search(paragraph) is not None
 
 
 def _last_sentence(said: str) -> str:

@@ -68,6 +68,7 @@ MARKS = {
     "（": "）",
 }
 """Quotation marks that open, and what closes them."""
+_MOST_MARKS = 8
 _MARK = re.escape("".join(sorted(set("".join((*MARKS, *MARKS.values()))))))
 
 INLINE_TAGS = frozenset(("code", "kbd", "samp", "tt", "q", "s", "del", "strike"))
@@ -103,7 +104,7 @@ _LITERALS = "|".join(re.escape(literal) for literal in (*SPANS, *SPANS_AT_HEAD, 
 TOKEN = re.compile(
     rf"\\[\\`\"]|`{{1,200}}+|{thoughts.WRAPPER}|{turns.TURN}|(?P<literal>(?i:{_LITERALS}))"
     r"|</(?P<closed>[^\W\d][\w:.-]{0,60}+)\s{0,8}>"
-    r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?:[\s=](?:\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
+    r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?>[\s=](?>\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
     r"|<(?P<begun>[^\W\d][\w:.-]{0,60}+)(?=\s{1,8}[\w:.@-]{1,60}\s{0,4}=|\s{0,8}\Z)"
     r"|<<<?[-~]?\s{0,4}(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{0,40}+)(?P=q)"
     r"|\\?(?P<heredoc>\$?[^\W\d][\w.-]{0,40}+)(?:(?<=[A-Z_]{2})(?=[\s;|>&)]|\Z)|(?=[;|>&)]|\s{0,8}\Z)))"
@@ -133,9 +134,9 @@ _HARMLESS = (
 )
 """Marks in a line of words that change nothing, or that another one in the same line closes."""
 _LINE_HEAD = rf"(?:[-*+•] |\d{{1,9}}[.)] |\#{{1,6}} |\*\*|[ \t]++(?!{list_item.pattern}))?[^\W_]"
-ORDINARY = re.compile(rf"(?:{_LINE_HEAD}{_WORDS}(?:(?:{_HARMLESS}){_WORDS})*+\n|\n)++")
+ORDINARY = re.compile(rf"(?>{_LINE_HEAD}{_WORDS}(?>(?:{_HARMLESS}){_WORDS})*+\n|\n)++")
 """Whole lines of prose, of lists and of source code in which nothing begins or ends that outlasts its line."""
-IN_FENCE = re.compile(rf"(?:[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^`\n]*+)?\n)++")
+IN_FENCE = re.compile(rf"(?>[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^`\n]*+)?\n)++")
 QUOTED_LINES = frozenset((">", "|", "~"))
 """How a line of a block quote, a table or a fence begins."""
 IN_INDENTED_CODE = frozenset(("literal", "opened", "begun", "closed", "heredoc", "quoted", "raw", "hashes"))
@@ -151,6 +152,16 @@ def next_token(text: str, at: int) -> re.Match[str] | None:
             return token
         at += 1
     return None
+
+
+def marks_behind(marks: tuple[str, ...], found: str) -> tuple[str, ...]:
+    """What closes the quotation marks that are open behind this token."""
+    if marks and found in marks[-1]:
+        return marks[:-1]
+    if found not in MARKS:
+        return marks
+    # So many that nobody knows any more which is open: that is never closed.
+    return (*marks, MARKS[found]) if len(marks) < _MOST_MARKS else ("",)
 
 
 def literal_closer(found: str, head: str, place: int) -> str:

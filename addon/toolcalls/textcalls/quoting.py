@@ -27,20 +27,20 @@ from .quotation_marks import (
     IN_INDENTED_CODE,
     LINE_ENDS,
     LONGEST,
-    MARKS,
     OPENS_STRING,
     ORDINARY,
     QUOTED_LINES,
     QUOTES,
     TAG_END,
     literal_closer,
+    marks_behind,
     next_token,
 )
 from .straight_quotes import StraightQuotes
 from .thoughts import OpenThought
+from .turns import Turns
 from .words_before import KEPT, WordsBefore
 
-_MOST_MARKS = 8
 _HEAD = 120
 """So much of a line shows how it begins."""
 _BEFORE = 16
@@ -57,7 +57,6 @@ class Quoting:
         "_elements",
         "_ends_block",
         "_fence",
-        "_foreign",
         "_head",
         "_in_block",
         "_in_block_span",
@@ -75,6 +74,7 @@ class Quoting:
         "_starts_heredoc",
         "_tail",
         "_thought",
+        "_turns",
         "_until",
         "behind_quoted",
         "introduced",
@@ -116,8 +116,7 @@ class Quoting:
         self._fence: OpenFence | None = None
         self._until: re.Pattern[str] | None = None
         """The line that closes the here-document or string of lines that is open."""
-        self._foreign = False
-        """In the turn of a user or a tool."""
+        self._turns = Turns()
         self._span = ""
         """What closes the comment, string or block that is open."""
         self._in_block_span = False
@@ -147,7 +146,9 @@ class Quoting:
         self._look(self._length)
         if self._fence or self._until or self._span or self._elements.tag or self._elements.name:
             return True
-        return bool(self._code or self._marks) or self._foreign or (self._thought.open and not self._thought.first)
+        return (
+            bool(self._code or self._marks) or self._turns.foreign or (self._thought.open and not self._thought.first)
+        )
 
     @property
     def quoted_so_far(self) -> bool:
@@ -196,16 +197,15 @@ class Quoting:
     def copy(self) -> Quoting:
         """A state of its own that is equal to this one."""
         other = copy(self)
-        other._elements = copy(self._elements)
-        other._fence = copy(self._fence)
-        other._quotes = copy(self._quotes)
-        other._before = copy(self._before)
+        for part in ("_before", "_elements", "_fence", "_quotes", "_turns"):
+            setattr(other, part, copy(getattr(self, part)))
         return other
 
     # Text that passes
 
-    def call(self, text: str) -> None:
-        """The text of a call stands here: nothing is quoted by what is in it."""
+    def call(self, text: str, *, answered: bool = False) -> None:
+        """The text of a call stands here: nothing is quoted by it. `answered`: somebody else is made to speak now."""
+        self._turns.call(answered=answered)
         self._look(self._length)
         _, newline, line = text.rpartition("\n")
         if newline:
@@ -251,7 +251,8 @@ class Quoting:
         if text[at] == "\n" and self._ruled:
             self.introduced = False
         run = text[at:end].rstrip("\n").split("\n")
-        self._before.add_lines(text[max(at, end - 2 * KEPT) : end - 1])
+        self._turns.lines(run)
+        self._before.add_lines(text[at : end - 1].split("\n"))
         if last := visible(run[-1][:_HEAD]).rstrip() + run[-1][_HEAD:][-KEPT:].rstrip():
             in_list, opened = left_by(run)
             self._in_block = opened or (self._in_block and in_list is None)
@@ -309,13 +310,16 @@ class Quoting:
             self._quotes.end_paragraph(kept=self.introduced)
             return
         above, self._above = self._above, line
+        if not (self._thought.open or self._elements.name):
+            self._turns.lines([self._head])
         if self._ends_block:
             self.introduced = False
             return
         if closer := block_closer(line):
             self._span, self._in_block_span = closer, True
             return
-        if line[0] not in ">|" and (until := closing_line(line, above, self._unpaired())):
+        unpaired = '"' * self._quotes.odd + "`" * (self._code == 1)
+        if line[0] not in ">|" and (until := closing_line(line, above, unpaired)):
             self._until, self._code, self._quotes = until, 0, StraightQuotes()
             return
         quoted = line[0] in ">|"
@@ -341,10 +345,6 @@ class Quoting:
         if fence and (fence[0] == "~" or "`" not in body[len(fence) :]):
             self._fence, self._code = OpenFence(fence, leading_space(self._head), in_quote=quoted), 0
             self.introduced = False
-
-    def _unpaired(self) -> str:
-        """The marks that are open at the end of the line."""
-        return '"' * self._quotes.odd + "`" * (self._code == 1)
 
     def _look(self, until: int) -> None:
         """Look at the tokens that begin before this place of the line."""
@@ -399,8 +399,8 @@ class Quoting:
                 before = token.string[max(0, token.start() - _BEFORE) : token.start()]
                 self._kept_code = len(found) >= 3 or BEFORE_A_TEMPLATE.search(before) is not None
             self._code = 0 if self._code == len(found) else self._code or len(found)
-        elif token["foreign"] or token["ours"]:
-            self._foreign = bool(token["foreign"])
+        elif token["foreign"]:
+            self._turns.foreign = True
         elif token["thought"]:
             if not self._thought.open:
                 self._thought = OpenThought(thoughts.kind(found), not self.said and found.lower() == "<think>")
@@ -419,6 +419,7 @@ class Quoting:
             self._elements.begin(token["begun"].lower(), at_head=not visible(self._head[:place]))
         elif token["closed"]:
             self._elements.close(token["closed"].lower())
+            self._turns.close(token["closed"].lower(), thought=self._thought.open)
         elif token["raw"] is not None:
             self._span = f'){token["raw"]}"'
         elif token["hashes"]:
@@ -427,11 +428,8 @@ class Quoting:
             self._starts_heredoc = token["heredoc"] or token["quoted"] or " "
         elif found == '"':
             self._quotes.take(token.string, token.start())
-        elif self._marks and found in self._marks[-1]:
-            self._marks = self._marks[:-1]
-        elif found in MARKS:
-            # So many that nobody knows any more which is open: that is never closed.
-            self._marks = (*self._marks, MARKS[found]) if len(self._marks) < _MOST_MARKS else ("",)
+        else:
+            self._marks = marks_behind(self._marks, found)
 
     def _end_tag(self, ending: str) -> bool:
         """End the tag that goes on. False: it has other markup in an attribute, and a line of its own ends it."""

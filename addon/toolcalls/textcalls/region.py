@@ -41,7 +41,7 @@ class Format:
 
 
 class Region(Cursor):
-    __slots__ = ("closers", "forgotten", "items", "names", "tools", "work")
+    __slots__ = ("answered", "closers", "forgotten", "items", "names", "tools", "work")
 
     def __init__(self, text: str, tools: Tools, names: Names, work: Work) -> None:
         super().__init__(text)
@@ -54,6 +54,8 @@ class Region(Cursor):
         """What closes a value in this format. Behind a call it shows that the value went on."""
         self.forgotten = False
         """A closer inside a call was missing and is taken as read."""
+        self.answered = False
+        """Behind a call the turn of a user or a tool begins."""
 
     def add(self, name: str | None, arguments: str, format: str) -> None:
         """A call ends here; without a declared name its text stays text."""

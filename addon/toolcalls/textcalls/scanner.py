@@ -385,7 +385,7 @@ class Scanner:
         if decided and region.items:
             # Nothing in the text of a call ends the quotation that it stands in.
             self._quoting = self._quoting_before
-            self._quoting.call("".join(self._line_over))
+            self._quoting.call("".join(self._line_over), answered=region.answered)
             self._quoting.behind_quoted = True
         # Where it cannot be told where a quoted call ends, what follows may be a part of it.
         self.off = self.off or cut or (decided and region.inside)
@@ -404,7 +404,7 @@ class Scanner:
             out.append(whole[:at])
             if region.items:
                 # Behind a call the format read nothing but its own closers.
-                self._quoting.call(whole[:at])
+                self._quoting.call(whole[:at], answered=region.answered)
                 self._quoting.behind_quoted = self._told
                 return whole[at:]
             self._quoting.advance(whole[:at])

@@ -83,6 +83,18 @@ ENDS_OF_TURN = (
 )
 """Tokens with which a template ends a turn, or asks for the result of the call."""
 
+OF_SOMEBODY_ELSE = frozenset(
+    (
+        "<|observation|>",
+        "<|tool_response>",
+        "<|tool_response|>",
+        "<tool_response>",
+        "<|user|>",
+        "<start_function_response>",
+    )
+)
+"""Those that give the floor to a user or a tool: what the model writes behind one it did not hear from anybody."""
+
 BEHIND_A_CALL = (*CLOSERS, *ENDS_OF_TURN)
 
 

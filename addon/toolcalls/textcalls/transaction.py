@@ -12,7 +12,7 @@ from itertools import pairwise
 from .cursor import CutOff, NotACall, Step
 from .openers import BY_OPENER, CHAINED
 from .region import Format, ProvenCall, Region
-from .tokens import BEHIND_A_CALL
+from .tokens import BEHIND_A_CALL, OF_SOMEBODY_ELSE
 
 CONSENT = frozenset({"ok", "okay", "sure", "done", "yes", "right", "alright", "certainly", "checking", "running"})
 """What a model may say behind its call without taking it back, where its template lets it speak there."""
@@ -35,7 +35,7 @@ def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
             if glued and (yield from _is_word_of_consent(region)):
                 return end
             opener, _ = yield from region.ahead(tuple(BY_OPENER) if at_head else CHAINED, space=False)
-            if not opener:
+            if not opener or region.answered:
                 raise NotACall
             current = BY_OPENER[opener]
 
@@ -78,8 +78,10 @@ def _behind(region: Region) -> Step[tuple[int, bool]]:
         region.record()
         yield from region.space()
         gap = region.recorded()
-        if not (yield from region.optional(BEHIND_A_CALL, space=False)):
+        token = yield from region.optional(BEHIND_A_CALL, space=False)
+        if not token:
             break
+        region.answered = region.answered or token in OF_SOMEBODY_ELSE
         end = region.offset
     if region.items:
         region.items[-1] = (end, region.items[-1][1])

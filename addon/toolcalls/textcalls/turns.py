@@ -1,6 +1,12 @@
-"""Role markers of chat templates: behind one of a user or a tool, what follows is not what the model says itself."""
+"""Turns of a user or a tool in an answer of the model: nobody said what stands there, so nothing behind it is a call.
+
+A model that invents the user's consent or the result of a tool goes on as if it had been given them. It may write the
+role markers of its template, the bare roles where somebody stripped the markers, an element, or lines of a script.
+"""
 
 from __future__ import annotations
+
+import re
 
 _OTHERS = r"(?:user|human|system|developer|tool|ipython|observation|environment|function|functions\.[\w.-]{1,80})"
 _MODEL = r"(?:assistant|model|gpt)"
@@ -10,8 +16,66 @@ _ROLE = r"(?:<\|(?:im_start|start_header_id|header_start|start_of_role|start)\|>
 TURN = (
     rf"(?P<foreign>(?i:{_ROLE}{_OTHERS}\b|<\|(?:user|human|observation|system|tool|tool_response)\|?>"
     r"|<｜user｜>|<｜tool▁outputs?▁begin｜>|<\|(?:user|system)_token\|>|\[\|(?:user|human)\|\]|<\|im_(?:user|system|tool)\|>|\]~b\](?:user|system|tool)\b"
-    r"|<\|open\|>message\s{1,4}role=\"(?:user|tool|system)\"|[<‹]｜hy_user｜>)|\[INST\])"
-    rf"|(?P<ours>(?i:{_ROLE}{_MODEL}\b|<\|assistant\|>|<｜assistant｜>|<\|chatbot_token\|>|<\|im_assistant\|>|\]~b\](?:ai|assistant)\b"
+    r"|<\|open\|>message\s{1,4}role=\"(?:user|tool|system)\"|[<‹]｜hy_user｜>"
+    r"|(?:<\|endoftext\|>|<\|end_of_text\|>|<eos>|</s>)\s{0,8}(?:human|user)\s?:)|\[INST\])"
+    rf"|(?:(?i:{_ROLE}{_MODEL}\b|<\|assistant\|>|<｜assistant｜>|<\|chatbot_token\|>|<\|im_assistant\|>|\]~b\](?:ai|assistant)\b"
     r"|<\|open\|>message\s{1,4}role=\"assistant\"|[<‹]｜hy_assistant｜>)|\[/INST\])"
 )
 """Matches where the turn of somebody else begins, or that of the model."""
+
+_ANSWERS = frozenset(("tool_response", "tool_result", "function_results", "function_result", "system-reminder"))
+"""Elements in which a client gives the model what it did not write itself."""
+_OTHER_ROLES = frozenset(("user", "human", "tool", "system", "observation"))
+_MODEL_ROLES = frozenset(("assistant", "model"))
+_LINE = re.compile(
+    r"(?:(?:\#{1,4}\s|\*{2,3})?(?:user|human)(?:\*{2,3})?|h|tool (?:result|response|output)s?):",
+    re.IGNORECASE,
+)
+"""A line in which somebody else speaks."""
+_OBSERVED = re.compile(r"observation:", re.IGNORECASE)
+_ACTED = re.compile(r"(?:thought|action(?: input)?):", re.IGNORECASE)
+"""With a call or one of these, an observation is the result of a tool; alone it is what the model itself noticed."""
+_BEGINS_LINE = frozenset("uUhHoOtTsSaAmM#*")
+_may_name = re.compile(
+    r"user|h(?:uman|:)|tool|system|observation|assistant|model|thought|action|#|\*\*", re.IGNORECASE
+)
+"""How such lines begin: most others are passed over by this."""
+
+
+class Turns:
+    """Whose turn it is. What somebody else is made to say is never over: the model cannot give itself the floor."""
+
+    __slots__ = ("_acted", "_observed", "_role", "foreign")
+
+    def __init__(self) -> None:
+        self.foreign = False
+        """A user or a tool was made to speak."""
+        self._role = False
+        """A line is nothing but the role of somebody else."""
+        self._acted = self._observed = False
+
+    def call(self, *, answered: bool) -> None:
+        """A call stands here, and perhaps a token behind it that gives the floor to somebody else."""
+        self._acted = True
+        self.foreign = self.foreign or answered
+
+    def close(self, element: str, *, thought: bool) -> None:
+        """An element was closed, perhaps in a thought, which may well repeat what the client said."""
+        self.foreign = self.foreign or (element in _ANSWERS and not thought)
+
+    def lines(self, lines: list[str]) -> None:
+        """Whole lines of the answer, or their beginnings."""
+        for line in lines:
+            if line[:1] in _BEGINS_LINE and _may_name.match(line) is not None:
+                self._line(line)
+
+    def _line(self, line: str) -> None:
+        word = line[:16].rstrip().lower()
+        if word in _OTHER_ROLES:
+            self._role = True
+        elif (self._role and word in _MODEL_ROLES) or _LINE.match(line) is not None:
+            self.foreign = True
+        else:
+            self._observed = self._observed or _OBSERVED.match(line) is not None
+            self._acted = self._acted or _ACTED.match(line) is not None
+            self.foreign = self.foreign or (self._acted and self._observed)

@@ -13,9 +13,9 @@ from . import payload
 from .fragments import MIXED, full_arguments, mixed
 from .resent import ComparedCall
 
-_NO_STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|\\.(?:[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
+_NO_STRUCTURE = re.compile(r'"[^"\\]*+(?>\\.[^"\\]*+)*+"|\\.(?>[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
 """A string, or escapes outside of strings. Of one that is open at the end the quote and what follows are left."""
-_INSIDE = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_INSIDE = re.compile(r'[^"\\]*+(?>\\.[^"\\]*+)*+', re.DOTALL)
 
 _GUESSED = frozenset(
     {

@@ -27,7 +27,7 @@ _BEGINS = re.compile(r"""\s*+(?:"?\s*+(?:\[\s*+)?\{|```|[A-Za-z_][A-Za-z_ ]{0,24
 _KEY = re.compile(r"""\s*+(?:\[\s*+)?\{\s*+(["'“‘])([^"'“”‘’\\]*+)["'”’]\s*+:""")
 _TOKEN = re.compile(r"""\\.|[^\s\\"'“‘{}\[\](),:]++|\s++|.""", re.DOTALL)
 _CLOSERS: Final = {'"': '"', "'": "'", "“": "”", "‘": "’"}
-_INSIDE: Final = {mark: re.compile(rf"[^\\{mark}]*+(?:\\.[^\\{mark}]*+)*+", re.DOTALL) for mark in _CLOSERS.values()}
+_INSIDE: Final = {mark: re.compile(rf"[^\\{mark}]*+(?>\\.[^\\{mark}]*+)*+", re.DOTALL) for mark in _CLOSERS.values()}
 _HEAD: Final = 64
 """Characters that tell whether arguments begin here."""
 _BEHIND_A_STRING = re.compile(r"\s*+(?:[,:}\]]|\Z)")

@@ -19,7 +19,7 @@ _scan = decoder.scanstring  # type: ignore[attr-defined]  # what `json.loads` it
 _EVENT = re.compile(rb"(?:event:[^\r\n]*+\r?\n)?data: ?\{[^\r\n]*\}(?:\n\n|\r\n\r\n)|\{[^\r\n]*\}\n?")
 """One line of data, perhaps behind the line that names the event, and a blank line; or one line of JSON, or a message
 of it."""
-_STRING = re.compile(rb'[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+')
+_STRING = re.compile(rb'[^"\\\r\n]*+(?>\\[^\r\n][^"\\\r\n]*+)*+')
 """The inside of a JSON string: no quote in it that is not escaped."""
 _NUMBER = re.compile(rb'"sequence_number"\s*:\s*(\d{1,9})(?=\s*[,}])')
 _MOST_DIGITS = 9

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from ...turn import payload
 from .document import Document, text_of_units
 
-_INSIDE = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_INSIDE = re.compile(r'[^"\\]*+(?>\\.[^"\\]*+)*+', re.DOTALL)
 _SPACE = re.compile(r"\s*+")
 _SCALAR = re.compile(r'[^\s"{}\[\]:,]++')
 _PLAIN_PAIR = re.compile(r"""\s*+(,?)\s*+"([^"\\]*+)"\s*+:\s*+("[^"\\]*+"|[^\s"{}\[\]:,]++)(?=\s*+[,}])""")

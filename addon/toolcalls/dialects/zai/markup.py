@@ -19,7 +19,7 @@ MORE: Final = -1
 NO: Final = 0
 """In the place of an offset: nothing opens here."""
 
-_TAG_REST: Final = re.compile(r'>|[^\S\n](?:[^">\n]|"[^"\n]*")*+>')
+_TAG_REST: Final = re.compile(r'>|[^\S\n](?>[^">\n]|"[^"\n]*")*+>')
 _REASONING: Final = re.compile(r'\stype="reasoning"[\s>]')
 _BLANK: Final = re.compile(r"\s*+")
 

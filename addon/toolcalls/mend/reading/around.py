@@ -62,7 +62,7 @@ _TAG = re.compile(
     rf"<[/\s]{{0,2}}(?:[|｜\s]{{1,4}})?([\w:.\-▁]{{1,60}}(?:\s?[|｜]{{1,2}}\s?[\w:.\-▁]{{0,60}})?){_END}"
 )
 _BRACKETED = re.compile(r"\[/?([\w ]{1,40})\]|\[e~\[")
-_WORDS = re.compile(r"(?:\*\*|__)?+[^\W\d_][\w'’ \t\r\n,，.!！:：*]*+")
+_WORDS = re.compile(r"(?>\*\*|__)?+[^\W\d_][\w'’ \t\r\n,，.!！:：*]*+")
 _ASKS = re.compile(r"\W{0,16}(?:is|are|will)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_▁]+")
 _LONE = re.compile(rf"[\s{chars.INVISIBLE}]*+[\"'“”‘’(]?[\s{chars.INVISIBLE}]*+")

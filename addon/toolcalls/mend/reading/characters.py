@@ -46,13 +46,13 @@ APOSTROPHES = "'’＇"
 # Blank between tokens: Unicode spaces (\s has NBSP), NUL, BOM, zero-width and direction marks.
 INVISIBLE = "\x00\xad\u180e\u200b-\u200f\u2060\ufeff"
 _BLANK = rf"[\s{INVISIBLE}]"
-_COMMENT = r"(?://[^\n]{0,200}+\n|#[^\n]{0,200}+\n|/\*(?:[^*]|\*(?!/)){0,400}+\*/)"
+_COMMENT = r"(?://[^\n]{0,200}+\n|#[^\n]{0,200}+\n|/\*(?>[^*]|\*(?!/)){0,400}+\*/)"
 # The same, as far as a look-ahead sees: a comment counts only when it ends.
-_GAP = rf"(?:{_BLANK}|{_COMMENT})*+"
+_GAP = rf"(?>{_BLANK}|{_COMMENT})*+"
 
 blanks = re.compile(rf"{_BLANK}*+")
 # A line comment needs its line break: one that would swallow the rest of the text is something else.
-comment = re.compile(r"//[^\n\r\u2028\u2029]*+(?=[\n\r\u2028\u2029])|#[^\n\r]*+(?=[\n\r])|/\*(?:[^*]|\*(?!/))*+\*/")
+comment = re.compile(r"//[^\n\r\u2028\u2029]*+(?=[\n\r\u2028\u2029])|#[^\n\r]*+(?=[\n\r])|/\*(?>[^*]|\*(?!/))*+\*/")
 invisible = re.compile(rf"[^ \t\r\n\S]|[{INVISIBLE}]")
 control = re.compile(r"[\x00-\x1f]")
 line_break = re.compile(r"[\n\r]")
@@ -62,11 +62,11 @@ _NAME = r"(?:-{0,2}(?:[^\W\d]|\$)[\w$.\-]{0,120}+)"
 name = re.compile(_NAME)
 # JSON5 writes a letter of a name as `\\u0061` too.
 _ESCAPE = r"\\u[0-9a-fA-F]{4}"
-escaped_name = re.compile(rf"(?:{_NAME})?+(?:{_ESCAPE}(?:[\w$]*+))++")
+escaped_name = re.compile(rf"(?>{_NAME})?+(?>{_ESCAPE}(?:[\w$]*+))++")
 escape = re.compile(_ESCAPE)
 _QUOTED_KEY = (
-    r'(?:"(?:[^"\\]|\\.){0,200}+"'
-    r"|'(?:[^'\\]|\\.){0,200}+'"
+    r'(?:"(?>[^"\\]|\\.){0,200}+"'
+    r"|'(?>[^'\\]|\\.){0,200}+'"
     r"|[“”„][^“”]{0,200}+[“”]|[‘’‚][^‘’]{0,200}+[‘’]"
     r"|「[^」]{0,200}+」|『[^』]{0,200}+』|«[^»]{0,200}+»|＂[^＂]{0,200}+＂|＇[^＇]{0,200}+＇|`[^`]{0,200}+`)"
 )
@@ -101,7 +101,7 @@ object_inside = re.compile(rf"[{OPEN_OBJECT}]{_GAP}{_QUOTED_KEY}{_GAP}[{COLONS}]
 colon_follows = re.compile(rf"{_GAP}[{COLONS}]")
 
 # Behind a quote: what looks like the next pair, the next item, the value of a key.
-_CLOSED = rf"(?:{_CLOSE}{_GAP}){{1,6}}+[{COMMAS}]{_GAP}(?:{_KEY}|{_VALUE})"
+_CLOSED = rf"(?>{_CLOSE}{_GAP}){{1,6}}+[{COMMAS}]{_GAP}(?:{_KEY}|{_VALUE})"
 NEXT_PAIR = rf"{_GAP}(?:[{COMMAS}]{_GAP}{_KEY}|{_QUOTED_KEY}{_GAP}[{COLONS}]|{_CLOSED})"
 NEXT_ITEM = rf"{_GAP}(?:[{COMMAS}]{_GAP}{_VALUE}|{_CLOSED})"
 AFTER_KEY = rf"{_GAP}[{COLONS}{COMMAS}]"
@@ -121,7 +121,7 @@ after_value_in_tuple = re.compile(rf"{_GAP}(?:[{COMMAS})）]|{_VALUE}|\Z)")
 # Pairs and items that need no mending but of their quotes. What follows is checked as for any string.
 _S = r"[ \t\r\n]*+"
 _PLAIN_STRING = r"([\"'])([^\"'\\\x00-\x1f]*+)"
-_PLAIN_WORD = r"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)|(true|false|null|True|False|None)\b"
+_PLAIN_WORD = r"(-?(?:0|[1-9][0-9]*+)(?>\.[0-9]++)?+(?>[eE][+-]?[0-9]++)?+)|(true|false|null|True|False|None)\b"
 plain_pair = re.compile(
     rf"{_S}{_PLAIN_STRING}\1{_S}:{_S}(?:{_PLAIN_STRING}\3|{_PLAIN_WORD}){_S}"
     rf"(?=}}|,{_S}(?:}}|(?:\"[^\"\\]{{0,200}}+\"|'[^'\\]{{0,200}}+'){_S}:))"
@@ -147,4 +147,4 @@ fence = re.compile(r"(?:`{1,4}|~{3,4})[A-Za-z0-9_+-]{0,12}")
 marker = re.compile(
     r"</?[A-Za-z_][\w:.\-]{0,60}(?:\s[^<>]{0,120})?>?|<[|｜][^<>]{1,60}[|｜]?>?|\[/?[A-Z_]{3,40}\]|(?:`{1,4}|~{3,4})"
 )
-loose_ends = re.compile(rf"(?:[\s{INVISIBLE}}}｝\]］)）{COMMAS}.\"'”’`]|\\\")*+")
+loose_ends = re.compile(rf"(?>[\s{INVISIBLE}}}｝\]］)）{COMMAS}.\"'”’`]|\\\")*+")

@@ -83,7 +83,7 @@ def _object(s: Source) -> dict[str, Any]:
     return read_object(s)
 
 
-_CONTROL_IN_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+([\x00-\x1f])?')
+_CONTROL_IN_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?>\\.[^"\\\x00-\x1f]*+)*+([\x00-\x1f])?')
 
 
 def _tell_control_characters(s: Source, start: int, end: int) -> None:

@@ -17,8 +17,8 @@ from . import characters as chars
 from .strict import scan_string
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|0[0-9]{1,2}|\r\n|[\s\S])")
-_JSON_ESCAPES = re.compile(r"[^\\]*+(?:\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
-_JSON_OR_APOSTROPHE = re.compile(r"[^\\]*+(?:\\(?:[\"'\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
+_JSON_ESCAPES = re.compile(r"[^\\]*+(?>\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
+_JSON_OR_APOSTROPHE = re.compile(r"[^\\]*+(?>\\(?:[\"'\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
 
 _JSON = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 # Known to JSON5 and Python as well. `\a` and octal stay unknown: `\alpha` and `\1` are meant literally.
@@ -32,7 +32,7 @@ _TRUSTED = {'"', "\\", "'", "n", "r", "t"}
 
 def _escape(body: str) -> re.Pattern[str]:
     """An escape that goes on like `body`, behind any others, which are skipped one by one."""
-    return re.compile(rf"\A[^\\]*+(?:\\(?!{body})[\s\S][^\\]*+)*+\\[\s\S]")
+    return re.compile(rf"\A[^\\]*+(?>\\(?!{body})[\s\S][^\\]*+)*+\\[\s\S]")
 
 
 # Escapes of JSON that would be words with their backslashes: `\nabla`, `\times`, `\uface`. In a string with an

@@ -27,16 +27,16 @@ _FOLLOWS = {
 }
 # From inside a string to the next quote that could close it.
 _TO_CLOSER = {
-    closers: re.compile(rf"[^{closers}\\]*+(?:\\[\s\S][^{closers}\\]*+)*+") for closers in chars.CLOSERS.values()
+    closers: re.compile(rf"[^{closers}\\]*+(?>\\[\s\S][^{closers}\\]*+)*+") for closers in chars.CLOSERS.values()
 }
 _TRIPLE = {
-    quote: re.compile(rf"{quote * 3}((?:[^{quote}\\]++|\\[\s\S]|{quote}(?!{quote}{quote}))*+){quote * 3}")
+    quote: re.compile(rf"{quote * 3}((?>[^{quote}\\]++|\\[\s\S]|{quote}(?!{quote}{quote}))*+){quote * 3}")
     for quote in "\"'"
 }
 # `"a": """, "b": """`: not one text in three quotes, but two that are a quote each.
 _STRUCTURE_FIRST = re.compile(r"\s*[,:}\]]")
 _PREFIXED = re.compile(r"(?i:(?P<prefix>[rbu]|rb|br|ur))(?=[\"'])")
-_RAW = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\[\s\S])*+){quote}") for quote in "\"'"}
+_RAW = {quote: re.compile(rf"{quote}((?>[^{quote}\\]|\\[\s\S])*+){quote}") for quote in "\"'"}
 # Steps that say that the author writes JavaScript or Python, and knows its escapes.
 OTHER_LANGUAGES = frozenset({"single quotes", "unquoted keys", "Python literals", "triple quotes", "number format"})
 # `['x.split(',')']`: two items by the grammar, one by its brackets.

@@ -1,0 +1,127 @@
+"""Sentences that say outright that what follows is not called now: refused, shown, left to the user.
+
+They do so with a full stop as well as with a colon. FINAL: nothing in the sentence turns it round. TURNED: words of
+announcing behind them do ("I did not run it, so I'll do it now").
+"""
+
+from __future__ import annotations
+
+import re
+
+_NOT = (
+    r"(?:do|did|have|had|will|wo|would|ca|can|could|should|shall|must|am)\s?(?:not|n['’o]t|never)|cannot|never"
+    r"|['’](?:ll|m|ve)\s(?:not|never)"
+)
+_DO = r"run|execut(?:e|ed|ing)|call(?:ed|ing)?|trust|do|send|use|follow(?:ed|ing)?"
+_THIS = "it|that|this|them|these|this one"
+_AGENTS = r"me|us|agents?|ais?|assistants?|models?|bots?|llms?"
+_STRANGERS = (
+    r"page|(?:web)?site|readme|e-?mail|mail|issue|comment|document|text|someone|somebody|attacker|file|output"
+    r"|result|body"
+    r"|author|injection|post|ticket"
+)
+_TEXTS = (
+    r"example|sample|quot(?:e|ation)|format|syntax|string|text|payload|fixture|call|injection(?: attempt)?"
+    r"|phishing(?: attempt)?|trick|scam"
+)
+_FINAL = {
+    "the user decides": (
+        r"\bplease confirm\b|\blet me know (?:if|whether|how|when|which)\b|\btell me (?:if|whether)\b"
+        r"|\b(?:reply|type|answer|say) (?:with )?[\"'“]?(?:yes|ok|okay|go|the word)\b"
+        r"|\b(?:once|as soon as) you (?:say|agree|confirm|approve|give|tell)\b|\bif you (?:want|agree|like"
+        r"|wish)\W{0,3}\Z"
+        r"|\b(?:await(?:ing)?|wait(?:ing)? for|need|without) your (?:approval|ok|go-ahead|permission|confirmation"
+        r"|consent)\b"
+        r"|\bthink about whether (?:i|we|to)\b|\bnot yet\W{0,3}\Z"
+    ),
+    "somebody else wants it": (
+        rf"\b(?:{_STRANGERS})\b[^.!?]{{0,30}}\b(?:wants?|wanted|asks?|asked|instructs?|tells?|told|to (?:get|make"
+        rf"|trick)) "
+        rf"(?:{_AGENTS}) (?:to|into)\b(?: do| run| execute| call| send)? (?:this|it|that|the following)\b"
+        rf"|\btrick(?:s|ed|ing)? (?:{_AGENTS})\b|\bnot from (?:you|the user)\b"
+        rf"|\b(?:addressed|aimed|directed) (?:to|at) (?:{_AGENTS})\b"
+    ),
+    "a text that was written": (
+        r"\bhere(?:['’]s|\sis)\sthe\s(?:prompt|text|example|message|mail|file)\syou\s(?:asked|wanted)\b"
+        r"|\bi\s(?:added|removed|put|inserted|appended|wrote|found|saw)\s(?:this|these|the\sfollowing)\b"
+        r"|[,\"”]\s(?:it|he|she|they)\s(?:wrote|said|replied|answered)\W{0,3}\Z"
+        r"|\b(?:says|said|wrote|reads|replied|answered):\s[\"“]?(?:let me|now i|i['’]ll|i will|sure|okay|first)\b"
+    ),
+    "under no circumstances": (
+        r"\bunder no circumstances\b|\bso no\W{0,3}\Z|\bhard no\b|\bnot to be (?:executed|run)\W{0,3}\Z"
+    ),
+    "German": (
+        r"\bich (?:führe|werde|mache|rufe|tue|starte)\s(?:das|es|dies\w{0,2}|ihn|sie)\b[^.!?]{0,30}\bnicht\b"
+        r"|\blehne\b[^.!?]{0,30}\bab\b|\bweigere mich\b|\b(?:wollte|will|verlangt\w{0,2}), dass ich\b"
+    ),
+    "Czech": (
+        r"\bnebud(?:u|eme)\b[^.!?]{0,20}\b(?:spou|spust|prov|vykon|vol)|\bne(?:spou|spus|prov|vykon"
+        r"|vol)[^\W\d_]{2,10}\b"
+    ),
+    "Korean": r"(?:실행|호출|사용)하지 ?(?:않겠|않습|말아야)",
+    "Japanese": r"以下[はの]?[^。]{0,20}(?:例|出力|引用|抜粋)[^。]{0,4}です",
+}
+_TURNED = {
+    "refused": (
+        rf"(?:\A\W{{0,6}}(?:please\s|but\s)?|\b(?:i|we|you)\s?)(?:{_NOT})\b[^.!?]{{0,30}}?\b(?:{_DO})\s(?:{_THIS})\b"
+        r"|\A\W{0,6}(?:(?:absolutely|certainly|definitely|hard|probably|not)\s)?(?:no|not|nope|never|nein|non|нет|不)"
+        r"(?:\s(?:on|to|for|be|way)\b[^.]{0,30})?\W{0,6}\Z"
+        r"|\bi(?:['’]m|\sam)?\s(?:won['’]t|can['’]?t|cannot|refuse\w?|declin(?:e|ed|ing)|not\sgoing\sto|ignored"
+        r"|skipped"
+        rf"|stopped\sbefore)(?:\s(?:{_THIS}|do\s(?:{_THIS})|be\sdoing\s\w{{1,12}}|sending\s(?:{_THIS})))?\W{{0,4}}\Z"
+        r"|\b(?:left|kept)\s(?:it|this|that|the\s(?:last\s)?line)\s(?:alone|unchanged|as\sis)\b|\bkept\sas\sis\b"
+        r"|\A\W{0,6}not\s(?:executed|run)\W{0,4}\Z"
+        r"|\A\W{0,6}(?:decoded|translated|transcribed|quoted|redacted|skipped|blocked|refused|rejected|denied|ignored"
+        r"|declined|intercepted)\W{1,4}\Z"
+    ),
+    "shown": (
+        r"\A\W{0,6}(?:sure\W{1,3}|of\scourse\W{1,3}|and\s)?(?:here(?:['’]s|\s(?:is|are|you\s(?:go|are)|it\sis))"
+        r"|there\sit\sis|see\s(?:the\s\w{1,12}\s)?below|the\sfollowing\b)(?!.{0,40}\b(?:plan|steps?|what\si)\b)"
+        r"|\b(?:this|that|it)(?:['’]s|\s(?:is|was))\s(?:"
+        rf"(?:an?|the)\s(?:[\w-]{{1,14}}\s)?(?:{_TEXTS})(?:\s(?:that\scrashed|you\sasked)\b[^.]{{0,20}})?\W{{0,4}}\Z"
+        r"|(?:what|how)\b[^.]{0,40}\b(?:looks?|looked|written)\b)"
+        r"|\b(?:reference|purposes)\sonly\b|\b(?:i|we)\sreproduce\b|\b(?:copied|taken)\s(?:it\s|this\s)?from\b"
+        r"|\b(?:embedded|hidden|injected|smuggled|malicious)\s(?:instruction|text|command|prompt|call)s?\b"
+        r"|\bhidden\s(?:in|as)\s(?:white|the\s(?:html|page|comment|mail))\b|\bcan\sshow\syou\b"
+        r"|\A\W{0,6}(?:sources?:|voil[àa]\b|end\sof\s(?:page|file|document|mail|message|transcript)\b)"
+        r"|\A\W{0,6}be\scareful(?:\swith\s(?:it|this|that))?\W{0,3}\Z"
+        r"|\bsome(?:one|body)\splanted\b|\bis\s(?:live\s)?(?:malware|phishing)\b|\b(?:text|snippet)\sis\sdangerous\b"
+    ),
+    "nothing was done": (
+        r"\bno\s(?:further\s)?(?:actions?|tools?|calls?|commands?)\s(?:(?:was|were|has\sbeen|have\sbeen)\s)?"
+        r"(?:taken|executed|called|run|made|sent)\b|\b(?:nothing|none\sof\s(?:it|this))\s(?:was|has\sbeen|were)\s"
+        r"(?:executed|called|run|sent)\b(?:\syet\b)?"
+    ),
+    "against the rules": (
+        r"\bagainst\s(?:the|my|our)\s(?:rules|guidelines|polic\w{1,3})\b|\bviolat(?:es?|ing)\b[^.]{0,20}"
+        r"\b(?:guidelines|polic\w{1,3}|rules)\b|\b(?:this|that|it)(?:['’]s|\sis)\sout\sof\sscope\b"
+    ),
+}
+_SHOWN = (
+    r"\b(?:like\sthis|this\s(?:call|example|fixture|text)|ends\swith\san?\scall|the\sfollowing|looks\slike|reads"
+    r"|says)"
+    r"\W{0,4}\Z"
+    r"|\b(?:verbatim|quot(?:e|ing)|quotation|illustrat(?:ive|ion|e|ing)|reproduced)\b"
+    r"|\b(?:assistant|model|agent|bot|robot|gpt|claude)\b[^.]{0,12}\b(?:answer(?:s|ed)|responded|replied|wrote"
+    r"|emitted"
+    r"|whispered|made)(?:\swith)?(?:\san?(?:\stool)?\scall)?\W{0,3}\Z"
+)
+"""In a sentence that announces nothing: what stands below is what it speaks about."""
+_final = re.compile("|".join(_FINAL.values()), re.IGNORECASE)
+_turned = re.compile("|".join(_TURNED.values()), re.IGNORECASE)
+_shown = re.compile(_SHOWN, re.IGNORECASE)
+
+
+def is_final(sentence: str) -> bool:
+    """Does it say that nothing is called now, whatever else it says?"""
+    return _final.search(sentence) is not None
+
+
+def find(sentence: str) -> re.Match[str] | None:
+    """The words that say that nothing is called now, unless something is announced behind them."""
+    return _turned.search(sentence)
+
+
+def shows(sentence: str) -> bool:
+    """Does a sentence that announces nothing speak about what stands below it?"""
+    return _shown.search(sentence) is not None
