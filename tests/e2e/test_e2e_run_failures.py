@@ -54,14 +54,12 @@ def asked_with(url: str, asked: str, *options: str) -> str:
 def test_a_status_that_is_no_answer_is_named(
     status: int, sentence: str, run: Run, plays: Plays, upstream: Upstream, asked: str
 ) -> None:
-    body = b'{"error": {"message": "no"}}'
-    # With its length, as hosts send errors: a client that hangs up at the status line has it whole by then.
-    plays.add(f"run-{status}", Play([body], status, {"content-type": "application/json"}, content_length=len(body)))
+    plays.add(f"run-{status}", Play([b'{"error": {"message": "no"}}'], status, {"content-type": "application/json"}))
     failing = run(*curl(f"{upstream.url}/run-{status}{CHAT}", asked), "--fail")
     assert failing.stderr.splitlines()[-2:] == [f"toolfix: {sentence}", NO_ANSWER]
     assert failing.returncode == 22
     content = run(*curl(f"{upstream.url}/run-{status}{CHAT}", asked))
-    assert (content.returncode, content.stdout) == (0, body.decode())
+    assert (content.returncode, content.stdout) == (0, '{"error": {"message": "no"}}')
     assert content.stderr.splitlines() == [f"toolfix: {sentence}", NO_ANSWER]
 
 

@@ -147,6 +147,9 @@ TEXT = {
     "the input of the freeform tool was cut off or has no one reading.",
     "responses-text-markup-in-value": "I add it to the README.\n",
     "zai-null-patch-ends-the-turn": "Let me look.",
+    "zai-text-call": "我来看看这个目录。\n\n",
+    "zai-text-call-taken-back": "我来看看这个目录。\n\n<tool_call>Bash\n<arg_key>command</arg_key>\n"
+    "<arg_value>ls -la</arg_value>\n</tool_call>目录是空的。",
 }
 # What is left of the text when the calls that were written in it are gone; the same on each protocol.
 _LEFT = {

@@ -148,9 +148,17 @@ class HttpFlows:
         if flow.error is not None and flow.response is None:
             sentence = upstream_trouble.of_connection(flow.request.pretty_host, flow.request.port, flow.error.msg)
             self._reporter.summary.no_answer(sentence)
+        elif flow.response is not None and flow.response.status_code >= 400:
+            # The client has read the status and hung up before the end of the body.
+            self._no_answer(flow, flow.response)
         if state.stream is not None and state.stream.response.holding:
             logger.warning(f"{place(flow)}: the connection broke while a tool call was held; it was not delivered.")
         self._close(flow, state, broken=True)
+
+    def _no_answer(self, flow: http.HTTPFlow, response: http.Response) -> None:
+        """The host answered with a status that is no answer of a model."""
+        sentence = upstream_trouble.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
+        self._reporter.summary.no_answer(sentence)
 
     def _answer(self, state: FlowState) -> Response:
         remember, note = self._refusals.remember, state.log.decided
@@ -181,8 +189,7 @@ class HttpFlows:
             logger.exception(f"{place(flow)}: toolfix failed and let the error pass as it came; please report this.")
             answer = None
         if answer is None or self._settings.observes:
-            sentence = upstream_trouble.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
-            self._reporter.summary.no_answer(sentence)
+            self._no_answer(flow, response)
         if answer is None:
             return
         state.upstream_status = response.status_code
