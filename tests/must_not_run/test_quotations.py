@@ -15,7 +15,7 @@ from tests.dialects.text_protocols import CHAT, GEMINI, OLLAMA, PROTOCOLS, Clien
 from tests.must_not_run import introductions, last_words, meant, quotations, quoted_ends, shown
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part
-from tests.must_not_run.quotations import CALL, MEANT, QUOTED, STRUCTURED, Case, Way, all_ways, cases, problem
+from tests.must_not_run.quotations import CALL, MEANT, QUOTED, STRUCTURED, all_ways, cases, problem
 from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS, RARE, Format, Made
 from tests.splits import mend
@@ -28,12 +28,6 @@ EVERY = 211
 """One case in so many is cut at every place."""
 
 
-def share(ways: list[Way], protocol: Protocol) -> list[Case]:
-    """All cases on Chat; on the others, whose text goes the same way, every third one, each another third."""
-    third = {"messages": 1, "responses": 2}.get(protocol.name)
-    return [case for case in cases(ways, protocol) if third is None or case.number % 3 == third]
-
-
 def test_there_are_more_ways_than_anybody_thinks_of_at_once() -> None:
     assert len(WAYS) >= 1_200
     assert len({(way.group, way.name, way.protocols) for way in WAYS}) == len(WAYS)
@@ -44,14 +38,9 @@ def test_there_are_more_ways_than_anybody_thinks_of_at_once() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_quoted_call_is_text_and_the_text_is_not_changed(group: str, protocol: Protocol) -> None:
-    tried = share([way for way in WAYS if way.group == group], protocol)
-    wrong = [f"{said}: {case}" for case in tried if (said := problem(case))]
-    assert not wrong, f"{len(wrong)} of {len(tried)}:\n" + "\n".join(wrong[:60])
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
-def test_each_protocol_has_hundreds_of_ways_in_its_share(protocol: Protocol) -> None:
-    assert len({case.way.name for case in share(WAYS, protocol)}) > 1_000
+    ways = [way for way in WAYS if way.group == group]
+    wrong = [f"{said}: {case}" for case in cases(ways, protocol) if (said := problem(case))]
+    assert not wrong, f"{len(wrong)} of {sum(1 for _ in cases(ways, protocol))}:\n" + "\n".join(wrong[:60])
 
 
 @pytest.mark.parametrize(("protocol", "rest"), [(OLLAMA, 0), (GEMINI, 1)], ids=["ollama", "gemini"])
