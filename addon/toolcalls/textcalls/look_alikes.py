@@ -7,8 +7,8 @@ from unicodedata import normalize
 
 _APOSTROPHES = dict.fromkeys(map(ord, "ʼʹʻˈ՚＇‛′"), "'")
 _LETTERS = str.maketrans(
-    "аеорсухіјѕһԁԛԝкмтвнАВЕКМНОРСТХІЈЅԌοανιρτυκεΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɡ",
-    "aeopcyxijshdqwkmtbhABEKMHOPCTXIJSGoavipruкeABEZHIKMNOPTYXig".replace("к", "k"),
+    "аеорсухіјѕһԁԛԝкмтвн" + "АВЕКМНОРСТХІЈЅԌ" + "οανιρτυκε" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" + "ıɡ",
+    "aeopcyxijshdqwkmtbh" + "ABEKMHOPCTXIJSG" + "oaviptuke" + "ABEZHIKMNOPTYX" + "ig",
 )
 """Letters of Cyrillic and Greek that look like Latin ones."""
 _mixed = re.compile(r"\w{0,40}[A-Za-z]\w{0,40}")

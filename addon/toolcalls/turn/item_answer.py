@@ -26,7 +26,7 @@ from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
 from .items import Item, Items, Part
 from .live import LiveArguments, LiveCall
-from .resent import ComparedCall
+from .resent import brief_meaning
 from .searched_texts import SearchedTexts
 from .text_search import SearchResult
 from .turn import GatheredCall, Turn
@@ -55,7 +55,7 @@ class ItemAnswer(Answer):
         self.calls = ItemAssembler(items, kind, mender.work)
         self.ended: list[Item] = []
         """Calls that have ended and not left."""
-        self._named: tuple[int, set[tuple[bool, bytes]]] = (0, set())
+        self._named: tuple[int, set[bytes]] = (0, set())
         """What the calls with a name say, and how many items there were when that was looked at."""
         self.dropped = 0
         """Calls that the client does not get."""
@@ -151,7 +151,7 @@ class ItemAnswer(Answer):
             compared.out = True
             return GatheredCall(slot.names[-1], text, steps=steps, doubt=doubt, live=live, compared=compared)
         name = call.name
-        if not name and (not text or (not call.carriers and self._is_told_by_name(compared))):
+        if not name and (not text or (not call.carriers and self._is_told_by_name(text))):
             return GatheredCall("", "", compared=compared)
         if uncertain:
             return GatheredCall(name, call.from_fragments()[0], call.call_id, doubt=doubt, compared=compared)
@@ -170,14 +170,14 @@ class ItemAnswer(Answer):
         known.value = call.take_value(text)
         return known
 
-    def _is_told_by_name(self, nameless: ComparedCall) -> bool:
+    def _is_told_by_name(self, arguments: str) -> bool:
         """Does a call with a name say what these arguments of no call say? Then their events had a wrong id."""
         items, meanings = self._named
         if items < len(self.items.all):
             named = [item.call for item in self.items.all if item.call is not None and item.call.name]
-            meanings = {call.to_compare(call.name).meaning for call in named}
+            meanings = {brief_meaning(call.settle()[0]) for call in named}
             self._named = (len(self.items.all), meanings)
-        return nameless.meaning in meanings
+        return brief_meaning(arguments) in meanings
 
     def _is_freeform(self, call: ItemCall) -> bool:
         tool = self._tools.get(call.name, call.namespace or None)

@@ -16,10 +16,10 @@ from typing import Any, Final, NamedTuple
 
 from ..work import Work
 from .assembled_call import Fragment
-from .fragments import may_begin
+from .fragments import may_begin, says_nothing
 from .item_call import CarrierOfCall, ItemCall, is_whole
 from .items import Item, Items
-from .resent import ComparedCall
+from .resent import ComparedCall, brief_meaning
 from .shared_place import refuse
 
 
@@ -193,11 +193,11 @@ class ItemAssembler:
 
     def _renamed(self, carrier: CarrierOfCall) -> Item | None:
         """The open call of this name that says what this item says: on some servers ids change."""
-        told = ComparedCall("", "", carrier.arguments)
         named = [(item, call) for item, call in self._open_at(None) if carrier.name and call.name == carrier.name]
         named.sort(key=lambda one: one[1].place != carrier.place)
+        meaning, blank = brief_meaning(carrier.arguments), says_nothing(carrier.arguments)
         for item, call in named[:_MOST_COMPARED]:
-            if (not told.blank or call.place == carrier.place) and call.to_compare("").meaning == told.meaning:
+            if (not blank or call.place == carrier.place) and brief_meaning(call.settle()[0]) == meaning:
                 return item
         return None
 

@@ -14,13 +14,15 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from ..mend.arguments import Finish, mend_arguments
 from ..mend.names import mend_name
 from ..mend.shape.shape import mend_shape
 from ..tools.declared import Tools
 from .fragments import says_nothing
+
+_LONG: Final = 4096
 
 
 @dataclass(slots=True)
@@ -196,6 +198,13 @@ def _settled(one: ComparedCall, other: ComparedCall) -> bool:
     if lags and not one.out and other.readable:
         one.kept = False
     return False
+
+
+def brief_meaning(arguments: str) -> bytes:
+    """A hash, equal for arguments that mean the same. Long ones have to be the same text: reading them takes long."""
+    if len(arguments) > _LONG:
+        return hashlib.sha256(arguments.encode("utf-8", "surrogatepass")).digest()
+    return _meaning(arguments)[1]
 
 
 def _meaning(arguments: str) -> tuple[bool, bytes]:
