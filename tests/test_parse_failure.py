@@ -12,8 +12,8 @@ from tests.validators import chat as strict_chat
 from tests.validators import messages as strict_messages
 from tests.validators import ollama as strict_ollama
 from tests.validators import responses as strict_responses
-from toolcalls.calls import Outcome
 from toolcalls.engine import Response, mend_whole, recovered
+from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request
 

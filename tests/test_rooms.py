@@ -29,22 +29,22 @@ MAY_KNOW = {
     "wire": "work",
     "work": "",
     # One call.
-    "calls": "ids wire",
-    "mend": "calls policy tools work",
+    "outcome": "",
+    "mend": "ids outcome policy tools work",
     "textcalls": "tools work",
     # One answer, one request.
-    "request": "calls ids mend policy tools wire work",
-    "parse_failure": "calls mend policy request tools wire",
+    "request": "ids mend outcome policy tools wire work",
+    "parse_failure": "mend outcome policy request tools wire",
     "unread": "textcalls wire",
-    "turn": "calls mend policy request textcalls tools unread wire work",
-    "dialects": "calls ids mend policy request textcalls tools turn unread wire work",
-    "stream": "calls dialects unread wire work",
-    "engine": "calls dialects mend parse_failure policy request stream wire work",
-    "websocket": "calls engine policy request wire",
+    "turn": "mend outcome policy request textcalls tools unread wire work",
+    "dialects": "ids mend outcome policy request textcalls tools turn unread wire work",
+    "stream": "dialects outcome unread wire work",
+    "engine": "dialects ids mend outcome parse_failure policy request stream wire work",
+    "websocket": "engine outcome policy request wire",
     # The world outside.
-    "recording": "__init__ calls engine outcome_labels policy request websocket wire",
-    "proxy": "__init__ calls engine outcome_labels policy recording request shown websocket wire",
-    "cli": "__init__ calls engine mend policy proxy recording request shown tools turn wire",
+    "recording": "__init__ engine outcome outcome_labels policy request websocket wire",
+    "proxy": "__init__ engine outcome outcome_labels policy recording request shown websocket wire",
+    "cli": "__init__ engine ids mend outcome policy proxy recording request shown tools turn wire",
 }
 """The rooms, and the modules that stand beside them, each with those that it may import. No way leads back."""
 

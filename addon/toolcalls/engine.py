@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from .calls import Ids, Outcome
 from .dialects.chat.dialect import Chat
 from .dialects.gemini.dialect import Gemini
 from .dialects.interface import Dialect
@@ -20,7 +19,9 @@ from .dialects.ollama.dialect import Ollama
 from .dialects.responses.dialect import Responses
 from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
 from .dialects.zai.dialect import Zai
+from .ids import Ids
 from .mend.call import Mender
+from .outcome import Outcome
 from .parse_failure.recovery import Recovered as Recovered
 from .parse_failure.recovery import Recovery
 from .policy import Policy

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .calls import Outcome
 from .dialects.interface import Dialect
+from .outcome import Outcome
 from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.body_kind import BodyKind, kind_of, kind_of_first_line

@@ -12,8 +12,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from .calls import Outcome
 from .engine import Response
+from .outcome import Outcome
 from .policy import Policy
 from .request.heard import Heard, heard_in
 from .request.ids_in_history import used_ids

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from toolcalls.calls import STRUCTURED
+from toolcalls.outcome import STRUCTURED
 from toolcalls.cli.demo import recordings_directory
 from toolcalls.engine import protocol_of
 from toolcalls.recording import store

@@ -21,10 +21,9 @@ from toolcalls.policy import Policy
 from toolcalls.request.request import Request
 from toolcalls.turn import payload
 from toolcalls.turn.answer import CompletedCall
-from toolcalls.turn.assembled_call import Fragment, index_of
 from toolcalls.turn.finish import FinishWords
 from toolcalls.turn.live import LivePart
-from toolcalls.turn.parts import Failure, OtherDelta, Part, ReadEvent, Stop, TextDelta
+from toolcalls.turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, Stop, TextDelta, index_of
 from toolcalls.wire import sse
 from toolcalls.wire.events import Event
 
@@ -91,8 +90,10 @@ class InventedWriter(AnswerWriter):
         return json.dumps({**kept, "say": "".join(texts), "calls": entries, "stop": reason}).encode()
 
     def live(self, part: LivePart) -> bytes:
-        args = {"args": {"n": part.call.number, "json": part.arguments}}
-        begin = {"call": {"n": part.call.number, "id": part.call.id, "tool": part.slot.name}} if part.begins else {}
+        args = {"args": {"n": part.live.number, "json": part.arguments}}
+        begin = (
+            {"call": {"n": part.live.number, "id": part.live.id, "tool": part.assembled.name}} if part.begins else {}
+        )
         return _event({**begin, **args})
 
     def rest_of_call(self, number: int, arguments: str) -> bytes:

@@ -8,8 +8,8 @@ import random
 from typing import Any
 
 from tests.validators import messages as strict
-from toolcalls.calls import Outcome
 from toolcalls.engine import Response
+from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request
 

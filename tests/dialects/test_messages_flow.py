@@ -23,11 +23,11 @@ from tests.dialects.messages_wire import (
     tool_start,
 )
 from tests.validators import messages as strict
-from toolcalls.calls import Outcome
 from toolcalls.ids import restore
 from toolcalls.mend import call
 from toolcalls.mend.arguments import Mended
 from toolcalls.mend.call import Mender
+from toolcalls.outcome import Outcome
 
 A = '{"file_path": "/src/a.py"}'
 B = '{"file_path": "/src/b.py"}'

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from toolcalls.calls import STRUCTURED
 from toolcalls.cli.demo import recordings_directory
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import play_recording
+from toolcalls.outcome import STRUCTURED
 from toolcalls.recording import store
 from toolcalls.recording.store import Recording
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mitmproxy.test import tflow
 
 from tests.proxy.test_flow_files import SCENARIO, flow_of
-from toolcalls.calls import Outcome
+from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.proxy.content_view import MOST_SHOWN, ViewedResponse, text_of, would_be
 from toolcalls.recording import store

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 from mitmproxy.test import tflow
 
-from toolcalls.calls import Outcome
 from toolcalls.cli import doctor, main, replay
 from toolcalls.cli.doctor_checks import Finding
 from toolcalls.cli.run import say
+from toolcalls.outcome import Outcome
 from toolcalls.proxy import upstream_trouble
 from toolcalls.proxy.content_view import ViewedResponse, text_of
 from toolcalls.proxy.reporting import Reporter

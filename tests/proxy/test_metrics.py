@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mitmproxy.test import taddons
 from prometheus_client.parser import text_string_to_metric_families
 
-from toolcalls.calls import STRUCTURED, Outcome, Status
+from toolcalls.outcome import STRUCTURED, Outcome, Status
 from toolcalls.outcome_labels import LONGEST_LABEL, reason_class, step_class
 from toolcalls.proxy.metrics import BUCKETS, MOST_STEPS, Metrics
 from toolcalls.recording import store

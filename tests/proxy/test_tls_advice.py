@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcalls.calls import STRUCTURED, Outcome
+from toolcalls.outcome import STRUCTURED, Outcome
 from toolcalls.proxy import session_summary as tally
 from toolcalls.proxy import tls_advice as clients
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from toolcalls.calls import Outcome
+from toolcalls.outcome import Outcome
 from toolcalls.policy import BY_NAME
 from toolcalls.recording import record, store, writer
 from toolcalls.recording.captured import CapturedBytes

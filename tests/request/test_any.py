@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolcalls.calls import Outcome
 from toolcalls.ids import Ids
+from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.edits import Edits, texts_at
 from toolcalls.request.mend import mend_frame, mend_request

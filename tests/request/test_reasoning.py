@@ -11,7 +11,7 @@ import pytest
 
 from tests.validators import strict_hosts
 from tests.validators.strict_hosts import Rejected
-from toolcalls.calls import Outcome
+from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.answered import read_answer
 from toolcalls.request.mend import Changed, mend_request

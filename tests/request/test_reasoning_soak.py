@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from toolcalls.calls import Outcome
+from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request import reasoning
 from toolcalls.request.mend import mend_request

@@ -61,7 +61,9 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 def test_a_terminal_that_is_sent_the_name_as_it_is_obeys_it(terminal: Terminal, tmp_path: Path) -> None:
     """So that the next test says something."""
     (tmp_path / "name").write_bytes(HOSTILE.encode("latin-1"))
-    terminal.tmux("send-keys", f"echo {MARK}; cat {tmp_path / 'name'}; printf '\\033[0m'; echo behind", "Enter")
+    # The word that is waited for is not in the command: the terminal shows that first, before it is carried out.
+    ends = r"printf '\033[0m%s%s\n' beh ind"
+    terminal.tmux("send-keys", f"echo {MARK}; cat {tmp_path / 'name'}; {ends}", "Enter")
     terminal.shows("behind")
     assert MARK not in terminal.tmux("capture-pane", "-p"), "the screen was cleared"
     assert "owned" in terminal.tmux("list-panes", "-F", "#T"), "the window has its name"

@@ -12,9 +12,8 @@ from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request
 from toolcalls.turn.answer import CompletedCall
-from toolcalls.turn.assembled_call import Fragment
 from toolcalls.turn.block_answer import BlockAnswer
-from toolcalls.turn.parts import CallStart
+from toolcalls.turn.parts import CallStart, Fragment
 
 READ = {"name": "Read", "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}}}
 REQUEST: Request = read_request({"model": "m", "tools": [READ], "messages": []})

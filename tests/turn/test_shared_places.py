@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from toolcalls.turn.assembled_call import Slot
+from toolcalls.turn.assembled_call import AssembledCall
 from toolcalls.turn.shared_place import Places, refuse
 
 
-def call(arguments: str) -> Slot:
-    return Slot(fragments=[arguments])
+def call(arguments: str) -> AssembledCall:
+    return AssembledCall(fragments=[arguments])
 
 
 def test_a_place_is_a_new_one_when_each_call_that_began_there_has_ended() -> None:
-    places: Places[Slot] = Places()
+    places: Places[AssembledCall] = Places()
     first, second = call("{"), call("{}")
     places.begin(0, first)
     places.end(0)
@@ -21,7 +21,7 @@ def test_a_place_is_a_new_one_when_each_call_that_began_there_has_ended() -> Non
 
 
 def test_a_call_that_begins_beside_one_that_has_not_ended_shares_its_place() -> None:
-    places: Places[Slot] = Places()
+    places: Places[AssembledCall] = Places()
     first, second, other = call("{"), call("{}"), call("{}")
     places.begin(0, first)
     places.begin(1, other)

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from ..calls import Ids, Outcome
+from ..ids import Ids
 from ..mend.arguments import Finish
 from ..mend.call import Mender
+from ..outcome import Outcome
 from ..policy import Policy
 from ..shown import LINE, shown
 from ..tools.declared import Tool, Tools

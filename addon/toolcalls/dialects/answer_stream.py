@@ -14,9 +14,10 @@ from ..mend.call import Mender
 from ..mend.finish import Finish
 from ..policy import Policy
 from ..request.request import Request
-from ..turn.answer import Answer, CompletedCall
-from ..turn.assembled_call import Fragment, Slot
-from ..turn.parts import OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ..turn.answer import CompletedCall
+from ..turn.assembled_call import AssembledCall
+from ..turn.fragment_answer import FragmentAnswer
+from ..turn.parts import Fragment, OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ..turn.text_search import SearchResult, TextPiece
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
 from ..wire.events import PASS, Event, Hold, Verdict
@@ -29,7 +30,7 @@ class _CallEvent:
     """An event that is nothing but calls, which can go out as it came."""
 
     raw: bytes
-    slots: list[Slot] = field(default_factory=list)
+    calls: list[AssembledCall] = field(default_factory=list)
     ends: bool = False
     """It has the finish reason too."""
 
@@ -63,9 +64,9 @@ class AnswerStream:
         form: AnswerForm,
         writer: StreamWriter,
         name: str = "",
-        answer: Answer | None = None,
+        answer: FragmentAnswer | None = None,
     ) -> None:
-        self.answer = answer or Answer(request, policy, mender, whole_calls=form.whole_calls)
+        self.answer = answer or FragmentAnswer(request, policy, mender, whole_calls=form.whole_calls)
         self._policy = policy
         self._form = form
         self._writer = writer
@@ -88,7 +89,7 @@ class AnswerStream:
     @property
     def holds_calls(self) -> bool:
         """Is a call held, or the finish reason behind one?"""
-        return bool(self.answer.assembler.slots) or self._waiting_end is not None
+        return bool(self.answer.assembler.calls) or self._waiting_end is not None
 
     @property
     def end_waits(self) -> bool:
@@ -143,8 +144,8 @@ class AnswerStream:
 
     def _follows_calls(self, read: ReadEvent) -> bool:
         """Does something follow the calls so far, so that they are complete? A finish reason says how they ended."""
-        slots = self.answer.assembler.slots
-        if not slots or slots[-1].unfinished or self._waiting_end is not None:
+        assembled_calls = self.answer.assembler.calls
+        if not assembled_calls or assembled_calls[-1].unfinished or self._waiting_end is not None:
             return False
         return any(not isinstance(part, Stop) for part in read.parts)
 
@@ -238,24 +239,30 @@ class AnswerStream:
 
     def _gather(self, read: ReadEvent, fragments: list[Fragment]) -> list[bytes]:
         """Take the fragments; what of them goes out at once."""
-        slots: list[Slot] = []
+        assembled_calls: list[AssembledCall] = []
         out: list[bytes] = []
         for fragment in fragments:
-            slot = self.answer.gather(fragment)
-            if slot is None:
+            assembled = self.answer.gather(fragment)
+            if assembled is None:
                 continue
-            slots.append(slot)
-            part = self.answer.go_on_live(slot) if self.live else None
+            assembled_calls.append(assembled)
+            part = self.answer.go_on_live(assembled) if self.live else None
             if part is None:
-                slot.quoted.grew(slot.fragments, len(fragment.arguments))
+                assembled.quoted.grew(assembled.fragments, len(fragment.arguments))
             else:
                 out.append(self._writer.live(part))
-        if self._form.whole_calls and slots and not (read.says_more or read.text) and _are_whole(fragments):
-            source = _CallEvent(read.raw, slots, ends=read.stop is not None)
-            self._sources.update((id(slot), source) for slot in slots)
-        if len(fragments) == 1 and not fragments[0].name and not self.live and slots and self._form.arguments_key:
+        if self._form.whole_calls and assembled_calls and not (read.says_more or read.text) and _are_whole(fragments):
+            source = _CallEvent(read.raw, assembled_calls, ends=read.stop is not None)
+            self._sources.update((id(assembled), source) for assembled in assembled_calls)
+        if (
+            len(fragments) == 1
+            and not fragments[0].name
+            and not self.live
+            and assembled_calls
+            and self._form.arguments_key
+        ):
             # A name may begin another call. Without one the index and the id decide, which are part of the template.
-            receiver = CallFragments(slots[0].add, self._hold)
+            receiver = CallFragments(assembled_calls[0].add, self._hold)
             self.lesson = Lesson(self._form.arguments_key, fragments[0].arguments, receiver)
         return out
 
@@ -266,7 +273,7 @@ class AnswerStream:
         as_they_came = self._as_they_came(calls) if self._sources else set()
         written: set[int] = set()
         for call in calls:
-            source = self._sources.pop(id(call.slot), None)
+            source = self._sources.pop(id(call.assembled), None)
             if call.live is not None:
                 rest = call.live.rest(call.outcome)
                 draft.out += [self._writer.rest_of_call(call.live.number, rest)] if rest else []
@@ -283,19 +290,20 @@ class AnswerStream:
 
     def _as_they_came(self, calls: list[CompletedCall]) -> set[int]:
         """The events, by `id()`, all of whose calls go out as they came."""
-        kept = {id(call.slot) for call in calls if call.unchanged}
+        kept = {id(call.assembled) for call in calls if call.unchanged}
         events = {id(source): source for source in self._sources.values()}
         return {
             key
             for key, source in events.items()
-            if all(id(slot) in kept for slot in source.slots) and (not source.ends or self._ends(source, calls))
+            if all(id(assembled) in kept for assembled in source.calls)
+            and (not source.ends or self._ends(source, calls))
         }
 
     def _ends(self, source: _CallEvent, calls: list[CompletedCall]) -> bool:
         """Is this event the end of the answer as it came, with its calls as the last ones?"""
         end = self._waiting_end
-        last = calls[-1].slot if calls else None
-        if end is None or end.raw is not source.raw or not any(slot is last for slot in source.slots):
+        last = calls[-1].assembled if calls else None
+        if end is None or end.raw is not source.raw or not any(assembled is last for assembled in source.calls):
             return False
         return end.stop is not None and end.stop.reason == self._reason
 
@@ -316,7 +324,11 @@ class AnswerStream:
         waits = answer.undecided and finish is not Finish.CUT
         if not waits:
             draft.out += self._written(read, answer.end_text(finish), draft)
-        whole = not waits and not self._form.whole_calls and all(slot.whole() for slot in answer.assembler.slots)
+        whole = (
+            not waits
+            and not self._form.whole_calls
+            and all(assembled.whole() for assembled in answer.assembler.calls)
+        )
         if (whole or stop.failed) and self._ended_with is not read:
             self._send(finish, draft, before_error=stop.failed)
         answer.stop(stop.reason, finish)

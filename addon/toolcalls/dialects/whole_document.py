@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..mend.call import Mender
 from ..policy import Policy
 from ..request.request import Request
-from ..turn.answer import Answer
+from ..turn.fragment_answer import FragmentAnswer
 from ..turn.parts import Failure
 from ..turn.whole_answer import mend_answer
 from ..wire.events import Event
@@ -29,7 +29,7 @@ class WholeDocument:
         read = self.reader.read(Event(body, body.decode("utf-8", "replace")))
         if read is None or any(isinstance(part, Failure) for part in read.parts):
             return body
-        answer = Answer(self.request, self.policy, self.mender, whole_calls=self.reader.form.whole_calls)
+        answer = FragmentAnswer(self.request, self.policy, self.mender, whole_calls=self.reader.form.whole_calls)
         mended = mend_answer(read, answer, self.writer.words, ids=self.writer.ids)
         if mended is None:
             return body

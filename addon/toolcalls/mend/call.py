@@ -11,7 +11,8 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from ..calls import Ids, Outcome
+from ..ids import Ids
+from ..outcome import Outcome
 from ..policy import Policy
 from ..tools.declared import Tool, Tools
 from ..work import Work

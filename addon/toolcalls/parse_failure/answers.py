@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..calls import Outcome
 from ..mend.reading.strict import read, write
+from ..outcome import Outcome
 from ..wire import sse
 
 Json = dict[str, Any]

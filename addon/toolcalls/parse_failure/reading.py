@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..calls import Outcome
 from ..mend.arguments import Finish, mend_arguments
+from ..outcome import Outcome
 from ..request.request import Request
 from ..tools.declared import Tool, Tools
 from .quoted import Quoted

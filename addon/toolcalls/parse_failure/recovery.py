@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..calls import Outcome
 from ..mend.reading.strict import write
+from ..outcome import Outcome
 from ..policy import Policy
 from ..request.request import Request
 from ..tools.declared import Tools

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 
-from ..calls import Outcome
+from ..outcome import Outcome
 from ..outcome_labels import STATUS_WORDS
 
 logger = logging.getLogger("toolfix")

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from mitmproxy import contentviews, http
 
-from ..calls import Outcome
 from ..engine import Response, mend_whole, protocol_of
+from ..outcome import Outcome
 from ..outcome_labels import STATUS_WORDS
 from ..policy import Policy
 from ..request.request import decode, read_request, seed_of

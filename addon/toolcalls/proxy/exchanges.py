@@ -7,7 +7,7 @@ from functools import partial
 
 from mitmproxy import http
 
-from ..calls import Outcome
+from ..outcome import Outcome
 from ..recording.frames import SocketTranscript
 from ..recording.record import Exchange
 from ..request.request import seed_of

@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
 
-from ..calls import Outcome
 from ..engine import Response, recovered
+from ..outcome import Outcome
 from ..recording.captured import MAX_KEPT
 from ..recording.record import decoded
 from ..request.mend import Changed, mend_request

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .. import __version__
-from ..calls import Outcome
+from ..outcome import Outcome
 from ..outcome_labels import OTHER, reason_class, step_class
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

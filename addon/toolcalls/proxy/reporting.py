@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 
 from mitmproxy import http
 
-from ..calls import Outcome
 from ..engine import Response
+from ..outcome import Outcome
 from ..recording.redact import redact
 from ..shown import shown
 from ..wire.encoding import Corrupt, Inflated

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..calls import Outcome
+from ..outcome import Outcome
 from ..shown import LINE, shown
 
 VARIABLE = "TOOLFIX_SUMMARY"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from .. import __version__
-from ..calls import Outcome
+from ..outcome import Outcome
 from ..policy import BY_NAME
 from ..wire.encoding import Corrupt, Inflated, decoder
 from . import frames, store

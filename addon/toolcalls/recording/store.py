@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..calls import STRUCTURED, Outcome
+from ..outcome import STRUCTURED, Outcome
 from ..request.given_back import GivenBack
 from ..request.request import seed_of
 from . import frames

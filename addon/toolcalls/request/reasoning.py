@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..calls import Outcome
+from ..outcome import Outcome
 from .answered import AnsweredTurn, read_answer
 from .conversation import (
     Conversation,

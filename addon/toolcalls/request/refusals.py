@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from ..calls import Outcome
+from ..outcome import Outcome
 
 MAX_REMEMBERED = 4096
 MAX_BYTES = 4 * 1024 * 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..calls import STRUCTURED
+from ..outcome import STRUCTURED
 from ..tools.declared import Tool
 
 _KINDS: Final = ("json_object", "json_schema", "json")

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..calls import Outcome
 from ..mend.call import Mender
 from ..mend.finish import Finish
+from ..outcome import Outcome
 from ..policy import Policy
 from ..request.request import Request
-from .assembled_call import Fragment, Slot
-from .assembler import CallAssembler
+from .assembled_call import AssembledCall
 from .finish import FinishWords
 from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
@@ -38,30 +37,27 @@ class CompletedCall:
     """Its arguments, escaped already, where they are long."""
     live: LiveCall | None = None
     """The part of it that the client has."""
-    slot: Slot | None = None
+    assembled: AssembledCall | None = None
     """Its fragments; None where it was written as text."""
 
     @property
     def unchanged(self) -> bool:
         """Does the client get the call as it came?"""
-        slot, outcome = self.slot, self.outcome
-        if slot is None or outcome.dropped:
+        assembled, outcome = self.assembled, self.outcome
+        if assembled is None or outcome.dropped:
             return False
-        return outcome.status == "valid" and outcome.id in (slot.id, "")
+        return outcome.status == "valid" and outcome.id in (assembled.id, "")
 
 
 class Answer:
-    """The state of one answer: a choice, a message, a candidate."""
+    """The state of one answer: a choice, a message, a candidate. How its calls are gathered is its subclass's."""
 
     __slots__ = (
         "_finishes",
-        "_late",
         "_lives",
         "_mender",
         "_policy",
         "_tools",
-        "_whole_calls",
-        "assembler",
         "half",
         "other_tools",
         "reasons",
@@ -77,12 +73,8 @@ class Answer:
         request: Request,
         policy: Policy,
         mender: Mender,
-        *,
-        turn: Turn | None = None,
-        assembler: CallAssembler | None = None,
-        whole_calls: bool = False,
+        turn: Turn,
     ) -> None:
-        """`whole_calls`: calls come in one piece."""
         self._policy = policy
         self._mender = mender
         self._tools = request.tools
@@ -91,9 +83,7 @@ class Answer:
         self.thoughts = ReasoningSearch(request, policy) if searched else None
         self.searches = self.search is not None
         """Is the text looked at?"""
-        self._whole_calls = whole_calls
-        self.assembler = assembler or CallAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
-        self.turn = turn or Turn(request.tools, mender, awaits_arguments=False)
+        self.turn = turn
         self._lives: dict[int, LiveCall] = {}
         self.half = False
         """Was one of the calls that left last refused, or none at all?"""
@@ -101,21 +91,13 @@ class Answer:
         """The server called tools of its own."""
         self.refused = False
         """The model refused to answer: nothing that it says is a call."""
-        self._late = False
-        """Fragments came behind a finish reason: it did not say that the calls were finished."""
         self.reasons: list[str] = []
         self._finishes: list[Finish] = []
 
     @property
-    def engaged(self) -> bool:
-        """Was a call or a finish reason seen, or is text held?"""
-        calls = self.turn.sent or self.has_pending_calls
-        return bool(calls or self.reasons or (self.search and self.search.holding))
-
-    @property
     def has_pending_calls(self) -> bool:
         """Was a call seen that is not out?"""
-        return self.turn.has_found or bool(self.assembler.slots)
+        return self.turn.has_found
 
     # Text
 
@@ -204,99 +186,85 @@ class Answer:
 
     # Calls
 
-    def gather(self, fragment: Fragment) -> Slot | None:
-        """Take a fragment; the call that it belongs to, or None where it says nothing."""
-        # Where a finish reason came before it, that did not say that the calls were finished.
-        self._late = self._late or (bool(self.reasons) and not self._whole_calls)
-        return self.assembler.add(fragment)
-
-    def go_on_live(self, slot: Slot) -> LivePart | None:
+    def go_on_live(self, assembled: AssembledCall) -> LivePart | None:
         """What of a call may go out before it is complete (`toolfix_aggregate=false`); None while nothing may."""
-        live = self.go_live(slot)
-        return live.take(slot) if live is not None else None
+        live = self.go_live(assembled)
+        return live.take(assembled) if live is not None else None
 
-    def go_live(self, slot: Slot) -> LiveCall | None:
+    def go_live(self, assembled: AssembledCall) -> LiveCall | None:
         """The call as the client gets it while it comes; None where it has to wait."""
-        live = self._lives.get(id(slot))
-        if live is None and not self.turn.resent.knows(slot.key) and self._may_go_live(slot):
-            live = self._lives[id(slot)] = self._new_live(slot)
+        live = self._lives.get(id(assembled))
+        if live is None and not self.turn.resent.knows(assembled.key) and self._may_go_live(assembled):
+            live = self._lives[id(assembled)] = self._new_live(assembled)
             self.turn.count_sent()
         return live
 
-    def _may_go_live(self, slot: Slot) -> bool:
-        unclear = slot.doubt or slot.unsure
-        waits = not (slot.names and slot.begun)
-        return not (unclear or waits or slot.again or slot.restated)
+    def _may_go_live(self, assembled: AssembledCall) -> bool:
+        unclear = assembled.doubt or assembled.unsure
+        waits = not (assembled.names and assembled.begun)
+        return not (unclear or waits or assembled.again or assembled.restated)
 
-    def _new_live(self, slot: Slot) -> LiveCall:
-        return LiveCall(self.turn.sent, self._mender.ids.unique(slot.id))
+    def _new_live(self, assembled: AssembledCall) -> LiveCall:
+        return LiveCall(self.turn.sent, self._mender.ids.unique(assembled.id))
 
-    def note_that_more_follows(self) -> None:
-        """Something came behind the calls so far."""
-        for slot in self.assembler.slots:
-            slot.followed = True
-
-    def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
-        """All calls that were gathered or found leave. `ids`: each has to have one."""
-        return self._complete(self.assembler.take(finish), finish, before_error, ids)
-
-    def complete_whole(self, slots: list[Slot], finish: Finish, *, ids: bool = True) -> list[CompletedCall]:
+    def complete_whole(
+        self, assembled_calls: list[AssembledCall], finish: Finish, *, ids: bool = True
+    ) -> list[CompletedCall]:
         """Calls that came as a whole leave, and those that were found: there are no fragments to be told apart."""
-        return self._complete(slots, finish, False, ids)
+        return self._complete(assembled_calls, finish, False, ids)
 
-    def _complete(self, slots: Sequence[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
-        out = self._leave(slots, finish, before_error, ids)
+    def _complete(
+        self, assembled_calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
+    ) -> list[CompletedCall]:
+        out = self._leave(assembled_calls, finish, before_error, ids)
         # One after the other: each is counted when it is decided.
         found = self.turn.complete_found(before_error=before_error)
         out += [CompletedCall(outcome, self.turn.sent - 1) for outcome in found]
         self.half = self.half or any(call.outcome.status == "refused" for call in out)
         return out
 
-    def _leave(self, slots: Sequence[Slot], finish: Finish, before_error: bool, ids: bool) -> list[CompletedCall]:
-        if self._whole_calls and self._closed_by_server and slots:
-            slots[-1].doubt = slots[-1].doubt or CUT_INSIDE
-        lives = [self._lives.pop(id(slot), None) for slot in slots]
+    def _leave(
+        self, assembled_calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
+    ) -> list[CompletedCall]:
+        lives = [self._lives.pop(id(assembled), None) for assembled in assembled_calls]
         calls = [
-            self._gathered(slot, finish, ids, live.arguments if live else None)
-            for slot, live in zip(slots, lives, strict=True)
+            self._gathered(assembled, finish, ids, live.arguments if live else None)
+            for assembled, live in zip(assembled_calls, lives, strict=True)
         ]
         out: list[CompletedCall] = []
         outcomes = self.turn.complete(calls, finish, before_error=before_error)
         self.half = False
-        for slot, live, call, outcome in zip(slots, lives, calls, outcomes, strict=True):
+        for assembled, live, call, outcome in zip(assembled_calls, lives, calls, outcomes, strict=True):
             if outcome is not None:
-                pieces = slot.pieces(outcome.arguments) if live is None and not outcome.dropped else []
-                out.append(CompletedCall(outcome, self.turn.sent - 1, slot.extra, pieces, live, slot))
+                pieces = assembled.pieces(outcome.arguments) if live is None and not outcome.dropped else []
+                out.append(CompletedCall(outcome, self.turn.sent - 1, assembled.extra, pieces, live, assembled))
             self.half = self.half or (call.compared.kept if outcome is None else outcome.status == "refused")
         return out
 
-    def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
+    def _gathered(
+        self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveArguments | None
+    ) -> GatheredCall:
         """A call as its fragments tell it. `finish`: how the answer ended. `ids`: it has to have one."""
-        name = full_name(slot.names, self._tools)
-        text = slot.settle()[0]
-        if slot.unfinished:
-            slot.doubt = slot.doubt or CUT_INSIDE
-        compared = slot.to_compare(name)
+        name = full_name(assembled.names, self._tools)
+        text = assembled.settle()[0]
+        if assembled.unfinished:
+            assembled.doubt = assembled.doubt or CUT_INSIDE
+        compared = assembled.to_compare(name)
         compared.out = live is not None
-        own_finish = slot.finish_for(finish)
-        arguments, steps = (text, ()) if live is not None else slot.final_arguments(own_finish)
-        value, slot.value = slot.value, None
+        own_finish = assembled.finish_for(finish)
+        arguments, steps = (text, ()) if live is not None else assembled.final_arguments(own_finish)
+        value, assembled.value = assembled.value, None
         return GatheredCall(
-            slot.name if live is not None else name,
+            assembled.name if live is not None else name,
             arguments,
-            slot.id if ids else slot.id or None,
-            (*slot.steps, *steps),
-            slot.doubt,
+            assembled.id if ids else assembled.id or None,
+            (*assembled.steps, *steps),
+            assembled.doubt,
             finish=own_finish,
             value=value if arguments is text else None,
             live=live,
             compared=compared,
         )
-
-    @property
-    def _closed_by_server(self) -> bool:
-        """May the last call be one that was cut off? Servers that send calls whole close what the model left open."""
-        return Finish.CUT in self._finishes and self._policy.truncated != "complete"
 
     # The end
 
@@ -304,18 +272,6 @@ class Answer:
         """The upstream said why the model stopped. It may say so again."""
         self.reasons.append(reason)
         self._finishes.append(finish)
-
-    def passed_stop(self, finish: Finish) -> None:
-        """The upstream said why the model stopped, and the client has it: a call behind a cut is cut all the same."""
-        if finish is Finish.CUT:
-            self._finishes.append(finish)
-
-    def believed(self, finish: Finish) -> Finish:
-        """How the answer ended: as the reasons say that came, unless fragments came behind one; else as `finish`."""
-        if self._late or not self._finishes:
-            return finish
-        finishes = [*self._finishes, *([Finish.CUT] if self.refused else [])]
-        return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in finishes), Finish.COMPLETE)
 
     def true_reason(self, words: FinishWords, reasons: Sequence[str] | None = None) -> object:
         """The finish reason that is true, given those that came and the calls that went out."""

@@ -6,16 +6,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..calls import PartialCall
 from ..mend.arguments import Finish, mend_arguments
+from ..wire.escaper import IncrementalEscaper
 from ..work import Work
 from . import payload
+from .brackets import Brackets
 from .fragments import MIXED, full_arguments, mixed
+from .parts import Fragment, Place
 from .resent import ComparedCall
-
-_NO_STRUCTURE = re.compile(r'"[^"\\]*+(?>\\.[^"\\]*+)*+"|\\.(?>[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
-"""A string, or escapes outside of strings. Of one that is open at the end the quote and what follows are left."""
-_INSIDE = re.compile(r'[^"\\]*+(?>\\.[^"\\]*+)*+', re.DOTALL)
 
 _GUESSED = frozenset(
     {
@@ -33,55 +31,24 @@ _GUESSED = frozenset(
 _BEGUN_MARK = re.compile(r"(?:(?<!`)`{1,2}|<[^<>]{0,60}|\[[^\[\]]{0,40})\s*\Z")
 """The beginning of a fence or of a token."""
 
-Place = int | tuple[int, int] | None
-"""An index; with the number of a choice that nobody asked for, where calls came in one; None where there is none."""
-
-
-def index_of(value: object) -> int | None:
-    """A number that counts something. A bool is none, although Python takes it for 0 or 1."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
 
 @dataclass(slots=True)
-class Fragment:
-    """What one delta says about one call. Not frozen: that doubles what making one costs."""
+class AssembledCall:
+    """The fragments of one call on their way to a complete one. Names are overwritten, arguments appended."""
 
-    place: Place
-    id: str
-    name: str
-    arguments: str
+    id: str = ""
+    names: list[str] = field(default_factory=list)
+    fragments: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
-    whole: bool = False
-    """It tells a whole call, in a message that repeats the answer: to be compared, never appended."""
-    steps: tuple[str, ...] = ()
-    """What had to be done to read it: then its event cannot go out as it came."""
-    unfinished: bool = False
-    """The upstream said that more of this call follows."""
-    doubt: str = ""
-    """Why the call must not run, whatever else comes."""
-    placed: bool = True
-    """False where `place` is only that of the block that began last."""
-
-    @property
-    def key(self) -> str:
-        """The id as it is compared: one that differs in case only is no other one."""
-        return self.id.casefold()
-
-    @property
-    def empty(self) -> bool:
-        return not (self.id or self.name or self.arguments or self.extra)
-
-
-@dataclass(slots=True)
-class Slot(PartialCall):
-    """A call with its own look at whether its arguments are whole, advanced only over new fragments."""
-
+    """Whatever else the upstream said about the call, kept for the client (signatures and the like)."""
+    quoted: IncrementalEscaper = field(default_factory=IncrementalEscaper)
+    """Long arguments on their way into an event."""
     place: Place = None
     key: str = ""
     """What a call that was sent again has in common with the first: the id, else the place."""
     again: bool = False
     """It may be an earlier one, sent again."""
-    earlier: Slot | None = None
+    earlier: AssembledCall | None = None
     """The call with the same id at the same place, behind whose arguments it began."""
     parts: int = 0
     """In how many fragments its arguments came."""
@@ -113,11 +80,10 @@ class Slot(PartialCall):
     value: dict[str, Any] | None = None
     """What its arguments are, where that was looked at."""
     looked: int = 0
-    depth: int = 0
-    in_string: bool = False
-    escaped: bool = False
-    opened: bool = False
+    """How many fragments `brackets` were followed through."""
+    brackets: Brackets = field(default_factory=Brackets)
     closed: bool = False
+    """Nothing can be added to its arguments."""
     asked_at_sight: bool = False
     asked_at_another: bool = False
     blank: int = 0
@@ -126,11 +92,11 @@ class Slot(PartialCall):
     """What reading it may take."""
 
     @classmethod
-    def of(cls, fragment: Fragment) -> Slot:
+    def of(cls, fragment: Fragment) -> AssembledCall:
         """A call that came in one piece."""
-        slot = cls(key=fragment.id, place=fragment.place)
-        slot.take(fragment)
-        return slot
+        call = cls(key=fragment.id, place=fragment.place)
+        call.take(fragment)
+        return call
 
     def goes_on_with(self, fragment: Fragment) -> bool:
         """Is this more of a call of which the upstream said that more follows?"""
@@ -145,6 +111,36 @@ class Slot(PartialCall):
         self.steps += fragment.steps
         self.unfinished = fragment.unfinished
         self.doubt = self.doubt or fragment.doubt
+
+    @property
+    def name(self) -> str:
+        return self.names[-1] if self.names else ""
+
+    def add(self, fragment: str) -> None:
+        """The next fragment of its arguments."""
+        if fragment:
+            self.fragments.append(fragment)
+            self.quoted.grew(self.fragments, len(fragment))
+
+    def join(self, arguments: str) -> None:
+        """The fragments are these arguments."""
+        self.quoted.join(self.fragments)
+        self.fragments = [arguments]
+
+    def pieces(self, arguments: str) -> list[str]:
+        """What is to be written, where the arguments are long and those that came; else nothing."""
+        quoted = self.quoted
+        if not quoted.pieces or len(self.fragments) != 1 or arguments is not self.fragments[0]:
+            return []
+        quoted.take(self.fragments)
+        # They are written once, and the call is remembered: not with all its bytes twice.
+        pieces, quoted.pieces = quoted.pieces, []
+        return pieces
+
+    @property
+    def empty(self) -> bool:
+        """Neither a name nor arguments: it is no call."""
+        return not self.names and not any(self.fragments)
 
     def hear(self, identity: str) -> None:
         """A fragment came under this id."""
@@ -224,33 +220,9 @@ class Slot(PartialCall):
             # Joined, for a stretch of many fragments is looked at in no time, and fragment by fragment it is not.
             text = "".join(self.fragments[self.looked :])
             self.work.follow(text)
-            self._follow(text)
+            self.brackets.follow(text)
             self.looked = len(self.fragments)
-        return self.opened and self.depth <= 0 and not self.in_string
-
-    def _follow(self, text: str) -> None:
-        """Follow strings and brackets through the next stretch of the arguments."""
-        if not text:
-            return
-        at = 1 if self.escaped else 0
-        self.escaped = False
-        if self.in_string:
-            at = self._leave(text, at)
-        bare = _NO_STRUCTURE.sub("", text[at:])
-        self.escaped = self.escaped or bare.endswith("\\")
-        bare, quote, _ = bare.partition('"')
-        self.in_string = self.in_string or bool(quote)
-        opened = bare.count("{") + bare.count("[")
-        self.opened = self.opened or opened > 0
-        self.depth += opened - bare.count("}") - bare.count("]")
-
-    def _leave(self, text: str, at: int) -> int:
-        """Where the string ends that is open here."""
-        inside = _INSIDE.match(text, at)
-        at = inside.end() if inside else at
-        self.in_string = not text.startswith('"', at)
-        self.escaped = self.in_string and at < len(text)
-        return len(text) if self.in_string else at + 1
+        return self.brackets.closed
 
     def is_closed(self, *, another: bool = False) -> bool:
         """Can nothing be added to the arguments? `another`: a call may begin, so they are read however they look.

@@ -14,10 +14,11 @@ from ..mend.finish import Finish
 from ..policy import Policy
 from ..request.request import Request
 from .answer import Answer, CompletedCall
-from .assembled_call import Place, Slot
+from .assembled_call import AssembledCall
 from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .live import LiveCall
+from .parts import Place
 from .searched_texts import SearchedTexts
 from .shared_place import refuse
 from .text_search import SearchResult
@@ -25,13 +26,12 @@ from .turn import Turn
 
 
 class BlockAnswer(Answer):
-    __slots__ = ("_texts", "text_block")
-    assembler: BlockAssembler
+    __slots__ = ("_texts", "assembler", "text_block")
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
         """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
-        turn = Turn(request.tools, mender, legal=True, spoiler=spoiler)
-        super().__init__(request, policy, mender, turn=turn, assembler=BlockAssembler(request.tools, mender.work))
+        super().__init__(request, policy, mender, Turn(request.tools, mender, legal=True, spoiler=spoiler))
+        self.assembler = BlockAssembler(mender.work)
         self._texts = SearchedTexts(request, policy, mender)
         self.search = None
         """The search of the block of text that is being read."""
@@ -75,21 +75,25 @@ class BlockAnswer(Answer):
 
     # Calls
 
+    @property
+    def has_pending_calls(self) -> bool:
+        return super().has_pending_calls or bool(self.assembler.calls)
+
     def take_ready(self) -> list[BlockCall]:
         """The calls at the head of the line that need no finish reason."""
-        ready = list(takewhile(lambda call: call.ended and call.ready(), self.assembler.slots))
-        del self.assembler.slots[: len(ready)]
+        ready = list(takewhile(lambda call: call.ended and call.ready(), self.assembler.calls))
+        del self.assembler.calls[: len(ready)]
         return ready
 
     def take_ended(self, finish: Finish) -> list[BlockCall]:
         """A finish reason came: the calls that have ended, if none of them needs to wait for another reason."""
         self.assembler.judge(complete=finish is Finish.COMPLETE)
         # All of them at once: the first may only have begun what a later one tells.
-        ended = list(takewhile(lambda call: call.ended, self.assembler.slots))
+        ended = list(takewhile(lambda call: call.ended, self.assembler.calls))
         if not all(call.ready() for call in ended):
             # Another reason may follow, which says that they were cut off.
             return []
-        del self.assembler.slots[: len(ended)]
+        del self.assembler.calls[: len(ended)]
         return ended
 
     def leave(self, calls: list[BlockCall], finish: Finish, *, before_error: bool = False) -> list[CompletedCall]:
@@ -98,6 +102,10 @@ class BlockAnswer(Answer):
         for call in calls:
             call.done = True
         return out
+
+    def complete(self, finish: Finish, *, before_error: bool = False) -> list[CompletedCall]:
+        """All calls that were gathered or found leave."""
+        return self._complete(self.assembler.take(finish), finish, before_error, ids=True)
 
     def end_live(self, call: BlockCall, finish: Finish, *, before_error: bool = False) -> CompletedCall:
         """The end of a call of which the client has a part."""
@@ -111,11 +119,11 @@ class BlockAnswer(Answer):
         live = self._lives.get(id(call))
         return live is not None and live.arguments.complete
 
-    def _may_go_live(self, slot: Slot) -> bool:
+    def _may_go_live(self, call: AssembledCall) -> bool:
         # Its beginning goes out at once, and must not be taken back.
-        return isinstance(slot, BlockCall) and bool(slot.name) and not slot.given and not slot.fragments
+        return isinstance(call, BlockCall) and bool(call.name) and not call.given and not call.fragments
 
-    def _new_live(self, slot: Slot) -> LiveCall:
-        identity = self._mender.ids.legal(slot.id)
-        slot.steps = () if identity == slot.id else ("new id",)
+    def _new_live(self, call: AssembledCall) -> LiveCall:
+        identity = self._mender.ids.legal(call.id)
+        call.steps = () if identity == call.id else ("new id",)
         return LiveCall(self.turn.sent, identity, holds_commas=False)

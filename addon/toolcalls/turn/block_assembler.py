@@ -9,25 +9,24 @@ place is an index from a beginning on until each call that began there has ended
 from __future__ import annotations
 
 from ..mend.finish import Finish
-from ..tools.declared import Tools
 from ..wire.events import MOST_CALLS, LimitReached
 from ..work import Work
-from .assembled_call import Fragment, Place, Slot
-from .assembler import CallAssembler
 from .block_call import BlockCall
 from .fragments import may_begin
-from .parts import CallStart
-from .shared_place import refuse
+from .parts import CallStart, Fragment, Place
+from .shared_place import Places, refuse
 
 
-class BlockAssembler(CallAssembler):
-    """The calls of one answer. `slots` are those that have not gone out yet, in order of their beginnings."""
+class BlockAssembler:
+    """The calls of one answer. `calls` are those that have not gone out yet, in order of their beginnings."""
 
-    __slots__ = ("_at", "_count", "_last", "_unended")
-    slots: list[BlockCall]  # type: ignore[assignment]
+    __slots__ = ("_at", "_count", "_last", "_places", "_unended", "_work", "calls")
 
-    def __init__(self, tools: Tools, work: Work) -> None:
-        super().__init__(tools, work=work)
+    def __init__(self, work: Work) -> None:
+        """`work`: what reading them may take."""
+        self.calls: list[BlockCall] = []
+        self._work = work
+        self._places: Places[BlockCall] = Places()
         self._at: dict[Place, BlockCall] = {}
         self._unended: dict[int, BlockCall] = {}
         self._last: BlockCall | None = None
@@ -103,15 +102,15 @@ class BlockAssembler(CallAssembler):
         """
         for place in self._places.all:
             place.judge(complete=complete)
-        calls = [*live, *self.slots]
+        calls = [*live, *self.calls]
         if any(not call.started and call.fragments for call in calls):
             refuse(calls)
 
-    def take(self, finish: Finish) -> list[Slot]:
+    def take(self, finish: Finish) -> list[BlockCall]:
         """Hand out all calls."""
         self.judge(complete=finish is Finish.COMPLETE)
-        calls, self.slots = self.slots, []
-        return list(calls)
+        calls, self.calls = self.calls, []
+        return calls
 
     def _end(self, call: BlockCall) -> None:
         call.ended = True
@@ -125,7 +124,7 @@ class BlockAssembler(CallAssembler):
         call.held_under = f"call {self._count}"
         self._count += 1
         call.work = self._work
-        self.slots.append(call)
+        self.calls.append(call)
         self._unended[id(call)] = call
         self._at[start.place] = self._last = call
         self._places.begin(start.place, call)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..mend.finish import Finish
 from . import payload
-from .assembled_call import Slot
+from .assembled_call import AssembledCall
 from .parts import CallStart
 from .turn import CUT_INSIDE
 
@@ -17,7 +17,7 @@ LIST_INPUT: Final = "list input"
 
 
 @dataclass(slots=True)
-class BlockCall(Slot):
+class BlockCall(AssembledCall):
     """A call that may leave at its own end, if its arguments are whole."""
 
     held_under: str = ""

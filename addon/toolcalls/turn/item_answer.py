@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..calls import Outcome
 from ..mend.call import Mender
 from ..mend.finish import Finish
+from ..outcome import Outcome
 from ..policy import Policy
 from ..request.request import Request
 from .answer import Answer, CompletedCall
-from .assembled_call import Slot
+from .assembled_call import AssembledCall
 from .freeform_input import NO_READING, RETYPED, freeform_input
 from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
@@ -35,7 +35,7 @@ from .turn import GatheredCall, Turn
 class ItemAnswer(Answer):
     __slots__ = (
         "_named",
-        "calls",
+        "assembler",
         "dropped",
         "ended",
         "items",
@@ -46,13 +46,13 @@ class ItemAnswer(Answer):
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, items: Items, kind: str) -> None:
         """`kind`: the type of items that are calls."""
-        super().__init__(request, policy, mender, turn=Turn(request.tools, mender))
+        super().__init__(request, policy, mender, Turn(request.tools, mender))
         self.streamed = True
         """False where there is nothing but the list of all items."""
         self.search = None
         self.texts = SearchedTexts(request, policy, mender, has_calls=self._has_calls)
         self.items = items
-        self.calls = ItemAssembler(items, kind, mender.work)
+        self.assembler = ItemAssembler(items, kind, mender.work)
         self.ended: list[Item] = []
         """Calls that have ended and not left."""
         self._named: tuple[int, set[bytes]] = (0, set())
@@ -103,7 +103,7 @@ class ItemAnswer(Answer):
         """The answer is over: the calls that have ended leave in that order, then the others."""
         items, self.ended = self.ended, []
         items += [item for item in self.items.in_order() if item.call is not None and item.open]
-        self.calls.judge([item.call for item in items if item.call is not None])
+        self.assembler.judge([item.call for item in items if item.call is not None])
         return items
 
     def leave(
@@ -111,7 +111,7 @@ class ItemAnswer(Answer):
     ) -> list[tuple[Item, CompletedCall]]:
         """These calls leave, each once: what becomes of those that the client gets."""
         calls = [item.call for item in items if item.call is not None]
-        completed = {id(done.slot): done for done in self._leave(calls, finish, before_error, ids=True)}
+        completed = {id(done.assembled): done for done in self._leave(calls, finish, before_error, ids=True)}
         out: list[tuple[Item, CompletedCall]] = []
         for item in items:
             done = completed.get(id(item.call))
@@ -129,7 +129,7 @@ class ItemAnswer(Answer):
     def leave_found(self, *, before_error: bool = False) -> Iterator[tuple[Item, Outcome]]:
         """The calls that were written as text, and that no structured call tells, as items of their own."""
         for outcome in self.turn.complete_found(before_error=before_error):
-            item = self.calls.open("", None)
+            item = self.assembler.open("", None)
             if not outcome.dropped:
                 yield item, outcome
                 continue
@@ -140,16 +140,18 @@ class ItemAnswer(Answer):
         """What to tell the client about dropped calls where no call is left, and at which index."""
         return list(zip(self.noted, self.turn.take_notes(), strict=False))
 
-    def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
-        assert isinstance(slot, ItemCall)
-        call = slot
+    def _gathered(
+        self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveArguments | None
+    ) -> GatheredCall:
+        assert isinstance(assembled, ItemCall)
+        call = assembled
         compared = call.compared = call.to_compare(call.name)
         uncertain = call.uncertain
         text, steps = call.settle()
         doubt = (call.doubt or CONTRADICTION) if uncertain else ""
         if live is not None:
             compared.out = True
-            return GatheredCall(slot.names[-1], text, steps=steps, doubt=doubt, live=live, compared=compared)
+            return GatheredCall(assembled.names[-1], text, steps=steps, doubt=doubt, live=live, compared=compared)
         name = call.name
         if not name and (not text or (not call.carriers and self._is_told_by_name(text))):
             return GatheredCall("", "", compared=compared)
@@ -185,13 +187,18 @@ class ItemAnswer(Answer):
 
     # Calls that go out while they come
 
-    def _may_go_live(self, slot: Slot) -> bool:
+    def _may_go_live(self, assembled: AssembledCall) -> bool:
         # Its announcement goes out at once: its name and its id must be final.
-        return isinstance(slot, ItemCall) and bool(slot.name) and slot.first is None and not self._is_freeform(slot)
+        return (
+            isinstance(assembled, ItemCall)
+            and bool(assembled.name)
+            and assembled.first is None
+            and not self._is_freeform(assembled)
+        )
 
-    def _new_live(self, slot: Slot) -> LiveCall:
-        assert isinstance(slot, ItemCall)
-        slot.live = True
-        slot.names = [slot.name]
-        slot.sent_id = self._mender.ids.unique(slot.call_id)
-        return LiveCall(self.turn.sent, slot.sent_id, holds_commas=False)
+    def _new_live(self, assembled: AssembledCall) -> LiveCall:
+        assert isinstance(assembled, ItemCall)
+        assembled.live = True
+        assembled.names = [assembled.name]
+        assembled.sent_id = self._mender.ids.unique(assembled.call_id)
+        return LiveCall(self.turn.sent, assembled.sent_id, holds_commas=False)

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from ..work import Work
-from .assembled_call import Fragment
 from .fragments import may_begin, says_nothing
 from .item_call import CarrierOfCall, ItemCall, is_whole
 from .items import Item, Items
+from .parts import Fragment
 from .resent import ComparedCall, brief_meaning
 from .shared_place import refuse
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..mend.finish import Finish
 from . import payload
-from .assembled_call import Slot
+from .assembled_call import AssembledCall
 from .fragments import may_begin
 from .resent import ComparedCall
 
@@ -36,7 +36,7 @@ class CarrierOfCall:
 
 
 @dataclass(slots=True)
-class ItemCall(Slot):
+class ItemCall(AssembledCall):
     """One call. Its events are held under a key of its own."""
 
     held_under: str = ""

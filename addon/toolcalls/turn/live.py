@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..calls import Outcome
 from ..mend.prefix import StrictPrefix
-from .assembled_call import Slot
+from ..outcome import Outcome
+from .assembled_call import AssembledCall
 
 _COMMA = re.compile(r",\s*\Z")
 
@@ -54,8 +54,8 @@ class LiveArguments:
 class LivePart:
     """What of a call goes out now. `begins`: it is the first part, so the name and the id go with it."""
 
-    call: LiveCall
-    slot: Slot
+    live: LiveCall
+    assembled: AssembledCall
     arguments: str
     begins: bool
 
@@ -72,16 +72,16 @@ class LiveCall:
         self._begun = False
         self.arguments = LiveArguments(holds_commas=holds_commas)
 
-    def take(self, slot: Slot) -> LivePart | None:
+    def take(self, call: AssembledCall) -> LivePart | None:
         """The fragments that are new; None when nothing of them may go out."""
-        if slot.doubt or slot.unsure:
+        if call.doubt or call.unsure:
             return None
-        new = "".join(slot.fragments[self._taken :])
-        self._taken = len(slot.fragments)
+        new = "".join(call.fragments[self._taken :])
+        self._taken = len(call.fragments)
         part = self.arguments.take(new)
         begins = not self._begun
         self._begun = True
-        return LivePart(self, slot, part, begins) if part or begins else None
+        return LivePart(self, call, part, begins) if part or begins else None
 
     def rest(self, outcome: Outcome) -> str:
         """What the client still lacks."""

@@ -1,6 +1,6 @@
 """What an event of an answer says, in words that every protocol has: what a reader makes of it.
 
-A fragment of a call is a part too (`assembled_call.Fragment`). Whatever else an event says concerns nobody here.
+Whatever else an event says concerns nobody here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,44 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..mend.finish import Finish
-from .assembled_call import Fragment, Place
+
+Place = int | tuple[int, int] | None
+"""An index; with the number of a choice that nobody asked for, where calls came in one; None where there is none."""
+
+
+def index_of(value: object) -> int | None:
+    """A number that counts something. A bool is none, although Python takes it for 0 or 1."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+@dataclass(slots=True)
+class Fragment:
+    """What one delta says about one call. Not frozen: that doubles what making one costs."""
+
+    place: Place
+    id: str
+    name: str
+    arguments: str
+    extra: dict[str, Any] = field(default_factory=dict)
+    whole: bool = False
+    """It tells a whole call, in a message that repeats the answer: to be compared, never appended."""
+    steps: tuple[str, ...] = ()
+    """What had to be done to read it: then its event cannot go out as it came."""
+    unfinished: bool = False
+    """The upstream said that more of this call follows."""
+    doubt: str = ""
+    """Why the call must not run, whatever else comes."""
+    placed: bool = True
+    """False where `place` is only that of the block that began last."""
+
+    @property
+    def key(self) -> str:
+        """The id as it is compared: one that differs in case only is no other one."""
+        return self.id.casefold()
+
+    @property
+    def empty(self) -> bool:
+        return not (self.id or self.name or self.arguments or self.extra)
 
 
 @dataclass(slots=True, frozen=True)

@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import Generic, Protocol, TypeVar
 
-from .assembled_call import Place
 from .fragments import MIXED
+from .parts import Place
 
 
 class CallAtPlace(Protocol):

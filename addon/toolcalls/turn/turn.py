@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..calls import Outcome
 from ..mend.arguments import Finish, mend_arguments
 from ..mend.call import Mender
+from ..outcome import Outcome
 from ..textcalls.scanner import FoundCall
 from ..tools.declared import Tools
 from .live import LiveArguments

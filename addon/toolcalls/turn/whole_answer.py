@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from ..mend.finish import Finish
 from .answer import Answer, CompletedCall
-from .assembled_call import Fragment, Slot
+from .assembled_call import AssembledCall
 from .block_call import BlockCall
 from .finish import FinishWords
-from .parts import BlockStart, CallStart, OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
+from .parts import BlockStart, CallStart, Fragment, OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
 
 
 @dataclass(slots=True, frozen=True)
@@ -39,42 +39,42 @@ def mend_answer(
     answer.refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
     answer.other_tools = any(isinstance(part, BlockStart) and part.calls for part in read.parts)
     texts = _searched(read, answer, finish)
-    slots = _slots(read)
-    if not slots:
+    assembled_calls = _assembled(read)
+    if not assembled_calls:
         _look_into_thoughts(read, answer, finish)
     calls_expected = stop is not None and words.needs_calls(stop.reason)
     found = answer.turn.has_found
-    if not (slots or texts is not None or found or calls_expected or anew):
+    if not (assembled_calls or texts is not None or found or calls_expected or anew):
         return None
     if stop is not None:
         answer.stop(stop.reason, stop.finish)
-    calls = answer.complete_whole(slots, finish, ids=ids)
+    calls = answer.complete_whole(assembled_calls, finish, ids=ids)
     reason = answer.true_reason(words) if stop is not None else None
-    whole = len(calls) == len(slots) and all(call.unchanged for call in calls)
+    whole = len(calls) == len(assembled_calls) and all(call.unchanged for call in calls)
     if whole and texts is None and (stop is None or reason == stop.reason) and not anew:
         return None
     sent = [call for call in calls if not call.outcome.dropped]
     return MendedAnswer(_texts(read) if texts is None else texts, answer.turn.take_notes(), sent, reason, found)
 
 
-def _slots(read: ReadEvent) -> list[Slot]:
+def _assembled(read: ReadEvent) -> list[AssembledCall]:
     """The calls of an answer."""
-    slots: list[Slot] = []
+    assembled_calls: list[AssembledCall] = []
     for number, part in enumerate(read.parts):
-        last = slots[-1] if slots else None
+        last = assembled_calls[-1] if assembled_calls else None
         if isinstance(part, CallStart):
             call = BlockCall.of_start(part)
             call.ended = True
             call.followed = any(not isinstance(later, Fragment | Stop) for later in read.parts[number + 1 :])
-            slots.append(call)
+            assembled_calls.append(call)
         elif isinstance(part, Fragment) and isinstance(last, BlockCall):
             last.add(part.arguments)
             last.steps += part.steps
         elif isinstance(part, Fragment) and last is not None and last.goes_on_with(part):
             last.take(part)
         elif isinstance(part, Fragment) and not part.empty:
-            slots.append(Slot.of(part))
-    return slots
+            assembled_calls.append(AssembledCall.of(part))
+    return assembled_calls
 
 
 def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:

@@ -9,9 +9,8 @@ from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
-from ...turn.answer import Answer
-from ...turn.assembled_call import Fragment
-from ...turn.parts import OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ...turn.fragment_answer import FragmentAnswer
+from ...turn.parts import Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ...turn.whole_answer import mend_answer
 from .reader import FOREIGN_REASONS, Json, finish_of, fragments_of, reasoning_in, says_something
 from .think import split_message
@@ -61,7 +60,7 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
     legacy = legacy and request.legacy_functions
     read = _read(choice, message, fragments)
     words = LEGACY_WORDS if legacy else WORDS
-    mended = mend_answer(read, Answer(request, policy, mender), words, anew=bool(fragments))
+    mended = mend_answer(read, FragmentAnswer(request, policy, mender), words, anew=bool(fragments))
     if mended is None:
         return
     if mended.texts and (mended.found or not fragments):

@@ -6,7 +6,7 @@ from ...mend.call import Mender
 from ...mend.finish import Finish
 from ...policy import Policy
 from ...request.request import Request
-from ...turn.assembled_call import Fragment
+from ...turn.parts import Fragment
 from ...wire.events import Event, Hold, Replace, Verdict
 from ..answer_stream import AnswerStream
 from ..reply_builder import ReplyBuilder
@@ -81,7 +81,7 @@ class Choice:
     def _in_one_form(self, fragments: list[Fragment], legacy: bool) -> list[Fragment]:
         """`function_call` beside `tool_calls` is the same call in the old form: only the new one counts."""
         answer = self.stream.answer
-        if legacy and not self._legacy and (answer.assembler.slots or answer.turn.sent):
+        if legacy and not self._legacy and (answer.assembler.calls or answer.turn.sent):
             return [Fragment(None, "", "", "") for _ in fragments]
         if self._legacy and not legacy:
             answer.assembler.drop()

@@ -13,7 +13,7 @@ from ...mend.call import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
-from ...turn.assembled_call import index_of
+from ...turn.parts import index_of
 from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Event, LimitReached, Replace, Verdict, joined

@@ -7,8 +7,7 @@ from typing import Any
 
 from ...mend.finish import Finish
 from ...turn import payload
-from ...turn.assembled_call import Fragment, index_of
-from ...turn.parts import OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ...turn.parts import Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta, index_of
 from ..answer_io import AnswerForm
 
 Json = dict[str, Any]

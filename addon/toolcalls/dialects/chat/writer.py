@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...calls import Outcome
+from ...outcome import Outcome
 from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.finish import FinishWords
@@ -103,10 +103,10 @@ class DeltaWriter(StreamWriter):
 
     def live(self, part: LivePart) -> bytes:
         if not part.begins:
-            return self.rest_of_call(part.call.number, part.arguments)
-        function = {"name": part.slot.name, "arguments": part.arguments}
-        entry = {"index": part.call.number, "id": part.call.id, "type": "function", "function": function}
-        return self.delta({"tool_calls": [{**entry, **part.slot.extra}]})
+            return self.rest_of_call(part.live.number, part.arguments)
+        function = {"name": part.assembled.name, "arguments": part.arguments}
+        entry = {"index": part.live.number, "id": part.live.id, "type": "function", "function": function}
+        return self.delta({"tool_calls": [{**entry, **part.assembled.extra}]})
 
     def rest_of_call(self, number: int, arguments: str) -> bytes:
         return self.delta({"tool_calls": [{"index": number, "function": {"arguments": arguments}}]})

@@ -15,8 +15,7 @@ from ...mend.reading.strict import write
 from ...policy import Policy
 from ...request.request import Request
 from ...turn.answer import Answer
-from ...turn.assembled_call import Fragment
-from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ...turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ...wire.events import Event
 from ..reader_writer import AnswerForm, AnswerReader
 from ..trouble import trouble_in

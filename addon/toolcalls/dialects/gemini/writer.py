@@ -37,7 +37,7 @@ class GeminiWriter(AnswerWriter):
 
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
         spoken, fragments = iter(texts), iter(read.fragments)
-        sent = {call.slot.place: call for call in calls if call.slot is not None}
+        sent = {call.assembled.place: call for call in calls if call.assembled is not None}
         parts: list[Json] = []
         for part in _parts(read):
             if is_call(part):
@@ -50,7 +50,7 @@ class GeminiWriter(AnswerWriter):
                 parts.append(part)
         parts += [{"text": text} for text in spoken if text]
         parts += map(_call_part, sent.values())
-        parts += [_call_part(call) for call in calls if call.slot is None]
+        parts += [_call_part(call) for call in calls if call.assembled is None]
         return self._envelope.write(self._envelope.like(read.payload, parts, ends=True, reason=reason or ""))
 
     def keep_alive(self) -> bytes:
@@ -75,7 +75,7 @@ def _rest(read: ReadEvent) -> list[Json]:
 def _call_part(call: CompletedCall) -> Json:
     """A call as a part, with all that came beside it. One that was written as text has no id."""
     outcome = call.outcome
-    function: Json = {"id": outcome.id} if outcome.id and call.slot is not None else {}
+    function: Json = {"id": outcome.id} if outcome.id and call.assembled is not None else {}
     arguments = payload.read_twice(outcome.arguments)[0]
     # What the user wants untouched is written as it came.
     args = arguments if isinstance(arguments, dict) else outcome.arguments

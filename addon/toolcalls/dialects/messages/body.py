@@ -10,9 +10,8 @@ from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
 from ...turn.answer import CompletedCall
-from ...turn.assembled_call import Fragment
 from ...turn.block_answer import BlockAnswer
-from ...turn.parts import BlockStart, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ...turn.parts import BlockStart, Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ...turn.whole_answer import MendedAnswer, mend_answer
 from .reader import call_start
 from .wire import NO_USAGE, TEXT, THINKING, TOOL_USE, WORDS, Json, text_of, tool_use
@@ -77,7 +76,7 @@ def _changes(read: ReadEvent, mended: MendedAnswer) -> Json:
     blocks = read.payload["content"]
     searched = [part.block for part in read.parts if isinstance(part, TextDelta)]
     texts = dict(zip(searched, mended.texts, strict=True))
-    calls = {call.slot.place: call for call in mended.calls if call.slot is not None}
+    calls = {call.assembled.place: call for call in mended.calls if call.assembled is not None}
     written: list[Any] = []
     for number, block in enumerate(blocks):
         if isinstance(block, dict) and block.get("type") == TOOL_USE:
@@ -87,9 +86,9 @@ def _changes(read: ReadEvent, mended: MendedAnswer) -> Json:
         elif texts[number].strip():
             written.append({**block, TEXT: texts[number]})
         if searched and number == searched[-1]:
-            written += [_written(call) for call in mended.calls if call.slot is None]
+            written += [_written(call) for call in mended.calls if call.assembled is None]
     if not searched:
-        written += [_written(call) for call in mended.calls if call.slot is None]
+        written += [_written(call) for call in mended.calls if call.assembled is None]
     written += [{"type": TEXT, TEXT: note} for note in mended.notes]
     changes: Json = {}
     if len(written) != len(blocks) or any(new is not old for new, old in zip(written, blocks, strict=True)):

@@ -7,8 +7,20 @@ from typing import Any, Final
 from ...mend.finish import Finish
 from ...request.heard import Heard
 from ...turn import payload
-from ...turn.assembled_call import Fragment, Place, index_of
-from ...turn.parts import BlockEnd, BlockStart, CallStart, Failure, OtherDelta, Part, ReadEvent, Stop, TextDelta
+from ...turn.parts import (
+    BlockEnd,
+    BlockStart,
+    CallStart,
+    Failure,
+    Fragment,
+    OtherDelta,
+    Part,
+    Place,
+    ReadEvent,
+    Stop,
+    TextDelta,
+    index_of,
+)
 from ...wire import sse
 from ...wire.events import Event
 from ..trouble import trouble_in

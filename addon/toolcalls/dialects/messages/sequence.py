@@ -15,19 +15,19 @@ from ...policy import Policy
 from ...request.request import Request
 from ...textcalls.scanner import FoundCall
 from ...turn.answer import CompletedCall
-from ...turn.assembled_call import Fragment, Place
 from ...turn.block_answer import BlockAnswer
 from ...turn.block_call import BlockCall
-from ...turn.parts import BlockEnd, BlockStart, CallStart, OtherDelta, ReadEvent, TextDelta
+from ...turn.parts import BlockEnd, BlockStart, CallStart, Fragment, OtherDelta, Place, ReadEvent, TextDelta
 from ...turn.reasoning_search import ReasoningSearch
 from ...turn.text_search import SearchResult, TextPiece
 from ...unread.fast_path import PASSING_TEXT, CallFragments, Lesson
 from ...wire.events import Hold
 from ..reply_builder import ReplyBuilder
-from .wire import BLOCK_DELTA, TEXT, THINKING, TOOL_USE, Json, text_event, tool_use, write
+from .live_block import LiveBlock
+from .wire import BLOCK_DELTA, TEXT, THINKING, Json, text_event, write
 from .writer import BlockWriter
 
-_LATER, _TEXT, _STOP = "later", "text", "stop"
+_TEXT, _STOP = "text", "stop"
 """Under these keys events are held."""
 _TEXTS: Final = (TEXT, THINKING, "redacted_thinking")
 """Blocks that call nobody and show nothing."""
@@ -38,8 +38,6 @@ at all as `{}`), so that a prefix left open would be run; on this it raises."""
 
 class BlockSequence:
     __slots__ = (
-        "_later",
-        "_later_blocks",
         "_live",
         "_live_mode",
         "_other_calls",
@@ -54,11 +52,7 @@ class BlockSequence:
         self.answer = BlockAnswer(request, policy, mender, spoiler=_SPOILER)
         self.writer = BlockWriter()
         self._live_mode = not policy.aggregate
-        self._live: BlockCall | None = None
-        """The call that goes out while it comes."""
-        self._later: list[ReadEvent] = []
-        """What waits until that one is over."""
-        self._later_blocks: set[Place] = set()
+        self._live = LiveBlock(self.answer, self.writer)
         self._text_stop: ReadEvent | None = None
         """The stop of a text block, while it is not known whether its last words are a call."""
         self.ends_in_text = False
@@ -105,7 +99,7 @@ class BlockSequence:
 
     def _take_other(self, read: ReadEvent, part: OtherDelta, draft: ReplyBuilder) -> None:
         """A delta that is not searched: it goes on in its block, or opens the one that it needs."""
-        if part.kind == TEXT and not part.key and self._live is None:
+        if part.kind == TEXT and not part.key and self._live.call is None:
             self._pass_text_on(draft)  # what is cited is no call
         open_block = self.writer.open_at(part.block)
         if open_block is not None and part.kind in ("", open_block.kind):
@@ -136,12 +130,12 @@ class BlockSequence:
             return
         if call is not None:
             draft.hold(call.held_under, read.raw)
-            if call is self._live:
-                if self.answer.has_all(call):
+            if call is self._live.call:
+                if self._live.has_all:
                     self._end_live(draft, Finish.COMPLETE, self.writer.renumbered(read))
                 return
-        elif self._live is not None:
-            if part.block in self._later_blocks:
+        elif self._live.call is not None:
+            if part.block in self._live.later_blocks:
                 self._postponed(read, part.block, draft)
             return
         if self.writer.open_at(part.block) is not None:
@@ -254,38 +248,37 @@ class BlockSequence:
     def _begin_call(self, read: ReadEvent, part: CallStart, draft: ReplyBuilder) -> None:
         answer, live = self.answer, self._live
         self._other_calls.discard(part.place)
-        if live is not None and answer.has_all(live):
+        alone = live.call is None
+        if live.has_all:
             self._end_live(draft, Finish.COMPLETE)
         # Where the text before it may be a call, this one waits for what becomes of that.
         behind_text = answer.text_undecided and answer.text_block != part.place
-        if self._live is None and not behind_text:
+        if live.call is None and not behind_text:
             self._pass_text_on(draft)
-        if live is None and self.writer.open is not None and self.writer.open.upstream_index == part.place:
+        if alone and self.writer.open is not None and self.writer.open.upstream_index == part.place:
             # The index is given away: the stop of the block that had it is missing.
             draft.out.append(self.writer.stop())
             self._send_ready(draft)
         call = answer.assembler.begin(part)
         self.ends_in_text = False
         draft.hold(call.held_under, read.raw)
-        if self._live_mode and self._live is None and len(answer.assembler.slots) == 1 and not behind_text:
-            live_call = answer.go_live(call)
-            if live_call is not None:
-                self._begin_live(call, live_call.id, read, draft)
+        if self._live_mode and live.call is None and len(answer.assembler.calls) == 1 and not behind_text:
+            live.begin(call, read, draft)
 
     def _take_fragment(self, read: ReadEvent, part: Fragment, draft: ReplyBuilder) -> None:
         open_block = self.writer.open_at(part.place)
         if open_block is not None and open_block.kind not in (TEXT, THINKING):
             draft.out.append(self.writer.renumbered(read))
             return
-        if part.place in self._later_blocks and self._postponed(read, part.place, draft):
+        if part.place in self._live.later_blocks and self._postponed(read, part.place, draft):
             return
         # The rest of a server's own tool whose block had to be closed has nowhere to go.
         call = None if part.place in self._other_calls else self.answer.assembler.add(part)
         if call is None:
             return
         self.ends_in_text = False
-        if call is self._live:
-            self._go_on_live(call, read, part.arguments, draft)
+        if call is self._live.call:
+            self._live.go_on(read, part.arguments, draft)
             return
         call.quoted.grew(call.fragments, len(part.arguments))
         draft.hold(call.held_under, read.raw)
@@ -309,21 +302,21 @@ class BlockSequence:
 
     def stopped(self, draft: ReplyBuilder, finish: Finish) -> None:
         """A stop reason came: the calls that have ended go out, unless something before them is still open."""
-        if self._live is None and self.writer.open is None and not self.answer.holds_text:
+        if self._live.call is None and self.writer.open is None and not self.answer.holds_text:
             calls = self.answer.take_ended(finish)
             self._write_calls(calls, self.answer.leave(calls, finish), draft)
 
     def finish(self, draft: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
         """The answer is over: everything open is closed, every call goes out. False where one was refused."""
         answer, whole = self.answer, True
-        if self._live is not None:
-            answer.assembler.judge(self._live, complete=finish is Finish.COMPLETE)
+        if self._live.call is not None:
+            answer.assembler.judge(self._live.call, complete=finish is Finish.COMPLETE)
             whole = self._end_live(draft, finish, before_error=before_error)
         if answer.search is not None:
             held = bool(answer.held_text)
             self._end_text(answer.end_text(finish), held, draft)
         answer.end_thoughts(finish)
-        calls = list(answer.assembler.slots)
+        calls = list(answer.assembler.calls)
         if self.writer.open is not None and (answer.has_pending_calls or not before_error):
             draft.out.append(self.writer.stop())
         self._write_calls(calls, answer.complete(finish, before_error=before_error), draft)
@@ -332,65 +325,27 @@ class BlockSequence:
 
     # Calls that go out while they come
 
-    def _begin_live(self, call: BlockCall, identity: str, read: ReadEvent, draft: ReplyBuilder) -> None:
-        if self.writer.open is not None:
-            draft.out.append(self.writer.stop())
-        draft.release(call.held_under)
-        if call.extra == tool_use(call.extra, identity, call.name, {}):
-            draft.out.append(self.writer.start(TOOL_USE, call.place, read))
-        else:
-            draft.out.append(self.writer.call_start(call.extra, identity, call.name, call.place))
-        self.answer.assembler.slots.clear()
-        self._live = call
-
-    def _go_on_live(self, call: BlockCall, read: ReadEvent, text: str, draft: ReplyBuilder) -> None:
-        part = self.answer.go_on_live(call)
-        size = len(part.arguments) if part is not None else 0
-        if size == len(text):
-            draft.out.append(self.writer.renumbered(read))
-        elif size:
-            draft.out.append(self.writer.call_delta(text[:size]))
-            draft.hold(call.held_under, self.writer.rest_of_delta(read, text[size:]))
-        else:
-            draft.hold(call.held_under, read.raw)
-
     def _postponed(self, read: ReadEvent, block: Place, draft: ReplyBuilder) -> bool:
-        """Only the open block may go on: what belongs to another waits until the live call is over."""
+        """Does this wait for the end of the live call, which only its own events may tell?"""
         live = self._live
-        if live is None:
+        if live.call is None:
             return False
-        has_all = self.answer.has_all(live)
-        if live.ended or has_all:
-            self._end_live(draft, Finish.COMPLETE if has_all else Finish.UNKNOWN)
+        if live.call.ended or live.has_all:
+            self._end_live(draft, Finish.COMPLETE if live.has_all else Finish.UNKNOWN)
             return False
-        self._later.append(read)
-        if block != live.place:
-            self._later_blocks.add(block)
-        draft.hold(_LATER, read.raw)
+        live.postpone(read, block, draft)
         return True
 
     def _end_live(
         self, draft: ReplyBuilder, finish: Finish, stop: bytes = b"", *, before_error: bool = False
     ) -> bool:
-        """The end of the live call: what is missing of it, if its mended text continues what was sent."""
-        call, self._live = self._live, None
-        assert call is not None
-        completed = self.answer.end_live(call, finish, before_error=before_error)
-        draft.release(call.held_under)
-        rest = completed.live.rest(completed.outcome) if completed.live is not None else ""
-        draft.out += [self.writer.call_delta(rest)] if rest else []
-        refused = completed.outcome.status == "refused"
-        if not (refused and before_error and not self.answer.assembler.slots and not self._later):
-            # Before an error an unfinished call stays open: some clients run a block when it is closed.
-            draft.out.append(stop or self.writer.stop())
-        self.writer.open = None
-        later, self._later = self._later, []
-        self._later_blocks.clear()
+        """The live call is over: what waited for that follows. False where it is refused."""
+        whole = self._live.end(draft, finish, stop, before_error=before_error)
+        later = self._live.take_later(draft)
+        for read in later:
+            self.take(read, draft)
         if later:
-            draft.release(_LATER)
-            for read in later:
-                self.take(read, draft)
             # Learnt on the way; whoever asked for room opens another block now.
             self.lesson = None
         self._send_ready(draft)
-        return not refused
+        return whole

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...turn.answer import CompletedCall
-from ...turn.assembled_call import Place, index_of
-from ...turn.parts import ReadEvent
+from ...turn.parts import Place, ReadEvent, index_of
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from ..reply_builder import ReplyBuilder
 from .wire import (

@@ -13,8 +13,7 @@ from typing import Any
 from ...mend.finish import Finish
 from ...mend.reading import strict
 from ...turn import payload
-from ...turn.assembled_call import Fragment, index_of
-from ...turn.parts import Failure, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ...turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta, index_of
 from ...wire import ndjson
 from ...wire.events import Event
 from ..reader_writer import AnswerForm, AnswerReader

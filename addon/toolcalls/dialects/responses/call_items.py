@@ -33,7 +33,7 @@ class CallItems:
         """What the last delta says about those like it, if it was held."""
 
     def read_added(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
-        item, new = self._answer.calls.begin(item_in(incoming))
+        item, new = self._answer.assembler.begin(item_in(incoming))
         assert item is not None and item.call is not None
         live = self._answer.go_live(item.call) if new and self._live and not self._texts.undecided else None
         if live is None:
@@ -45,7 +45,7 @@ class CallItems:
 
     def read_delta(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
         fragment = fragment_in(incoming)
-        item, added = self._answer.calls.add(fragment, incoming)
+        item, added = self._answer.assembler.add(fragment, incoming)
         if item is None or item.call is None:
             return
         if added and item.index in self._lives:
@@ -59,7 +59,7 @@ class CallItems:
                 self.lesson = Lesson("delta", fragment.arguments, CallFragments(item.call.add, Hold(key)))
 
     def read_stated(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
-        item, new = self._answer.calls.state(carrier := arguments_in(incoming))
+        item, new = self._answer.assembler.state(carrier := arguments_in(incoming))
         if item is None or item.call is None:
             return
         if new and item.call.quoted.pieces and carrier.arguments is item.call.from_fragments()[0]:
@@ -68,7 +68,7 @@ class CallItems:
         draft.hold(item.call.held_under, incoming.raw)
 
     def read_ended(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
-        item, new = self._answer.calls.end(item_in(incoming))
+        item, new = self._answer.assembler.end(item_in(incoming))
         if item is None or item.call is None:
             return
         draft.hold(item.call.held_under, incoming.raw)

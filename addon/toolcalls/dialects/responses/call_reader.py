@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...turn import payload
-from ...turn.assembled_call import Fragment
 from ...turn.item_call import CarrierOfCall
+from ...turn.parts import Fragment
 from .events import IncomingEvent, Json
 
 

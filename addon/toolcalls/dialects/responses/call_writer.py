@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...calls import Outcome
+from ...outcome import Outcome
 from ...turn.item_call import CarrierOfCall, ItemCall
 from ...turn.items import Item
 from ...turn.live import LiveArguments

@@ -60,7 +60,7 @@ class Finalizer:
         self._texts = texts
         self._writer = writer
         self._model = model
-        self._listed = ListedItems(answer.items, answer.calls)
+        self._listed = ListedItems(answer.items, answer.assembler)
         self.created = ""
         """The data of the last event that carried the response, read only if it is needed."""
         self.error: Any = None

@@ -7,8 +7,9 @@ from ...mend.finish import Finish
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
-from ...turn.answer import Answer, CompletedCall
-from ...turn.assembled_call import Slot
+from ...turn.answer import CompletedCall
+from ...turn.assembled_call import AssembledCall
+from ...turn.fragment_answer import FragmentAnswer
 from ...turn.fragments import full_name
 from ...turn.live import LiveArguments
 from ...turn.text_search import SearchResult, TextPiece
@@ -18,7 +19,7 @@ from .owners import Owners
 from .reader import RanUpstream, ZaiReader
 
 
-class ZaiAnswer(Answer):
+class ZaiAnswer(FragmentAnswer):
     """Its calls come in fragments, or stand in the document until the turn is over."""
 
     __slots__ = ("_cut", "_growing", "_owners", "_ran", "_reader", "broken_off")
@@ -27,11 +28,11 @@ class ZaiAnswer(Answer):
         super().__init__(request, policy, mender)
         self._owners = owners
         self._reader = reader
-        self._ran: list[Slot] = []
+        self._ran: list[AssembledCall] = []
         """The calls that the backend ran itself."""
-        self._growing: Slot | None = None
+        self._growing: AssembledCall | None = None
         """The call of which more may follow."""
-        self._cut: Slot | None = None
+        self._cut: AssembledCall | None = None
         """The call in the middle of which the document ends."""
         self.broken_off = False
         """The stream ended in the middle, or the upstream failed: only what is complete by itself is a call."""
@@ -64,9 +65,9 @@ class ZaiAnswer(Answer):
 
     def ran_upstream(self, part: RanUpstream) -> None:
         """The last call that this can be about is not the client's."""
-        for slot in reversed(self.assembler.slots):
-            if (part.id and slot.id == part.id) or (not part.id and slot.name == part.name):
-                self._ran.append(slot)
+        for assembled in reversed(self.assembler.calls):
+            if (part.id and assembled.id == part.id) or (not part.id and assembled.name == part.name):
+                self._ran.append(assembled)
                 return
 
     def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
@@ -75,36 +76,41 @@ class ZaiAnswer(Answer):
     @property
     def has_whole_call(self) -> bool:
         """Is there a call of the client's that is complete by itself?"""
-        slots = self._clients(self.assembler.judged(complete=True))
-        return any(self._is_whole(slot, self._gathered(slot, Finish.COMPLETE, True, None)) for slot in slots)
+        assembled_calls = self._clients(self.assembler.judged(complete=True))
+        return any(
+            self._is_whole(assembled, self._gathered(assembled, Finish.COMPLETE, True, None))
+            for assembled in assembled_calls
+        )
 
-    def _clients(self, gathered: list[Slot]) -> list[Slot]:
+    def _clients(self, gathered: list[AssembledCall]) -> list[AssembledCall]:
         """The client's calls: those of the document, and those of these, which came in fragments."""
-        reader, blocks = self._reader, [Slot.of(call) for call in self._reader.calls()]
+        reader, blocks = self._reader, [AssembledCall.of(call) for call in self._reader.calls()]
         self._growing = next(reversed([*gathered, *blocks]), None) if reader.last_may_grow else None
         self._cut = blocks[-1] if reader.cut_inside else None
         return blocks + [
-            slot
-            for slot in gathered
-            if self._owners.is_clients(full_name(slot.names, self._tools))
-            and not any(slot is ran for ran in self._ran)
+            assembled
+            for assembled in gathered
+            if self._owners.is_clients(full_name(assembled.names, self._tools))
+            and not any(assembled is ran for ran in self._ran)
         ]
 
-    def _gathered(self, slot: Slot, finish: Finish, ids: bool, live: LiveArguments | None) -> GatheredCall:
-        call = super()._gathered(slot, finish, ids, live)
-        if slot is self._cut:
+    def _gathered(
+        self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveArguments | None
+    ) -> GatheredCall:
+        call = super()._gathered(assembled, finish, ids, live)
+        if assembled is self._cut:
             call.finish = Finish.CUT
-        elif self._is_whole(slot, call):
+        elif self._is_whole(assembled, call):
             call.finish = Finish.COMPLETE
         if self.broken_off and call.finish is not Finish.COMPLETE:
             call.doubt = call.doubt or CUT_INSIDE
         return call
 
-    def _is_whole(self, slot: Slot, call: GatheredCall) -> bool:
+    def _is_whole(self, assembled: AssembledCall, call: GatheredCall) -> bool:
         """Is it complete by itself, however the answer ended? No object is a prefix of another."""
-        if call.doubt or slot is self._cut:
+        if call.doubt or assembled is self._cut:
             return False
-        final = slot is not self._growing
+        final = assembled is not self._growing
         if not call.arguments.strip():
             return final
         value = payload.read_encoded(call.arguments)

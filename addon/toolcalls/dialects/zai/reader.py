@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ...turn import payload
-from ...turn.assembled_call import Fragment
-from ...turn.parts import OtherDelta, ReasoningDelta, TextDelta
+from ...turn.parts import Fragment, OtherDelta, ReasoningDelta, TextDelta
 from ..chat.reader import fragments_of
 from .blocks import CallResult, GlmBlock
 from .document_reader import DocumentReader, Said

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...turn.assembled_call import Fragment
 from ...turn.finish import FinishWords
-from ...turn.parts import OtherDelta, ReasoningDelta, TextDelta
+from ...turn.parts import Fragment, OtherDelta, ReasoningDelta, TextDelta
 from ..chat.reader import ReadChoice
 from ..chat.writer import DONE, DeltaWriter, write
 from .envelope import Json

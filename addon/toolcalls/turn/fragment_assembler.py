@@ -36,13 +36,14 @@ from ..tools.declared import Tools
 from ..wire.events import MOST_CALLS, LimitReached
 from ..work import Work
 from . import payload
-from .assembled_call import Fragment, Place, Slot
+from .assembled_call import AssembledCall
 from .fragments import MIXED, begins_midway, may_begin
+from .parts import Fragment, Place
 from .resent import ComparedCall
 from .shared_place import Places, SharedPlace, refuse
 
 
-class CallAssembler:
+class FragmentAssembler:
     """The calls of one choice, in order of first appearance."""
 
     __slots__ = (
@@ -59,7 +60,7 @@ class CallAssembler:
         "_waiting",
         "_whole_calls",
         "_work",
-        "slots",
+        "calls",
     )
 
     def __init__(self, tools: Tools, *, whole_calls: bool = False, work: Work | None = None) -> None:
@@ -69,118 +70,118 @@ class CallAssembler:
         self._whole_calls = whole_calls
         self._unstable = False
         """Ids change with every delta."""
-        self.slots: list[Slot] = []
+        self.calls: list[AssembledCall] = []
         self._forget()
 
     def _forget(self) -> None:
-        self._by_id: dict[str, Slot] = {}
+        self._by_id: dict[str, AssembledCall] = {}
         self._several: set[str] = set()
         """Ids of more than one call."""
-        self._placed: dict[tuple[Place, str], Slot] = {}
-        self._places: Places[Slot] = Places()
+        self._placed: dict[tuple[Place, str], AssembledCall] = {}
+        self._places: Places[AssembledCall] = Places()
         self._renamed: set[Place] = set()
         """Where a name was said again as if a call began: where not each fragment has one, those are two calls."""
-        self._named: dict[tuple[Place, str], Slot] = {}
+        self._named: dict[tuple[Place, str], AssembledCall] = {}
         """The last call of a name that began at a place."""
-        self._waiting: dict[Place, list[Slot]] = {}
+        self._waiting: dict[Place, list[AssembledCall]] = {}
         """The calls that began at a place, but for some that have arguments since."""
         self._unplaced = False
         """Fragments came without an index."""
         self._doubtful = False
         """A call at an index is in doubt, or began in the middle of its arguments."""
 
-    def add(self, fragment: Fragment) -> Slot | None:
+    def add(self, fragment: Fragment) -> AssembledCall | None:
         """Take a fragment; the call that it is added to, or None when it says nothing."""
         if fragment.empty:
             return None
         if self._whole_calls:
             return self._whole(fragment)
         if fragment.whole:
-            slot = self._restate(fragment)
+            call = self._restate(fragment)
         elif not fragment.id:
-            slot = self._by_place(fragment)
+            call = self._by_place(fragment)
         elif fragment.key in self._by_id:
-            slot = self._by_known_id(fragment)
+            call = self._by_known_id(fragment)
         else:
-            slot = self._by_new_id(fragment)
+            call = self._by_new_id(fragment)
         if not fragment.whole:
             self._compare_places(fragment)
         if fragment.id and not fragment.whole:
-            self._by_id[fragment.key] = self._placed[fragment.place, fragment.key] = slot
-            slot.hear(fragment.key)
-        slot.id = slot.id or fragment.id
+            self._by_id[fragment.key] = self._placed[fragment.place, fragment.key] = call
+            call.hear(fragment.key)
+        call.id = call.id or fragment.id
         if fragment.name:
-            slot.renamed = slot.renamed or (slot.begun and may_begin(fragment.arguments))
-            slot.named_twice = slot.named_twice or fragment.name == slot.name
-            slot.names.append(fragment.name)
-        elif slot.names:
-            slot.unnamed = True
-        if slot.named_twice and slot.unnamed:
+            call.renamed = call.renamed or (call.begun and may_begin(fragment.arguments))
+            call.named_twice = call.named_twice or fragment.name == call.name
+            call.names.append(fragment.name)
+        elif call.names:
+            call.unnamed = True
+        if call.named_twice and call.unnamed:
             # A name that comes twice, and not with each fragment, may be that of two calls.
-            self._place(slot.place).doubt()
-            slot.unsure = True
+            self._place(call.place).doubt()
+            call.unsure = True
         if fragment.arguments:
-            slot.fragments.append(fragment.arguments)
-            slot.parts += 1
+            call.fragments.append(fragment.arguments)
+            call.parts += 1
         if fragment.extra:
-            slot.extra.update(fragment.extra)
-        return slot
+            call.extra.update(fragment.extra)
+        return call
 
     def drop(self) -> None:
         """The calls so far were told otherwise too."""
-        self.slots = []
+        self.calls = []
         self._forget()
 
-    def take(self, finish: Finish) -> list[Slot]:
-        """Hand out the calls, phantom slots left out and strays joined to the call they belong to."""
-        calls = self.slots if self._whole_calls else self.judged(complete=finish is Finish.COMPLETE)
-        self.slots = []
+    def take(self, finish: Finish) -> list[AssembledCall]:
+        """Hand out the calls, phantom calls left out and strays joined to the call they belong to."""
+        calls = self.calls if self._whole_calls else self.judged(complete=finish is Finish.COMPLETE)
+        self.calls = []
         self._forget()
-        return [slot for slot in calls if not slot.empty]
+        return [call for call in calls if not call.empty]
 
-    def judged(self, *, complete: bool) -> list[Slot]:
+    def judged(self, *, complete: bool) -> list[AssembledCall]:
         """The calls so far, those refused whose fragments may be those of another one."""
         calls = self._counted()
-        counted = {id(slot) for slot in calls}
-        left_out = {id(slot) for slot in self.slots} - counted
+        counted = {id(call) for call in calls}
+        left_out = {id(call) for call in self.calls} - counted
         for place in self._places.all:
             by_ids = len(place.calls) > 1 and (place is not self._places.anywhere or self._unplaced)
-            if by_ids and any(begins_midway(slot.fragments) for slot in place.calls):
+            if by_ids and any(begins_midway(call.fragments) for call in place.calls):
                 # Ids told the calls apart, and one of them has a fragment that is missing in another.
                 place.refuse()
             place.judge(complete=complete, left_out=left_out)
-        for slot in calls:
-            if slot.renamed and slot.unnamed:
+        for call in calls:
+            if call.renamed and call.unnamed:
                 # Its name came again where arguments may begin, and not with each fragment: that may be another call.
-                slot.doubt = slot.doubt or MIXED
-            if slot.earlier is not None and slot.begun and _contradict(slot.earlier, slot):
-                slot.doubt = slot.earlier.doubt = MIXED
-        strays = [slot for slot in calls if not slot.names and slot.begun]
+                call.doubt = call.doubt or MIXED
+            if call.earlier is not None and call.begun and _contradict(call.earlier, call):
+                call.doubt = call.earlier.doubt = MIXED
+        strays = [call for call in calls if not call.names and call.begun]
         if strays and len(strays) < len(calls) and not _joined(calls, strays):
             refuse(calls)
         return calls
 
-    def _counted(self) -> list[Slot]:
+    def _counted(self) -> list[AssembledCall]:
         """The calls without those that are nothing but a name that was said again."""
-        named: set[tuple[Place, str]] = {(slot.place, slot.name) for slot in self.slots if slot.begun}
-        calls: list[Slot] = []
-        for slot in self.slots:
-            if not (slot.begun or slot.again or slot.restated):
+        named: set[tuple[Place, str]] = {(call.place, call.name) for call in self.calls if call.begun}
+        calls: list[AssembledCall] = []
+        for call in self.calls:
+            if not (call.begun or call.again or call.restated):
                 # Servers whose ids change say a name once more, and a call that begins says it first.
-                if (slot.place, slot.name) in named:
+                if (call.place, call.name) in named:
                     continue
-                named.add((slot.place, slot.name))
-            if not slot.empty:
-                calls.append(slot)
+                named.add((call.place, call.name))
+            if not call.empty:
+                calls.append(call)
         return calls
 
-    def _whole(self, fragment: Fragment) -> Slot:
+    def _whole(self, fragment: Fragment) -> AssembledCall:
         """A call that comes in one piece, or more of one of which the upstream said that more follows."""
-        last = self.slots[-1] if self.slots else None
+        last = self.calls[-1] if self.calls else None
         if last is not None and last.goes_on_with(fragment):
             last.take(fragment)
             return last
-        return self._new(Slot.of(fragment))
+        return self._new(AssembledCall.of(fragment))
 
     def _compare_places(self, fragment: Fragment) -> None:
         """Fragments without an index may be missing in any call that is in doubt."""
@@ -193,7 +194,7 @@ class CallAssembler:
 
     # Which call
 
-    def _by_place(self, fragment: Fragment) -> Slot:
+    def _by_place(self, fragment: Fragment) -> AssembledCall:
         """No id: the last call that began at this place, or a new one."""
         place = self._place(fragment.place)
         here = place.last
@@ -231,35 +232,35 @@ class CallAssembler:
             waiting.pop()
         return bool(waiting)
 
-    def _left_open(self, fragment: Fragment, here: Slot) -> bool:
+    def _left_open(self, fragment: Fragment, here: AssembledCall) -> bool:
         """Was a call of this name begun before the last one, and not closed? The fragment may go on with that."""
         other = self._named.get((fragment.place, fragment.name))
         return other is not None and other is not here and not other.is_closed()
 
-    def _awaiting(self, fragment: Fragment) -> Slot | None:
+    def _awaiting(self, fragment: Fragment) -> AssembledCall | None:
         """The last call, if it came without an index and arguments and this fragment may be the first with both."""
         last = self._places.anywhere.last
         if last is None or last.place is not None or last.begun or fragment.name not in ("", last.name):
             return None
         return last
 
-    def _go_on(self, slot: Slot, fragment: Fragment, *, sure: bool = False) -> Slot:
+    def _go_on(self, call: AssembledCall, fragment: Fragment, *, sure: bool = False) -> AssembledCall:
         """Something is added to a call; sure if the fragment has an id that only this call has."""
         if fragment.arguments:
-            if slot is not self._places.anywhere.last and not may_begin(fragment.arguments) and slot.whole():
-                self._stray(slot, fragment)
+            if call is not self._places.anywhere.last and not may_begin(fragment.arguments) and call.whole():
+                self._stray(call, fragment)
             if fragment.place is not None:
-                self._place(fragment.place).go_on(slot, sure=sure)
-            self._places.anywhere.go_on(slot, sure=sure or fragment.place is not None)
-        return slot
+                self._place(fragment.place).go_on(call, sure=sure)
+            self._places.anywhere.go_on(call, sure=sure or fragment.place is not None)
+        return call
 
-    def _stray(self, slot: Slot, fragment: Fragment) -> None:
+    def _stray(self, call: AssembledCall, fragment: Fragment) -> None:
         """More of a call whose arguments look whole, while others go on: it may be missing in one of those."""
-        if slot.doubt or not fragment.arguments.strip():
+        if call.doubt or not fragment.arguments.strip():
             return
-        refuse([slot, *(one for one in self.slots if not one.whole())])
+        refuse([call, *(one for one in self.calls if not one.whole())])
 
-    def _by_known_id(self, fragment: Fragment) -> Slot:
+    def _by_known_id(self, fragment: Fragment) -> AssembledCall:
         place = self._place(fragment.place)
         known = self._by_id[fragment.key]
         if fragment.place is not None:
@@ -278,9 +279,9 @@ class CallAssembler:
         if fragment.name and known.names:
             begins = may_begin(fragment.arguments)
             if known.is_closed() and (begins or not fragment.arguments.strip()):
-                slot = self._open(fragment, known)
-                slot.earlier = known
-                return slot
+                call = self._open(fragment, known)
+                call.earlier = known
+                return call
             if self._named_otherwise(known, fragment) or (known.unnamed and begins):
                 # Two calls at once, and nothing that tells them apart.
                 return self._open(fragment, sure=False)
@@ -289,7 +290,7 @@ class CallAssembler:
                 place.refuse()
         return self._go_on(known, fragment, sure=fragment.key not in self._several)
 
-    def _elsewhere(self, fragment: Fragment, known: Slot) -> Slot:
+    def _elsewhere(self, fragment: Fragment, known: AssembledCall) -> AssembledCall:
         """The id of a call at an index where none is yet: it goes on there, or begins there (once more)."""
         blank = not fragment.arguments.strip()
         closed = known.is_closed()
@@ -304,7 +305,7 @@ class CallAssembler:
             return self._go_on(known, fragment, sure=fragment.key not in self._several)
         return self._open(fragment, known)
 
-    def _by_new_id(self, fragment: Fragment) -> Slot:
+    def _by_new_id(self, fragment: Fragment) -> AssembledCall:
         place = self._place(fragment.place)
         here = place.last
         if here is None:
@@ -333,68 +334,68 @@ class CallAssembler:
         place.doubt()
         return self._go_on(here, fragment)
 
-    def _restate(self, fragment: Fragment) -> Slot:
-        slot = self._new()
-        slot.restated = True
-        slot.key = fragment.id
-        return slot
+    def _restate(self, fragment: Fragment) -> AssembledCall:
+        call = self._new()
+        call.restated = True
+        call.key = fragment.id
+        return call
 
     # Places
 
-    def _place(self, index: Place) -> SharedPlace[Slot]:
+    def _place(self, index: Place) -> SharedPlace[AssembledCall]:
         return self._places.anywhere if index is None else self._places.at(index)
 
-    def _new(self, slot: Slot | None = None) -> Slot:
-        if len(self.slots) >= MOST_CALLS:
+    def _new(self, call: AssembledCall | None = None) -> AssembledCall:
+        if len(self.calls) >= MOST_CALLS:
             raise LimitReached
-        slot = slot or Slot()
-        slot.work = self._work
-        self.slots.append(slot)
-        return slot
+        call = call or AssembledCall()
+        call.work = self._work
+        self.calls.append(call)
+        return call
 
-    def _open(self, fragment: Fragment, earlier: Slot | None = None, *, sure: bool = True) -> Slot:
+    def _open(self, fragment: Fragment, earlier: AssembledCall | None = None, *, sure: bool = True) -> AssembledCall:
         """A new call; `earlier` is the one that it may repeat. Not sure: it may be a part of another one."""
-        slot = self._new()
-        slot.key = fragment.id or f"\0{fragment.place}"
+        call = self._new()
+        call.key = fragment.id or f"\0{fragment.place}"
         if fragment.key in self._by_id:
             self._several.add(fragment.key)
         if earlier is not None and (not fragment.id or not earlier.id or fragment.key in earlier.ids):
-            slot.key = earlier.key
-            slot.again = not fragment.name or fragment.name == earlier.name
-        slot.place = fragment.place
-        self._named[fragment.place, fragment.name] = slot
+            call.key = earlier.key
+            call.again = not fragment.name or fragment.name == earlier.name
+        call.place = fragment.place
+        self._named[fragment.place, fragment.name] = call
         for place in {fragment.place, None}:
-            self._waiting.setdefault(place, []).append(slot)
+            self._waiting.setdefault(place, []).append(call)
         if fragment.place is not None:
-            self._place(fragment.place).begin(slot, sure=sure)
+            self._place(fragment.place).begin(call, sure=sure)
             self._doubtful = self._doubtful or not sure
-        self._places.anywhere.begin(slot, sure=sure or fragment.place is not None)
-        return slot
+        self._places.anywhere.begin(call, sure=sure or fragment.place is not None)
+        return call
 
-    def _named_otherwise(self, slot: Slot, fragment: Fragment) -> bool:
+    def _named_otherwise(self, call: AssembledCall, fragment: Fragment) -> bool:
         """Is it the name of another call? It may also be the next piece of a name, or the name once more."""
         name = fragment.name
-        if not name or not slot.names:
+        if not name or not call.names:
             return False
-        if name == slot.name:
+        if name == call.name:
             return False
-        if self._tools.get("".join([*slot.names, name])) is not None or name.startswith(slot.name):
+        if self._tools.get("".join([*call.names, name])) is not None or name.startswith(call.name):
             return False
-        if slot.begun:
+        if call.begun:
             return True
         if len(self._tools):
-            return self._tools.get(name) is not None and self._tools.get(slot.name) is not None
+            return self._tools.get(name) is not None and self._tools.get(call.name) is not None
         return fragment.place is None
 
 
-def _awaits_a_value(slot: Slot) -> bool:
+def _awaits_a_value(call: AssembledCall) -> bool:
     """Can another value begin behind the arguments so far?"""
-    slot.whole()
-    before = next((text for fragment in reversed(slot.fragments) if (text := fragment.rstrip())), "")
-    return not slot.in_string and before.endswith((":", ",", "["))
+    call.whole()
+    before = next((text for fragment in reversed(call.fragments) if (text := fragment.rstrip())), "")
+    return not call.brackets.in_string and before.endswith((":", ",", "["))
 
 
-def _contradict(earlier: Slot, later: Slot) -> bool:
+def _contradict(earlier: AssembledCall, later: AssembledCall) -> bool:
     """Are these two different objects in the arguments of one call? In one fragment each they are two calls."""
     if earlier.parts < 2 and later.parts < 2:
         return False
@@ -402,10 +403,10 @@ def _contradict(earlier: Slot, later: Slot) -> bool:
     return one.meaning != other.meaning
 
 
-def _joined(calls: list[Slot], strays: list[Slot]) -> bool:
+def _joined(calls: list[AssembledCall], strays: list[AssembledCall]) -> bool:
     """Join the one stretch of arguments without a name to the one open call right before it. False if not so."""
     stray = strays[0]
-    left = [slot for slot in calls if slot is not stray and not slot.is_strict()]
+    left = [call for call in calls if call is not stray and not call.is_strict()]
     if len(strays) > 1 or len(left) != 1 or stray.id or stray.doubt or left[0].doubt:
         return False
     behind = any(one is left[0] and other is stray for one, other in itertools.pairwise(calls))

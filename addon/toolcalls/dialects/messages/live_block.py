@@ -1,0 +1,94 @@
+"""The call that goes out while it comes (`toolfix_aggregate=false`), and what waits until its block is over."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...mend.finish import Finish
+from ...turn.block_answer import BlockAnswer
+from ...turn.block_call import BlockCall
+from ...turn.parts import Place, ReadEvent
+from ..reply_builder import ReplyBuilder
+from .wire import TOOL_USE, tool_use
+from .writer import BlockWriter
+
+_LATER: Final = "later"
+"""Under this key events are held that wait for the end of the live call."""
+
+
+class LiveBlock:
+    """Only the open block of a Messages stream may go on: whatever belongs to another one waits."""
+
+    __slots__ = ("_answer", "_later", "_writer", "call", "later_blocks")
+
+    def __init__(self, answer: BlockAnswer, writer: BlockWriter) -> None:
+        self._answer = answer
+        self._writer = writer
+        self.call: BlockCall | None = None
+        """The call whose block is open."""
+        self._later: list[ReadEvent] = []
+        self.later_blocks: set[Place] = set()
+        """The blocks of what waits."""
+
+    @property
+    def has_all(self) -> bool:
+        """Is there a live call of which the client has all?"""
+        return self.call is not None and self._answer.has_all(self.call)
+
+    def begin(self, call: BlockCall, read: ReadEvent, draft: ReplyBuilder) -> None:
+        """Let a call that has just begun go out while it comes, unless it has to wait."""
+        live = self._answer.go_live(call)
+        if live is None:
+            return
+        if self._writer.open is not None:
+            draft.out.append(self._writer.stop())
+        draft.release(call.held_under)
+        if call.extra == tool_use(call.extra, live.id, call.name, {}):
+            draft.out.append(self._writer.start(TOOL_USE, call.place, read))
+        else:
+            draft.out.append(self._writer.call_start(call.extra, live.id, call.name, call.place))
+        self._answer.assembler.calls.clear()
+        self.call = call
+
+    def go_on(self, read: ReadEvent, text: str, draft: ReplyBuilder) -> None:
+        """A fragment came: as much of it goes out as keeps the arguments a strict JSON prefix."""
+        assert self.call is not None
+        part = self._answer.go_on_live(self.call)
+        size = len(part.arguments) if part is not None else 0
+        if size == len(text):
+            draft.out.append(self._writer.renumbered(read))
+        elif size:
+            draft.out.append(self._writer.call_delta(text[:size]))
+            draft.hold(self.call.held_under, self._writer.rest_of_delta(read, text[size:]))
+        else:
+            draft.hold(self.call.held_under, read.raw)
+
+    def postpone(self, read: ReadEvent, block: Place, draft: ReplyBuilder) -> None:
+        """This event waits until the live call is over."""
+        self._later.append(read)
+        if self.call is not None and block != self.call.place:
+            self.later_blocks.add(block)
+        draft.hold(_LATER, read.raw)
+
+    def end(self, draft: ReplyBuilder, finish: Finish, stop: bytes, *, before_error: bool) -> bool:
+        """What is missing of the live call, if its mended text continues what was sent. False where it is refused."""
+        call, self.call = self.call, None
+        assert call is not None
+        completed = self._answer.end_live(call, finish, before_error=before_error)
+        draft.release(call.held_under)
+        rest = completed.live.rest(completed.outcome) if completed.live is not None else ""
+        draft.out += [self._writer.call_delta(rest)] if rest else []
+        refused = completed.outcome.status == "refused"
+        if not (refused and before_error and not self._answer.assembler.calls and not self._later):
+            # Before an error an unfinished call stays open: some clients run a block when it is closed.
+            draft.out.append(stop or self._writer.stop())
+        self._writer.open = None
+        return not refused
+
+    def take_later(self, draft: ReplyBuilder) -> list[ReadEvent]:
+        """The events that waited."""
+        later, self._later = self._later, []
+        self.later_blocks.clear()
+        if later:
+            draft.release(_LATER)
+        return later

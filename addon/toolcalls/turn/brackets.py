@@ -1,0 +1,50 @@
+"""Do the arguments of a call look closed? Strings and brackets are followed through each stretch of them, once."""
+
+from __future__ import annotations
+
+import re
+
+_NO_STRUCTURE = re.compile(r'"[^"\\]*+(?>\\.[^"\\]*+)*+"|\\.(?>[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
+"""A string, or escapes outside of strings. Of one that is open at the end the quote and what follows are left."""
+_INSIDE = re.compile(r'[^"\\]*+(?>\\.[^"\\]*+)*+', re.DOTALL)
+
+
+class Brackets:
+    """Where a text stands: inside a string or not, and how many brackets are open."""
+
+    __slots__ = ("_depth", "_escaped", "_opened", "in_string")
+
+    def __init__(self) -> None:
+        self.in_string = False
+        self._escaped = False
+        self._opened = False
+        self._depth = 0
+
+    @property
+    def closed(self) -> bool:
+        """Was a bracket opened, and is none open?"""
+        return self._opened and self._depth <= 0 and not self.in_string
+
+    def follow(self, text: str) -> None:
+        """Follow strings and brackets through the next stretch of the text."""
+        if not text:
+            return
+        at = 1 if self._escaped else 0
+        self._escaped = False
+        if self.in_string:
+            at = self._leave(text, at)
+        bare = _NO_STRUCTURE.sub("", text[at:])
+        self._escaped = self._escaped or bare.endswith("\\")
+        bare, quote, _ = bare.partition('"')
+        self.in_string = self.in_string or bool(quote)
+        opened = bare.count("{") + bare.count("[")
+        self._opened = self._opened or opened > 0
+        self._depth += opened - bare.count("}") - bare.count("]")
+
+    def _leave(self, text: str, at: int) -> int:
+        """Where the string ends that is open here."""
+        inside = _INSIDE.match(text, at)
+        at = inside.end() if inside else at
+        self.in_string = not text.startswith('"', at)
+        self._escaped = self.in_string and at < len(text)
+        return len(text) if self.in_string else at + 1
