@@ -24,6 +24,9 @@ VALUE: Final = 4
 MENDING: Final = 6
 """A unit of work of the tolerant grammar (`mend/reading/source.py`)."""
 
+CALL: Final = 240
+"""A call that is decided and written: as much of what it takes as the events that tell it do not pay for."""
+
 CHARACTERS: Final = 6
 """Two to the power of this: so many characters of a JSON text are read in a step."""
 

@@ -250,10 +250,12 @@ class Quoting:
         end = lines.end()
         if text[at] == "\n" and self._ruled:
             self.introduced = False
-        run = text[at:end].rstrip("\n").split("\n")
+        words = text[at:end].rstrip("\n")
+        run = words.split("\n") if words else []
+        self.work += len(run)
         self._turns.lines(run)
-        self._before.add_lines(text[at : end - 1].split("\n"))
-        if last := visible(run[-1][:_HEAD]).rstrip() + run[-1][_HEAD:][-KEPT:].rstrip():
+        self._before.add_lines(run, ended=len(words) < end - at - bool(words))
+        if run and (last := visible(run[-1][:_HEAD]).rstrip() + run[-1][_HEAD:][-KEPT:].rstrip()):
             in_list, opened = left_by(run)
             self._in_block = opened or (self._in_block and in_list is None)
             self._in_list = self._in_list if in_list is None else in_list

@@ -49,6 +49,7 @@ SKIPPED_BEYOND = 64 * 1024
 """So much text may pass before anybody looks how it is quoted: most answers are shorter. Then it goes on in steps."""
 _OPENER, _REGION, _LOOK, _BRACKET = 40, 400, 10, 10
 """The steps that an opener, a region, a look into a region and a `<` take."""
+_SPACE = re.compile(r"[ \t\r\n]*+")
 _TAG = re.compile(r"<([^\W\d][\w:.-]{0,60})[\s=>]")
 
 
@@ -278,9 +279,7 @@ class Scanner:
 
     def _begin_message(self, text: str, at: int, out: list[str | FoundCall]) -> int:
         """At the beginning of a message: white space passes, then the weak forms are tried."""
-        start = at
-        while start < len(text) and text[start] in " \t\r\n":
-            start += 1
+        start = _SPACE.match(text, at).end()  # type: ignore[union-attr]
         self._quoting.advance(text[at:start])
         out.append(text[at:start])
         if start < len(text):
