@@ -53,8 +53,9 @@ class Toolfix:
     def running(self) -> None:
         self.remove_view = content_view.register(self.http.shown)
         # What mitmproxy and the addon consist of stays: looking at it in every full collection takes up to 50 ms.
-        gc.collect()
-        gc.freeze()
+        if not gc.get_freeze_count():
+            gc.collect()
+            gc.freeze()
 
     def configure(self, updated: set[str]) -> None:
         try:
@@ -67,7 +68,6 @@ class Toolfix:
             raise exceptions.OptionsError(str(bad)) from None
 
     def done(self) -> None:
-        gc.unfreeze()
         self.settings.close()
         if self.remove_view:
             self.remove_view()

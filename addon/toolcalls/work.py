@@ -59,6 +59,10 @@ class Work:
         """So many characters of text came: short lines and marks are looked at one by one, so each allows two."""
         self.came(2 * size)
 
+    def spares(self, steps: int) -> bool:
+        """Would half of what may be saved up be left behind so many steps?"""
+        return self._left - steps >= MOST // 2
+
     def spend(self, steps: int) -> None:
         """So many steps are about to be taken."""
         self._left -= steps

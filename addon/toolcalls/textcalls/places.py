@@ -6,13 +6,17 @@ from typing import Final
 
 from ..work import Work
 from .quoting import Quoting
+from .words_before import MOST_STEPS
 
 _BLOCK: Final = 2048
 
 
-def end_place(quoting: Quoting) -> None:
-    """The text goes on in another place. That is another line, unless it is this line that quotes what follows."""
-    if quoting.quoted or not _shows(quoting):
+def end_place(quoting: Quoting, work: Work) -> None:
+    """The text goes on in another place. That is another line, unless it is this line that quotes what follows.
+
+    Where an answer has so many places that finding out takes too long, it stays one line: fewer calls begin there.
+    """
+    if quoting.quoted or (work.spares(MOST_STEPS) and not _shows(quoting)):
         quoting.advance("\n")
 
 

@@ -217,6 +217,7 @@ class Scanner:
                 self._text, rest = "", self._text + rest
                 self._search(rest, out, eof)
                 rest = None if self._region is None else ""
+        self._account()
         self.resting = self._region is None and not (self.off or self._text or self._armed or self._thought_end)
 
     def _search(self, text: str, out: list[str | FoundCall], eof: bool) -> None:
@@ -320,6 +321,7 @@ class Scanner:
         self, text: str, reader: Callable[[Region], Step[int]], *, rescue: bool = False, quoted: bool = False
     ) -> None:
         """`rescue`: where it fails, its text is searched. `quoted`: it is only read over, nothing is held."""
+        self._told = not quoted and self._quoting.told
         self._account()
         self._work.spend(_REGION)
         self._region = Region(text, self._tools, self._names, self._work)
@@ -327,7 +329,6 @@ class Scanner:
         self._reading = reader(self._region)
         self._rescue = rescue
         self._read_over = quoted
-        self._told = not quoted and self._quoting.told
         if quoted:
             self._quoting_before = self._quoting.copy()
             self._line_over = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 
 from . import lead_ins, titles
@@ -15,6 +16,11 @@ _PRESENTED = 3
 
 _SHORT = 120
 """A paragraph that presents a text is shorter."""
+
+
+_CHARACTER, _WORD = 15, 90  # The steps that a character and a word take.
+MOST_STEPS = KEPT * (_CHARACTER + _WORD // 2)
+_words = re.compile(r"\w+")
 
 
 class WordsBefore:
@@ -70,6 +76,11 @@ class WordsBefore:
             size += len(lines[begin]) + 1
         for line in lines[begin:]:
             self.add(line[-KEPT:])
+
+    def steps(self, line: str) -> int:
+        """The steps that it takes to tell whether they show what stands behind this beginning of a line."""
+        text = (self._text + line)[-KEPT:]
+        return _CHARACTER * len(text) + _WORD * len(_words.findall(text))
 
     def forget(self) -> None:
         self._text = ""
