@@ -18,6 +18,8 @@ from copy import copy
 from . import thoughts
 from .elements import Elements
 from .fences import OpenFence, fence_mark
+from .lead_ins.paragraph import KEPT
+from .lead_ins.words_before import WordsBefore
 from .left_open import TAG_ENDS, block_closer, closing_line, here_document_ends, span_closer
 from .line_heads import indentation, introduces, is_quoted, leading_space, left_by, list_item, opens_below, visible
 from .quotation_marks import (
@@ -39,7 +41,6 @@ from .quotation_marks import (
 from .straight_quotes import StraightQuotes
 from .thoughts import OpenThought
 from .turns import Turns
-from .words_before import KEPT, WordsBefore
 
 _HEAD = 120
 """So much of a line shows how it begins."""
