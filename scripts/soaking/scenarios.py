@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from toolcalls.outcome import STRUCTURED
 from toolcalls.cli.demo import recordings_directory
 from toolcalls.engine import protocol_of
+from toolcalls.outcome import STRUCTURED
 from toolcalls.recording import store
 from toolcalls.recording.store import Recording
 

@@ -224,7 +224,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py shows_that_the_call_was_quoted", "what follows a call shows that it was quoted",
-        ((ENGINE + "textcalls/transaction.py", "            if not opener or region.answered:\n                raise NotACall", "            if not opener:\n                return end"),),
+        ((ENGINE + "textcalls/behind_calls.py", "            if not opener or region.answered:\n                raise NotACall", "            if not opener:\n                return end"),),
     ),
     Mutation(
         "promise: a call in an answer that was cut off stays text", "../dialects/test_messages_text.py before_a_cut", "an answer that was cut off has no calls in its text",
@@ -232,7 +232,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that is rehearsed stays text", "../must_not_run/test_rehearsals.py stays_a_thought and hermes", "what is inside a thought is known",
-        ((ENGINE + "textcalls/thoughts.py", "return self.wrapper is not None", "return False"),),
+        ((ENGINE + "textcalls/reasoning_wrappers.py", "return self.wrapper is not None", "return False"),),
     ),
     Mutation(
         "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",

@@ -10,7 +10,7 @@ import click
 
 from ..ids import Ids
 from ..mend.arguments import Finish
-from ..mend.call import Mender
+from ..mend.mender import Mender
 from ..outcome import Outcome
 from ..policy import Policy
 from ..shown import LINE, shown

@@ -1,4 +1,4 @@
-"""How the text of one place of an answer (a block, an item) quotes what stands in the next one, or behind it."""
+"""Whether text in one block or item of an answer still quotes what stands in the next one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .quoting import Quoting
 _BLOCK: Final = 2048
 
 
-def end_place(quoting: Quoting) -> None:
-    """The text goes on in another place. That is another line, unless it is this line that quotes what follows."""
+def end_block(quoting: Quoting) -> None:
+    """The text goes on in another block. That is another line, unless this line quotes what follows."""
     if quoting.quoted or not _shows(quoting):
         quoting.advance("\n")
 
@@ -27,4 +27,4 @@ def shows_behind(quoting: Quoting, text: str, work: Work) -> bool:
 
 
 def _shows(quoting: Quoting) -> bool:
-    return not quoting.opens or quoting.told
+    return not quoting.opens or quoting.shown
