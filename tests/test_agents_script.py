@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scripts.running_agents.broken_calls import MARK, RUN, Tools
+from scripts.running_agents.leftovers import stop_leftovers
 from scripts.running_agents.model import FINAL
 from scripts.running_agents.others import OTHERS, SCENARIO
 from scripts.running_agents.unknown_tools import UnknownTools
@@ -48,6 +52,31 @@ def test_when_the_command_has_run_it_says_so_streamed_and_not(tmp_path: Path) ->
     (tmp_path / MARK).write_text("ran\n")
     assert FINAL in b"".join(model(request(stream=False, command="string")).chunks).decode()
     assert model.done()
+
+
+def test_what_a_session_leaves_running_is_stopped_and_nothing_else(tmp_path: Path) -> None:
+    """A daemon that ignores SIGTERM, in a session of its own, as agents start theirs."""
+    homes = [tmp_path / name for name in ("ours", "ours-too")]
+    stubborn = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(60)"
+    )
+    daemons = [
+        subprocess.Popen(
+            [sys.executable, "-c", stubborn], env={"HOME": str(home)}, start_new_session=True, stdout=subprocess.PIPE
+        )
+        for home in homes
+    ]
+    try:
+        for daemon in daemons:
+            assert daemon.stdout and daemon.stdout.readline()
+        assert stop_leftovers(homes[0]) == [daemons[0].pid]
+        assert daemons[0].wait(5) == -signal.SIGKILL
+        assert daemons[1].poll() is None
+        assert stop_leftovers(homes[0]) == []
+    finally:
+        daemons[1].kill()
+        for daemon in daemons:
+            daemon.communicate()
 
 
 def test_every_agent_that_the_docs_have_a_line_for_is_tried() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import random
 import re
 import signal
 import subprocess
@@ -10,6 +12,12 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from scripts.soaking.case import PATHS
+from scripts.soaking.made_up import BROKEN
+from scripts.soaking.mixture import cases
+from scripts.soaking.scenarios import Scenarios
+from toolcalls.recording import store
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,6 +56,9 @@ def test_some_seconds_of_soak_lose_nothing_and_ctrl_c_ends_it_with_the_table(tmp
     assert out in page.read_text(encoding="utf-8") + "\n"
     rows = figures(out)
     assert int(rows["requests"].replace(",", "")) > 20
+    parts = ("chat", "gemini", "messages", "ollama", "responses", "responses, WebSocket")
+    asked = [int(rows.get(f"– {name}", "0").replace(",", "")) for name in parts]
+    assert sum(asked) == int(rows["requests"].replace(",", ""))
     assert [rows[name] for name in ("calls lost", "answers wrong", "exceptions in the log")] == ["0", "0", "0"]
 
 
@@ -62,6 +73,19 @@ def test_a_proxy_that_mends_nothing_is_found_out() -> None:
     assert process.returncode == 1, out + err
     assert int(figures(out)["answers wrong"]) > 0
     assert "expected" in out.partition(" problems:")[2]
+
+
+def test_every_protocol_is_in_the_mixture_streamed_and_not_and_with_every_kind_of_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store, "find", lambda _folder: [ROOT / "recordings/chat/chat-python-dict"])
+    mixture = cases(random.Random(1), Scenarios(), (f"t{number:07d}" for number in itertools.count()))
+    seen = {(case.name, case.protocol, case.streamed) for case in itertools.islice(mixture, 3000)}
+    for protocol in PATHS:
+        kinds = {(name, streamed) for name, spoken, streamed in seen if spoken == protocol}
+        streamed = {(f"{broken.name}, made", True) for broken in BROKEN}
+        whole = {(f"{broken.name}, made", False) for broken in BROKEN if not broken.as_text}
+        assert kinds >= {("text", True), *streamed, *whole}, protocol
 
 
 @pytest.mark.parametrize("minutes", ["0", "-1"])

@@ -20,6 +20,7 @@ from toolcalls.cli.upstream import Upstream
 from .broken_calls import CUT, MARK, Scenario, Tools
 from .candidates import Candidate
 from .installing import programs
+from .leftovers import stop_leftovers
 from .model import FINAL, GIVES_UP, Model
 from .strict_hosts import StrictHost
 from .unknown_tools import UnknownTools
@@ -82,8 +83,11 @@ def play(
             if toolfix:
                 environ["PYTHONPATH"] = str(ROOT / "addon")
             started = time.monotonic()
-            status, output = _bounded(command, environ, work, PATIENCE + 4 * scenario.seconds)
-            seconds = time.monotonic() - started
+            try:
+                status, output = _bounded(command, environ, work, PATIENCE + 4 * scenario.seconds)
+                seconds = time.monotonic() - started
+            finally:
+                stop_leftovers(folder / "home")
         if keep:
             kept = (
                 keep

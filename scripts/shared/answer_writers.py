@@ -12,6 +12,14 @@ def _pieces(text: str) -> list[str]:
     return [text[start : start + 9] for start in range(0, len(text), 9)] or [""]
 
 
+def value_of(arguments: str) -> Any:
+    """Arguments where a protocol has an object: what is not JSON is sent as the text that it is."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
+
+
 class Writer:
     """Writes the events of an answer; a call with `finish` is cut off and says so."""
 
@@ -133,21 +141,43 @@ class Responses(Writer):
 class Gemini(Writer):
     """Answers of `:streamGenerateContent?alt=sse`, where calls come whole."""
 
-    def _event(self, part: Json, finish: str = "") -> bytes:
+    def answer(self, part: Json, finish: str = "") -> Json:
         candidate: Json = {"content": {"parts": [part], "role": "model"}, "index": 0}
         candidate |= {"finishReason": finish} if finish else {}
         usage = {"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20}
-        answer = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m", "responseId": "r"}
-        return b"data: " + json.dumps(answer).encode() + b"\r\n\r\n"
+        return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m", "responseId": "r"}
+
+    def _event(self, part: Json, finish: str = "") -> bytes:
+        return b"data: " + json.dumps(self.answer(part, finish)).encode() + b"\r\n\r\n"
 
     def text(self, text: str) -> list[bytes]:
         """In one piece: Gemini's are long."""
         return [self._event({"text": text}), self._event({"text": ""}, "STOP")]
 
+    def call_answer(self, name: str, arguments: str, finish: str) -> Json:
+        call = {"functionCall": {"name": name, "args": value_of(arguments)}}
+        return self.answer(call, "MAX_TOKENS" if finish else "STOP")
+
     def call(self, ident: str, name: str, arguments: str, finish: str) -> list[bytes]:
-        """Arguments that are no object are sent as the text that they are."""
-        try:
-            args = json.loads(arguments)
-        except ValueError:
-            args = arguments
-        return [self._event({"functionCall": {"name": name, "args": args}}, "MAX_TOKENS" if finish else "STOP")]
+        return [b"data: " + json.dumps(self.call_answer(name, arguments, finish)).encode() + b"\r\n\r\n"]
+
+
+class Ollama(Writer):
+    """Answers of `/api/chat`: a JSON document on each line, where calls come whole."""
+
+    def answer(self, message: Json, finish: str = "") -> Json:
+        said = {"role": "assistant", "content": "", **message}
+        end = {"done_reason": finish, "done": True, "eval_count": 10} if finish else {"done": False}
+        return {"model": "m", "created_at": "2026-11-17T12:00:00Z", "message": said, **end}
+
+    def _line(self, message: Json, finish: str = "") -> bytes:
+        return json.dumps(self.answer(message, finish)).encode() + b"\n"
+
+    def text(self, text: str) -> list[bytes]:
+        return [*(self._line({"content": piece}) for piece in _pieces(text)), self._line({}, "stop")]
+
+    def call_message(self, name: str, arguments: str) -> Json:
+        return {"tool_calls": [{"function": {"name": name, "arguments": value_of(arguments)}}]}
+
+    def call(self, ident: str, name: str, arguments: str, finish: str) -> list[bytes]:
+        return [self._line(self.call_message(name, arguments)), self._line({}, finish or "stop")]

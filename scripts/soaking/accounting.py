@@ -53,7 +53,8 @@ class Books:
     """The file that keeps the lines of the log, if there is one."""
     records: bool = False
     """Whether this mitmdump records."""
-    requests: int = 0
+    asked: Counter[str] = field(default_factory=Counter)
+    """Requests by protocol."""
     calls: int = 0
     """Calls that reached the client as they must be."""
     lost: int = 0
@@ -70,6 +71,10 @@ class Books:
     exceptions: int = 0
     metrics: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """What /metrics said at the end."""
+
+    @property
+    def requests(self) -> int:
+        return self.asked.total()
 
     def answered(self, protocol: str, *, certain: bool = True) -> None:
         self.answers.setdefault(protocol, Range()).add(certain=certain)

@@ -12,8 +12,20 @@ from dataclasses import dataclass, field
 from toolcalls.engine import Response, mend_whole, protocol_of
 from toolcalls.request.request import decode, read_request, seed_of
 
-PATHS = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses": "/v1/responses"}
+PATHS = {
+    "chat": "/v1/chat/completions",
+    "messages": "/v1/messages",
+    "responses": "/v1/responses",
+    "ollama": "/api/chat",
+    "gemini": "/v1beta/models/m:streamGenerateContent?alt=sse",
+}
+"""Where an answer is asked for as a stream."""
+WHOLE_PATHS = {**PATHS, "gemini": "/v1beta/models/m:generateContent"}
+"""Where it is asked for in one piece."""
 EVENT_STREAM = "text/event-stream"
+LINES = "application/x-ndjson"
+STREAMS = {"ollama": LINES}
+"""The content type of a stream, where it is not an event stream."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -43,7 +55,7 @@ class Case:
 
     @property
     def streamed(self) -> bool:
-        return self.content_type.startswith(EVENT_STREAM)
+        return self.content_type.startswith((EVENT_STREAM, LINES))
 
 
 class Wrong(Exception):

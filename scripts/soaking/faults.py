@@ -82,7 +82,8 @@ def _reads_slowly(_chance: random.Random, turn: Turn) -> None:
 def _spoils(chance: random.Random, turn: Turn) -> None:
     """Send the answer as gzip up to a flush, and garbage behind it."""
     # A stream that is being converted (Z.AI) ends with an error event then; a document is mitmproxy's own to decode.
-    if not turn.case.streamed or not asks_for_a_stream(turn.case) or turn.case.path.startswith("/api/"):
+    converted = turn.case.protocol == "chat" and turn.case.path.startswith("/api/")
+    if not turn.case.streamed or not asks_for_a_stream(turn.case) or converted:
         turn.fault = turn.case.fault
         return
     chunks = compressed(cut_up(chance, turn.case), "gzip")
@@ -110,5 +111,7 @@ FAULTS: dict[str, Callable[[random.Random, Turn], None]] = {
 
 
 def asks_for_a_stream(case: Case) -> bool:
-    """Whether the request of a case asks for a stream."""
-    return b'"stream"' in case.request and json.loads(case.request).get("stream") is True
+    """Whether the request of a case asks for a stream: Gemini's by its path, Ollama's unless it says otherwise."""
+    if case.protocol == "gemini":
+        return ":streamGenerateContent" in case.path
+    return json.loads(case.request).get("stream", case.protocol == "ollama") is True

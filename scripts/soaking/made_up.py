@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..shared.answer_writers import Chat, Json, Messages, Responses, Writer
-from .case import EVENT_STREAM, PATHS, Case, Wrong, engine
+from ..shared.answer_writers import Chat, Gemini, Json, Messages, Ollama, Responses, Writer, value_of
+from .case import EVENT_STREAM, PATHS, STREAMS, WHOLE_PATHS, Case, Wrong, engine
 from .reading import Call, calls_of, texts_of
 
 TOOL = "Bash"
@@ -25,8 +25,17 @@ DECLARED: dict[str, Json] = {
     "chat": {"type": "function", "function": {"name": TOOL, "parameters": SCHEMA}},
     "messages": {"name": TOOL, "input_schema": SCHEMA},
     "responses": {"type": "function", "name": TOOL, "parameters": SCHEMA},
+    "ollama": {"type": "function", "function": {"name": TOOL, "parameters": SCHEMA}},
+    "gemini": {"functionDeclarations": [{"name": TOOL, "parametersJsonSchema": SCHEMA}]},
 }
-WRITERS: dict[str, Writer] = {"chat": Chat(), "messages": Messages(), "responses": Responses()}
+GEMINI, OLLAMA = Gemini(), Ollama()
+WRITERS: dict[str, Writer] = {
+    "chat": Chat(),
+    "messages": Messages(),
+    "responses": Responses(),
+    "ollama": OLLAMA,
+    "gemini": GEMINI,
+}
 
 
 @dataclass(slots=True, frozen=True)
@@ -64,6 +73,9 @@ BROKEN = (
 
 def question(protocol: str, *, stream: bool = True) -> bytes:
     """A request that declares the tool."""
+    if protocol == "gemini":
+        contents = [{"role": "user", "parts": [{"text": "Please go on."}]}]
+        return json.dumps({"contents": contents, "tools": [DECLARED[protocol]]}).encode()
     said = [{"role": "user", "content": "Please go on."}]
     asked: Json = {"model": "m", "stream": stream, "tools": [DECLARED[protocol]]}
     asked["input" if protocol == "responses" else "messages"] = said
@@ -87,19 +99,20 @@ def written(broken: Broken, protocol: str, token: str, size: int = 0) -> list[by
 def made(broken: Broken, protocol: str, token: str, *, size: int = 0) -> Case:
     """A streamed answer with one call."""
     before = b"".join(written(broken, protocol, token, size))
-    return _made(broken, protocol, token, question(protocol), before, EVENT_STREAM, size)
+    content_type = STREAMS.get(protocol, EVENT_STREAM)
+    return _made(broken, protocol, token, PATHS[protocol], question(protocol), before, content_type, size)
 
 
 def document(broken: Broken, protocol: str, token: str) -> Case:
     """An answer with one call in one piece, as a client gets it that did not ask for a stream."""
     before = json.dumps(_DOCUMENTS[protocol](broken, token)).encode()
-    return _made(broken, protocol, token, question(protocol, stream=False), before, "application/json", 0)
+    request = question(protocol, stream=False)
+    return _made(broken, protocol, token, WHOLE_PATHS[protocol], request, before, "application/json", 0)
 
 
 def _made(
-    broken: Broken, protocol: str, token: str, request: bytes, before: bytes, content_type: str, size: int
+    broken: Broken, protocol: str, token: str, path: str, request: bytes, before: bytes, content_type: str, size: int
 ) -> Case:
-    path = PATHS[protocol]
     after, statuses = engine(path, request, before)
     expected = [Call(TOOL, broken.mended(meant(token, size)))]
     if calls_of(protocol, after) != expected or statuses != [broken.status]:
@@ -117,7 +130,8 @@ def prose(protocol: str, token: str, words: int) -> Case:
     before = b"".join(WRITERS[protocol].text(text))
     if texts_of(protocol, before) != text:
         raise Wrong(f"{protocol}: the text cannot be read back")
-    return Case("text", token, protocol, path, request, before, before, (), 0, request)
+    content_type = STREAMS.get(protocol, EVENT_STREAM)
+    return Case("text", token, protocol, path, request, before, before, (), 0, request, content_type)
 
 
 def _chat_document(broken: Broken, token: str) -> Json:
@@ -133,12 +147,8 @@ def _chat_document(broken: Broken, token: str) -> Json:
 
 
 def _messages_document(broken: Broken, token: str) -> Json:
-    arguments = broken.write(meant(token))
     block: Json = {"type": "tool_use", "id": f"toolu_{token}", "name": broken.tool}
-    try:
-        block["input"] = json.loads(arguments)
-    except ValueError:
-        block["input"] = arguments
+    block["input"] = value_of(broken.write(meant(token)))
     reason = "max_tokens" if broken.finish else "tool_use"
     usage = {"input_tokens": 1, "output_tokens": 1}
     message = {"id": token, "type": "message", "role": "assistant", "model": "m", "content": [block]}
@@ -153,8 +163,18 @@ def _responses_document(broken: Broken, token: str) -> Json:
     return {**answer, "status": "incomplete" if cut else "completed", **cut}
 
 
+def _ollama_document(broken: Broken, token: str) -> Json:
+    return OLLAMA.answer(OLLAMA.call_message(broken.tool, broken.write(meant(token))), broken.finish or "stop")
+
+
+def _gemini_document(broken: Broken, token: str) -> Json:
+    return GEMINI.call_answer(broken.tool, broken.write(meant(token)), broken.finish)
+
+
 _DOCUMENTS: dict[str, Callable[[Broken, str], Json]] = {
     "chat": _chat_document,
     "messages": _messages_document,
     "responses": _responses_document,
+    "ollama": _ollama_document,
+    "gemini": _gemini_document,
 }

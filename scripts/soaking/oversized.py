@@ -9,7 +9,7 @@ import random
 
 from toolcalls.cli.upstream import Play
 
-from .case import EVENT_STREAM, PATHS, Case
+from .case import EVENT_STREAM, PATHS, STREAMS, Case
 from .made_up import WRITERS, question
 from .turn import Turn
 
@@ -22,12 +22,16 @@ def oversized(chance: random.Random, token: str) -> Turn:
     protocol = chance.choice(list(PATHS))
     size = chance.randrange(4, 16) * HELD_BYTES
     if chance.random() < 0.5:
-        fault, body = "endless event", b'data: {"id":"' + token.encode() + b'","choices":[' + b" " * size
+        start = b"" if protocol in STREAMS else b"data: "
+        fault, body = "endless event", start + b'{"id":"' + token.encode() + b'","choices":[' + b" " * size
     else:
         fault, body = "call over the limit", _call(protocol, token, size)
-    case = Case(fault, token, protocol, PATHS[protocol], question(protocol), body, body, (), 0)
+    content_type = STREAMS.get(protocol, EVENT_STREAM)
+    case = Case(
+        fault, token, protocol, PATHS[protocol], question(protocol), body, body, (), 0, content_type=content_type
+    )
     chunks = [body[start : start + WRITE] for start in range(0, len(body), WRITE)]
-    return Turn(case, Play(chunks, headers={"content-type": EVENT_STREAM}), fault=fault)
+    return Turn(case, Play(chunks, headers={"content-type": content_type}), fault=fault)
 
 
 def _call(protocol: str, token: str, size: int) -> bytes:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Json = dict[str, Any]
+EVENT_ENDS = {"ollama": b"\n", "gemini": b"\r\n\r\n"}
+"""What ends an event, where that is not a blank line of LF."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -18,9 +20,9 @@ class Call:
 
 
 def events_of(body: bytes) -> list[Json]:
-    """The JSON of an event stream, or the one document."""
+    """The JSON of an event stream, of lines, or the one document."""
     if body.lstrip()[:1] == b"{":
-        return [json.loads(body)]
+        return [json.loads(line) for line in body.splitlines()]
     lines = (line.removeprefix(b"data: ") for line in body.split(b"\n") if line.startswith(b"data: {"))
     return [json.loads(line) for line in lines]
 
@@ -30,6 +32,8 @@ _KEEP_ALIVE = re.compile(
     rb"|event: (?:response.in_progress|keepalive)\ndata: .*\n\n"
     rb'|data: {[^\n]*"choices":\[{"index":\d+,'
     rb'(?:"finish_reason":null,"delta":{}|"delta":{},"finish_reason":null)}\]}\n\n'
+    rb'|data: {"candidates": \[\]}\r\n\r\n'
+    rb'|{[^\n]*"message":{"role":"assistant","content":""},"done":false}\n'
 )
 
 
@@ -82,6 +86,20 @@ def _responses(events: Iterable[Json]) -> list[Call]:
     return [Call(one["name"], json.loads(one["arguments"])) for one in found if one["type"] == "function_call"]
 
 
+def _ollama(events: Iterable[Json]) -> list[Call]:
+    calls = [call["function"] for event in events for call in event["message"].get("tool_calls") or []]
+    return [Call(call["name"], call["arguments"]) for call in calls]
+
+
+def _gemini(events: Iterable[Json]) -> list[Call]:
+    calls = [part["functionCall"] for event in events for part in _parts(event) if "functionCall" in part]
+    return [Call(call["name"], call["args"]) for call in calls]
+
+
+def _parts(event: Json) -> list[Json]:
+    return [part for one in event.get("candidates") or [] for part in one.get("content", {}).get("parts") or []]
+
+
 def texts_of(protocol: str, body: bytes) -> str:
     """The text of a stream."""
     return "".join(_TEXTS[protocol](event) for event in events_of(body))
@@ -99,5 +117,25 @@ def _responses_text(event: Json) -> str:
     return str(event["delta"]) if event["type"] == "response.output_text.delta" else ""
 
 
-_READERS = {"chat": _chat, "messages": _messages, "responses": _responses}
-_TEXTS = {"chat": _chat_text, "messages": _messages_text, "responses": _responses_text}
+def _ollama_text(event: Json) -> str:
+    return str(event["message"].get("content") or "")
+
+
+def _gemini_text(event: Json) -> str:
+    return "".join(part.get("text", "") for part in _parts(event))
+
+
+_READERS = {
+    "chat": _chat,
+    "messages": _messages,
+    "responses": _responses,
+    "ollama": _ollama,
+    "gemini": _gemini,
+}
+_TEXTS = {
+    "chat": _chat_text,
+    "messages": _messages_text,
+    "responses": _responses_text,
+    "ollama": _ollama_text,
+    "gemini": _gemini_text,
+}

@@ -138,7 +138,7 @@ async def _turn(
     if first:
         asked["tools"] = [DECLARED["responses"]]
     end.send(TextMessage(json.dumps(asked)))
-    books.requests += 1
+    books.asked["responses, WebSocket"] += 1
     if leaves or breaks:
         books.faults["WebSocket: client leaves" if leaves else "WebSocket: connection ends"] += 1
         books.called("responses", [broken.status], certain=False)

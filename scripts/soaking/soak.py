@@ -120,7 +120,7 @@ class Soak:
             got = await client.ask(f"/{case.token}{case.path}", case.request, manner)
         finally:
             del self._turns[case.token]
-        books.requests += 1
+        books.asked[case.protocol] += 1
         if turn.fault:
             books.faults[turn.fault] += 1
         if 200 <= turn.play.status < 300:

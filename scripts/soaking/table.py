@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -31,7 +32,11 @@ class Watched(Protocol):
 
 
 def table(watched: Sequence[Watched], seconds: float, seed: int, problems: Sequence[str]) -> str:
-    columns = [_column(one.books, seconds) for one in watched]
+    asked, faults = Counter[str](), Counter[str]()
+    for one in watched:
+        asked.update(one.books.asked)
+        faults.update(one.books.faults)
+    columns = [_column(one.books, seconds, sorted(asked), sorted(faults)) for one in watched]
     lines = [
         f"Commit {commit()}, {time.strftime('%Y-%m-%d')}, {seconds / 60:.1f} minutes, seed {seed}; {machine()}.",
         "",
@@ -45,16 +50,17 @@ def table(watched: Sequence[Watched], seconds: float, seed: int, problems: Seque
     return "\n".join(lines)
 
 
-def _column(books: Books, seconds: float) -> dict[str, str]:
+def _column(books: Books, seconds: float, protocols: Iterable[str], faults: Iterable[str]) -> dict[str, str]:
     column = {
         "requests": f"{books.requests:,}",
+        **{f"– {name}": f"{books.asked[name]:,}" for name in protocols},
         "requests a second": f"{books.requests / seconds:.0f}",
         "calls that reached the client as they must": f"{books.calls:,}",
         "calls lost": f"{books.lost}",
         "answers wrong": f"{books.wrong}",
         "exceptions in the log": f"{books.exceptions}",
         "faults": f"{books.faults.total():,}",
-        **{f"– {name}": f"{count:,}" for name, count in sorted(books.faults.items())},
+        **{f"– {name}": f"{books.faults[name]:,}" for name in faults},
     }
     for status in ("valid", "repaired", "refused"):
         known = [one for (_, name), one in books.statuses.items() if name == status]
@@ -101,12 +107,12 @@ def page(text: str, minutes: float) -> str:
 Mixed traffic at full speed, one answer in ten with a fault: is a call lost, is an answer wrong, does memory grow?
 
 `scripts/soak {minutes:g} --markdown docs/evidence/soak.md` made this page. One real mitmdump with the addon and a
-recorder carries mixed traffic as fast as it can: Chat, Messages, Responses (WebSockets too) and Z.AI; over
-HTTP/1.1, TLS and HTTP/2; streamed and not; every committed scenario cut up at random places, and made-up answers
-whose calls are broken in eleven ways. One answer in ten meets a fault. Every request has ids of its own, and every
-answer is compared with what it must be, byte by byte: one that breaks off must be a beginning of it. A second
-mitmdump with a small limit gets what is larger than that. Memory is flat when the last quarter needs no more than
-the second.
+recorder carries mixed traffic as fast as it can: Chat (and Z.AI, which counts as Chat), Messages, Responses
+(WebSockets too), Ollama and Gemini; over HTTP/1.1, TLS and HTTP/2; streamed and not; every committed scenario cut up
+at random places, and made-up answers whose calls are broken in eleven ways. One answer in ten meets a fault. Every
+request has ids of its own, and every answer is compared with the right one, byte by byte; an answer that breaks off
+must be a beginning of the right one. A second mitmdump with a small limit gets answers that are larger than its
+limit. Memory is flat when the last quarter needs no more than the second.
 
 {text}
 """

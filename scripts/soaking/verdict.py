@@ -9,7 +9,7 @@ from __future__ import annotations
 from .case import Case
 from .client import Got
 from .faults import GARBAGE
-from .reading import texts_of, without_keep_alives
+from .reading import EVENT_ENDS, texts_of, without_keep_alives
 from .turn import Turn
 
 
@@ -51,7 +51,9 @@ def _as_it_came(turn: Turn, body: bytes) -> str:
 
 def _same_text(case: Case, body: bytes, same: int) -> bool:
     """Text that was held as a possible call is written anew when it is let go: the words count, not the bytes."""
-    held = body[body.rfind(b"\n\n", 0, same) + 1 : body.rfind(b"\n\n") + 2]
+    end = EVENT_ENDS.get(case.protocol, b"\n\n")
+    first, last = body.rfind(end, 0, same), body.rfind(end)
+    held = body[first + len(end) if first >= 0 else 0 : last + len(end)]
     try:
         return texts_of(case.protocol, held) in texts_of(case.protocol, case.before)
     except (ValueError, KeyError):

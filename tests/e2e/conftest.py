@@ -14,7 +14,7 @@ from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Upstream
 
 from .running import Run, command, surroundings
-from .stage import Clients, Plays, Start, Way, request_body
+from .stage import Asking, Clients, Plays, Start, Way, request_body
 
 
 @pytest.fixture(scope="session")
@@ -94,6 +94,12 @@ def clients() -> Iterator[Clients]:
     clients = Clients()
     yield clients
     clients.close()
+
+
+@pytest.fixture
+def asking(upstream: Upstream, plays: Plays, proxy: ProxyProcess, clients: Clients, certificate: Path) -> Asking:
+    """An SDK that asks for recordings, through the session's proxy and past it."""
+    return Asking(upstream, plays, proxy, clients, certificate)
 
 
 @pytest.fixture(params=["http1", "http2"])

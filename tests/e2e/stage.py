@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Seen, Upstream
+from toolcalls.cli.upstream import Play, Seen, Upstream, play_recording
+from toolcalls.recording.store import Recording
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAT = "/v1/chat/completions"
@@ -239,6 +240,33 @@ class Clients:
         if self._process.stdin:
             self._process.stdin.close()
         self._process.wait(PATIENCE)
+
+
+Question = Callable[[Recording, str], dict[str, Any]]
+"""From a recording and a base URL to what an SDK is asked to do."""
+
+
+@dataclass(slots=True, frozen=True)
+class Asking:
+    """An SDK asks for recorded answers, through the proxy and past it."""
+
+    upstream: Upstream
+    plays: Plays
+    proxy: ProxyProcess
+    clients: Clients
+    certificate: Path
+
+    def through(self, recording: Recording, question: Question) -> dict[str, Any]:
+        """What the SDK makes of the answer behind the proxy."""
+        return self.clients.ask(proxy=self.proxy, **self._asked(recording, question))
+
+    def past(self, recording: Recording, question: Question) -> dict[str, Any]:
+        """What the SDK makes of the answer without the proxy."""
+        return self.clients.ask(proxy=None, ca=str(self.certificate), **self._asked(recording, question))
+
+    def _asked(self, recording: Recording, question: Question) -> dict[str, Any]:
+        self.plays.add(recording.name, play_recording(recording))
+        return question(recording, f"{self.upstream.url}/{recording.name}")
 
 
 @dataclass(slots=True)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from tests.validators import gemini as strict
-from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Upstream, play_recording
 from toolcalls.recording import store
 from toolcalls.recording.store import Recording
 
-from .stage import ROOT, Clients, Plays
+from .stage import ROOT, Asking
 
 _ALL = [store.load(path) for path in store.find(ROOT / "recordings" / "gemini")]
 # The client asks neither for the array nor as one that has a Google login.
@@ -21,18 +18,14 @@ TOUCHED = [one for one in RECORDINGS if one.before != one.after]
 UNTOUCHED = [one for one in RECORDINGS if one not in TOUCHED][::6]
 
 
-def question(recording: Recording, upstream: Upstream) -> dict[str, Any]:
+def question(recording: Recording, url: str) -> dict[str, Any]:
     asked = json.loads(recording.request)
-    streamed = recording.suffix == ".sse"
-    return {"api": "gemini", "base_url": f"{upstream.url}/{recording.name}", "stream": streamed, "request": asked}
+    return {"api": "gemini", "base_url": url, "stream": recording.suffix == ".sse", "request": asked}
 
 
-def test_the_client_ends_with_the_right_calls(
-    upstream: Upstream, plays: Plays, proxy: ProxyProcess, clients: Clients
-) -> None:
+def test_the_client_ends_with_the_right_calls(asking: Asking) -> None:
     for recording in TOUCHED:
-        plays.add(recording.name, play_recording(recording))
-        told = clients.ask(proxy=proxy, **question(recording, upstream))
+        told = asking.through(recording, question)
         expected, held = recording.delivered, strict.read(recording.after or b"")
         assert bool(told["error"]) == bool(held.errors), (recording.name, told["error"])
         assert [call["name"] for call in told["calls"]] == [call["name"] for call in expected], recording.name
@@ -43,19 +36,11 @@ def test_the_client_ends_with_the_right_calls(
         assert (told["text"], [told["finish"]]) == (held.text, held.finishes[-1:] or [""]), recording.name
 
 
-def test_an_untouched_answer_is_what_it_is_without_the_proxy(
-    upstream: Upstream, plays: Plays, proxy: ProxyProcess, clients: Clients, certificate: Path
-) -> None:
+def test_an_untouched_answer_is_what_it_is_without_the_proxy(asking: Asking) -> None:
     for recording in UNTOUCHED:
-        plays.add(recording.name, play_recording(recording))
-        asked = question(recording, upstream)
-        assert clients.ask(proxy=proxy, **asked) == clients.ask(proxy=None, ca=str(certificate), **asked)
+        assert asking.through(recording, question) == asking.past(recording, question), recording.name
 
 
-def test_without_us_the_client_breaks_off_at_arguments_that_are_text(
-    upstream: Upstream, plays: Plays, clients: Clients, certificate: Path
-) -> None:
+def test_without_us_the_client_breaks_off_at_arguments_that_are_text(asking: Asking) -> None:
     recording = next(one for one in RECORDINGS if one.name == "gemini-args-text")
-    plays.add(recording.name, play_recording(recording))
-    told = clients.ask(proxy=None, ca=str(certificate), **question(recording, upstream))
-    assert "ValidationError" in told["error"]
+    assert "ValidationError" in asking.past(recording, question)["error"]

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Upstream, play_recording
 from toolcalls.recording import store
 from toolcalls.recording.store import Recording
 
-from .stage import ROOT, Clients, Plays
+from .stage import ROOT, Asking, Plays
 
 RECORDINGS = [store.load(path) for path in store.find(ROOT / "recordings" / "ollama")]
 TOUCHED = [one for one in RECORDINGS if one.before != one.after or one.request_after is not None]
 UNTOUCHED = [one for one in RECORDINGS if one not in TOUCHED][::6]
 
 
-def question(recording: Recording, upstream: Upstream) -> dict[str, Any]:
+def question(recording: Recording, url: str) -> dict[str, Any]:
     asked = json.loads(recording.request)
     streamed = asked.pop("stream", True)
     # The client itself insists on objects.
     if recording.name.startswith("request-"):
         asked["messages"] = asked["messages"][:1]
-    return {"api": "ollama", "base_url": f"{upstream.url}/{recording.name}", "stream": streamed, "request": asked}
+    return {"api": "ollama", "base_url": url, "stream": streamed, "request": asked}
 
 
-def test_the_client_ends_with_the_right_calls(
-    upstream: Upstream, plays: Plays, proxy: ProxyProcess, clients: Clients
-) -> None:
+def test_the_client_ends_with_the_right_calls(asking: Asking, plays: Plays) -> None:
     checked = 0
     for recording in TOUCHED:
-        plays.add(recording.name, play_recording(recording))
-        asked = question(recording, upstream)
-        told = clients.ask(proxy=proxy, **asked)
-        if json.loads(plays.seen[recording.name].body)["tools"] != asked["request"]["tools"]:
+        told = asking.through(recording, question)
+        if json.loads(plays.seen[recording.name].body)["tools"] != json.loads(recording.request)["tools"]:
             continue  # The client leaves out of a schema what it does not know, and nobody can tell what was meant.
         checked += 1
         assert bool(told["error"]) == (b'{"error"' in (recording.after or b"")), (recording.name, told["error"])
@@ -47,19 +40,11 @@ def test_the_client_ends_with_the_right_calls(
     assert checked > 40
 
 
-def test_an_untouched_answer_is_what_it_is_without_the_proxy(
-    upstream: Upstream, plays: Plays, proxy: ProxyProcess, clients: Clients, certificate: Path
-) -> None:
+def test_an_untouched_answer_is_what_it_is_without_the_proxy(asking: Asking) -> None:
     for recording in UNTOUCHED:
-        plays.add(recording.name, play_recording(recording))
-        asked = question(recording, upstream)
-        assert clients.ask(proxy=proxy, **asked) == clients.ask(proxy=None, ca=str(certificate), **asked)
+        assert asking.through(recording, question) == asking.past(recording, question), recording.name
 
 
-def test_without_us_the_client_breaks_off_at_arguments_that_are_text(
-    upstream: Upstream, plays: Plays, clients: Clients, certificate: Path
-) -> None:
+def test_without_us_the_client_breaks_off_at_arguments_that_are_text(asking: Asking) -> None:
     recording = next(one for one in RECORDINGS if one.name == "ollama-args-text")
-    plays.add(recording.name, play_recording(recording))
-    told = clients.ask(proxy=None, ca=str(certificate), **question(recording, upstream))
-    assert "ValidationError" in told["error"]
+    assert "ValidationError" in asking.past(recording, question)["error"]

@@ -19,7 +19,11 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command()
-@click.option("--shell", type=click.Choice(SHELLS), help="The shell that reads the lines; that of $SHELL by default.")
+@click.option(
+    "--shell",
+    type=click.Choice(SHELLS),
+    help="The shell that will read the lines; by default, your login shell ($SHELL).",
+)
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
@@ -34,9 +38,9 @@ def env(shell: str | None, port: int, confdir: str | None, unset: bool) -> None:
     """Print the lines that send a shell's clients through the proxy.
 
     \b
-    eval "$(toolfix env)"            bash and zsh
-    toolfix env | source             fish
-    eval "$(toolfix env --unset)"    undo it
+    eval "$(toolfix env)"               bash and zsh
+    eval "$(toolfix env --unset)"       undo it
+    toolfix env --shell fish | source   fish; --unset works there too
 
     Start the proxy itself with: toolfix proxy
     """
