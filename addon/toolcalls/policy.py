@@ -221,7 +221,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("record", "off", "A directory to record before/after flows into; off: do not record.", _directory),
     Option("metrics", "off", "Who may read /metrics: off, loopback (any client on this machine), or a bearer token.",
            _readers, secret=True),
-    Option("max_held_bytes", "16 MiB", "Most bytes held for one response; past it the rest passes untouched.", _size),
+    Option("max_held_bytes", "16 MiB", "Most bytes held for one response; past it the rest passes unchanged.", _size),
 )  # fmt: skip
 
 BY_NAME: dict[str, Option] = {option.full_name: option for option in OPTIONS}

@@ -292,7 +292,7 @@ def test_a_proxy_that_dies_is_said_at_once_and_comes_back(
         pass
     first = session.proxy_pid()
     os.kill(first, signal.SIGKILL)
-    session.hear("the proxy has ended (signal 9); what was under way is lost. It is started again.")
+    session.hear("the proxy has ended (signal 9); answers under way are lost. Starting it again.")
     deadline = time.monotonic() + PATIENCE
     while not listening(session) and time.monotonic() < deadline:
         time.sleep(0.1)
