@@ -15,6 +15,8 @@ from scripts.running_agents.broken_calls import MARK, RUN, Tools
 from scripts.running_agents.leftovers import stop_leftovers
 from scripts.running_agents.model import FINAL
 from scripts.running_agents.others import OTHERS, SCENARIO
+from scripts.running_agents.sessions import Ended
+from scripts.running_agents.tables import merged, short_table, table
 from scripts.running_agents.unknown_tools import UnknownTools
 from toolcalls.cli.agents import AGENTS
 from toolcalls.cli.upstream import Seen
@@ -77,6 +79,36 @@ def test_what_a_session_leaves_running_is_stopped_and_nothing_else(tmp_path: Pat
         daemons[1].kill()
         for daemon in daemons:
             daemon.communicate()
+
+
+def ended(agent: str, scenario: str, how: str, *, toolfix: bool) -> Ended:
+    return Ended(agent, scenario, toolfix, how == "ok", how, 1.0)
+
+
+def test_the_tables_keep_the_columns_of_agents_that_did_not_run() -> None:
+    old = "| | A | B |\n| --- | --- | --- |\n| comma | ok → ok | ok → ok |\n| fence | error back → ok | ok → ok |\n"
+    new = [
+        ended(agent, name, how, toolfix=toolfix)
+        for agent in ("B", "C")
+        for name in ("comma", "fence")
+        for toolfix, how in ((False, "silent end"), (True, "ok"))
+    ]
+    assert merged(old, table(new)).splitlines() == [
+        "| | A | B | C |",
+        "| --- | --- | --- | --- |",
+        "| comma | ok → ok | silent end → ok | silent end → ok |",
+        "| fence | error back → ok | silent end → ok | silent end → ok |",
+    ]
+    counts = "| succeed, of 2 sessions | A |\n| --- | --- |\n| without toolfix | 1 |\n| with toolfix | 2 |\n"
+    assert merged(counts, short_table(new)).splitlines()[2:] == [
+        "| without toolfix | 1 | 0 | 0 |",
+        "| with toolfix | 2 | 2 | 2 |",
+    ]
+    with pytest.raises(SystemExit, match="run them all"):
+        merged(old, table(new[:2]))
+    assert merged(old, table([ended(agent, "bracket", "ok", toolfix=True) for agent in "AB"])).splitlines()[2:] == [
+        "| bracket | ok | ok |"
+    ]
 
 
 def test_every_agent_that_the_docs_have_a_line_for_is_tried() -> None:

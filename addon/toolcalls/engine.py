@@ -20,7 +20,7 @@ from .dialects.responses.dialect import Responses
 from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
 from .dialects.zai.dialect import Zai
 from .ids import Ids
-from .mend.call import Mender
+from .mend.mender import Mender
 from .outcome import Outcome
 from .parse_failure.recovery import Recovered as Recovered
 from .parse_failure.recovery import Recovery
@@ -111,7 +111,7 @@ class Response:
             dialect = AnyProtocol(lambda name: makers[name](request, policy, mender), makers)
         stream = self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), outcomes, work)
         if Recovery.is_wanted(protocol, request, policy, in_stream=True):
-            stream.instead = recovery_for(protocol, request, policy, seed).of_event
+            stream.recover_event = recovery_for(protocol, request, policy, seed).of_event
         if isinstance(dialect, Sniffer):
             dialect.decided = self._stream.set_dialect
         self.feed = self._stream.feed

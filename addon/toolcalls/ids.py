@@ -37,12 +37,12 @@ class Ids:
         """The wanted id if it is there and free, else a new one."""
         return self._choose(wanted if restore(wanted) is None else "", wanted, "call")
 
-    def legal(self, wanted: str) -> str:
+    def safe(self, wanted: str) -> str:
         """The wanted id if it is there, free and of the alphabet that Messages allows, else a new one."""
         return self._choose(wanted if self.keeps(wanted) else "", wanted, "toolu")
 
     def keeps(self, wanted: str) -> bool:
-        """Would `legal` give this very id?"""
+        """Would `safe_ids` give this very id?"""
         return _MESSAGES.fullmatch(wanted) is not None and wanted not in self._taken and restore(wanted) is None
 
     def fresh(self, original: str, kind: str, why: str) -> str:

@@ -4,7 +4,7 @@ Strategy: undo the content encoding, look once at the first bytes (an event stre
 or neither), cut the stream into events, ask the dialect about each of them. An event like one that the
 dialect has read takes the fast path (`unread/`). `feed` and `close` never raise: on any exception, and
 at the limit of held bytes, what is held goes out as it came and the rest passes untouched; a dialect that
-converts says instead how the answer ends.
+converts says recover_event how the answer ends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.body_kind import BodyKind, kind_of, kind_of_first_line
 from .wire.encoding import Decoder, Inflated
-from .wire.events import LINES_ALONE, PASS, Event, Hold, LimitReached, Pass, Replace, Verdict, joined
+from .wire.events import PASS, SPLIT_LINES, Event, Hold, LimitReached, Pass, Replace, Verdict, joined
 from .wire.framing import SSE
 from .wire.ledger import Ledger
 from .work import CHARACTERS, EVENT, LINE, SILENT, Work
@@ -47,7 +47,6 @@ class Stream:
         "_ends",
         "_fast_path",
         "_framing",
-        "_gathered",
         "_kind",
         "_last",
         "_ledger",
@@ -55,11 +54,12 @@ class Stream:
         "_line_ended",
         "_one_a_chunk",
         "_outcomes",
+        "_values_left",
         "_whole_chunks",
         "_work",
         "failure",
-        "instead",
         "limited",
+        "recover_event",
     )
 
     def __init__(
@@ -75,7 +75,7 @@ class Stream:
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
         self._work = work or Work()
-        self._gathered = Work(_MOST_VALUES)
+        self._values_left = Work(_MOST_VALUES)
         """The values that may still be gathered: when a call is complete they are read all at once."""
         self._fast_path = FastPath()
         self._framing = dialect.framing
@@ -93,11 +93,11 @@ class Stream:
         """Something did not go out as it came."""
         self.failure: Exception | None = None
         self.limited = False
-        self.instead: Callable[[Event, bool], tuple[list[Event], list[Outcome]]] | None = None
+        self.recover_event: Callable[[Event, bool], tuple[list[Event], list[Outcome]]] | None = None
         """The events that take the place of one, and the calls in them, where somebody looks for such."""
 
     def set_dialect(self, dialect: Dialect) -> None:
-        """It turned out which dialect the answer is in: that one is asked from now on."""
+        """It turned out which dialect the verdict is in: that one is asked from now on."""
         self._dialect = dialect
 
     @property
@@ -151,13 +151,13 @@ class Stream:
     def _take_block(self, block: bytes, verdict: Pass | Hold | None) -> list[bytes]:
         """The rest of `feed`: a block for which the fast path gave this verdict."""
         out: list[bytes] = []
-        told = len(self._outcomes)
+        outcomes_before = len(self._outcomes)
         try:
             self._take_events(block, verdict, out)
             if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
         except Exception as error:
-            out += self._fail(error, told)
+            out += self._fail(error, outcomes_before)
         return out
 
     def _feed(self, chunk: bytes) -> list[bytes]:
@@ -178,7 +178,7 @@ class Stream:
 
     def _feed_decoded(self, data: bytes) -> list[bytes]:
         out: list[bytes] = []
-        told = len(self._outcomes)
+        outcomes_before = len(self._outcomes)
         if self._kind is BodyKind.OPEN:
             # The client was told of no encoding, so it gets none, whatever it was that made us let go.
             return [data] if data else []
@@ -191,13 +191,13 @@ class Stream:
             if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
         except Exception as error:
-            out += self._fail(error, told)
+            out += self._fail(error, outcomes_before)
         return out
 
     def close(self) -> list[bytes]:
         """The upstream is done; what is still held goes out. A second call finds nothing to do."""
         out: list[bytes] = []
-        told = len(self._outcomes)
+        outcomes_before = len(self._outcomes)
         try:
             if self._kind is BodyKind.EVENTS:
                 self._close_events(out)
@@ -206,7 +206,7 @@ class Stream:
             elif self._kind is BodyKind.UNKNOWN:
                 out += self._ledger.drain()
         except Exception as error:
-            out += self._fail(error, told)
+            out += self._fail(error, outcomes_before)
         return out
 
     def _look(self, data: bytes, out: list[bytes]) -> None:
@@ -273,7 +273,7 @@ class Stream:
             return
         before = len(out)
         for raw in events:
-            # All is asked for each event, so that the answer is the same however the stream was cut: whether the
+            # All is asked for each event, so that the verdict is the same however the stream was cut: whether the
             # limit is reached, and whether the event takes the fast path, as it would in a chunk of its own.
             size = len(raw)
             if ledger.held_bytes + size > limit:
@@ -292,16 +292,16 @@ class Stream:
     def _obey(self, verdict: Pass | Hold, raw: bytes, out: list[bytes]) -> None:
         """An event that was not read passes or is held."""
         if isinstance(verdict, Hold):
-            self._gather(raw)
+            self._account_for_values(raw)
             self._ledger.held(verdict.key, len(raw))
         else:
             self._ledger.passed(len(raw), raw, out)
 
-    def _gather(self, raw: bytes) -> None:
+    def _account_for_values(self, raw: bytes) -> None:
         """Account for the values of an event that is held, but for about as many as a fragment's envelope has."""
         values = raw.count(b",") + raw.count(b"[") - len(raw) // _ENVELOPE
         if values > 0:
-            self._gathered.spend(values)
+            self._values_left.spend(values)
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
         work = self._work
@@ -315,39 +315,41 @@ class Stream:
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
         if event.data is None or not self._recover(event, len(raw), out):
-            self._answer(event, len(raw), out)
+            self._ask_dialect(event, len(raw), out)
 
     def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
         """Was it an error that quotes a call? Then events with that call are read in its place."""
-        events, calls = self.instead(event, self.holding or bool(self._outcomes)) if self.instead else ([], [])
+        events, calls = (
+            self.recover_event(event, self.holding or bool(self._outcomes)) if self.recover_event else ([], [])
+        )
         known = len(self._outcomes)
         for number, one in enumerate(events):
             if self._framing is not SSE:
                 one = one._replace(raw=self._framing.write(one.data or "", one.type))
-            self._answer(one, 0 if number else size, out)
+            self._ask_dialect(one, 0 if number else size, out)
         if len(self._outcomes) == known + len(calls):
             # They say how the call was found; what the client got of it is the same.
             self._outcomes[known:] = calls
         return bool(events)
 
-    def _answer(self, event: Event, size: int, out: list[bytes]) -> None:
+    def _ask_dialect(self, event: Event, size: int, out: list[bytes]) -> None:
         """Ask the dialect about an event that came as so many bytes."""
         if event.data is None and self._passes_silent():
-            answer: Verdict = PASS
+            verdict: Verdict = PASS
         else:
-            answer = self._dialect.read(event)
-            whole = isinstance(answer, Pass | Hold)
+            verdict = self._dialect.read(event)
+            whole = isinstance(verdict, Pass | Hold)
             self._fast_path.learn(event.raw, self._dialect.lesson if whole else None)
-        if answer is LINES_ALONE:
-            answer = self._read_lines_alone(event)
-        self._changed = self._changed or answer is not PASS
-        if isinstance(answer, Hold):
-            self._gather(event.raw)
-            self._ledger.held(answer.key, size)
-        elif isinstance(answer, Replace):
-            self._ledger.replied(size, answer, out)
+        if verdict is SPLIT_LINES:
+            verdict = self._read_lines_alone(event)
+        self._changed = self._changed or verdict is not PASS
+        if isinstance(verdict, Hold):
+            self._account_for_values(event.raw)
+            self._ledger.held(verdict.key, size)
+        elif isinstance(verdict, Replace):
+            self._ledger.replied(size, verdict, out)
             # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.
-            self._ledger.passed_last = bool(answer.out) and answer.out[-1] is event.raw
+            self._ledger.passed_last = bool(verdict.out) and verdict.out[-1] is event.raw
         else:
             self._ledger.passed(size, event.raw, out)
 
@@ -375,7 +377,7 @@ class Stream:
             if self._framing is SSE and sse.is_whole(event.data, say_done=self._changed):
                 # Clients drop an event without its blank line. Half an event is dropped by right.
                 event = event._replace(raw=self._framing.ended(event.raw))
-            self._answer(event, len(last), out)
+            self._ask_dialect(event, len(last), out)
         reply = self._dialect.close()
         if reply is not None:
             self._ledger.replied(0, reply, out)
@@ -400,7 +402,7 @@ class Stream:
 
     # Failing open
 
-    def _fail(self, error: Exception, told: int, unread: bytes = b"") -> list[bytes]:
+    def _fail(self, error: Exception, outcomes_before: int, unread: bytes = b"") -> list[bytes]:
         if isinstance(error, LimitReached):
             out = self._stop_holding()
         else:
@@ -408,7 +410,7 @@ class Stream:
             out = self._abort("the answer could not be read")
         if self._kind is BodyKind.OPEN:
             # What this step claimed to have mended goes out as it came.
-            del self._outcomes[told:]
+            del self._outcomes[outcomes_before:]
             out += [unread] if unread else []
         return out
 
@@ -426,7 +428,7 @@ class Stream:
     def _stop_holding(self) -> list[bytes]:
         self.limited = True
         return self._abort(
-            "the answer is more than toolfix holds (toolfix_max_held_bytes, its calls) or reads in time"
+            "the verdict is more than toolfix holds (toolfix_max_held_bytes, its calls) or reads in time"
         )
 
     def _abort(self, reason: str) -> list[bytes]:

@@ -29,24 +29,30 @@ def main() -> None:
     )
     parser.add_argument("--scenario", action="append", choices=[scenario.name for scenario in (*SCENARIOS, *STRICT)])
     parser.add_argument(
-        "--long-call", type=float, metavar="SECONDS", help="instead: one right call that takes so long to arrive"
+        "--long-call", type=float, metavar="SECONDS", help="instead: one correct call that takes this long to arrive"
     )
     parser.add_argument(
-        "--strict", action="store_true", help="instead: right calls, at hosts that want their reasoning back"
+        "--strict", action="store_true", help="instead: correct calls, at hosts that want their reasoning back"
     )
     parser.add_argument(
-        "--idle", type=float, default=0.0, metavar="SECONDS", help="how long the agents wait for the next word"
+        "--idle", type=float, default=0.0, metavar="SECONDS", help="how long the agents wait for the next event"
     )
     parser.add_argument("--set", dest="options", action="append", default=[], metavar="K=V", help="for toolfix run")
     parser.add_argument("--only", choices=["with", "without"], help="half of the table")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what every session said and asked")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the output and the requests of every session")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     parser.add_argument(
         "--from", dest="known", type=Path, metavar="FILE", help="print what --json wrote; run nothing"
     )
-    parser.add_argument("--write", action="store_true", help="write the tables into README.md and docs/agents.md")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="write the tables into README.md and docs/agents.md; agents that did not run keep their columns",
+    )
     parser.add_argument("--install", action="store_true", help="install the agents and stop")
     options = parser.parse_args()
+    if options.write and (options.only or options.scenario or options.others or options.strict or options.long_call):
+        parser.error("--write needs every session of an agent, with and without toolfix: name agents alone.")
     if options.known:
         show([Ended(**row) for row in json.loads(options.known.read_text())], options)
         return

@@ -63,7 +63,7 @@ def test_it_comes_back_on_the_same_port_a_few_times() -> None:
     stage.keeper.start()
     for number in range(MAX_RESTARTS):
         stage.made[number].die(-9)
-        assert stage.hear().startswith("the proxy has ended (signal 9); what was under way is lost.")
+        assert stage.hear().startswith("the proxy has ended (signal 9); answers under way are lost.")
         while len(stage.made) <= number + 1:
             threading.Event().wait(0.01)
         assert stage.made[-1].port == 4711

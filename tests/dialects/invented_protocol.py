@@ -15,13 +15,13 @@ import json
 from typing import Any
 
 from toolcalls.dialects.reader_writer import AnswerForm, AnswerReader, AnswerWriter, ReaderWriterDialect
-from toolcalls.mend.call import Mender
 from toolcalls.mend.finish import Finish
+from toolcalls.mend.mender import Mender
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request
 from toolcalls.turn import payload
 from toolcalls.turn.answer import CompletedCall
-from toolcalls.turn.finish import FinishWords
+from toolcalls.turn.finish_reason import FinishWords
 from toolcalls.turn.live import LivePart
 from toolcalls.turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, Stop, TextDelta, index_of
 from toolcalls.wire import sse
@@ -52,7 +52,7 @@ class InventedReader(AnswerReader):
         if said.get("stop"):
             reason = str(said["stop"])
             parts.append(Stop(reason, FINISHES.get(reason, Finish.UNKNOWN)))
-        return ReadEvent(event.raw, said, parts, says_more=bool(said.keys() - PARTS or said.get("muse")))
+        return ReadEvent(event.raw, said, parts, has_other_content=bool(said.keys() - PARTS or said.get("muse")))
 
 
 def _fragment(call: Json) -> Fragment:

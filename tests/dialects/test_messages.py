@@ -66,7 +66,7 @@ HEALTHY_TEXT = {
     "CRLF": (begin() + text(0, "one", "two", "three", "four") + end("end_turn")).replace(b"\n", b"\r\n"),
     "no space": (begin() + text(0, "one", "two", "three") + end("end_turn")).replace(b": ", b":"),
     "comments": b": hello\n\n" + begin() + b": keep-alive\n\n" + text(0, "one") + end("end_turn"),
-    "error": begin() + text_start(0) + say(0, "half") + ERROR,
+    "error": begin() + text_start(0) + say(0, "incomplete") + ERROR,
     "error at once": ERROR,
     "escapes": begin()
     + text(0).replace(stop(0), b"")

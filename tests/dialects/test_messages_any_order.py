@@ -28,7 +28,7 @@ from tests.dialects.messages_wire import (
     tool_start,
 )
 from tests.validators import messages as strict
-from toolcalls.mend.call import Mender
+from toolcalls.mend.mender import Mender
 
 TAILS = {
     "whole": reason("tool_use") + MESSAGE_STOP,
@@ -161,7 +161,7 @@ SOUP = {
     "ping": PING, "text 0": text_start(0), "text 1": text_start(1),
     "a": say(0, "a"), "b": say(1, "b"), "c": say(7, "c"), "newline": say(0, "\n"),
     "call 0": tool_start(0), "call 1": tool_start(1, "t2"), "list": tool_start(2, "t2", "TaskList"),
-    "call": tool_start(None, "x:1"), "half": fragment(0, '{"file_path":'), "other half": fragment(0, '"/a"}'),
+    "call": tool_start(None, "x:1"), "incomplete": fragment(0, '{"file_path":'), "other half": fragment(0, '"/a"}'),
     "whole": fragment(1, '{"file_path":"/b"}'), "empty": fragment(2, ""), "placeless": fragment(None, '{"x": 1}'),
     "stop 0": stop(0), "stop 1": stop(1), "stop 2": stop(2), "stop": stop(None),
     "think": delta(0, type="thinking_delta", thinking="t"), "sign": delta(1, type="signature_delta", signature="s"),

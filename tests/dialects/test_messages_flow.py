@@ -24,9 +24,9 @@ from tests.dialects.messages_wire import (
 )
 from tests.validators import messages as strict
 from toolcalls.ids import restore
-from toolcalls.mend import call
+from toolcalls.mend import mender
 from toolcalls.mend.arguments import Mended
-from toolcalls.mend.call import Mender
+from toolcalls.mend.mender import Mender
 from toolcalls.outcome import Outcome
 
 A = '{"file_path": "/src/a.py"}'
@@ -77,7 +77,7 @@ def test_what_was_sent_stays_a_prefix_of_what_the_client_holds(text_of_call, mon
         value = {"a": "é", "b": [1, 2]}
         return Mended("repaired", json.dumps(value, ensure_ascii=False), value, ("mended",))
 
-    monkeypatch.setattr(call, "mend_arguments", mend)
+    monkeypatch.setattr(mender, "mend_arguments", mend)
     message, outcomes = client(begin() + tool(0, *text_of_call) + end())
     if text_of_call.endswith(", }"):
         assert outcomes[0].status == "refused"

@@ -272,7 +272,7 @@ def test_a_port_that_is_taken_is_one_sentence(run: Run) -> None:
 def test_a_bad_option_is_one_sentence(run: Run) -> None:
     result = run("echo", "never", options=("--set", "toolfix_mode=fast"))
     assert (result.returncode, result.stdout) == (2, "")
-    assert "toolfix_mode='fast' is not allowed: say repair, observe or off." in result.stderr
+    assert "toolfix_mode='fast' is not allowed: use repair, observe or off." in result.stderr
     result = run("echo", "never", options=("--set", "flow_detail=much"))
     assert (result.returncode, result.stdout) == (125, "")
     assert result.stderr.startswith("toolfix: the proxy did not start: ")
@@ -292,7 +292,7 @@ def test_a_proxy_that_dies_is_said_at_once_and_comes_back(
         pass
     first = session.proxy_pid()
     os.kill(first, signal.SIGKILL)
-    session.hear("the proxy has ended (signal 9); what was under way is lost. It is started again.")
+    session.hear("the proxy has ended (signal 9); answers under way are lost. Starting it again.")
     deadline = time.monotonic() + PATIENCE
     while not listening(session) and time.monotonic() < deadline:
         time.sleep(0.1)

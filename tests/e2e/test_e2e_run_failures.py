@@ -18,7 +18,7 @@ from toolcalls.cli.upstream import Play, Upstream
 from .running import Run, Running, command, curl, last_line, surroundings
 from .stage import CHAT, EVENT_STREAM, MENDED, Plays, arguments_of, broken_call
 
-NO_ANSWER = "toolfix: no answer of a model went through the proxy"
+NO_ANSWER = "toolfix: no model's answer went through the proxy"
 
 
 def program(path: Path, lines: str) -> str:
@@ -41,12 +41,12 @@ def asked_with(url: str, asked: str, *options: str) -> str:
     [
         (400, "localhost answered 400: it does not accept the request, and its answer says why."),
         (401, "localhost answered 401: the API key is missing or wrong."),
-        (403, "localhost answered 403: this key may not use this model or this address."),
+        (403, "localhost answered 403: this key is not allowed to use this model or this address."),
         (
             404,
             "localhost answered 404 to /run-404/v1/chat/completions: check the base URL and the name of the model.",
         ),
-        (429, "localhost answered 429: too many requests, or the quota is used up: wait, or look at the account."),
+        (429, "localhost answered 429: too many requests, or the quota is used up: wait, or check your account."),
         (500, "localhost answered 500: the server failed. Try again later."),
         (503, "localhost answered 503: the server failed. Try again later."),
     ],
@@ -129,7 +129,7 @@ def test_a_host_that_is_not_intercepted_shows_its_own_certificate_and_is_trusted
     assert result.stdout.encode() == b"".join(broken_call())
     assert "CN=localhost" in result.stderr.replace(" ", "")
     assert result.stderr.splitlines()[-2:] == [
-        "toolfix: localhost was tunnelled untouched, because it is not in the list of LLM hosts: add --host localhost",
+        "toolfix: localhost was tunnelled unchanged, because it is not in the list of LLM hosts: add --host localhost",
         NO_ANSWER,
     ]
     named = run(*curl(url, asked), options=("--set", "toolfix_hosts=llm.example", "--host", "localhost"))
@@ -240,7 +240,7 @@ def test_a_reverse_proxy_that_nothing_asked_is_named(run: Run, tmp_path: Path) -
     assert (result.returncode, result.stderr.splitlines()[1:]) == (
         6,
         [
-            f"toolfix: nothing was asked at http://127.0.0.1:{port}: make it the base URL in the settings of {agent}.",
+            f"toolfix: no request reached http://127.0.0.1:{port}: make it the base URL in the settings of {agent}.",
             NO_ANSWER,
         ],
     )

@@ -204,19 +204,19 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that is refused in words stays text", "../must_not_run/test_quotations.py is_text_and", "the words of refusing",
-        ((ENGINE + "textcalls/lead_ins.py", "    if refusal is not None and _announcement", "    if False and _announcement"),),
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "    if refusal is not None and", "    if False and"),),
     ),
     Mutation(
         "promise: a call that is cited stays text", "../must_not_run/test_quotations.py is_text_and", "the words of citing",
-        ((ENGINE + "textcalls/lead_ins.py", "    if ended or _citation.search(sentence) is None:\n        return False", "    return False"),),
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "    if ended:\n        return False", "    return False"),),
     ),
     Mutation(
         "promise: a call below a colon that announces nothing stays text", "../must_not_run/test_quotations.py is_text_and", "a colon needs words of doing",
-        ((ENGINE + "textcalls/lead_ins.py", 'if word is None and label.endswith((":", "：")) and', "if False and"),),
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "    if shown_by_colon and", "    if False and"),),
     ),
     Mutation(
         "promise: a call below a question about it stays text", "../must_not_run/test_quotations.py is_text_and", "the words of asking",
-        ((ENGINE + "textcalls/lead_ins.py", "return consent.asks(sentence)", "return False"),),
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return consent.asks(sentence)", "return False"),),
     ),
     Mutation(
         "promise: a call below a line of code stays text", "../must_not_run/test_quotations.py is_text_and", "lines of code are known",
@@ -224,7 +224,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py shows_that_the_call_was_quoted", "what follows a call shows that it was quoted",
-        ((ENGINE + "textcalls/transaction.py", "            if not opener or region.answered:\n                raise NotACall", "            if not opener:\n                return end"),),
+        ((ENGINE + "textcalls/behind_calls.py", "            if not opener or region.answered:\n                raise NotACall", "            if not opener:\n                return end"),),
     ),
     Mutation(
         "promise: a call in an answer that was cut off stays text", "../dialects/test_messages_text.py before_a_cut", "an answer that was cut off has no calls in its text",
@@ -232,7 +232,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that is rehearsed stays text", "../must_not_run/test_rehearsals.py stays_a_thought and hermes", "what is inside a thought is known",
-        ((ENGINE + "textcalls/thoughts.py", "return self.wrapper is not None", "return False"),),
+        ((ENGINE + "textcalls/reasoning_wrappers.py", "return self.wrapper is not None", "return False"),),
     ),
     Mutation(
         "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",
@@ -275,12 +275,12 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call below words of doubt stays text", "../must_not_run/test_quotations.py is_text_and", "the words of doubting",
-        ((ENGINE + "textcalls/lead_ins.py", "    if doubt is not None and", "    if False and"),),
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "found = (outright.find(sentence), doubts.find(sentence))", "found = (outright.find(sentence),)"),),
     ),
     Mutation(
         "promise: a call below a title or another speaker stays text", "../must_not_run/test_quotations.py is_text_and", "titles and speakers are known",
-        ((ENGINE + "textcalls/lead_ins.py", "if titles.somebody_speaks(line) or", "if"),
-         (ENGINE + "textcalls/lead_ins.py", "if announcement is None and (titles.is_title(", "if False and (titles.is_title(")),
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "or titles.somebody_speaks(line) ", ""),
+         (ENGINE + "textcalls/lead_ins/paragraph.py", "return titles.is_title(label.text) or titles.is_title(sentence) or label", "return label")),
     ),
     Mutation(
         "promise: /metrics is shown to clients of this machine", "../e2e/test_e2e_metrics.py only_this_machine", "the address of the client is asked",

@@ -13,7 +13,7 @@ from tests.must_not_run.written import FORMATS
 from tests.splits import cut_at_random, feed
 from tests.test_fail_open import READERS
 from toolcalls.engine import Response, mend_whole
-from toolcalls.mend.call import Mender
+from toolcalls.mend.mender import Mender
 from toolcalls.request.request import read_request
 from toolcalls.turn.text_search import TextSearch
 from toolcalls.turn.turn import Turn

@@ -32,6 +32,6 @@ def test_a_flow_from_a_file_shows_what_would_be_done() -> None:
     told = would_be(flow_of(recording), Policy())
     assert told is not None
     assert told.after == recording.after
-    assert "not seen live" in text_of(told)
+    assert "loaded from a file" in text_of(told)
     assert would_be(tflow.tflow(resp=True), Policy()) is None
     assert would_be(tflow.tflow(), Policy()) is None

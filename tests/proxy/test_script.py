@@ -101,7 +101,7 @@ def test_every_option_is_declared_as_text_with_its_help(option: policy.Option, c
 def test_a_bad_value_is_refused_with_a_sentence_and_the_old_one_stays(
     addon: Toolfix, context: taddons.context
 ) -> None:
-    with pytest.raises(exceptions.OptionsError, match="say repair, observe or off"):
+    with pytest.raises(exceptions.OptionsError, match="use repair, observe or off"):
         context.configure(addon, toolfix_mode="on")
     assert context.options.toolfix_mode == "repair"
 
@@ -113,7 +113,7 @@ def test_a_bad_value_at_the_start_is_logged_and_nothing_is_opened(
     addon = Toolfix()
     with taddons.context(addon) as context:
         addon.configure(set(context.options.keys()))
-        assert "toolfix_mode='on' is not allowed: say repair, observe or off." in caplog.text
+        assert "toolfix_mode='on' is not allowed: use repair, observe or off." in caplog.text
         assert context.options.allow_hosts == [hosts.NOTHING]
         assert addon.settings.mode == "off"
 
@@ -341,7 +341,7 @@ def test_a_request_that_mitmproxy_streams_passes_with_its_answer(
     flow.request.stream = True
     addon.request(flow)
     assert flow not in addon.http.open
-    assert "it and its answer pass as they came" in caplog.text
+    assert "it and its answer pass unchanged" in caplog.text
 
 
 def test_mitmproxy_lets_large_bodies_stream_unless_the_user_has_said_when() -> None:
@@ -508,7 +508,7 @@ def test_a_failure_of_ours_is_logged_once_with_its_flow(
     addon.request(flow)
     answered(flow)
     assert b"".join(play(addon, flow, events())) == b"".join(events())
-    assert caplog.text.count("toolfix failed (RecursionError('too deep')) and let the answer pass as it came") == 1
+    assert caplog.text.count("toolfix failed (RecursionError('too deep')) and let the answer pass unchanged") == 1
     assert f"api.openai.com{CHAT}" in caplog.text
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from toolcalls.ids import Ids
-from toolcalls.mend.call import Mender
 from toolcalls.mend.finish import Finish
+from toolcalls.mend.mender import Mender
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request
 from toolcalls.turn.answer import CompletedCall
@@ -34,7 +34,7 @@ def add(answer: BlockAnswer, place: int, arguments: str, *, placed: bool = True)
 
 
 def leave(answer: BlockAnswer) -> list[CompletedCall]:
-    return [call for ready in answer.take_ready() for call in answer.leave([ready], Finish.COMPLETE)]
+    return [call for ready in answer.pop_ready() for call in answer.leave([ready], Finish.COMPLETE)]
 
 
 def test_a_valid_call_may_leave_at_its_own_end(answer):
@@ -65,7 +65,7 @@ def test_a_call_cut_off_with_the_answer_is_refused(answer):
     add(answer, 0, '{"path":"a')
     [call] = answer.complete(Finish.CUT)
     assert call.outcome.status == "refused"
-    assert answer.half
+    assert answer.incomplete
 
 
 def test_two_calls_that_are_open_at_one_index_count_all_or_none(answer):

@@ -16,7 +16,7 @@ def test_a_place_is_a_new_one_when_each_call_that_began_there_has_ended() -> Non
     places.begin(0, first)
     places.end(0)
     places.begin(0, second)
-    assert places.at(0).calls == places.anywhere.calls == [second]
+    assert places.at(0).calls == places.without_index.calls == [second]
     assert not first.unsure and not second.unsure
 
 
@@ -27,7 +27,7 @@ def test_a_call_that_begins_beside_one_that_has_not_ended_shares_its_place() -> 
     places.begin(1, other)
     places.begin(0, second)
     assert places.at(0).calls == [first, second]
-    assert places.anywhere.calls == [first, other, second]
+    assert places.without_index.calls == [first, other, second]
     assert first.unsure and second.unsure and not other.unsure
     for place in places.all:
         place.judge(complete=True)

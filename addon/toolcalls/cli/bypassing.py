@@ -20,7 +20,7 @@ def asks_nothing(command: Sequence[str]) -> bool:
 
 def of_reverse(command: Sequence[str], url: str) -> str:
     """Nothing reached the reverse proxy."""
-    return f"nothing was asked at {url}: make it the base URL in the settings of {command[0]}."
+    return f"no request reached {url}: make it the base URL in the settings of {command[0]}."
 
 
 def of_proxy(command: Sequence[str], environ: Mapping[str, str], hosts: Sequence[str]) -> str:

@@ -170,10 +170,10 @@ def no_proxy(environ: Mapping[str, str]) -> Found:
         fix = f"export {name}={shlex.quote(left)}" if left else f"unset {name}"
         if local:
             status: Status = "wrong" if _uses_loopback_proxy(environ) else "note"
-            what = f"{name} has {', '.join(local)}: clients bypass the proxy for servers on this machine, silently"
+            what = f"{name} has {', '.join(local)}: clients silently bypass the proxy for servers on this machine"
             yield Finding(status, what + ("" if status == "wrong" else " (toolfix run takes it out)"), fix)
         if llm:
-            yield Finding("wrong", f"{name} has {', '.join(llm)}: calls of LLM hosts bypass the proxy", fix)
+            yield Finding("wrong", f"{name} has {', '.join(llm)}: requests to these LLM hosts bypass the proxy", fix)
 
 
 def _uses_loopback_proxy(environ: Mapping[str, str]) -> bool:
@@ -238,5 +238,5 @@ def node(version: tuple[int, int] | None, environ: Mapping[str, str]) -> Found:
         what = f"{shown} ignores proxy variables: agents bring their own proxy code, programs with a Node SDK do not"
         yield Finding("note", what, "toolfix run --reverse https://YOUR.LLM.HOST -- node program.js   (or Node 24)")
     if environ.get("NODE_TLS_REJECT_UNAUTHORIZED") == "0":
-        what = "NODE_TLS_REJECT_UNAUTHORIZED=0 makes Node trust everybody"
+        what = "NODE_TLS_REJECT_UNAUTHORIZED=0 makes Node accept any certificate"
         yield Finding("note", what, "unset NODE_TLS_REJECT_UNAUTHORIZED")

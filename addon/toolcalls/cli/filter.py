@@ -82,10 +82,10 @@ def _summary(answer: Response) -> str:
 
 def _warn(answer: Response) -> None:
     if answer.failure is not None:
-        click.echo(f"toolfix failed ({answer.failure!r}) and let the body pass as it came.", err=True)
+        click.echo(f"toolfix failed ({answer.failure!r}) and let the body pass unchanged.", err=True)
     if answer.limited:
         click.echo(
-            "more than toolfix_max_held_bytes, 500 calls or too much work; the rest passed untouched.", err=True
+            "over a limit (toolfix_max_held_bytes, 500 calls or too much work): the rest passed unchanged.", err=True
         )
 
 

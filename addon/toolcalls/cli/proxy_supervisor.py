@@ -44,7 +44,7 @@ class Keeper:
             if self.died > MAX_RESTARTS:
                 self._say(f"the proxy has ended again ({how}): requests of the agent will fail from now on.")
                 return
-            self._say(f"the proxy has ended ({how}); what was under way is lost. It is started again.")
+            self._say(f"the proxy has ended ({how}); answers under way are lost. Starting it again.")
             try:
                 again = self._make(self.proxy.port)
                 again.start()

@@ -47,7 +47,7 @@ class Wishes:
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--record", metavar="DIR", help="Record every answer, before and after, into this directory.")
 @click.option("--report", metavar="FILE.html", help="Write one page about every call when the command ends.")
-@click.option("--observe", is_flag=True, help="Change nothing, and say what would have been mended.")
+@click.option("--observe", is_flag=True, help="Change nothing, and report what would have been mended.")
 @click.option("--host", "hosts", multiple=True, metavar="HOST", help="Another LLM host to intercept.")
 @click.option("--reverse", metavar="URL", help="For clients that ignore proxies: serve URL at a local base URL.")
 @click.option(
@@ -57,7 +57,7 @@ class Wishes:
 @click.option("-v", "--verbose", is_flag=True, help="Show the proxy's log on stderr.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD…")
 def run(command: tuple[str, ...], **options: object) -> None:
-    """Run a command behind the proxy, and say at the end what was mended.
+    """Run a command behind the proxy, and report at the end what was mended.
 
     Finds a free port, sets the proxy and CA variables for Node, Python, Rust, Go, curl, git and pip clients, and
     passes on signals and the exit status of the command. Goes out through the proxy that HTTPS_PROXY names, if any.
@@ -227,7 +227,7 @@ def _log(path: Path, verbose: bool) -> Iterator[Callable[[str], None]]:
 
 def _did_not_start(failed: ProxyFailed, port: int) -> int:
     if "permission denied" in str(failed).lower() and port:
-        say(f"port {port} is not yours to open: leave --port out for a free one, or name one above 1023.")
+        say(f"you are not allowed to open port {port}: leave --port out for a free one, or name one above 1023.")
     elif "address already in use" in str(failed):
         say(f"port {port} is taken: leave --port out for a free one, or name another.")
     else:
@@ -272,7 +272,7 @@ def _tell(session: Summary, where: str, bypassed: str) -> None:
             say(bypassed)
         if not (session.reasons or session.troubles or bypassed or where):
             return  # Nothing was asked: `toolfix run -- claude --version` has nothing to hear of.
-        told = "no answer of a model went through the proxy"
+        told = "no model's answer went through the proxy"
     else:
         told = session.sentence()
     say(f"{told}: {where}" if where else told)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from ..turn.answer import CompletedCall
-from ..turn.finish import FinishWords
+from ..turn.finish_reason import FinishWords
 from ..turn.live import LivePart
 from ..turn.parts import ReadEvent
 from ..wire.events import Event
@@ -85,7 +85,7 @@ class StreamWriter(ABC):
         """
         if texts is None:
             texts = [self.text(read, read.text)] if read.text else []
-        return [*texts, self.rest(read)] if read.says_more and read.stop is None else texts
+        return [*texts, self.rest(read)] if read.has_other_content and read.stop is None else texts
 
     def ends_again(self, read: ReadEvent) -> bool:
         """Is this finish reason the one that goes out, although one is waiting?"""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..mend.call import Mender
 from ..mend.finish import Finish
+from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
 from ..turn.answer import CompletedCall
@@ -104,43 +104,43 @@ class AnswerStream:
         if (
             fragments
             and len(fragments) == len(read.parts)
-            and not (read.says_more or self.live or self._form.whole_calls)
+            and not (read.has_other_content or self.live or self._form.whole_calls)
         ):
             # Nothing but fragments, which wait for the rest of their calls.
             self._writer.remember(read, held=True)
             self._gather(read, fragments)
             return self._hold
-        draft = ReplyBuilder(event)
+        reply = ReplyBuilder(event)
         stop = read.stop
         follows = self._form.whole_calls and self._follows_calls(read)
         if follows:
-            draft.out += self._written(read, self.answer.pass_text_on(), draft)
+            reply.out += self._written(read, self.answer.pass_text_on(), reply)
             self.answer.note_that_more_follows()
-            self._send(Finish.COMPLETE, draft)
-        pieces = self._search(read, draft)
+            self._send(Finish.COMPLETE, reply)
+        pieces = self._search(read, reply)
         unchanged = pieces is None and not fragments and not follows and not (read.text and self._silent)
         beside: list[bytes] = []
         if not unchanged:
             self._writer.remember(read)
             flowing = self._gather(read, fragments)
-            beside = self._beside_calls(read, pieces, draft, flows=bool(flowing))
-            draft.out += beside + flowing
+            beside = self._beside_calls(read, pieces, reply, flows=bool(flowing))
+            reply.out += beside + flowing
             if fragments and not flowing:
                 alone = pieces is None and not beside and stop is None
-                draft.hold(self._calls_key, read.raw if alone else self._writer.calls(read))
+                reply.hold(self._calls_key, read.raw if alone else self._writer.calls(read))
         if stop is not None:
             if unchanged and self._passes(stop):
                 return PASS
             if unchanged:
                 self._writer.remember(read)
-                beside = self._beside_calls(read, None, draft, flows=False)
-                draft.out += beside
-            self._stop(read, stop, draft, untouched=not beside and pieces is None and not fragments)
-            return draft.answer()
+                beside = self._beside_calls(read, None, reply, flows=False)
+                reply.out += beside
+            self._stop(read, stop, reply, untouched=not beside and pieces is None and not fragments)
+            return reply.verdict()
         if unchanged:
             self.lesson = self._text_lesson(read)
             return PASS
-        return draft.answer()
+        return reply.verdict()
 
     def _follows_calls(self, read: ReadEvent) -> bool:
         """Does something follow the calls so far, so that they are complete? A finish reason says how they ended."""
@@ -151,7 +151,7 @@ class AnswerStream:
 
     # Text
 
-    def _search(self, read: ReadEvent, draft: ReplyBuilder) -> list[TextPiece] | None:
+    def _search(self, read: ReadEvent, reply: ReplyBuilder) -> list[TextPiece] | None:
         """Search the text of an event: what of it may go out, with what was held before; None if it is just that."""
         answer = self.answer
         source = self._source(read)
@@ -170,29 +170,29 @@ class AnswerStream:
                 continue
             if found is not None:
                 pieces = [*(pieces or []), *found.pieces]
-                self._hold_text(read, part, found, draft)
+                self._hold_text(read, part, found, reply)
         return pieces
 
     def _source(self, read: ReadEvent) -> bytes | None:
         """The event, where it can go out for its text: it says nothing else, or nothing but the finish reason."""
-        if read.says_more or read.moved:
+        if read.has_other_content or read.moved:
             return None
         alone = len(read.parts) == 1 or (len(read.parts) == 2 and read.stop is not None and not self._form.splits_end)
         return read.raw if alone and isinstance(read.parts[0], TextDelta) else None
 
     def _hold_text(
-        self, read: ReadEvent, part: TextDelta | ReasoningDelta | OtherDelta, found: SearchResult, draft: ReplyBuilder
+        self, read: ReadEvent, part: TextDelta | ReasoningDelta | OtherDelta, found: SearchResult, reply: ReplyBuilder
     ) -> None:
         """What would still have to go out if we failed: the text of calls that were found, and text that waits."""
         if found.parts:
-            draft.release(self._text_key)
+            reply.release(self._text_key)
         for call in found.calls:
-            draft.hold(self._calls_key, self._writer.text(read, call.raw))
+            reply.hold(self._calls_key, self._writer.text(read, call.raw))
         text = part.text if isinstance(part, TextDelta) else ""
         held = self.answer.held_text if found.parts else text
         if held:
-            alone = held == text and len(read.parts) == 1 and not read.says_more
-            draft.hold(self._text_key, read.raw if alone else self._writer.text(read, held))
+            alone = held == text and len(read.parts) == 1 and not read.has_other_content
+            reply.hold(self._text_key, read.raw if alone else self._writer.text(read, held))
 
     @property
     def _silent(self) -> bool:
@@ -200,7 +200,7 @@ class AnswerStream:
         return self._policy.null_content and (self.answer.turn.sent > 0 or self.answer.has_pending_calls)
 
     def _beside_calls(
-        self, read: ReadEvent, pieces: list[TextPiece] | None, draft: ReplyBuilder, *, flows: bool
+        self, read: ReadEvent, pieces: list[TextPiece] | None, reply: ReplyBuilder, *, flows: bool
     ) -> list[bytes]:
         """What an event says besides its calls and its finish reason."""
         source = self._source(read)
@@ -208,21 +208,21 @@ class AnswerStream:
             pieces = [TextPiece(read.text, source)]
         if (read.text or pieces) and self._silent:
             pieces = []
-        texts = [self._spoken(read, piece, draft) for piece in pieces] if pieces is not None else None
+        texts = [self._spoken(read, piece, reply) for piece in pieces] if pieces is not None else None
         if read.stop is None and not read.fragments and not (texts is not None and read.text):
             # Nothing of the event itself changes: what was held before it goes out before it.
             return [*(texts or []), read.raw]
         return self._writer.beside_calls(read, texts, flows=flows)
 
-    def _written(self, read: ReadEvent | None, found: SearchResult, draft: ReplyBuilder) -> list[bytes]:
+    def _written(self, read: ReadEvent | None, found: SearchResult, reply: ReplyBuilder) -> list[bytes]:
         """Text that was searched: the events that it came in, where they say nothing else."""
         if found.parts:
-            draft.release(self._text_key)
+            reply.release(self._text_key)
         if self._silent:
             return []
-        return [self._spoken(read, piece, draft) for piece in found.pieces]
+        return [self._spoken(read, piece, reply) for piece in found.pieces]
 
-    def _spoken(self, read: ReadEvent | None, piece: TextPiece, draft: ReplyBuilder) -> bytes:
+    def _spoken(self, read: ReadEvent | None, piece: TextPiece, reply: ReplyBuilder) -> bytes:
         """The event that a text came in. One that ends the answer too does so here, if nothing else is to come."""
         end = next((end for end in (self._waiting_end, read) if end is not None and end.raw is piece.source), None)
         if piece.source is None or end is None or end.stop is None:
@@ -230,7 +230,7 @@ class AnswerStream:
         truth = self.answer.true_reason(self._writer.words, [*self.answer.reasons, end.stop.reason])
         if self.answer.has_pending_calls or truth != end.stop.reason:
             return self._writer.text(end, piece.text)
-        draft.release(self._end_key)
+        reply.release(self._end_key)
         self._waiting_end = None
         self._ended_with = end
         return end.raw
@@ -248,10 +248,15 @@ class AnswerStream:
             assembled_calls.append(assembled)
             part = self.answer.go_on_live(assembled) if self.live else None
             if part is None:
-                assembled.quoted.grew(assembled.fragments, len(fragment.arguments))
+                assembled.escaped.grew(assembled.fragments, len(fragment.arguments))
             else:
                 out.append(self._writer.live(part))
-        if self._form.whole_calls and assembled_calls and not (read.says_more or read.text) and _are_whole(fragments):
+        if (
+            self._form.whole_calls
+            and assembled_calls
+            and not (read.has_other_content or read.text)
+            and _are_whole(fragments)
+        ):
             source = _CallEvent(read.raw, assembled_calls, ends=read.stop is not None)
             self._sources.update((id(assembled), source) for assembled in assembled_calls)
         if (
@@ -266,26 +271,26 @@ class AnswerStream:
             self.lesson = Lesson(self._form.arguments_key, fragments[0].arguments, receiver)
         return out
 
-    def _send(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
+    def _send(self, finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> bool:
         """Every call that was gathered goes out. True where one is refused, and the client has nothing of it."""
         calls = self.answer.complete(finish, before_error=before_error, ids=self._writer.ids)
-        draft.release(self._calls_key)
+        reply.release(self._calls_key)
         as_they_came = self._as_they_came(calls) if self._sources else set()
         written: set[int] = set()
         for call in calls:
             source = self._sources.pop(id(call.assembled), None)
             if call.live is not None:
                 rest = call.live.rest(call.outcome)
-                draft.out += [self._writer.rest_of_call(call.live.number, rest)] if rest else []
+                reply.out += [self._writer.rest_of_call(call.live.number, rest)] if rest else []
             elif source is not None and id(source) in as_they_came:
-                draft.out += [source.raw] if id(source) not in written else []
+                reply.out += [source.raw] if id(source) not in written else []
                 written.add(id(source))
                 if source.ends:
-                    draft.release(self._end_key)
+                    reply.release(self._end_key)
                     self._waiting_end = None
             elif not call.outcome.dropped:
-                draft.out.append(self._writer.call(call))
-        draft.out += [self._writer.note(note) for note in self.answer.turn.take_notes()]
+                reply.out.append(self._writer.call(call))
+        reply.out += [self._writer.note(note) for note in self.answer.turn.pop_notes()]
         return any(call.outcome.status == "refused" for call in calls if call.live is None)
 
     def _as_they_came(self, calls: list[CompletedCall]) -> set[int]:
@@ -316,21 +321,21 @@ class AnswerStream:
         self.answer.passed_stop(stop.finish)
         return True
 
-    def _stop(self, read: ReadEvent, stop: Stop, draft: ReplyBuilder, *, untouched: bool) -> None:
+    def _stop(self, read: ReadEvent, stop: Stop, reply: ReplyBuilder, *, untouched: bool) -> None:
         """A finish reason: whole calls come out; broken ones wait with it, for some servers go on behind a reason."""
         answer = self.answer
         finish = Finish.CUT if answer.refused else stop.finish
         # Text may follow a finish reason too, and then the call that was written before it is text.
         waits = answer.undecided and finish is not Finish.CUT
         if not waits:
-            draft.out += self._written(read, answer.end_text(finish), draft)
+            reply.out += self._written(read, answer.end_text(finish), reply)
         whole = (
             not waits
             and not self._form.whole_calls
             and all(assembled.whole() for assembled in answer.assembler.calls)
         )
         if (whole or stop.failed) and self._ended_with is not read:
-            self._send(finish, draft, before_error=stop.failed)
+            self._send(finish, reply, before_error=stop.failed)
         answer.stop(stop.reason, finish)
         self._cut = self._cut or stop.failed
         if self._ended_with is read:
@@ -338,42 +343,42 @@ class AnswerStream:
         if self._waiting_end is None or self._writer.ends_again(read):
             self._waiting_end = read
             self._end_untouched = untouched and not read.moved
-        draft.release(self._end_key)
-        draft.hold(self._end_key, self._written_end())
+        reply.release(self._end_key)
+        reply.hold(self._end_key, self._written_end())
 
-    def pass_end(self, draft: ReplyBuilder) -> None:
+    def write_waiting_end(self, reply: ReplyBuilder) -> None:
         """Something follows that belongs to no answer (usage): a finish reason that waits goes out before it."""
         if self._waiting_end is not None:
-            self.let_go(self.answer.believed(Finish.UNKNOWN), draft)
-            self._write_end(draft)
+            self.send_held(self.answer.believed(Finish.UNKNOWN), reply)
+            self._write_end(reply)
 
-    def fail(self, draft: ReplyBuilder) -> None:
+    def fail(self, reply: ReplyBuilder) -> None:
         """An error follows: held text and complete calls come out, unfinished calls are dropped."""
-        self.let_go(Finish.CUT, draft, before_error=True)
-        self._write_end(draft)
+        self.send_held(Finish.CUT, reply, before_error=True)
+        self._write_end(reply)
 
-    def end(self, finish: Finish, draft: ReplyBuilder) -> bool:
+    def end(self, finish: Finish, reply: ReplyBuilder) -> bool:
         """The stream is over: as the finish reasons say, else as `finish`. True if the answer is complete."""
         answer = self.answer
-        refused = self.let_go(answer.believed(finish), draft)
+        refused = self.send_held(answer.believed(finish), reply)
         self._cut = self._cut or (finish is Finish.CUT and refused)
         if self._waiting_end is not None:
-            self._write_end(draft)
+            self._write_end(reply)
         elif not answer.reasons and not self._cut and (answer.turn.sent or refused):
-            draft.out.append(self._writer.end(None, self._reason))
+            reply.out.append(self._writer.end(None, self._reason))
             answer.reasons.append(self._reason)
         return not self._cut and bool(answer.turn.sent or answer.reasons)
 
-    def let_go(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> bool:
+    def send_held(self, finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> bool:
         """What is held of the text and the calls. True where a call was refused."""
-        draft.out += self._written(None, self.answer.end_text(finish), draft)
-        return self._send(finish, draft, before_error=before_error)
+        reply.out += self._written(None, self.answer.end_text(finish), reply)
+        return self._send(finish, reply, before_error=before_error)
 
-    def _write_end(self, draft: ReplyBuilder) -> None:
+    def _write_end(self, reply: ReplyBuilder) -> None:
         """The finish reason that waits."""
         if self._waiting_end is not None:
-            draft.release(self._end_key)
-            draft.out.append(self._written_end())
+            reply.release(self._end_key)
+            reply.out.append(self._written_end())
             self._waiting_end = None
 
     def _written_end(self) -> bytes:

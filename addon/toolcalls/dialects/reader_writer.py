@@ -6,8 +6,8 @@ writer makes events of that.
 
 from __future__ import annotations
 
-from ..mend.call import Mender
 from ..mend.finish import Finish
+from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
 from ..turn.parts import Failure, ReadEvent
@@ -71,38 +71,38 @@ class ReaderWriterDialect(Dialect):
     def close(self) -> Replace | None:
         if self._ended or self._failed or not self._stream.answer.engaged:
             return None
-        draft = ReplyBuilder()
-        self._stream.end(Finish.CUT, draft)
+        reply = ReplyBuilder()
+        self._stream.end(Finish.CUT, reply)
         self._ended = True
-        return draft.reply()
+        return reply.replacement()
 
     def _done(self, event: Event) -> Verdict:
         """`[DONE]`, which gateways put behind any stream: everything that is held comes before it."""
         if self._failed or not self._stream.answer.engaged:
             return PASS
-        draft = ReplyBuilder(event)
-        self._stream.end(Finish.UNKNOWN, draft)
-        draft.out.append(event.raw)
-        return draft.reply()
+        reply = ReplyBuilder(event)
+        self._stream.end(Finish.UNKNOWN, reply)
+        reply.out.append(event.raw)
+        return reply.replacement()
 
     def _pass(self, event: Event) -> Verdict:
         """An event that says nothing about text or calls; a finish reason that waits goes out before it."""
         if not self._stream.end_waits:
             return PASS
-        draft = ReplyBuilder(event)
-        self._stream.pass_end(draft)
-        draft.out.append(event.raw)
-        return draft.reply()
+        reply = ReplyBuilder(event)
+        self._stream.write_waiting_end(reply)
+        reply.out.append(event.raw)
+        return reply.replacement()
 
     def _fail(self, event: Event) -> Verdict:
         """An error: complete calls come out, unfinished ones are dropped, the error goes on."""
         self._failed = True
         if not self._stream.answer.engaged:
             return PASS
-        draft = ReplyBuilder(event)
-        self._stream.fail(draft)
-        draft.out.append(event.raw)
-        return draft.reply()
+        reply = ReplyBuilder(event)
+        self._stream.fail(reply)
+        reply.out.append(event.raw)
+        return reply.replacement()
 
     @property
     def holds_calls(self) -> bool:

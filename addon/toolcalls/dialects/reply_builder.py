@@ -1,4 +1,4 @@
-"""The answer to one event while it is being made: what goes out, what it releases, what stays held."""
+"""The verdict on one event while it is being made: what goes out, what it releases, what stays held."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..wire.events import PASS, Event, Hold, Replace, Verdict
 
 
 class ReplyBuilder:
-    """Filled by a dialect; `answer` gives the plainest answer that says the same."""
+    """Filled by a dialect; `verdict` gives the plainest verdict that says the same."""
 
     __slots__ = ("_event", "_hold", "_release", "out")
 
@@ -20,17 +20,17 @@ class ReplyBuilder:
         self._hold.append((key, raw))
 
     def release(self, key: str) -> None:
-        """What is held under the key is answered now, also what this very event holds there."""
+        """What is held under the key is replaced now, also what this very event holds there."""
         self._release.append(key)
         self._hold = [entry for entry in self._hold if entry[0] != key]
 
-    def add(self, reply: Replace) -> None:
-        """What is replied besides."""
-        self.out += reply.out
-        self._release += reply.release
-        self._hold += reply.hold
+    def add(self, other: Replace) -> None:
+        """Send, release and hold all that this does too."""
+        self.out += other.out
+        self._release += other.release
+        self._hold += other.hold
 
-    def answer(self) -> Verdict:
+    def verdict(self) -> Verdict:
         """What the dialect says about the event: that it passes or is held as it came, where that is all."""
         raw = self._event.raw if self._event else b""
         if not self._release:
@@ -38,7 +38,7 @@ class ReplyBuilder:
                 return PASS
             if not self.out and len(self._hold) == 1 and self._hold[0][1] == raw:
                 return Hold(self._hold[0][0])
-        return self.reply()
+        return self.replacement()
 
-    def reply(self) -> Replace:
+    def replacement(self) -> Replace:
         return Replace(tuple(self.out), tuple(self._release), tuple(self._hold))

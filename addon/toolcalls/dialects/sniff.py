@@ -10,7 +10,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..mend.call import Mender
+from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
 from ..turn import payload

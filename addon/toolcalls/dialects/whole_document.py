@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..mend.call import Mender
+from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
 from ..turn.fragment_answer import FragmentAnswer

@@ -1,8 +1,8 @@
 """Tool arguments: text that should be a JSON object → the object that the model meant, or a refusal.
 
 Stages, cheapest first: strict (valid text comes back as the very same text), lax (raw control characters
-in strings, at C speed), tolerant (see grammar.py and document.py), and the unwrapping of text that was
-encoded twice. A repair is made only where the text has one reading. This room knows neither tools nor
+and trailing commas, at C speed), tolerant (see grammar.py and document.py), and the unwrapping of text that was
+encoded twice. A repair is made only where the text has one reading. This folder knows neither tools nor
 schemas nor the wire.
 """
 
@@ -22,6 +22,7 @@ from .reading.escapes import drive_in_text
 from .reading.source import MAX_WORK, Source
 from .reading.strict import kind, read, scan_string, write
 from .refusal import Refusal
+from .steps import MISSING_BRACES
 
 __all__ = ["Finish", "Mended", "mend_arguments"]
 
@@ -125,7 +126,7 @@ def _tolerant(
         return _unwrap(unescaped, policy, steps, level)
     pairs = _without_braces(text, policy)
     if pairs is not None:
-        steps["missing braces"] = None
+        steps[MISSING_BRACES] = None
         return pairs
     encoded = _ENTITY_QUOTED.match(text)
     if encoded and html.unescape(encoded[1]) not in text and not _TYPOGRAPHIC.search(text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Refusal(Exception):
-    """Raised anywhere below `mend_arguments`, which turns it into an outcome. Never leaves the room."""
+    """Raised anywhere below `mend_arguments`, which turns it into an outcome. Never leaves this folder."""
 
     @property
     def reason(self) -> str:

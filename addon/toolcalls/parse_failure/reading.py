@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..mend.arguments import Finish, mend_arguments
+from ..mend.steps import CLOSED
 from ..outcome import Outcome
 from ..request.request import Request
 from ..tools.declared import Tool, Tools
@@ -17,8 +18,6 @@ Ask = Callable[[bytes], tuple[bytes, list[Outcome]]]
 """Runs a Chat document through the engine: what the client would get, and what became of its calls."""
 
 STEP = "call taken out of the error of the server"
-_CLOSED = ("missing closing bracket", "closed a cut-off call")
-"""A text that ends before its brackets do was cut off, for all that anybody knows."""
 _ELEMENTS = re.compile(r"<(?:parameter\b|arg_key>)")
 _CLOSING_TAG = re.compile(r"</(?!parameter\b|arg_)[\w:-]+>\s*\Z")
 """Where each argument is an element of its own, more of them may have been on their way until the call is closed."""
@@ -81,7 +80,7 @@ def _asked(message: dict[str, object], finish: str, tools: Tools, ask: Ask) -> l
 
 
 def _is_sound(outcome: Outcome, tools: Tools) -> bool:
-    if outcome.status == "refused" or outcome.dropped or any(step in _CLOSED for step in outcome.steps):
+    if outcome.status == "refused" or outcome.dropped or not CLOSED.isdisjoint(outcome.steps):
         return False
     # With the mending of arguments off they are what came.
     return tools.get(outcome.name, outcome.namespace) is not None and _is_object(outcome.arguments)

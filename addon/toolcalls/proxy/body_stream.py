@@ -1,7 +1,7 @@
-"""The stream callable of one response: the engine between its books of what came and what went.
+"""The stream callable of one response: the engine, and a record of what came and what went.
 
 mitmproxy calls it with every chunk. It never raises (an exception leaves the client hanging) and never
-gives back an empty chunk (which ends a chunked response early). Sends the keep-alive events, which are in no book.
+gives back an empty chunk (which ends a chunked response early). Sends the keep-alive events, which are not recorded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MANY_PIECES = 8
 
 
 class BodyStream:
-    """Feeds one answer. With `observe` the bytes pass as they are and only the books are kept, of `most` bytes."""
+    """Feeds one answer. With `observe` the bytes pass as they are and only the record is kept, of `most` bytes."""
 
     __slots__ = (
         "_asked_to_end",
@@ -81,10 +81,10 @@ class BodyStream:
 
     @classmethod
     def of_recovered(cls, response: Response, error: bytes, answer: Recovered) -> BodyStream:
-        """The books of an error in whose place the client gets an answer."""
+        """Record an error in whose place the client gets an answer."""
         stream = cls(response)
         now = stream._clock()
-        stream._write_down([answer.body], now)
+        stream._record_output([answer.body], now)
         stream.before.add(error, now)
         response.outcomes += answer.outcomes
         return stream
@@ -108,14 +108,14 @@ class BodyStream:
             return out
         if len(out) > _MANY_PIECES:
             out = [b"".join(out)]
-        self._write_down(out, now)
+        self._record_output(out, now)
         self.before.add(chunk, now)
         if self._observe:
             return [chunk]
         return self._keep_alive(out, now) if self.response.holding or self._hold.running else out
 
-    def _write_down(self, out: list[bytes], now: float) -> None:
-        """What goes out is no longer what came in."""
+    def _record_output(self, out: list[bytes], now: float) -> None:
+        """Record what goes out, apart from what came in."""
         after = self.after
         if after is self.before:
             after = self.after = after.copy()
@@ -132,7 +132,7 @@ class BodyStream:
         now = self._clock()
         out = self.response.close()
         if out:
-            self._write_down(out, now)
+            self._record_output(out, now)
         return [] if self._observe else out
 
     def _keep_alive(self, out: list[bytes], now: float) -> list[bytes]:

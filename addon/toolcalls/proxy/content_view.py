@@ -58,7 +58,7 @@ def text_of(told: ViewedResponse) -> str:
             "  after    (dropped)" if outcome.dropped else f"  after    {shown_lines(outcome.arguments, MOST_SHOWN)}"
         ]
     if told.before == told.after:
-        return "\n".join([*lines, "", f"── as it came: {len(told.before):,} bytes ──", _body(told.before)])
+        return "\n".join([*lines, "", f"── unchanged: {len(told.before):,} bytes ──", _body(told.before)])
     return "\n".join(
         [
             *lines,
@@ -87,7 +87,7 @@ def would_be(flow: http.HTTPFlow, policy: Policy) -> ViewedResponse | None:
     answer = Response(protocol, read_request(decode(request), protocol), policy, seed=seed_of(request))
     after = mend_whole(answer, body)
     return ViewedResponse(
-        protocol, body, after, answer.outcomes, "This flow was not seen live: it is what toolfix would do."
+        protocol, body, after, answer.outcomes, "This flow was loaded from a file: this is what toolfix would do."
     )
 
 

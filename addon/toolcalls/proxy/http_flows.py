@@ -50,7 +50,7 @@ class HttpFlows:
             limit = getattr(ctx.options, "stream_large_bodies", None)
             logger.warning(
                 f"{place(flow)}: the request is larger than stream_large_bodies={limit}: "
-                "it and its answer pass as they came."
+                "it and its answer pass unchanged."
             )
             return
         body = content(flow.request)
@@ -73,9 +73,7 @@ class HttpFlows:
         try:
             changed = mend_request(state.protocol, body, asked, policy, self._refusals, state.reasoning.recall)
         except Exception:
-            logger.exception(
-                f"{place(flow)}: toolfix failed and let the request pass as it came; please report this."
-            )
+            logger.exception(f"{place(flow)}: toolfix failed and let the request pass unchanged; please report this.")
             return None
         if changed is not None:
             self._reporter.request(flow, state.protocol, changed.steps)
@@ -186,7 +184,7 @@ class HttpFlows:
         try:
             answer = None if gone else recovered(state.protocol, state.request, policy, body, state.seed)
         except Exception:
-            logger.exception(f"{place(flow)}: toolfix failed and let the error pass as it came; please report this.")
+            logger.exception(f"{place(flow)}: toolfix failed and let the error pass unchanged; please report this.")
             answer = None
         if answer is None or self._settings.observes:
             self._no_answer(flow, response)
@@ -211,7 +209,7 @@ class HttpFlows:
         try:
             body = decode_whole(response.raw_content, response.headers.get("content-encoding", ""))
         except Corrupt as error:
-            logger.warning(f"{place(flow)}: the body cannot be decoded ({error}); it passes as it came.")
+            logger.warning(f"{place(flow)}: the body cannot be decoded ({error}); it passes unchanged.")
             return
         if not body:
             return

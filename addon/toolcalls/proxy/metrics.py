@@ -111,8 +111,8 @@ class Metrics:
 
 
 _EVENTS = {
-    "failed_open": "Answers that toolfix failed on and let pass as they came.",
-    "limited": "Answers that were more than toolfix holds or reads in time: their rest passed as it came.",
+    "failed_open": "Answers that toolfix failed on and let pass unchanged.",
+    "limited": "Answers over a limit: their rest passed unchanged.",
     "long_held": "Answers in which a call was held for more than a minute.",
     "broken": "Answers whose connection broke.",
 }

@@ -14,9 +14,9 @@ from mitmproxy.proxy import mode_specs
 
 from . import hosts, metrics
 
-_REFUSED = """toolfix shows its metrics to nobody who is not named.
-Where only you reach this port: --set toolfix_metrics=loopback (or TOOLFIX_METRICS=loopback).
-Behind a balancer, or with others on this machine: a token of 16 characters or more as its value, and sent as
+_REFUSED = """toolfix shows its metrics only to readers that toolfix_metrics names.
+If only you can reach this port: --set toolfix_metrics=loopback (or TOOLFIX_METRICS=loopback).
+Behind a balancer, or with others on this machine: set it to a token of 16 characters or more, and send that as
 "Authorization: Bearer TOKEN".
 """
 

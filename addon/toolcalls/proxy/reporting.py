@@ -95,7 +95,7 @@ class Reporter:
             self._failure(flow, state, answer.failure)
         if answer.limited:
             most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or work that would delay other streams"
-            logger.warning(f"{place(flow)}: the answer is over a limit ({most}); the rest passed untouched.")
+            logger.warning(f"{place(flow)}: the answer is over a limit ({most}); the rest passed unchanged.")
         long_held = stream.longest_hold > LONG_HOLD_SECONDS
         if long_held:
             logger.info(f"{place(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete.")
@@ -140,12 +140,12 @@ class Reporter:
             logger.warning(f"{place(flow)}: {cut}{failure} when they are decoded as {state.encoding}.")
         elif isinstance(failure, Corrupt):
             logger.warning(
-                f"{place(flow)}: the body is not {state.encoding} as it says ({failure}); "
-                "from there on it passes as it came."
+                f"{place(flow)}: the body is not {state.encoding}, although its header says so ({failure}); "
+                "from there on it passes unchanged."
             )
         else:
             logger.error(
-                f"{place(flow)}: toolfix failed ({failure!r}) and let the answer pass as it came; "
+                f"{place(flow)}: toolfix failed ({failure!r}) and let the answer pass unchanged; "
                 "please report this with the recording.",
                 exc_info=failure,
             )

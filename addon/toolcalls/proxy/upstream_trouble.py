@@ -8,10 +8,10 @@ import re
 _ERRNO = re.compile(r"\[Errno (-?\d+)\] (.*)", re.DOTALL)
 _STATUSES = {
     401: "the API key is missing or wrong",
-    403: "this key may not use this model or this address",
+    403: "this key is not allowed to use this model or this address",
     404: "check the base URL and the name of the model",
     407: "a proxy on the way out wants a name and a password: put them into HTTPS_PROXY",
-    429: "too many requests, or the quota is used up: wait, or look at the account",
+    429: "too many requests, or the quota is used up: wait, or check your account",
 }
 
 
@@ -46,4 +46,4 @@ def _plain(error: str) -> str:
 
 def of_tunnel(host: str) -> str:
     """A host whose TLS stays closed."""
-    return f"{host} was tunnelled untouched, because it is not in the list of LLM hosts: add --host {host}"
+    return f"{host} was tunnelled unchanged, because it is not in the list of LLM hosts: add --host {host}"

@@ -118,4 +118,4 @@ class WebSocketFlows:
         if self._settings.recorder and exchange:
             self._settings.recorder.write(exchange)
         if socket.failure is not None:
-            logger.error(f"{place(flow)}: toolfix failed ({socket.failure!r}) and let messages pass as they came.")
+            logger.error(f"{place(flow)}: toolfix failed ({socket.failure!r}) and let the messages pass unchanged.")

@@ -33,7 +33,7 @@ class CapturedBytes:
         return b"".join(self.chunks)
 
     def settled(self) -> bytes:
-        """All of it, in one piece from now on: who keeps the body and who keeps the books keep one copy."""
+        """All of it, in one piece from now on, so that the recording and the flow share one copy."""
         body = self.joined()
         self.chunks = [body] if body else []
         self.times = self.times[:1]

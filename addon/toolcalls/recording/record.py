@@ -250,15 +250,15 @@ class _Bodies(NamedTuple):
 
 
 def _bodies(exchange: Exchange) -> _Bodies:
-    over, books = exchange.over, exchange.transcript
-    if isinstance(books, SocketTranscript):
-        came, went = books.before.frames[:], books.after.frames[:]
+    over, transcript = exchange.over, exchange.transcript
+    if isinstance(transcript, SocketTranscript):
+        came, went = transcript.before.frames[:], transcript.after.frames[:]
         start = came[0].when if came else 0.0
         return _Bodies(".jsonl", over, frames.lines(came, start), frames.lines(went, start), [])
-    pieces = decoded(books.before, exchange.encoding)
+    pieces = decoded(transcript.before, exchange.encoding)
     before = b"".join(pieces)
-    chunks = _chunks(pieces, books.before.times[:])
-    return _Bodies(store.suffix_of(before), over, before, books.after.joined(), chunks)
+    chunks = _chunks(pieces, transcript.before.times[:])
+    return _Bodies(store.suffix_of(before), over, before, transcript.after.joined(), chunks)
 
 
 def decoded(kept: CapturedBytes, encoding: str) -> list[bytes]:

@@ -185,7 +185,7 @@
     if (!flow.calls.length) box.append(make("p", "facts", "There is no tool call in this answer."));
     if (flow.request_mended) {
       if (flow.request_steps) box.append(make("p", "facts", visible(`mended in the request: ${flow.request_steps}`)));
-      box.append(bodyBox("The request, as it came and as it went up", index, (bodies) => (
+      box.append(bodyBox("The request, before and after", index, (bodies) => (
         ["sides", lines("before", bodies.request, bodies.request_after, "gone"), lines("after", bodies.request_after, bodies.request, "new")])));
     }
     box.append(streamBox(flow, index));
@@ -243,9 +243,9 @@
 
   function streamBox(flow, index) {
     const [before, after] = flow.bytes;
-    const what = flow.same ? `The answer passed as it came: ${number(before)} bytes`
+    const what = flow.same ? `The answer passed unchanged: ${number(before)} bytes`
       : `The answer itself: ${number(before)} bytes before, ${number(after)} after`;
-    return bodyBox(what, index, (bodies) => flow.same ? ["sides one", lines("as it came", bodies.before, null, "")]
+    return bodyBox(what, index, (bodies) => flow.same ? ["sides one", lines("unchanged", bodies.before, null, "")]
       : ["sides", lines("before", bodies.before, bodies.after, "gone"), lines("after", bodies.after, bodies.before, "new")]);
   }
 

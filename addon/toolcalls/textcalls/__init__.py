@@ -1,6 +1,9 @@
-"""Tool calls written as text. Text in, text and calls out; knows no protocol and mends no JSON."""
+"""Tool calls written as text. Text in, text and calls out; knows no protocol and mends no JSON.
 
+A call is *quoted* if marks around it say so, and *shown* if the words before it do. Neither runs.
+"""
+
+from .leaked_reasoning import ThinkSplitter
 from .scanner import FoundCall, Scanner
-from .think import ThinkSplitter
 
 __all__ = ["FoundCall", "Scanner", "ThinkSplitter"]

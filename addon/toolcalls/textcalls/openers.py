@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from . import thoughts, trie
+from . import reasoning_wrappers, trie
 from .formats import ANYWHERE, LINE_HEAD
 
 BY_OPENER = {opener: format for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers}
 AT_HEAD = frozenset(opener for format in LINE_HEAD for opener in format.openers)
 CHAINED = tuple(opener for opener in BY_OPENER if opener not in AT_HEAD)
-THOUGHT_ENDS = frozenset(thoughts.ENDS)
+THOUGHT_ENDS = frozenset(reasoning_wrappers.ENDS)
 _LONGEST_THOUGHT_END = max(map(len, THOUGHT_ENDS))
 _BEGUN_THOUGHT_ENDS = frozenset(end[:size] for end in THOUGHT_ENDS for size in range(1, len(end) + 1))
 
@@ -26,7 +26,7 @@ def _behind(before: str, opener: str, tail: str) -> str:
 
 
 _PLACED = {**dict.fromkeys(sorted(AT_HEAD), "\\n"), **BEHIND}
-_FREE = (*(opener for opener in CHAINED if opener not in BEHIND), *thoughts.ENDS)
+_FREE = (*(opener for opener in CHAINED if opener not in BEHIND), *reasoning_wrappers.ENDS)
 _WHOLE = (_behind(before, opener, re.escape(opener[1:])) for opener, before in _PLACED.items())
 OPENER = re.compile("|".join((trie.pattern(_FREE), *_WHOLE)))
 """An opener, or an end of reasoning. Where the text begins it is not known what stands before one."""

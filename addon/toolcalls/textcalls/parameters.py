@@ -28,10 +28,8 @@ class Parameters:
         self.values: dict[str, Any] = {}
 
     def begin(self, key: str) -> None:
-        """A name that nobody declared may be a line of the value before it, unless that is a single plain line.
-
-        One that is another spelling of a name that was there has two values for one parameter.
-        """
+        """A parameter begins. Raises NotACall if its name may be part of the value before it, or is another spelling
+        of an earlier name."""
         if any(other != key and _folded(other) == _folded(key) for other in self.values):
             raise NotACall
         if not self.values or key in self.declared or not self.declared or is_open(self._schema):
@@ -49,7 +47,7 @@ class Parameters:
         put(self.values, key, value)
         self._plain = plain
         if not plain:
-            self.doubt(key)
+            self.check_tagged(key)
 
     def add_unclosed(self, key: str, value: str, never: tuple[str, ...] = (), trim: bool = False) -> None:
         """A value whose closer was forgotten, where nothing says that it goes on behind its end."""
@@ -64,8 +62,9 @@ class Parameters:
     def unseen(self, key: str) -> bool:
         return key in self.declared and key not in self.values
 
-    def doubt(self, key: str) -> None:
-        """A value with tags in it or next to it is a declared one of its type, and took in no other parameter."""
+    def check_tagged(self, key: str) -> None:
+        """Check a value with tags in or beside it: raises NotACall unless it is declared and of its type. From now on
+        no required parameter may be missing."""
         if key not in self.declared and self.declared and not is_open(self._schema):
             raise NotACall
         schema = self.declared.get(key)
@@ -76,7 +75,7 @@ class Parameters:
         self._required = required(self._schema)
 
     def finish(self) -> dict[str, Any]:
-        """All of them, where none was cut inside a here-document."""
+        """The values; raises NotACall if a required one is missing or a here-document was cut."""
         if not self._required <= self.values.keys():
             raise NotACall
         open_words: set[str] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from . import thoughts, turns
+from . import invented_turns, reasoning_wrappers
 from .line_heads import INVISIBLE, list_item, visible
 
 QUOTES = frozenset("\"'“”„‟‘’‚«»‹›「」『』｢｣〈⟪❝❮【′″´‵`\\")
@@ -102,7 +102,7 @@ OF_CALLS = frozenset(
 
 _LITERALS = "|".join(re.escape(literal) for literal in (*SPANS, *SPANS_AT_HEAD, *BLOCKS))
 TOKEN = re.compile(
-    rf"\\[\\`\"]|`{{1,200}}+|{thoughts.WRAPPER}|{turns.TURN}|(?P<literal>(?i:{_LITERALS}))"
+    rf"\\[\\`\"]|`{{1,200}}+|{reasoning_wrappers.WRAPPER}|{invented_turns.TURN}|(?P<literal>(?i:{_LITERALS}))"
     r"|</(?P<closed>[^\W\d][\w:.-]{0,60}+)\s{0,8}>"
     r"|<(?P<opened>[^\W\d][\w:.-]{0,60}+)(?>[\s=](?>\"[^\"]{0,120}+\"|'[^']{0,120}+'|[^<>\"']){0,120}+)?+>"
     r"|<(?P<begun>[^\W\d][\w:.-]{0,60}+)(?=\s{1,8}[\w:.@-]{1,60}\s{0,4}=|\s{0,8}\Z)"

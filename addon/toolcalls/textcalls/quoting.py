@@ -15,9 +15,12 @@ from __future__ import annotations
 import re
 from copy import copy
 
-from . import thoughts
+from . import reasoning_wrappers
 from .elements import Elements
 from .fences import OpenFence, fence_mark
+from .invented_turns import Turns
+from .lead_ins.paragraph import KEPT
+from .lead_ins.words_before import WordsBefore
 from .left_open import TAG_ENDS, block_closer, closing_line, here_document_ends, span_closer
 from .line_heads import indentation, introduces, is_quoted, leading_space, left_by, list_item, opens_below, visible
 from .quotation_marks import (
@@ -37,9 +40,6 @@ from .quotation_marks import (
     next_token,
 )
 from .straight_quotes import StraightQuotes
-from .thoughts import OpenThought
-from .turns import Turns
-from .words_before import KEPT, WordsBefore
 
 _HEAD = 120
 """So much of a line shows how it begins."""
@@ -136,7 +136,7 @@ class Quoting:
         """Something visible was said."""
         self.previous = ""
         """The last character, unless a call took it away."""
-        self._thought = OpenThought()
+        self._thought = reasoning_wrappers.OpenThought()
 
     # Questions
 
@@ -176,7 +176,7 @@ class Quoting:
         return not is_quoted(self._head[self._lead :], self._last)
 
     @property
-    def told(self) -> bool:
+    def shown(self) -> bool:
         """Do the words before this place, or the line above, say that what follows is no call but shown?"""
         line = self._behind_thoughts()
         self.work += self._before.steps(line)
@@ -284,9 +284,9 @@ class Quoting:
         elif self._starts_heredoc:
             self._until = here_document_ends(self._starts_heredoc)
         elif self._fence:
-            if self._thought.open and thoughts.closes(line):
+            if self._thought.open and reasoning_wrappers.closes(line):
                 # The fence was a part of the thought.
-                self._fence, self._thought = None, OpenThought()
+                self._fence, self._thought = None, reasoning_wrappers.OpenThought()
             elif self._fence.is_closed_by(line, leading_space(self._head), self._last[len(self._last.rstrip()) :]):
                 self._fence = None
         elif not self._span:
@@ -405,10 +405,12 @@ class Quoting:
             self._turns.foreign = True
         elif token["thought"]:
             if not self._thought.open:
-                self._thought = OpenThought(thoughts.kind(found), not self.said and found.lower() == "<think>")
+                self._thought = reasoning_wrappers.OpenThought(
+                    reasoning_wrappers.kind(found), not self.said and found.lower() == "<think>"
+                )
         elif token["thought_end"]:
-            if not self._thought.open or thoughts.kind(found) == self._thought.wrapper:
-                self._thought, self._lead = OpenThought(), place + len(found)
+            if not self._thought.open or reasoning_wrappers.kind(found) == self._thought.wrapper:
+                self._thought, self._lead = reasoning_wrappers.OpenThought(), place + len(found)
         elif token["literal"]:
             self._span = literal_closer(found.lower(), self._head, place) or self._span
         elif token["opened"]:
@@ -439,8 +441,8 @@ class Quoting:
         if ending[-1] == "<":
             self._until = TAG_ENDS
             return False
-        if thoughts.opens(f"<{name}>"):
-            self._thought = OpenThought(thoughts.kind(f"<{name}>"))
+        if reasoning_wrappers.opens(f"<{name}>"):
+            self._thought = reasoning_wrappers.OpenThought(reasoning_wrappers.kind(f"<{name}>"))
         else:
             self._elements.open(name, ending, at_head=True, spaced=False)
         return True

@@ -37,10 +37,9 @@ class Format:
     openers: tuple[str, ...]
     read: Callable[[Region], Step[None]]
     text_follows: bool = False
-    """Its template lets the model speak right behind the closer, where a message begins with the call."""
+    """May the model write text right behind the closer, if the message begins with the call?"""
     behind: str = ""
-    """The character that stands before its openers, where they are the middle of what is written: no letter of
-    ordinary prose is held back for them."""
+    """The character that must stand before its openers, so that ordinary prose is not held back."""
 
 
 class Region(Cursor):
@@ -69,7 +68,8 @@ class Region(Cursor):
         self.items.append((self.offset, ProvenCall(name, arguments, format) if name else None))
 
     def finish(self) -> Step[None]:
-        """Behind the last closer: one inside may be missing only where the model ends its answer, and says so."""
+        """Called behind the last closer. A closer missing inside is forgiven only if the model says that its answer
+        ends here."""
         if self.closers and (yield from self.ahead(self.closers))[0]:
             self.inside = True
             raise NotACall

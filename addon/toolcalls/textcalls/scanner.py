@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from ..tools.declared import Tools
 from ..work import Work
+from .behind_calls import anywhere, entire_message, parted
 from .cursor import CutOff, NotACall, Step
 from .formats import WHOLE, WORD
 from .formats.words import may_be_word
@@ -39,7 +40,6 @@ from .openers import (
 from .quoting import Quoting
 from .region import Region
 from .tokens import without_tokens
-from .transaction import anywhere, entire_message, parted
 
 MAX_HELD = 16 * 1024 * 1024
 _BLOCK = 2048
@@ -95,7 +95,7 @@ class Scanner:
         self._reading: Step[int] | None = None
         self._rescue = False
         self._read_over = False
-        self._told = False
+        self._shown_by_words = False
         """The words before the region say that what is in it is shown, not meant."""
         self._quoting_before = self._quoting
         """What was open where the region began that is read over."""
@@ -120,7 +120,7 @@ class Scanner:
         """Is a region open, which the end of the text decides?"""
         return self._region is not None
 
-    def take_quoting(self) -> Quoting:
+    def pop_quoting(self) -> Quoting:
         """What is open where the text ends, for what follows in another place."""
         self._catch_up()
         return self._quoting
@@ -321,7 +321,7 @@ class Scanner:
         self, text: str, reader: Callable[[Region], Step[int]], *, rescue: bool = False, quoted: bool = False
     ) -> None:
         """`rescue`: where it fails, its text is searched. `quoted`: it is only read over, nothing is held."""
-        self._told = not quoted and self._quoting.told
+        self._shown_by_words = not quoted and self._quoting.shown
         self._account()
         self._work.spend(_REGION)
         self._region = Region(text, self._tools, self._names, self._work)
@@ -396,7 +396,11 @@ class Scanner:
         items = [item for item in region.items if item[0] <= proven]
         parts = parted(whole, items, proven)
         calls = [part for part in parts if not isinstance(part, str)]
-        if not calls or self._told or any(self._in_request(draft.name, without_tokens(raw)) for draft, raw in calls):
+        if (
+            not calls
+            or self._shown_by_words
+            or any(self._in_request(call.name, without_tokens(raw)) for call, raw in calls)
+        ):
             self._work.spend(len(whole) // 2)
             if self._rescue:
                 return whole
@@ -405,7 +409,7 @@ class Scanner:
             if region.items:
                 # Behind a call the format read nothing but its own closers.
                 self._quoting.call(whole[:at], answered=region.answered)
-                self._quoting.behind_quoted = self._told
+                self._quoting.behind_quoted = self._shown_by_words
                 return whole[at:]
             self._quoting.advance(whole[:at])
             if tag := _TAG.match(whole):
@@ -415,8 +419,8 @@ class Scanner:
             if isinstance(part, str):
                 out.append(part)
             else:
-                draft, raw = part
-                out.append(FoundCall(draft.name, draft.arguments, raw, draft.format))
+                call, raw = part
+                out.append(FoundCall(call.name, call.arguments, raw, call.format))
         self._quoting.call(whole[:proven])
         return whole[proven:]
 

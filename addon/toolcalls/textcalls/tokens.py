@@ -93,7 +93,7 @@ OF_SOMEBODY_ELSE = frozenset(
         "<start_function_response>",
     )
 )
-"""Those that give the floor to a user or a tool: what the model writes behind one it did not hear from anybody."""
+"""Tokens that give the turn to a user or a tool: whatever the model writes behind one is invented."""
 
 BEHIND_A_CALL = (*CLOSERS, *ENDS_OF_TURN)
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..mend.call import Mender
 from ..mend.finish import Finish
+from ..mend.mender import Mender
 from ..outcome import Outcome
 from ..policy import Policy
 from ..request.request import Request
 from .assembled_call import AssembledCall
-from .finish import FinishWords
+from .finish_reason import FinishWords
 from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
 from .reasoning_search import ReasoningSearch
@@ -58,7 +58,7 @@ class Answer:
         "_mender",
         "_policy",
         "_tools",
-        "half",
+        "incomplete",
         "other_tools",
         "reasons",
         "refused",
@@ -82,11 +82,11 @@ class Answer:
         self.search = structured_around(TextSearch(request, policy) if searched else None, request, policy, mender)
         self.thoughts = ReasoningSearch(request, policy) if searched else None
         self.searches = self.search is not None
-        """Is the text looked at?"""
+        """Is the text searched for calls?"""
         self.turn = turn
         self._lives: dict[int, LiveCall] = {}
-        self.half = False
-        """Was one of the calls that left last refused, or none at all?"""
+        self.incomplete = False
+        """One of the calls that left last was refused, or turned out to be no call."""
         self.other_tools = False
         """The server called tools of its own."""
         self.refused = False
@@ -139,16 +139,16 @@ class Answer:
 
     @property
     def undecided(self) -> bool:
-        """Does it depend on what follows whether the text that is held, or the reasoning that passed, is a call?"""
-        return self.text_undecided or self._may_have_meant_it
+        """May held text, or the reasoning that passed, still turn out to be a call, depending on what follows?"""
+        return self.text_undecided or self._reasoning_may_be_call
 
     @property
     def text_undecided(self) -> bool:
-        """Does it depend on what follows what becomes of the text that is held?"""
+        """May the text that is held still turn out to be a call, depending on what follows?"""
         return self.search is not None and self.search.undecided
 
     @property
-    def _may_have_meant_it(self) -> bool:
+    def _reasoning_may_be_call(self) -> bool:
         """Does the reasoning end with a call, or the beginning of one, and is it all that was said?"""
         thoughts = self.thoughts
         if thoughts is None or self.turn.sent or self.has_pending_calls or not thoughts.undecided:
@@ -171,7 +171,7 @@ class Answer:
 
     def end_thoughts(self, finish: Finish) -> None:
         """Nothing more is thought: the reasoning may end with a call."""
-        if self.thoughts is not None and self._may_have_meant_it:
+        if self.thoughts is not None and self._reasoning_may_be_call:
             self.turn.found(self.thoughts.close(Finish.CUT if self.refused else finish), THOUGHT)
 
     def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
@@ -220,7 +220,7 @@ class Answer:
         # One after the other: each is counted when it is decided.
         found = self.turn.complete_found(before_error=before_error)
         out += [CompletedCall(outcome, self.turn.sent - 1) for outcome in found]
-        self.half = self.half or any(call.outcome.status == "refused" for call in out)
+        self.incomplete = self.incomplete or any(call.outcome.status == "refused" for call in out)
         return out
 
     def _leave(
@@ -233,12 +233,14 @@ class Answer:
         ]
         out: list[CompletedCall] = []
         outcomes = self.turn.complete(calls, finish, before_error=before_error)
-        self.half = False
+        self.incomplete = False
         for assembled, live, call, outcome in zip(assembled_calls, lives, calls, outcomes, strict=True):
             if outcome is not None:
                 pieces = assembled.pieces(outcome.arguments) if live is None and not outcome.dropped else []
                 out.append(CompletedCall(outcome, self.turn.sent - 1, assembled.extra, pieces, live, assembled))
-            self.half = self.half or (call.compared.kept if outcome is None else outcome.status == "refused")
+            self.incomplete = self.incomplete or (
+                call.compared.kept if outcome is None else outcome.status == "refused"
+            )
         return out
 
     def _gathered(

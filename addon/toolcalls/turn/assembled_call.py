@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
+from ..mend.steps import MAY_CHANGE_WITH_MORE
 from ..wire.escaper import IncrementalEscaper
 from ..work import Work
 from . import payload
@@ -15,33 +16,20 @@ from .fragments import MIXED, full_arguments, mixed
 from .parts import Fragment, Place
 from .resent import ComparedCall
 
-_GUESSED = frozenset(
-    {
-        "missing closing bracket",
-        "missing braces",
-        "closed a cut-off call",
-        "text around the object",
-        "quotes inside a string",
-        "unquoted values",
-        "extra closing bracket",
-    }
-)
-"""Readings that another fragment may still change."""
-
 _BEGUN_MARK = re.compile(r"(?:(?<!`)`{1,2}|<[^<>]{0,60}|\[[^\[\]]{0,40})\s*\Z")
 """The beginning of a fence or of a token."""
 
 
 @dataclass(slots=True)
 class AssembledCall:
-    """The fragments of one call on their way to a complete one. Names are overwritten, arguments appended."""
+    """The fragments of one call on their way to a complete one. Names are collected, arguments appended."""
 
     id: str = ""
     names: list[str] = field(default_factory=list)
     fragments: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
     """Whatever else the upstream said about the call, kept for the client (signatures and the like)."""
-    quoted: IncrementalEscaper = field(default_factory=IncrementalEscaper)
+    escaped: IncrementalEscaper = field(default_factory=IncrementalEscaper)
     """Long arguments on their way into an event."""
     place: Place = None
     key: str = ""
@@ -85,7 +73,9 @@ class AssembledCall:
     closed: bool = False
     """Nothing can be added to its arguments."""
     asked_at_sight: bool = False
+    """Its arguments were read when they looked closed."""
     asked_at_another: bool = False
+    """Its arguments were read when another call may have begun."""
     blank: int = 0
     """So many fragments at the beginning are known to be nothing but white space."""
     work: Work = field(default_factory=Work)
@@ -120,21 +110,21 @@ class AssembledCall:
         """The next fragment of its arguments."""
         if fragment:
             self.fragments.append(fragment)
-            self.quoted.grew(self.fragments, len(fragment))
+            self.escaped.grew(self.fragments, len(fragment))
 
     def join(self, arguments: str) -> None:
         """The fragments are these arguments."""
-        self.quoted.join(self.fragments)
+        self.escaped.join(self.fragments)
         self.fragments = [arguments]
 
     def pieces(self, arguments: str) -> list[str]:
         """What is to be written, where the arguments are long and those that came; else nothing."""
-        quoted = self.quoted
-        if not quoted.pieces or len(self.fragments) != 1 or arguments is not self.fragments[0]:
+        escaped = self.escaped
+        if not escaped.pieces or len(self.fragments) != 1 or arguments is not self.fragments[0]:
             return []
-        quoted.take(self.fragments)
+        escaped.take(self.fragments)
         # They are written once, and the call is remembered: not with all its bytes twice.
-        pieces, quoted.pieces = quoted.pieces, []
+        pieces, escaped.pieces = escaped.pieces, []
         return pieces
 
     @property
@@ -199,7 +189,7 @@ class AssembledCall:
 
     def finish_for(self, finish: Finish) -> Finish:
         """How the answer ended for this call."""
-        # What follows a call says that it was sent whole, not that its server had the end of its arguments.
+        # That something follows proves that the call was sent whole, not that the model had finished its arguments.
         return Finish.UNKNOWN if self.followed and any(self.fragments) else finish
 
     def to_compare(self, name: str) -> ComparedCall:
@@ -238,7 +228,9 @@ class AssembledCall:
             self.asked_at_another = self.asked_at_another or another
             text = full_arguments(self.fragments)[0]
             mended = mend_arguments(text, Finish.CUT)
-            self.closed = mended.value is not None and _GUESSED.isdisjoint(mended.steps) and not _goes_on(text)
+            self.closed = (
+                mended.value is not None and MAY_CHANGE_WITH_MORE.isdisjoint(mended.steps) and not _goes_on(text)
+            )
         return self.closed
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import Any
 
-from ..mend.call import Mender
 from ..mend.finish import Finish
+from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
 from .answer import Answer, CompletedCall
@@ -30,7 +30,7 @@ class BlockAnswer(Answer):
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
         """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
-        super().__init__(request, policy, mender, Turn(request.tools, mender, legal=True, spoiler=spoiler))
+        super().__init__(request, policy, mender, Turn(request.tools, mender, safe_ids=True, spoiler=spoiler))
         self.assembler = BlockAssembler(mender.work)
         self._texts = SearchedTexts(request, policy, mender)
         self.search = None
@@ -79,13 +79,13 @@ class BlockAnswer(Answer):
     def has_pending_calls(self) -> bool:
         return super().has_pending_calls or bool(self.assembler.calls)
 
-    def take_ready(self) -> list[BlockCall]:
+    def pop_ready(self) -> list[BlockCall]:
         """The calls at the head of the line that need no finish reason."""
         ready = list(takewhile(lambda call: call.ended and call.ready(), self.assembler.calls))
         del self.assembler.calls[: len(ready)]
         return ready
 
-    def take_ended(self, finish: Finish) -> list[BlockCall]:
+    def pop_ended(self, finish: Finish) -> list[BlockCall]:
         """A finish reason came: the calls that have ended, if none of them needs to wait for another reason."""
         self.assembler.judge(complete=finish is Finish.COMPLETE)
         # All of them at once: the first may only have begun what a later one tells.
@@ -105,7 +105,7 @@ class BlockAnswer(Answer):
 
     def complete(self, finish: Finish, *, before_error: bool = False) -> list[CompletedCall]:
         """All calls that were gathered or found leave."""
-        return self._complete(self.assembler.take(finish), finish, before_error, ids=True)
+        return self._complete(self.assembler.hand_out(finish), finish, before_error, ids=True)
 
     def end_live(self, call: BlockCall, finish: Finish, *, before_error: bool = False) -> CompletedCall:
         """The end of a call of which the client has a part."""
@@ -124,6 +124,6 @@ class BlockAnswer(Answer):
         return isinstance(call, BlockCall) and bool(call.name) and not call.given and not call.fragments
 
     def _new_live(self, call: AssembledCall) -> LiveCall:
-        identity = self._mender.ids.legal(call.id)
+        identity = self._mender.ids.safe(call.id)
         call.steps = () if identity == call.id else ("new id",)
         return LiveCall(self.turn.sent, identity, holds_commas=False)

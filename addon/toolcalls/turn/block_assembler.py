@@ -45,7 +45,7 @@ class BlockAssembler:
                 here.names = [start.name] if start.name else []
                 if begins_again and here.fragments:
                     # It may be another call: what was gathered has to be valid as it came.
-                    self._places.at(start.place).doubt()
+                    self._places.at(start.place).make_unsure()
                 return here
             self._end(here)
         return self._begin(start, started=True)
@@ -67,7 +67,7 @@ class BlockAssembler:
                 begun = self._begin(CallStart(place, "", ""), started=False)
                 if stray:
                     # It begins nothing: it is missing in one that is open.
-                    self._places.anywhere.refuse()
+                    self._places.without_index.refuse()
                 begun.fragments.append(fragment.arguments)
                 return begun
             # A server that counts its fragments differently from its beginnings.
@@ -76,13 +76,13 @@ class BlockAssembler:
             if here.done or here.is_whole():
                 if self._unended and not (fragment.placed and _says_again(here, fragment.arguments)):
                     # It may be missing in one that is open.
-                    self._places.anywhere.refuse()
+                    self._places.without_index.refuse()
                 return None
             here.ended = False
             self._unended[id(here)] = here
         if place in self._places.indexed:
             self._places.at(place).go_on(here, sure=False)
-        self._places.anywhere.go_on(here, sure=fragment.placed)
+        self._places.without_index.go_on(here, sure=fragment.placed)
         here.fragments.append(fragment.arguments)
         return here
 
@@ -106,7 +106,7 @@ class BlockAssembler:
         if any(not call.started and call.fragments for call in calls):
             refuse(calls)
 
-    def take(self, finish: Finish) -> list[BlockCall]:
+    def hand_out(self, finish: Finish) -> list[BlockCall]:
         """Hand out all calls."""
         self.judge(complete=finish is Finish.COMPLETE)
         calls, self.calls = self.calls, []

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..mend.call import Mender
 from ..mend.finish import Finish
+from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
 from .answer import Answer, CompletedCall
@@ -52,7 +52,7 @@ class FragmentAnswer(Answer):
 
     def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
         """All calls that were gathered or found leave. `ids`: each has to have one."""
-        return self._complete(self.assembler.take(finish), finish, before_error, ids)
+        return self._complete(self.assembler.hand_out(finish), finish, before_error, ids)
 
     def _leave(
         self, calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool

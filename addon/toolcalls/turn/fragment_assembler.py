@@ -14,8 +14,8 @@
 
 Whether what was gathered so may run is decided in `shared_place.py`: a place is an index, or all calls together where
 fragments have none. A bool is no index. Besides:
-- Where some fragments have an index and others have none, those may be any call's: as soon as one call is in doubt,
-  or one begins in the middle of its arguments, all count or none.
+- Where some fragments have an index and others have none, the ones without may belong to any call: as soon as one
+  call is in doubt, or one begins in the middle of its arguments, all count or none.
 - An id at two indices is two calls (`resent.py` tells whether the second is the first one sent again).
 - Two different objects under one id, name and index, in fragments, are one call with two readings: refused.
 - Arguments of which a fragment begins another object inside a string: refused (`fragments.mixed`); also where they
@@ -53,7 +53,7 @@ class FragmentAssembler:
         "_placed",
         "_places",
         "_renamed",
-        "_several",
+        "_shared_ids",
         "_tools",
         "_unplaced",
         "_unstable",
@@ -75,7 +75,7 @@ class FragmentAssembler:
 
     def _forget(self) -> None:
         self._by_id: dict[str, AssembledCall] = {}
-        self._several: set[str] = set()
+        self._shared_ids: set[str] = set()
         """Ids of more than one call."""
         self._placed: dict[tuple[Place, str], AssembledCall] = {}
         self._places: Places[AssembledCall] = Places()
@@ -97,7 +97,7 @@ class FragmentAssembler:
         if self._whole_calls:
             return self._whole(fragment)
         if fragment.whole:
-            call = self._restate(fragment)
+            call = self._repeat_from_message(fragment)
         elif not fragment.id:
             call = self._by_place(fragment)
         elif fragment.key in self._by_id:
@@ -118,7 +118,7 @@ class FragmentAssembler:
             call.unnamed = True
         if call.named_twice and call.unnamed:
             # A name that comes twice, and not with each fragment, may be that of two calls.
-            self._place(call.place).doubt()
+            self._place(call.place).make_unsure()
             call.unsure = True
         if fragment.arguments:
             call.fragments.append(fragment.arguments)
@@ -132,7 +132,7 @@ class FragmentAssembler:
         self.calls = []
         self._forget()
 
-    def take(self, finish: Finish) -> list[AssembledCall]:
+    def hand_out(self, finish: Finish) -> list[AssembledCall]:
         """Hand out the calls, phantom calls left out and strays joined to the call they belong to."""
         calls = self.calls if self._whole_calls else self.judged(complete=finish is Finish.COMPLETE)
         self.calls = []
@@ -141,11 +141,11 @@ class FragmentAssembler:
 
     def judged(self, *, complete: bool) -> list[AssembledCall]:
         """The calls so far, those refused whose fragments may be those of another one."""
-        calls = self._counted()
+        calls = self._without_repeated_names()
         counted = {id(call) for call in calls}
         left_out = {id(call) for call in self.calls} - counted
         for place in self._places.all:
-            by_ids = len(place.calls) > 1 and (place is not self._places.anywhere or self._unplaced)
+            by_ids = len(place.calls) > 1 and (place is not self._places.without_index or self._unplaced)
             if by_ids and any(begins_midway(call.fragments) for call in place.calls):
                 # Ids told the calls apart, and one of them has a fragment that is missing in another.
                 place.refuse()
@@ -161,7 +161,7 @@ class FragmentAssembler:
             refuse(calls)
         return calls
 
-    def _counted(self) -> list[AssembledCall]:
+    def _without_repeated_names(self) -> list[AssembledCall]:
         """The calls without those that are nothing but a name that was said again."""
         named: set[tuple[Place, str]] = {(call.place, call.name) for call in self.calls if call.begun}
         calls: list[AssembledCall] = []
@@ -190,7 +190,7 @@ class FragmentAssembler:
         else:
             self._doubtful = self._doubtful or self._place(fragment.place).unsure
         if self._unplaced and self._doubtful:
-            self._places.anywhere.doubt()
+            self._places.without_index.make_unsure()
 
     # Which call
 
@@ -207,7 +207,7 @@ class FragmentAssembler:
             return self._go_on(awaiting, fragment)
         if not fragment.name:
             if fragment.place in self._renamed and fragment.arguments:
-                place.doubt()
+                place.make_unsure()
             anew = here.begun and may_begin(fragment.arguments)
             if anew and self._waits(fragment.place) and not _awaits_a_value(here):
                 # The arguments of the one that waits, or the middle of a text.
@@ -239,7 +239,7 @@ class FragmentAssembler:
 
     def _awaiting(self, fragment: Fragment) -> AssembledCall | None:
         """The last call, if it came without an index and arguments and this fragment may be the first with both."""
-        last = self._places.anywhere.last
+        last = self._places.without_index.last
         if last is None or last.place is not None or last.begun or fragment.name not in ("", last.name):
             return None
         return last
@@ -247,11 +247,11 @@ class FragmentAssembler:
     def _go_on(self, call: AssembledCall, fragment: Fragment, *, sure: bool = False) -> AssembledCall:
         """Something is added to a call; sure if the fragment has an id that only this call has."""
         if fragment.arguments:
-            if call is not self._places.anywhere.last and not may_begin(fragment.arguments) and call.whole():
+            if call is not self._places.without_index.last and not may_begin(fragment.arguments) and call.whole():
                 self._stray(call, fragment)
             if fragment.place is not None:
                 self._place(fragment.place).go_on(call, sure=sure)
-            self._places.anywhere.go_on(call, sure=sure or fragment.place is not None)
+            self._places.without_index.go_on(call, sure=sure or fragment.place is not None)
         return call
 
     def _stray(self, call: AssembledCall, fragment: Fragment) -> None:
@@ -288,7 +288,7 @@ class FragmentAssembler:
             if begins and known.begun and len(place.calls) > 1 and not _awaits_a_value(known):
                 # It goes on, or another call of this id begins in the middle of it.
                 place.refuse()
-        return self._go_on(known, fragment, sure=fragment.key not in self._several)
+        return self._go_on(known, fragment, sure=fragment.key not in self._shared_ids)
 
     def _elsewhere(self, fragment: Fragment, known: AssembledCall) -> AssembledCall:
         """The id of a call at an index where none is yet: it goes on there, or begins there (once more)."""
@@ -301,8 +301,8 @@ class FragmentAssembler:
             here.begin(known)
             if not blank:
                 # The index says that it is another call.
-                here.doubt()
-            return self._go_on(known, fragment, sure=fragment.key not in self._several)
+                here.make_unsure()
+            return self._go_on(known, fragment, sure=fragment.key not in self._shared_ids)
         return self._open(fragment, known)
 
     def _by_new_id(self, fragment: Fragment) -> AssembledCall:
@@ -331,10 +331,10 @@ class FragmentAssembler:
         elif not unstable and not (same_name and not begins and here.begun):
             return self._open(fragment, sure=begins)
         self._unstable = True
-        place.doubt()
+        place.make_unsure()
         return self._go_on(here, fragment)
 
-    def _restate(self, fragment: Fragment) -> AssembledCall:
+    def _repeat_from_message(self, fragment: Fragment) -> AssembledCall:
         call = self._new()
         call.restated = True
         call.key = fragment.id
@@ -343,7 +343,7 @@ class FragmentAssembler:
     # Places
 
     def _place(self, index: Place) -> SharedPlace[AssembledCall]:
-        return self._places.anywhere if index is None else self._places.at(index)
+        return self._places.without_index if index is None else self._places.at(index)
 
     def _new(self, call: AssembledCall | None = None) -> AssembledCall:
         if len(self.calls) >= MOST_CALLS:
@@ -358,7 +358,7 @@ class FragmentAssembler:
         call = self._new()
         call.key = fragment.id or f"\0{fragment.place}"
         if fragment.key in self._by_id:
-            self._several.add(fragment.key)
+            self._shared_ids.add(fragment.key)
         if earlier is not None and (not fragment.id or not earlier.id or fragment.key in earlier.ids):
             call.key = earlier.key
             call.again = not fragment.name or fragment.name == earlier.name
@@ -369,7 +369,7 @@ class FragmentAssembler:
         if fragment.place is not None:
             self._place(fragment.place).begin(call, sure=sure)
             self._doubtful = self._doubtful or not sure
-        self._places.anywhere.begin(call, sure=sure or fragment.place is not None)
+        self._places.without_index.begin(call, sure=sure or fragment.place is not None)
         return call
 
     def _named_otherwise(self, call: AssembledCall, fragment: Fragment) -> bool:

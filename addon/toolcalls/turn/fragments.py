@@ -100,7 +100,7 @@ class _Opening(NamedTuple):
 
 
 def mixed(fragments: list[str], work: Work | None = None) -> bool:
-    """Does one of the fragments begin another object where no value can stand? Two calls are in one then.
+    """Does a fragment begin another object where no value can stand? Then the fragments are those of two calls.
 
     Only for arguments that are no valid JSON: what is valid has one reading, and every client has the same one.
     """

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..mend.call import Mender
 from ..mend.finish import Finish
+from ..mend.mender import Mender
 from ..outcome import Outcome
 from ..policy import Policy
 from ..request.request import Request
@@ -24,7 +24,7 @@ from .assembled_call import AssembledCall
 from .freeform_input import NO_READING, RETYPED, freeform_input
 from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
-from .items import Item, Items, Part
+from .items import Item, Items, TextPart
 from .live import LiveArguments, LiveCall
 from .resent import brief_meaning
 from .searched_texts import SearchedTexts
@@ -64,19 +64,19 @@ class ItemAnswer(Answer):
 
     # Text
 
-    def say_in(self, part: Part, text: str, source: Any = None) -> SearchResult:
+    def say_in(self, part: TextPart, text: str, source: Any = None) -> SearchResult:
         """What may go out now that a part says this."""
         part.search = self.texts.search_of(part.search, text)
         return self._found_in(part, part.search.take(text, source) if part.search is not None else SearchResult())
 
-    def end_in(self, part: Part, finish: Finish | None) -> SearchResult:
+    def end_in(self, part: TextPart, finish: Finish | None) -> SearchResult:
         """The text of a part is over: with the answer, or, None, with something else behind it."""
         if part.search is None or part.searched:
             return SearchResult()
         part.searched = True
         return self._found_in(part, part.search.pass_on() if finish is None else part.search.close(finish))
 
-    def _found_in(self, part: Part, result: SearchResult) -> SearchResult:
+    def _found_in(self, part: TextPart, result: SearchResult) -> SearchResult:
         self.turn.found(result.calls)
         part.calls += [call.raw for call in result.calls]
         return result
@@ -94,12 +94,12 @@ class ItemAnswer(Answer):
 
     # Calls leave
 
-    def take_settled(self) -> Iterator[Item]:
+    def pop_settled(self) -> Iterator[Item]:
         """The calls that may leave now, one after the other, whatever follows them."""
         while self.ended and (call := self.ended[0].call) is not None and call.is_settled():
             yield self.ended.pop(0)
 
-    def take_all(self) -> list[Item]:
+    def pop_all(self) -> list[Item]:
         """The answer is over: the calls that have ended leave in that order, then the others."""
         items, self.ended = self.ended, []
         items += [item for item in self.items.in_order() if item.call is not None and item.open]
@@ -138,7 +138,7 @@ class ItemAnswer(Answer):
 
     def notes(self) -> list[tuple[int, str]]:
         """What to tell the client about dropped calls where no call is left, and at which index."""
-        return list(zip(self.noted, self.turn.take_notes(), strict=False))
+        return list(zip(self.noted, self.turn.pop_notes(), strict=False))
 
     def _gathered(
         self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveArguments | None
@@ -153,7 +153,7 @@ class ItemAnswer(Answer):
             compared.out = True
             return GatheredCall(assembled.names[-1], text, steps=steps, doubt=doubt, live=live, compared=compared)
         name = call.name
-        if not name and (not text or (not call.carriers and self._is_told_by_name(text))):
+        if not name and (not text or (not call.reports and self._is_told_by_name(text))):
             return GatheredCall("", "", compared=compared)
         if uncertain:
             return GatheredCall(name, call.from_fragments()[0], call.call_id, doubt=doubt, compared=compared)
@@ -169,7 +169,7 @@ class ItemAnswer(Answer):
             if not is_whole(text):
                 known.doubt = NO_READING
                 return known
-        known.value = call.take_value(text)
+        known.value = call.pop_value(text)
         return known
 
     def _is_told_by_name(self, arguments: str) -> bool:

@@ -2,7 +2,7 @@
 
 Whose a fragment is: the id of its item says so, where a call began under it. Where none did, or ids change with every
 event, it is the open call at its index; without either, the one open call. Where several calls are open there, it may
-be any one's: then only what another carrier says of a call as a whole counts, else it is refused. An id that comes
+be any one's: then only what another report says of a call as a whole counts, else it is refused. An id that comes
 back after another took its place means that two calls were taken for one.
 
 An item with another id than the call was announced with, or with another name, is another call; but for one that ends
@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from ..work import Work
 from .fragments import may_begin, says_nothing
-from .item_call import CarrierOfCall, ItemCall, is_whole
+from .item_call import CallReport, ItemCall, is_whole
 from .items import Item, Items
 from .parts import Fragment
 from .resent import ComparedCall, brief_meaning
@@ -68,24 +68,24 @@ class ItemAssembler:
         self._began_at.setdefault(place, []).append(item)
         return item
 
-    def begin(self, carrier: CarrierOfCall) -> Assigned:
+    def begin(self, report: CallReport) -> Assigned:
         """A call is announced."""
-        item = self._find(carrier.wire_id, carrier.place)
+        item = self._find(report.wire_id, report.place)
         call = item.call if item is not None else None
         if (
             item is None
             or call is None
-            or (call.announcement and not call.began_as(carrier.wire_id))
-            or not self._fits(call, carrier)
-            or _is_another(call, carrier.wire_id)
+            or (call.announcement and not call.began_as(report.wire_id))
+            or not self._fits(call, report)
+            or _is_another(call, report.wire_id)
         ):
-            item = self.open(carrier.wire_id, carrier.place)
+            item = self.open(report.wire_id, report.place)
             call = item.call
         assert call is not None
         new = call.announcement is None
         if new:
-            call.announcement = carrier
-            self._announced.setdefault(carrier.call_id, []).append(item)
+            call.announcement = report
+            self._announced.setdefault(report.call_id, []).append(item)
             call.key = call.call_id
         return Assigned(item, new)
 
@@ -121,55 +121,55 @@ class ItemAssembler:
         call.add(text)
         return Assigned(item, True)
 
-    def state(self, carrier: CarrierOfCall) -> Assigned:
+    def take_whole_arguments(self, report: CallReport) -> Assigned:
         """The arguments of a call are told as a whole."""
-        item = self._find(carrier.wire_id, carrier.place)
+        item = self._find(report.wire_id, report.place)
         call = item.call if item is not None else None
         if (
-            carrier.wire_id
+            report.wire_id
             and call is not None
             and call.stated
-            and (call.stated.wire_id, call.stated.arguments) == (carrier.wire_id, carrier.arguments)
+            and (call.stated.wire_id, call.stated.arguments) == (report.wire_id, report.arguments)
         ):
             # The same arguments of the same item, said twice: not another call.
             return Assigned(item, False)
-        if (lost := self._lost_one(item, carrier.wire_id, carrier.place)) is not None:
+        if (lost := self._lost_one(item, report.wire_id, report.place)) is not None:
             return Assigned(lost, False)
         if item is None or call is None or call.stated:
-            known = self._items.known(carrier.wire_id) or self._items.at(carrier.place)
+            known = self._items.known(report.wire_id) or self._items.at(report.place)
             if known is not None and known.call is not None and not known.open:
                 # Said again, or only after the item was done: the call is written already, or will be.
-                known.call.stated = known.call.stated or carrier
+                known.call.stated = known.call.stated or report
                 return _behind_the_end(known)
-            item = self.open(carrier.wire_id, carrier.place)
+            item = self.open(report.wire_id, report.place)
             call = item.call
         assert call is not None
-        call.stated = carrier
+        call.stated = report
         return Assigned(item, True)
 
-    def end(self, carrier: CarrierOfCall) -> Assigned:
+    def end(self, report: CallReport) -> Assigned:
         """A call ends, and is told as a whole once more."""
-        item = self._called(carrier)
+        item = self._called(report)
         if item is None:
-            item = self._find(carrier.wire_id, carrier.place)
-            if item is not None and self._items.known(carrier.wire_id) is not item:
-                item = self._named(carrier.name, carrier.place) or item
-            if self._lost_one(item, carrier.wire_id, carrier.place) is not None:
+            item = self._find(report.wire_id, report.place)
+            if item is not None and self._items.known(report.wire_id) is not item:
+                item = self._named(report.name, report.place) or item
+            if self._lost_one(item, report.wire_id, report.place) is not None:
                 # It tells a call as a whole: that is certain, whichever of those it is.
                 item = None
-        if item is None or item.call is None or not self._fits(item.call, carrier):
-            known = self._items.known(carrier.wire_id)
+        if item is None or item.call is None or not self._fits(item.call, report):
+            known = self._items.known(report.wire_id)
             ended = known.call if known is not None and not known.open else None
             if (
                 known is not None
                 and ended is not None
-                and self._fits(ended, carrier)
-                and _says_the_same(ended, carrier)
+                and self._fits(ended, report)
+                and _says_the_same(ended, report)
             ):
                 return _behind_the_end(known)
-            item = self._renamed(carrier) or self.open(carrier.wire_id, carrier.place)
+            item = self._renamed(report) or self.open(report.wire_id, report.place)
         assert item.call is not None
-        item.call.end = carrier
+        item.call.end = report
         return Assigned(item, True)
 
     def judge(self, calls: list[ItemCall]) -> None:
@@ -180,7 +180,7 @@ class ItemAssembler:
     # Which call
 
     def _find(self, wire_id: str, place: int | None) -> Item | None:
-        """The open call with this id, or at this index, or the last one where neither is carrier."""
+        """The open call with this id, else the one at this index; the last open one if the event has neither."""
         item = self._items.find_call(self._kind, wire_id, place)
         if item is None and place is not None and self._items.known(wire_id) is None:
             # The last one that began at this index has ended; one that began before it may be open.
@@ -188,7 +188,7 @@ class ItemAssembler:
         return item if item is not None and item.call is not None else None
 
     def _open_at(self, place: int | None) -> Iterator[tuple[Item, ItemCall]]:
-        """The open calls that began at this index; all of them where none is carrier."""
+        """The open calls that began at this index; all open calls if `place` is None."""
         began = self._began if place is None else self._began_at.get(place, [])
         self._work.spend(_LOOK * len(began))
         for item in began:
@@ -203,23 +203,23 @@ class ItemAssembler:
         another = self._items.known(fragment.id) is not item and call.first is not None
         return another and may_begin(fragment.arguments) and is_whole("".join(call.fragments))
 
-    def _renamed(self, carrier: CarrierOfCall) -> Item | None:
+    def _renamed(self, report: CallReport) -> Item | None:
         """The open call of this name that says what this item says: on some servers ids change."""
-        named = [(item, call) for item, call in self._open_at(None) if carrier.name and call.name == carrier.name]
-        named.sort(key=lambda one: one[1].place != carrier.place)
-        meaning, blank = brief_meaning(carrier.arguments), says_nothing(carrier.arguments)
+        named = [(item, call) for item, call in self._open_at(None) if report.name and call.name == report.name]
+        named.sort(key=lambda one: one[1].place != report.place)
+        meaning, blank = brief_meaning(report.arguments), says_nothing(report.arguments)
         for item, call in named[:_MOST_COMPARED]:
-            if (not blank or call.place == carrier.place) and brief_meaning(call.settle()[0]) == meaning:
+            if (not blank or call.place == report.place) and brief_meaning(call.settle()[0]) == meaning:
                 return item
         return None
 
-    def _called(self, carrier: CarrierOfCall) -> Item | None:
+    def _called(self, report: CallReport) -> Item | None:
         """The open call that was announced with the call id of this item."""
-        if not carrier.call_id:
+        if not report.call_id:
             return None
-        found = [item for item in self._announced.get(carrier.call_id, ()) if item.open]
+        found = [item for item in self._announced.get(report.call_id, ()) if item.open]
         call = found[0].call if len(found) == 1 else None
-        return found[0] if call is not None and self._fits(call, carrier) else None
+        return found[0] if call is not None and self._fits(call, report) else None
 
     def _named(self, name: str, place: int | None) -> Item | None:
         """The one open call of this name at this index; of several the first that is whole, which can only end."""
@@ -228,13 +228,13 @@ class ItemAssembler:
             return found[0][0]
         return next((item for item, call in found if call.is_settled()), None)
 
-    def _fits(self, call: ItemCall, carrier: CarrierOfCall) -> bool:
+    def _fits(self, call: ItemCall, report: CallReport) -> bool:
         """Does nothing say that this is another call?"""
-        known = self._items.known(carrier.wire_id)
+        known = self._items.known(report.wire_id)
         other = known.call if known is not None else None
-        if other is not None and other is not call and _may_be(other, carrier):
+        if other is not None and other is not call and _may_be(other, report):
             return False
-        return _may_be(call, carrier)
+        return _may_be(call, report)
 
     # What nobody can tell
 
@@ -282,12 +282,12 @@ def _behind_the_end(item: Item) -> Assigned:
     return Assigned(None if item.gone else item, False)
 
 
-def _may_be(call: ItemCall, carrier: CarrierOfCall) -> bool:
+def _may_be(call: ItemCall, report: CallReport) -> bool:
     """Do the call ids agree, or else the names?"""
-    ids = {carrier.call_id for carrier in call.carriers} - {""}
-    if carrier.call_id and ids:
-        return carrier.call_id in ids
-    return call.began_as(carrier.wire_id) or not carrier.name or call.name in ("", carrier.name)
+    ids = {report.call_id for report in call.reports} - {""}
+    if report.call_id and ids:
+        return report.call_id in ids
+    return call.began_as(report.wire_id) or not report.name or call.name in ("", report.name)
 
 
 def _is_another(call: ItemCall, wire_id: str) -> bool:
@@ -295,7 +295,7 @@ def _is_another(call: ItemCall, wire_id: str) -> bool:
     return call.announcement is None and bool(call.wire_id and wire_id) and call.wire_id != wire_id
 
 
-def _says_the_same(call: ItemCall, carrier: CarrierOfCall) -> bool:
+def _says_the_same(call: ItemCall, report: CallReport) -> bool:
     """Does the end of a call that has ended say nothing new?"""
-    again = ComparedCall("", "", carrier.arguments)
+    again = ComparedCall("", "", report.arguments)
     return again.blank or again.meaning == call.to_compare(call.name).meaning

@@ -18,7 +18,7 @@ CONTRADICTION: Final = "the events of the call tell different arguments"
 
 
 @dataclass(slots=True, frozen=True)
-class CarrierOfCall:
+class CallReport:
     """What one event tells about a call as a whole: to be compared with the others, never appended."""
 
     wire_id: str
@@ -43,16 +43,16 @@ class ItemCall(AssembledCall):
     held_under: str = ""
     wire_id: str = ""
     """The first id of its item that the upstream said; `place` is the first index, `id` what the client calls it."""
-    announcement: CarrierOfCall | None = None
+    announcement: CallReport | None = None
     first: Any = None
     """The event with the first fragment."""
-    stated: CarrierOfCall | None = None
+    stated: CallReport | None = None
     """Its arguments as a whole."""
-    end: CarrierOfCall | None = None
-    listed: CarrierOfCall | None = None
+    end: CallReport | None = None
+    listed: CallReport | None = None
     """What the list of all items tells."""
     contradiction: bool = False
-    """Its carriers tell two different objects."""
+    """Its reports tell two different objects."""
     read_last: tuple[str, Any] | None = None
     """The arguments that were looked at last, and what they are; `value` is what they are for those who mend them."""
     settled_by: tuple[Any, ...] | None = None
@@ -70,33 +70,33 @@ class ItemCall(AssembledCall):
     def add(self, fragment: str) -> None:
         self.fragments.append(fragment)
         if not self.live:
-            self.quoted.grew(self.fragments, len(fragment))
+            self.escaped.grew(self.fragments, len(fragment))
 
-    # What the carriers tell
+    # What the reports tell
 
     @property
-    def carriers(self) -> list[CarrierOfCall]:
+    def reports(self) -> list[CallReport]:
         """Those that tell the item, the best word first."""
-        carriers = (self.end, self.listed, self.announcement)
-        return [carrier for carrier in carriers if carrier is not None and carrier.body]
+        reports = (self.end, self.listed, self.announcement)
+        return [report for report in reports if report is not None and report.body]
 
     @property
     def call_id(self) -> str:
         """The call id that came; the id of the item where there is none."""
-        call_ids = (carrier.call_id for carrier in self.carriers if carrier.call_id)
+        call_ids = (report.call_id for report in self.reports if report.call_id)
         return next(call_ids, self.wire_id or self.id)
 
     @property
     def name(self) -> str:
-        carriers = (*self.carriers, *((self.stated,) if self.stated else ()))
-        return next((carrier.name for carrier in carriers if carrier.name), "")
+        reports = (*self.reports, *((self.stated,) if self.stated else ()))
+        return next((report.name for report in reports if report.name), "")
 
     @property
     def namespace(self) -> str:
-        return next((carrier.namespace for carrier in self.carriers if carrier.namespace), "")
+        return next((report.namespace for report in self.reports if report.namespace), "")
 
     def finish_for(self, finish: Finish) -> Finish:
-        return Finish.CUT if any(carrier.cut for carrier in self.carriers) else finish
+        return Finish.CUT if any(report.cut for report in self.reports) else finish
 
     def began_as(self, wire_id: str) -> bool:
         """Is this the id that it was announced or first heard of with? Others were taken for its own later."""
@@ -106,7 +106,7 @@ class ItemCall(AssembledCall):
     # Its arguments
 
     def settle(self) -> tuple[str, tuple[str, ...]]:
-        """The arguments that all carriers will have, and what had to be done to find them."""
+        """The arguments that all reports will have, and what had to be done to find them."""
         known = (bool(self.doubt), len(self.fragments), self.stated, self.end, self.announcement, self.listed)
         if self.settled_by is None or not _same_objects(self.settled_by, known):
             self.settled_by, self.settled_on = known, self._settle()
@@ -123,7 +123,7 @@ class ItemCall(AssembledCall):
             others.append(("the announced item", self.announcement.arguments))
         if self.listed and self.listed.body:
             others.append(("the response", self.listed.arguments))
-        text, more = settle_carriers(fragments, others)
+        text, more = settle_on_one_text(fragments, others)
         texts = dict.fromkeys([_with_pairs(fragments), *(text for _, text in others)]) if more else {}
         self.contradiction = payload.contradict(map(payload.object_in, texts))
         return text, steps + more
@@ -135,7 +135,7 @@ class ItemCall(AssembledCall):
 
     @property
     def uncertain(self) -> bool:
-        """May the arguments be those of another call? Not where another carrier than the fragments tells them all."""
+        """May the arguments be those of another call? Not where another report than the fragments tells them all."""
         value = self._read()
         if self.contradiction:
             return True
@@ -154,7 +154,7 @@ class ItemCall(AssembledCall):
                     return self._read()
         return self.read_last[1]
 
-    def take_value(self, text: str) -> dict[str, Any] | None:
+    def pop_value(self, text: str) -> dict[str, Any] | None:
         """What these arguments are, if they are those that were looked at. It is given once: it may be large."""
         (last, self.read_last), (value, self.value) = (self.read_last, None), (self.value, None)
         return value if last is not None and last[0] is text else None
@@ -162,7 +162,7 @@ class ItemCall(AssembledCall):
     def to_compare(self, name: str) -> ComparedCall:
         certain = not self.uncertain
         item = f"\0{self.wire_id}" if self.wire_id else ""
-        key = next((carrier.call_id for carrier in self.carriers if carrier.call_id), item)
+        key = next((report.call_id for report in self.reports if report.call_id), item)
         return ComparedCall(key, name, self.settle()[0], item, certain=certain)
 
     # Long arguments
@@ -171,19 +171,19 @@ class ItemCall(AssembledCall):
         """Long arguments as JSON writes them and as they are, as far as the fragments have told."""
         text, steps = self.from_fragments()
         pieces = self.pieces(text)
-        return (self.quoted.literal(), text) if pieces and not steps else None
+        return (self.escaped.literal(), text) if pieces and not steps else None
 
     def pieces(self, arguments: str) -> list[str]:
         """What is to be written, where the arguments are long and those of the fragments; else nothing."""
         text, steps = self.from_fragments()
-        if not self.quoted.pieces or arguments is not text or steps:
+        if not self.escaped.pieces or arguments is not text or steps:
             return []
-        self.quoted.take(self.fragments)
-        return self.quoted.pieces
+        self.escaped.take(self.fragments)
+        return self.escaped.pieces
 
 
-def settle_carriers(fragments: str, others: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
-    """One text out of several. Fragments win unless they are no object and another carrier's text is one."""
+def settle_on_one_text(fragments: str, others: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
+    """One text out of several. Fragments win unless they are no object and another report's text is one."""
     if all(text == fragments for _, text in others):
         return fragments, ()
     candidates = [("", fragments), *others] if fragments else [entry for entry in others if entry[1]]
@@ -204,7 +204,7 @@ def settle_carriers(fragments: str, others: list[tuple[str, str]]) -> tuple[str,
 
 
 def _same_objects(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Two flags and numbers that are equal, and the same carriers behind them."""
+    """Two flags and numbers that are equal, and the same reports behind them."""
     return one[:2] == other[:2] and all(map(operator.is_, one[2:], other[2:]))
 
 

@@ -18,7 +18,7 @@ from .text_search import TextSearch
 
 
 @dataclass(slots=True)
-class Part:
+class TextPart:
     """One part of an item that is text: of a message, or of reasoning."""
 
     opened: bool = False
@@ -26,7 +26,7 @@ class Part:
     """The whole text, once the upstream said it."""
     closed: bool = False
     search: TextSearch | StructuredText | None = None
-    """Whoever looks at its text."""
+    """The search that its text goes through."""
     searched: bool = False
     """The search is over."""
     calls: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Item:
     dropped: bool = False
     thought: str = ""
     """All that it says, where it is reasoning and done."""
-    parts: dict[tuple[str, int], Part] = field(default_factory=dict)
+    parts: dict[tuple[str, int], TextPart] = field(default_factory=dict)
 
     @property
     def gone(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from ..mend.finish import Finish
 
 Place = int | tuple[int, int] | None
-"""An index; with the number of a choice that nobody asked for, where calls came in one; None where there is none."""
+"""An index; `(choice, index)` for calls in a choice that was not asked for; None if there is no index."""
 
 
 def index_of(value: object) -> int | None:
@@ -139,7 +139,7 @@ class ReadEvent:
     payload: dict[str, Any]
     parts: list[Part] = field(default_factory=list)
     """In the order in which they are said."""
-    says_more: bool = False
+    has_other_content: bool = False
     """Is there anything besides the parts that the client should get: usage, reasoning, a signature?"""
     moved: bool = False
     """It belongs to another answer than the one that it names: what goes out of it is written anew."""

@@ -67,7 +67,7 @@ class ComparedCall:
         return self.certain and self.meaning[0]
 
 
-class Resent:
+class ResentCalls:
     """The calls of one answer so far."""
 
     __slots__ = ("_by_key", "_by_meaning", "_calls", "_full_names", "_tools", "_unread", "_values")
@@ -95,7 +95,7 @@ class Resent:
         for key in {call.key, call.fallback_key} - {""}:
             self._by_key.setdefault(key, []).append(call)
 
-    def once(self, calls: Iterable[ComparedCall]) -> list[bool]:
+    def keep_new(self, calls: Iterable[ComparedCall]) -> list[bool]:
         """Which of these calls go out now: each call once, and what is partly out goes on. They are remembered."""
         batch = list(calls)
         for call in batch:

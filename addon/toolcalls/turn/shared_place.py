@@ -41,7 +41,7 @@ C = TypeVar("C", bound=CallAtPlace)
 
 
 def refuse(calls: Iterable[CallAtPlace]) -> None:
-    """A fragment may be any one's of these: none of them runs."""
+    """Refuse all these calls: a fragment may belong to any of them."""
     for call in calls:
         call.doubt = call.doubt or MIXED
 
@@ -69,17 +69,17 @@ class SharedPlace(Generic[C]):
         self.calls.append(call)
         self.unended += 1
         if unsure:
-            self.doubt()
+            self.make_unsure()
         call.unsure = call.unsure or self.unsure
 
     def go_on(self, call: C, *, sure: bool) -> None:
         """Something is added to a call; sure if the fragment says by itself to which one."""
         if not sure and len(self.calls) > 1:
-            self.doubt()
+            self.make_unsure()
         elif self.unsure and call is not self.calls[-1]:
             self._contradictory = True
 
-    def doubt(self) -> None:
+    def make_unsure(self) -> None:
         """From now on the calls count all or none."""
         if not self.unsure:
             self.unsure = True
@@ -88,7 +88,7 @@ class SharedPlace(Generic[C]):
 
     def refuse(self) -> None:
         """Nothing that came here can be believed."""
-        self.doubt()
+        self.make_unsure()
         self._contradictory = True
 
     def judge(self, *, complete: bool, left_out: Container[int] = ()) -> None:
@@ -104,13 +104,13 @@ class Places(Generic[C]):
     """The places of one answer. Where calls end with events of their own, a place is a new one as soon as each call
     that began there has ended."""
 
-    __slots__ = ("all", "anywhere", "indexed")
+    __slots__ = ("all", "indexed", "without_index")
 
     def __init__(self) -> None:
-        self.anywhere: SharedPlace[C] = SharedPlace()
+        self.without_index: SharedPlace[C] = SharedPlace()
         """All calls together: the place of fragments without an index."""
         self.indexed: dict[Place, SharedPlace[C]] = {}
-        self.all = [self.anywhere]
+        self.all = [self.without_index]
 
     def at(self, index: Place) -> SharedPlace[C]:
         place = self.indexed.get(index)
@@ -123,14 +123,14 @@ class Places(Generic[C]):
         """A call begins with an event of its own: where another is open there, only the order tells them apart."""
         if index in self.indexed and not self.indexed[index].unended:
             del self.indexed[index]
-        if not self.anywhere.unended:
-            self.anywhere = SharedPlace()
-            self.all.append(self.anywhere)
+        if not self.without_index.unended:
+            self.without_index = SharedPlace()
+            self.all.append(self.without_index)
         self.at(index).begin(call, sure=False)
-        self.anywhere.begin(call)
+        self.without_index.begin(call)
 
     def end(self, index: Place) -> None:
         """A block ends."""
-        for place in (self.indexed.get(index), self.anywhere):
+        for place in (self.indexed.get(index), self.without_index):
             if place is not None and place.unended:
                 place.unended -= 1

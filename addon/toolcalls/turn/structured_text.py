@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from ..mend.call import Mender
 from ..mend.finish import Finish
+from ..mend.mender import Mender
 from ..mend.prefix import StrictPrefix
 from ..policy import Policy
 from ..request.request import Request
@@ -52,7 +52,7 @@ class StructuredText:
 
     @property
     def undecided(self) -> bool:
-        """Does it depend on how the text ends what becomes of what is held?"""
+        """Is text held until it is known how the text ends?"""
         return bool(self._held) or self._lacks_end or (self.search is not None and self.search.undecided)
 
     @property
@@ -147,7 +147,7 @@ def structured_around(
     mender: Mender,
     has_calls: Callable[[], bool] = lambda: False,
 ) -> TextSearch | StructuredText | None:
-    """Whoever looks at a text of the answer, behind the search for calls; None where nobody has to.
+    """What a text of the answer goes through: the search for calls, and the mending of JSON; None if neither applies.
 
     `has_calls`: asked at the end of the text, whether the answer is calls instead.
     """

@@ -14,7 +14,7 @@ from ..mend.arguments import Finish
 from ..mend.names import mend_name
 from ..policy import Policy
 from ..request.request import Request
-from ..textcalls.places import end_place, shows_behind
+from ..textcalls.block_borders import end_block, shows_behind
 from ..textcalls.quoting import Quoting
 from ..textcalls.scanner import MOST_SKIPPED, SKIPPED_BEYOND, FoundCall, Scanner
 from ..tools.declared import Tools
@@ -79,7 +79,7 @@ class TextSearch:
         """
         tools = request.tools
         ours = _searched(request, policy)
-        quoting = after._take_quoting() if after is not None else None
+        quoting = after._pop_quoting() if after is not None else None
         work: Work = after._work if after is not None else Work()
         self._work: Work = work
         self._scanner = Scanner(
@@ -142,7 +142,7 @@ class TextSearch:
         """Would a call be quoted, or only be shown, that stood behind what was said and this text?"""
         self._catch_up()
         scanner = self._scanner
-        return scanner.off or shows_behind(scanner.take_quoting(), self.held + text, self._work)
+        return scanner.off or shows_behind(scanner.pop_quoting(), self.held + text, self._work)
 
     def receive(self, literal: bytes, raw: bytes) -> Pass | None:
         """Let the text of an event pass that is not read: None where the scanner has to see it."""
@@ -165,11 +165,11 @@ class TextSearch:
             self._spoke = self._spoke or bool(text.strip())
             self._scanner.skip(text)
 
-    def _take_quoting(self) -> Quoting:
+    def _pop_quoting(self) -> Quoting:
         """What is open where this text ends."""
         self._catch_up()
-        quoting = self._scanner.take_quoting()
-        end_place(quoting, self._work)
+        quoting = self._scanner.pop_quoting()
+        end_block(quoting, self._work)
         return quoting
 
     def _released(self, found: list[str | FoundCall]) -> SearchResult:

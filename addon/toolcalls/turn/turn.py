@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..mend.arguments import Finish, mend_arguments
-from ..mend.call import Mender
+from ..mend.mender import Mender
 from ..outcome import Outcome
 from ..textcalls.scanner import FoundCall
 from ..tools.declared import Tools
 from .live import LiveArguments
-from .resent import ComparedCall, Resent
+from .resent import ComparedCall, ResentCalls
 
 WRITTEN_AS_TEXT: Final = "written as text"
 THOUGHT: Final = "written as reasoning"
@@ -56,9 +56,9 @@ class Turn:
     __slots__ = (
         "_awaits_arguments",
         "_found",
-        "_legal",
         "_mender",
         "_outcomes",
+        "_safe_ids",
         "_spoiler",
         "notes",
         "resent",
@@ -66,19 +66,25 @@ class Turn:
     )
 
     def __init__(
-        self, tools: Tools, mender: Mender, *, legal: bool = False, spoiler: str = "", awaits_arguments: bool = True
+        self,
+        tools: Tools,
+        mender: Mender,
+        *,
+        safe_ids: bool = False,
+        spoiler: str = "",
+        awaits_arguments: bool = True,
     ) -> None:
-        """`legal`: ids have the alphabet of Messages. `spoiler`: ends a live call that is refused, where clients run
-        even a prefix. `awaits_arguments`: a cut-off call without any arguments is half a call."""
+        """`safe_ids`: ids have the alphabet of Messages. `spoiler`: ends a live call that is refused, where clients
+        run even a prefix. `awaits_arguments`: a cut-off call without any arguments is half a call."""
         self._mender = mender
-        self._legal = legal
+        self._safe_ids = safe_ids
         self._spoiler = spoiler
         self._awaits_arguments = awaits_arguments
         self._found: list[tuple[FoundCall, str]] = []
         """With the step that says where each was found."""
         self._outcomes: list[Outcome] = []
         """What became of the structured calls."""
-        self.resent = Resent(tools)
+        self.resent = ResentCalls(tools)
         self.sent = 0
         """How many calls the client got."""
         self.notes: list[str] = []
@@ -92,11 +98,11 @@ class Turn:
         Each is decided when it is asked for, so that ids are given in the order in which calls are written.
         """
         batch = list(calls)
-        for call, kept in zip(batch, self.resent.once(call.compared for call in batch), strict=True):
+        for call, kept in zip(batch, self.resent.keep_new(call.compared for call in batch), strict=True):
             if not kept or not (call.name or call.arguments or call.doubt):
                 yield None
                 continue
-            if self._legal and call.live is None and not self._mender.ids.keeps(call.id or ""):
+            if self._safe_ids and call.live is None and not self._mender.ids.keeps(call.id or ""):
                 call.steps = (*call.steps, "new id")
             outcome = self._decide(call, call.finish or finish, before_error or call.unfinished)
             self._outcomes.append(outcome)
@@ -119,7 +125,7 @@ class Turn:
                 gathered = GatheredCall(call.name, call.arguments, steps=(step,))
                 yield self._count(self._decide(gathered, Finish.COMPLETE, before_error))
 
-    def take_notes(self) -> list[str]:
+    def pop_notes(self) -> list[str]:
         """What is to be said of dropped calls, if no call is left that the client could answer."""
         notes, self.notes = self.notes, []
         return [] if self.sent else list(filter(None, notes))
@@ -144,7 +150,7 @@ class Turn:
             # Without a name there is nobody to tell.
             unfinished = before_error or (bool(call.doubt) and not name)
             return self._mender.refuse(
-                name, arguments, doubt, steps=steps, before_error=unfinished, id=call.id, legal=self._legal
+                name, arguments, doubt, steps=steps, before_error=unfinished, id=call.id, safe_ids=self._safe_ids
             )
         return self._mender.mend(
             name,
@@ -154,7 +160,7 @@ class Turn:
             steps=steps,
             before_error=before_error,
             id=call.id,
-            legal=self._legal,
+            safe_ids=self._safe_ids,
             value=call.value,
         )
 

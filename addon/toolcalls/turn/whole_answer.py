@@ -8,7 +8,7 @@ from ..mend.finish import Finish
 from .answer import Answer, CompletedCall
 from .assembled_call import AssembledCall
 from .block_call import BlockCall
-from .finish import FinishWords
+from .finish_reason import FinishWords
 from .parts import BlockStart, CallStart, Fragment, OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
 
 
@@ -28,11 +28,11 @@ class MendedAnswer:
 
 
 def mend_answer(
-    read: ReadEvent, answer: Answer, words: FinishWords, *, ids: bool = True, anew: bool = False
+    read: ReadEvent, answer: Answer, words: FinishWords, *, ids: bool = True, rewrite: bool = False
 ) -> MendedAnswer | None:
     """What becomes of an answer that came as a whole; None where the client gets it as it came.
 
-    `ids`: each call has to have one. `anew`: the calls are written anew, and compared then with those that came.
+    `ids`: each call has to have one. `rewrite`: give the calls even if none changed; the caller compares them.
     """
     stop = read.stop
     finish = stop.finish if stop is not None else Finish.UNKNOWN
@@ -44,17 +44,17 @@ def mend_answer(
         _look_into_thoughts(read, answer, finish)
     calls_expected = stop is not None and words.needs_calls(stop.reason)
     found = answer.turn.has_found
-    if not (assembled_calls or texts is not None or found or calls_expected or anew):
+    if not (assembled_calls or texts is not None or found or calls_expected or rewrite):
         return None
     if stop is not None:
         answer.stop(stop.reason, stop.finish)
     calls = answer.complete_whole(assembled_calls, finish, ids=ids)
     reason = answer.true_reason(words) if stop is not None else None
     whole = len(calls) == len(assembled_calls) and all(call.unchanged for call in calls)
-    if whole and texts is None and (stop is None or reason == stop.reason) and not anew:
+    if whole and texts is None and (stop is None or reason == stop.reason) and not rewrite:
         return None
     sent = [call for call in calls if not call.outcome.dropped]
-    return MendedAnswer(_texts(read) if texts is None else texts, answer.turn.take_notes(), sent, reason, found)
+    return MendedAnswer(_texts(read) if texts is None else texts, answer.turn.pop_notes(), sent, reason, found)
 
 
 def _assembled(read: ReadEvent) -> list[AssembledCall]:

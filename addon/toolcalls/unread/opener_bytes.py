@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ..textcalls import thoughts, trie
+from ..textcalls import reasoning_wrappers, trie
 from ..textcalls.openers import AT_HEAD, BEGUN, BEHIND, CHAINED, LONGEST
 from .template import decoded
 
@@ -34,7 +34,7 @@ def can_open(literal: bytes) -> bool:
     return text is None or BEGUN.search(text) is not None
 
 
-_FREE = [opener for opener in (*CHAINED, *thoughts.ENDS) if opener not in BEHIND]
+_FREE = [opener for opener in (*CHAINED, *reasoning_wrappers.ENDS) if opener not in BEHIND]
 _FIRST = sorted({opener[0] for opener in _FREE})
 _FIRST_AT_HEAD = "".join(sorted({opener[0] for opener in AT_HEAD}))
 _FIRST_BEHIND = sorted({before + opener[0] for opener, before in BEHIND.items()})
@@ -84,7 +84,9 @@ _PLACED = tuple(
 _HEADS = tuple(opener.encode() for opener in AT_HEAD)
 _HIDDEN = tuple(
     (escape[-1], escape)
-    for escape in sorted({f"\\u{ord(opener[0]):04x}"[:4].encode() for opener in (*CHAINED, *AT_HEAD, *thoughts.ENDS)})
+    for escape in sorted(
+        {f"\\u{ord(opener[0]):04x}"[:4].encode() for opener in (*CHAINED, *AT_HEAD, *reasoning_wrappers.ENDS)}
+    )
 )
 """Escapes that an opener may be written with, each with its last byte."""
 

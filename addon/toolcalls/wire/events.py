@@ -59,7 +59,7 @@ class Replace:
 
 
 PASS: Final = Pass()
-LINES_ALONE: Final = SplitLines()
+SPLIT_LINES: Final = SplitLines()
 
 Verdict = Pass | SplitLines | Hold | Replace
 

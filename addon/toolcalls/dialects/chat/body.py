@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ...mend.arguments import Finish
-from ...mend.call import Mender
+from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
 from ...turn.fragment_answer import FragmentAnswer
 from ...turn.parts import Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ...turn.whole_answer import mend_answer
+from .leaked_reasoning import split_message
 from .reader import FOREIGN_REASONS, Json, finish_of, fragments_of, reasoning_in, says_something
-from .think import split_message
 from .writer import LEGACY_WORDS, WORDS, written_call
 
 
@@ -60,7 +60,7 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
     legacy = legacy and request.legacy_functions
     read = _read(choice, message, fragments)
     words = LEGACY_WORDS if legacy else WORDS
-    mended = mend_answer(read, FragmentAnswer(request, policy, mender), words, anew=bool(fragments))
+    mended = mend_answer(read, FragmentAnswer(request, policy, mender), words, rewrite=bool(fragments))
     if mended is None:
         return
     if mended.texts and (mended.found or not fragments):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from ...mend.call import Mender
 from ...mend.finish import Finish
+from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn.parts import Fragment
 from ...wire.events import Event, Hold, Replace, Verdict
 from ..answer_stream import AnswerStream
 from ..reply_builder import ReplyBuilder
+from .leaked_reasoning import Thinking
 from .reader import CALLS, FORM, REASONING_KEYS, Json, ReadChoice, says_something
-from .think import Thinking
 from .writer import DeltaWriter, write_choice
 
 
 def replaced(verdict: Verdict, raw: bytes) -> Replace:
-    """The verdict about an event of ours, which must not pass as the one that came."""
+    """Turn the verdict on an event that we rewrote into a Replace, so that the rewritten bytes go out."""
     if isinstance(verdict, Hold):
         return Replace(hold=((verdict.key, raw),))
     return verdict if isinstance(verdict, Replace) else Replace((raw,))
@@ -111,15 +111,15 @@ class Choice:
         raw = read.raw = write_choice(chunk, choice, moved)
         verdict = self.stream.take(Event(raw, None), read)
         self.stream.lesson = None
-        draft = ReplyBuilder()
+        reply = ReplyBuilder()
         if ends or fragments or chunk.get("usage") or says_something(moved):
-            draft.add(replaced(verdict, raw))
-        draft.release(self._think_key)
+            reply.add(replaced(verdict, raw))
+        reply.release(self._think_key)
         if self._think.held:
-            draft.hold(self._think_key, write_choice({**chunk, "usage": None}, choice, {"content": self._think.held}))
-        return draft.reply()
+            reply.hold(self._think_key, write_choice({**chunk, "usage": None}, choice, {"content": self._think.held}))
+        return reply.replacement()
 
-    def _end_thinking(self, think: Thinking, draft: ReplyBuilder) -> None:
+    def _end_thinking(self, think: Thinking, reply: ReplyBuilder) -> None:
         """Nothing more is said: what may have been reasoning is text, or reasoning without an end."""
         moved = None if think.over else think.split({}, last=True)
         if moved is None:
@@ -127,19 +127,19 @@ class Choice:
         choice: Json = {"index": self.index}
         raw = write_choice(self.writer.envelope, choice, moved)
         read = ReadChoice.of(raw, self.writer.envelope, choice, moved, [])
-        draft.out += replaced(self.stream.take(Event(raw, None), read), raw).out
-        draft.release(self._think_key)
+        reply.out += replaced(self.stream.take(Event(raw, None), read), raw).out
+        reply.release(self._think_key)
 
     # The end
 
-    def fail(self, draft: ReplyBuilder) -> None:
+    def fail(self, reply: ReplyBuilder) -> None:
         if self._think is not None:
-            self._end_thinking(self._think, draft)
-        self.stream.fail(draft)
+            self._end_thinking(self._think, reply)
+        self.stream.fail(reply)
 
-    def end(self, finish: Finish, draft: ReplyBuilder) -> bool:
+    def end(self, finish: Finish, reply: ReplyBuilder) -> bool:
         """`[DONE]` or the end of the stream. True if nothing is missing in the answer."""
         begun = self.stream.answer.engaged
         if self._think is not None:
-            self._end_thinking(self._think, draft)
-        return self.stream.end(finish, draft) or not begun
+            self._end_thinking(self._think, reply)
+        return self.stream.end(finish, reply) or not begun

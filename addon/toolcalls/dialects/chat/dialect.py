@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...mend.arguments import Finish
-from ...mend.call import Mender
+from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
 from ...turn.parts import index_of
 from ...unread.fast_path import Lesson
 from ...wire import sse
-from ...wire.events import LINES_ALONE, MOST_CALLS, PASS, Event, LimitReached, Replace, Verdict, joined
+from ...wire.events import MOST_CALLS, PASS, SPLIT_LINES, Event, LimitReached, Replace, Verdict, joined
 from ..interface import KEEP_ALIVE_COMMENT, Dialect
 from ..odd_data import OddKind, odd_data
 from ..reply_builder import ReplyBuilder
@@ -72,7 +72,7 @@ class Chat(Dialect):
             case OddKind.KEEP_ALIVE if data.strip() and "\n" not in data and not event.type:
                 return Replace((sse.comment(data.strip()),))
             case OddKind.SEVERAL_LINES:
-                return LINES_ALONE
+                return SPLIT_LINES
             case OddKind.BROKEN:
                 return self._read_broken(event, odd.value)
         # Half an event at the end of a cut stream is no event: behind it comes our own end.
@@ -178,41 +178,41 @@ class Chat(Dialect):
         part = {**chunk, "choices": [renamed]}
         raw = write(part)
         verdict = self._read_choice(Event(raw, None, event.type), part, renamed)
-        draft = ReplyBuilder()
+        reply = ReplyBuilder()
         delta = choice.get("delta")
         if verdict is not PASS or reason in FOREIGN_REASONS or (isinstance(delta, dict) and says_something(delta)):
-            draft.add(replaced(verdict, raw))
+            reply.add(replaced(verdict, raw))
         if reason not in FOREIGN_REASONS:
             error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
             self._errored = True
-            self._fail_choices(draft)
-            draft.out.append(write({"error": error}))
-        return draft.reply()
+            self._fail_choices(reply)
+            reply.out.append(write({"error": error}))
+        return reply.replacement()
 
     def _after_ends(self, raw: bytes, *, rewritten: bool = False) -> Verdict:
         """An event behind the choices (usage): the finish reasons that wait go out before it."""
-        draft = ReplyBuilder()
+        reply = ReplyBuilder()
         for choice in self._choices.values():
-            choice.stream.pass_end(draft)
-        if not draft.out and not rewritten:
+            choice.stream.write_waiting_end(reply)
+        if not reply.out and not rewritten:
             return PASS
-        draft.out.append(raw)
-        return draft.reply()
+        reply.out.append(raw)
+        return reply.replacement()
 
     def _end(self, terminator: bytes, finish: Finish) -> Verdict:
         """`[DONE]` or the end of the stream: everything that is held comes out, with the finish that was missing."""
-        draft = ReplyBuilder()
+        reply = ReplyBuilder()
         complete = not self._errored
         if self._errored:
-            self._fail_choices(draft)
+            self._fail_choices(reply)
         else:
-            ends = [choice.end(finish, draft) for choice in self._choices.values()]
+            ends = [choice.end(finish, reply) for choice in self._choices.values()]
             complete = all(ends)
-        if not draft.out:
+        if not reply.out:
             return PASS
         if terminator or complete:
-            draft.out.append(terminator or DONE)
-        return draft.reply()
+            reply.out.append(terminator or DONE)
+        return reply.replacement()
 
     def _fail(self, event: Event, again: bytes = b"", *, rewritten: bool = False) -> Verdict:
         """An error event: complete calls come out, unfinished ones are dropped, the error goes on.
@@ -220,13 +220,13 @@ class Chat(Dialect):
         `again`: the same error in another form. `rewritten`: the event is one of ours.
         """
         self._errored = True
-        draft = ReplyBuilder()
-        self._fail_choices(draft)
-        if not draft.out and not again and not rewritten and not self._engaged:
+        reply = ReplyBuilder()
+        self._fail_choices(reply)
+        if not reply.out and not again and not rewritten and not self._engaged:
             return PASS
-        draft.out += [event.raw, again] if again else [event.raw]
-        return draft.reply()
+        reply.out += [event.raw, again] if again else [event.raw]
+        return reply.replacement()
 
-    def _fail_choices(self, draft: ReplyBuilder) -> None:
+    def _fail_choices(self, reply: ReplyBuilder) -> None:
         for choice in self._choices.values():
-            choice.fail(draft)
+            choice.fail(reply)

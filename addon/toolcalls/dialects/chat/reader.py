@@ -15,7 +15,8 @@ Json = dict[str, Any]
 FORM = AnswerForm(splits_end=True, text_key="content", arguments_key="arguments")
 
 FOREIGN_REASONS = {"sensitive": "content_filter", "model_context_window_exceeded": "length"}
-"""What api.z.ai and open.bigmodel.cn say where OpenAI has a word for it."""
+"""Finish reasons that OpenAI clients do not know, and the word they get instead. So far those of api.z.ai and
+open.bigmodel.cn."""
 FAILURES = frozenset({"network_error"})
 """Finish reasons of the same endpoints that are no end of an answer but a failure of the server."""
 _FAILED = "error"
@@ -45,10 +46,10 @@ class ReadChoice(ReadEvent):
         parts: list[Part] = []
         content = delta.get("content")
         text = content if isinstance(content, str) else ""
-        says_more = bool(chunk.get("usage") or choice.get("logprobs"))
+        has_other_content = bool(chunk.get("usage") or choice.get("logprobs"))
         besides = [key for key, value in delta.items() if value and key not in _NO_WORDS and key not in CALLS]
         if besides and (besides != ["content"] or not text):
-            says_more = True
+            has_other_content = True
             parts += _besides_text(delta)
         if text:
             parts.append(TextDelta(text))
@@ -56,7 +57,7 @@ class ReadChoice(ReadEvent):
         reason = choice.get("finish_reason")
         if reason:
             parts.append(Stop(str(reason), finish_of(choice), failed=reason == _FAILED))
-        return cls(raw, chunk, parts, says_more, choice=choice, delta=delta)
+        return cls(raw, chunk, parts, has_other_content, choice=choice, delta=delta)
 
 
 def finish_of(choice: Json) -> Finish:

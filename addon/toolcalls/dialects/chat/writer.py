@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...outcome import Outcome
 from ...turn import payload
 from ...turn.answer import CompletedCall
-from ...turn.finish import FinishWords
+from ...turn.finish_reason import FinishWords
 from ...turn.live import LivePart
 from ...turn.parts import ReadEvent
 from ...wire import sse

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Final
 
-from ...mend.call import Mender
+from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
@@ -79,7 +79,7 @@ def _items(body: bytes) -> list[str] | None:
     items: list[str] = []
     at = 1
     try:
-        while (at := _end_of(text, at)) < len(text) - 1:
+        while (at := _skip_separator(text, at)) < len(text) - 1:
             end = decoder.raw_decode(text, at)[1]
             items.append(text[at:end])
             at = end
@@ -88,7 +88,7 @@ def _items(body: bytes) -> list[str] | None:
     return items
 
 
-def _end_of(text: str, at: int) -> int:
+def _skip_separator(text: str, at: int) -> int:
     """Behind what separates two items."""
     between = _BETWEEN.match(text, at)
     return between.end() if between else at

@@ -37,7 +37,7 @@ class PartialArguments:
         """Is more of this value to come?"""
         self._unclear = not begun
 
-    def doubt(self) -> None:
+    def mark_unclear(self) -> None:
         """The next pieces may be those of another call."""
         self._unclear = True
 

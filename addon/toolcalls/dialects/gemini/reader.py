@@ -37,7 +37,7 @@ class _Run:
 
     raw_parts: list[Json] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
-    says_more: bool = False
+    has_other_content: bool = False
 
 
 class GeminiReader(AnswerReader):
@@ -67,7 +67,9 @@ class GeminiReader(AnswerReader):
         if runs is None:
             return None
         parts = [part for run in runs for part in run.parts]
-        return ReadEvent(event.raw, data if isinstance(data, dict) else {}, parts, any(run.says_more for run in runs))
+        return ReadEvent(
+            event.raw, data if isinstance(data, dict) else {}, parts, any(run.has_other_content for run in runs)
+        )
 
     def read_apart(self, event: Event) -> list[ReadEvent]:
         data = self._envelope.read(event)
@@ -76,11 +78,11 @@ class GeminiReader(AnswerReader):
             return []
         if len(runs) < 2:
             run = runs[0] if runs else _Run()
-            return [ReadEvent(event.raw, data if isinstance(data, dict) else {}, run.parts, run.says_more)]
+            return [ReadEvent(event.raw, data if isinstance(data, dict) else {}, run.parts, run.has_other_content)]
         apart: list[ReadEvent] = []
         for run in runs:
             alone = self._envelope.like(data, run.raw_parts, ends=run is runs[-1])
-            apart.append(ReadEvent(self._envelope.write(alone), alone, run.parts, run.says_more))
+            apart.append(ReadEvent(self._envelope.write(alone), alone, run.parts, run.has_other_content))
         return apart
 
     def _runs(self, data: Any) -> list[_Run] | None:
@@ -94,7 +96,7 @@ class GeminiReader(AnswerReader):
             return []
         first = candidates[0]
         if len(candidates) > 1 or not isinstance(first, dict) or first.get("index") not in (None, 0):
-            return [_Run(parts=[OtherDelta()], says_more=True)]
+            return [_Run(parts=[OtherDelta()], has_other_content=True)]
         runs: list[_Run] = []
         for part in parts_of(first):
             run = self._part(part)
@@ -119,9 +121,9 @@ class GeminiReader(AnswerReader):
             # A signature without a text says nothing that could follow a call.
             return _Run([part], [TextDelta(part["text"])] if part["text"] else [], SIGNATURE in part)
         if is_thought(part):
-            return _Run([part], [ReasoningDelta(part["text"], "text")], says_more=True)
+            return _Run([part], [ReasoningDelta(part["text"], "text")], has_other_content=True)
         self._request.heard.hear(part)
-        return _Run([part], [OtherDelta()], says_more=True)
+        return _Run([part], [OtherDelta()], has_other_content=True)
 
     def _call(self, part: Json) -> Fragment:
         call = part[CALL]
@@ -152,7 +154,7 @@ class GeminiReader(AnswerReader):
             self._orphaned = None if name else identity
             pieces = self._open = PartialArguments(self._calls, identity, begun=bool(name) and not lacks)
         elif self._woven and _PIECES in call and not (identity and identity == pieces.id):
-            pieces.doubt()
+            pieces.mark_unclear()
         pieces.take(call.get(_PIECES))
         if goes_on:
             return Fragment(pieces.place, identity, name, "", extra, unfinished=True)

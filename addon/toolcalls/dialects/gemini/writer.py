@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...turn import payload
 from ...turn.answer import CompletedCall
-from ...turn.finish import FinishWords
+from ...turn.finish_reason import FinishWords
 from ...turn.parts import ReadEvent
 from ..reader_writer import AnswerWriter
 from .envelope import Envelope, Json, candidates_of, parts_of

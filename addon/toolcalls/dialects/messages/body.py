@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...mend.call import Mender
 from ...mend.finish import Finish
+from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload

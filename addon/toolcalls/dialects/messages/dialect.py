@@ -10,22 +10,22 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...mend.call import Mender
 from ...mend.finish import Finish
+from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
 from ...turn.parts import ReadEvent
 from ...unread.fast_path import Lesson
 from ...wire import sse
-from ...wire.events import LINES_ALONE, PASS, Event, Replace, Verdict
+from ...wire.events import PASS, SPLIT_LINES, Event, Replace, Verdict
 from ..interface import Dialect
 from ..odd_data import OddKind, odd_data
 from ..reply_builder import ReplyBuilder
+from .block_sequence import BlockSequence
 from .body import mend_body
 from .reader import MessagesReader
-from .sequence import BlockSequence
-from .waiting_stop import WaitingStop
+from .waiting_stop_reason import WaitingStopReason
 from .wire import (
     BLOCK_EVENTS,
     ERROR,
@@ -70,7 +70,7 @@ class Messages(Dialect):
         self._started = False
         self._ended = False
         """Nothing is left to be said: a message_stop or an error went out."""
-        self._stop = WaitingStop()
+        self._stop = WaitingStopReason()
         self._may_follow = request.choices is None or len(request.tools) > 0
         """Can a call come behind a stop reason? Not where none was declared."""
 
@@ -88,16 +88,16 @@ class Messages(Dialect):
     def read(self, event: Event) -> Verdict:
         self._sequence.lesson = None
         if event.data is None:
-            return self._in_its_place(event)
+            return self._pass_or_wait(event)
         data = payload.read_strict(event.data)
         return self._take(event, data) if isinstance(data, dict) else self._take_odd(event, data)
 
     def close(self) -> Replace | None:
         if self._ended or not self._started:
             return None
-        draft = ReplyBuilder()
-        self._end(draft, whole=None)
-        return draft.reply()
+        reply = ReplyBuilder()
+        self._end(reply, whole=None)
+        return reply.replacement()
 
     def keep_alive(self) -> bytes:
         return PING
@@ -116,7 +116,7 @@ class Messages(Dialect):
             case OddKind.DONE:
                 return self._done(event)
             case OddKind.SEVERAL_LINES:
-                return LINES_ALONE
+                return SPLIT_LINES
             case OddKind.BROKEN:
                 return self._take(Event(b"", event.data, ""), odd.value)
         # Half an event at the end of a cut stream is no event: behind it comes our own end.
@@ -138,31 +138,31 @@ class Messages(Dialect):
         if self._ended:
             return Replace() if kind == MESSAGE_STOP else PASS
         if kind not in EVENTS:
-            return self._in_its_place(event)
-        draft = ReplyBuilder(event)
+            return self._pass_or_wait(event)
+        reply = ReplyBuilder(event)
         if kind in BLOCK_EVENTS:
-            self._begin(draft)
-            self._stop.make_way(draft)
-            self._sequence.take(read, draft)
+            self._ensure_started(reply)
+            self._stop.make_way(reply)
+            self._sequence.take(read, reply)
         elif kind == PING_EVENT:
             if self._stop.waits:
-                self._stop.add(read.raw, draft)
+                self._stop.add(read.raw, reply)
             else:
-                draft.out.append(read.raw)
+                reply.out.append(read.raw)
         elif kind == MESSAGE_START:
-            self._message_start(read, draft)
+            self._message_start(read, reply)
         elif kind == MESSAGE_DELTA:
-            self._message_delta(read, draft)
+            self._message_delta(read, reply)
         elif kind == MESSAGE_STOP:
-            self._begin(draft)
-            self._end(draft, whole=True, stop=read.raw)
+            self._ensure_started(reply)
+            self._end(reply, whole=True, stop=read.raw)
         else:
-            self._error(read, draft)
-        return draft.answer()
+            self._error(read, reply)
+        return reply.verdict()
 
     # The start
 
-    def _message_start(self, read: ReadEvent, draft: ReplyBuilder) -> None:
+    def _message_start(self, read: ReadEvent, reply: ReplyBuilder) -> None:
         if self._started:
             return
         self._started = True
@@ -171,16 +171,16 @@ class Messages(Dialect):
         usage = message.get("usage")
         if isinstance(usage, dict):
             self._stop.count(usage)
-            draft.out.append(read.raw)
+            reply.out.append(read.raw)
         else:
             filled = {**(message or self._empty_message()), "usage": NO_USAGE}
-            draft.out.append(write({**read.payload, "message": filled}))
+            reply.out.append(write({**read.payload, "message": filled}))
 
-    def _begin(self, draft: ReplyBuilder) -> None:
-        """The message_start that never came."""
+    def _ensure_started(self, reply: ReplyBuilder) -> None:
+        """Write the message_start if none came."""
         if not self._started:
             self._started = True
-            draft.out.append(write({"type": MESSAGE_START, "message": self._empty_message()}))
+            reply.out.append(write({"type": MESSAGE_START, "message": self._empty_message()}))
 
     def _empty_message(self) -> Json:
         return {
@@ -196,79 +196,79 @@ class Messages(Dialect):
 
     # The end
 
-    def _message_delta(self, read: ReadEvent, draft: ReplyBuilder) -> None:
-        self._begin(draft)
+    def _message_delta(self, read: ReadEvent, reply: ReplyBuilder) -> None:
+        self._ensure_started(reply)
         self._stop.count(read.payload.get("usage"))
         if self._stop.reason is None:
-            self._stop.forget(draft)  # without a stop reason it was only a count in passing
-        self._stop.add(read, draft)
+            self._stop.forget(reply)  # without a stop reason it was only a count in passing
+        self._stop.add(read, reply)
         reason = self._stop.reason
         if reason is None:
             return
         if self._may_follow:
-            self._sequence.stopped(draft, Finish.of(reason))
+            self._sequence.take_stop_reason(reply, Finish.of(reason))
         else:
-            self._sequence.finish(draft, Finish.of(reason))
-            self._write_end(reason, draft)
+            self._sequence.finish(reply, Finish.of(reason))
+            self._write_end(reason, reply)
 
-    def _in_its_place(self, event: Event) -> Verdict:
+    def _pass_or_wait(self, event: Event) -> Verdict:
         """What concerns nobody passes, or waits with the stop reason before it."""
         if not self._stop.waits:
             return PASS
-        draft = ReplyBuilder(event)
-        self._stop.add(event.raw, draft)
-        return draft.answer()
+        reply = ReplyBuilder(event)
+        self._stop.add(event.raw, reply)
+        return reply.verdict()
 
     def _done(self, event: Event) -> Verdict:
         """`[DONE]`, of servers that speak Chat in the end: it ends an answer like message_stop."""
         if self._ended or not self._started:
             return PASS
-        draft = ReplyBuilder(event)
-        self._end(draft, whole=True)
-        draft.out.append(event.raw)
-        return draft.answer()
+        reply = ReplyBuilder(event)
+        self._end(reply, whole=True)
+        reply.out.append(event.raw)
+        return reply.verdict()
 
-    def _error(self, read: ReadEvent, draft: ReplyBuilder) -> None:
+    def _error(self, read: ReadEvent, reply: ReplyBuilder) -> None:
         """Complete calls come out, unfinished ones are dropped, the error goes on."""
         reason = self._stop.reason
         ended = reason is not None and not self._stop.late
-        self._sequence.finish(draft, Finish.of(reason) if ended else Finish.CUT, before_error=not ended)
+        self._sequence.finish(reply, Finish.of(reason) if ended else Finish.CUT, before_error=not ended)
         if reason is not None and self._stop.holds:
-            self._write_end(reason, draft)
-        self._stop.forget(draft)
-        draft.out.append(read.raw)
+            self._write_end(reason, reply)
+        self._stop.forget(reply)
+        reply.out.append(read.raw)
         self._ended = True
 
-    def _end(self, draft: ReplyBuilder, *, whole: bool | None, stop: bytes = STOP) -> None:
+    def _end(self, reply: ReplyBuilder, *, whole: bool | None, stop: bytes = STOP) -> None:
         """The last word. `whole`: the upstream says that the answer is complete; None: it just ended."""
         self._ended = True
         reason = self._stop.reason
         if whole or (reason is not None and not self._stop.late):
-            self._sequence.finish(draft, Finish.of(reason))
-        elif not self._completed(draft, stopped=reason is not None):
-            self._stop.forget(draft)
-            draft.out.append(CUT_OFF)
+            self._sequence.finish(reply, Finish.of(reason))
+        elif not self._completed(reply, stopped=reason is not None):
+            self._stop.forget(reply)
+            reply.out.append(CUT_OFF)
             return
         if self._stop.sent is None or self._stop.holds or self._true_reason(reason) != self._stop.sent:
-            self._write_end(reason, draft)
-        draft.out.append(stop)
+            self._write_end(reason, reply)
+        reply.out.append(stop)
 
     def _true_reason(self, reason: str | None) -> Any:
         """The stop reason that is true, given the calls that went out."""
         return self._sequence.answer.true_reason(WORDS, [reason] if reason else [])
 
-    def _write_end(self, reason: str | None, draft: ReplyBuilder) -> None:
+    def _write_end(self, reason: str | None, reply: ReplyBuilder) -> None:
         """Why the model stopped: the message_deltas that came, or the one that is missing."""
-        for note in self._sequence.answer.turn.take_notes():
-            draft.out += self._sequence.writer.text_block(note)
-        self._stop.write(self._true_reason(reason), draft)
+        for note in self._sequence.answer.turn.pop_notes():
+            reply.out += self._sequence.writer.text_block(note)
+        self._stop.write(self._true_reason(reason), reply)
 
-    def _completed(self, draft: ReplyBuilder, *, stopped: bool) -> bool:
+    def _completed(self, reply: ReplyBuilder, *, stopped: bool) -> bool:
         """The stream ended without a stop reason, or went on behind it: is the answer complete all the same?
 
         It is when it ends with calls that are whole: what the client needs to go on is there. Text that
         just stops may have been cut off.
         """
         sequence = self._sequence
-        whole = sequence.finish(draft, Finish.CUT, before_error=True)
+        whole = sequence.finish(reply, Finish.CUT, before_error=True)
         return whole and (stopped or (sequence.answer.turn.sent > 0 and not sequence.ends_in_text))

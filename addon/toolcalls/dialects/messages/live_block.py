@@ -35,60 +35,60 @@ class LiveBlock:
         """Is there a live call of which the client has all?"""
         return self.call is not None and self._answer.has_all(self.call)
 
-    def begin(self, call: BlockCall, read: ReadEvent, draft: ReplyBuilder) -> None:
+    def begin(self, call: BlockCall, read: ReadEvent, reply: ReplyBuilder) -> None:
         """Let a call that has just begun go out while it comes, unless it has to wait."""
         live = self._answer.go_live(call)
         if live is None:
             return
         if self._writer.open is not None:
-            draft.out.append(self._writer.stop())
-        draft.release(call.held_under)
+            reply.out.append(self._writer.close_block())
+        reply.release(call.held_under)
         if call.extra == tool_use(call.extra, live.id, call.name, {}):
-            draft.out.append(self._writer.start(TOOL_USE, call.place, read))
+            reply.out.append(self._writer.start(TOOL_USE, call.place, read))
         else:
-            draft.out.append(self._writer.call_start(call.extra, live.id, call.name, call.place))
+            reply.out.append(self._writer.call_start(call.extra, live.id, call.name, call.place))
         self._answer.assembler.calls.clear()
         self.call = call
 
-    def go_on(self, read: ReadEvent, text: str, draft: ReplyBuilder) -> None:
+    def go_on(self, read: ReadEvent, text: str, reply: ReplyBuilder) -> None:
         """A fragment came: as much of it goes out as keeps the arguments a strict JSON prefix."""
         assert self.call is not None
         part = self._answer.go_on_live(self.call)
         size = len(part.arguments) if part is not None else 0
         if size == len(text):
-            draft.out.append(self._writer.renumbered(read))
+            reply.out.append(self._writer.renumbered(read))
         elif size:
-            draft.out.append(self._writer.call_delta(text[:size]))
-            draft.hold(self.call.held_under, self._writer.rest_of_delta(read, text[size:]))
+            reply.out.append(self._writer.call_delta(text[:size]))
+            reply.hold(self.call.held_under, self._writer.rest_of_delta(read, text[size:]))
         else:
-            draft.hold(self.call.held_under, read.raw)
+            reply.hold(self.call.held_under, read.raw)
 
-    def postpone(self, read: ReadEvent, block: Place, draft: ReplyBuilder) -> None:
+    def postpone(self, read: ReadEvent, block: Place, reply: ReplyBuilder) -> None:
         """This event waits until the live call is over."""
         self._later.append(read)
         if self.call is not None and block != self.call.place:
             self.later_blocks.add(block)
-        draft.hold(_LATER, read.raw)
+        reply.hold(_LATER, read.raw)
 
-    def end(self, draft: ReplyBuilder, finish: Finish, stop: bytes, *, before_error: bool) -> bool:
+    def end(self, reply: ReplyBuilder, finish: Finish, stop: bytes, *, before_error: bool) -> bool:
         """What is missing of the live call, if its mended text continues what was sent. False where it is refused."""
         call, self.call = self.call, None
         assert call is not None
         completed = self._answer.end_live(call, finish, before_error=before_error)
-        draft.release(call.held_under)
+        reply.release(call.held_under)
         rest = completed.live.rest(completed.outcome) if completed.live is not None else ""
-        draft.out += [self._writer.call_delta(rest)] if rest else []
+        reply.out += [self._writer.call_delta(rest)] if rest else []
         refused = completed.outcome.status == "refused"
         if not (refused and before_error and not self._answer.assembler.calls and not self._later):
             # Before an error an unfinished call stays open: some clients run a block when it is closed.
-            draft.out.append(stop or self._writer.stop())
+            reply.out.append(stop or self._writer.close_block())
         self._writer.open = None
         return not refused
 
-    def take_later(self, draft: ReplyBuilder) -> list[ReadEvent]:
+    def pop_later(self, reply: ReplyBuilder) -> list[ReadEvent]:
         """The events that waited."""
         later, self._later = self._later, []
         self.later_blocks.clear()
         if later:
-            draft.release(_LATER)
+            reply.release(_LATER)
         return later

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...turn import payload
-from ...turn.finish import FinishWords
+from ...turn.finish_reason import FinishWords
 from ...wire import sse
 
 Json = dict[str, Any]

@@ -70,13 +70,13 @@ class BlockWriter:
         """Open an empty block of ours."""
         return self._begin(kind, upstream_index, _EMPTY_BLOCKS[kind])
 
-    def stop(self) -> bytes:
+    def close_block(self) -> bytes:
         """Close the open block, whose own stop never came or comes too late."""
         assert self.open is not None
         index, self.open = self.open.index, None
         return write({"type": BLOCK_STOP, "index": index})
 
-    def stop_as_it_came(self, read: ReadEvent) -> bytes:
+    def close_block_as_it_came(self, read: ReadEvent) -> bytes:
         """Close the open block with its own stop event."""
         raw = self.renumbered(read)
         self.open = None
@@ -102,21 +102,21 @@ class BlockWriter:
 
     def text_block(self, text: str) -> list[bytes]:
         """A whole text block of ours."""
-        return [self.begin(TEXT, None), self.text({"type": BLOCK_DELTA}, text), self.stop()]
+        return [self.begin(TEXT, None), self.text({"type": BLOCK_DELTA}, text), self.close_block()]
 
-    def keep_space(self, block: Place, text: str, like: Json, draft: ReplyBuilder) -> None:
+    def keep_space(self, block: Place, text: str, like: Json, reply: ReplyBuilder) -> None:
         """White space outside of blocks waits for text that makes it one."""
         if self._space is None or self._space[0] != block:
-            self.take_space(block, draft)
+            self.pop_space(block, reply)
             self._space = (block, [])
         self._space[1].append(text)
-        draft.hold(_SPACE, text_event(like, text))
+        reply.hold(_SPACE, text_event(like, text))
 
-    def take_space(self, block: Place, draft: ReplyBuilder) -> str:
+    def pop_space(self, block: Place, reply: ReplyBuilder) -> str:
         """The white space that waited for a block to open; that of another block is dropped."""
         if self._space is None:
             return ""
-        draft.release(_SPACE)
+        reply.release(_SPACE)
         (where, texts), self._space = self._space, None
         return "".join(texts) if where == block else ""
 
@@ -125,7 +125,7 @@ class BlockWriter:
         outcome = call.outcome
         start = self.call_start(call.extra, outcome.id, outcome.name, None)
         delta = self.call_delta(PLACEHOLDER if call.pieces else outcome.arguments)
-        return [start, fill_placeholder(delta, call.pieces), self.stop()]
+        return [start, fill_placeholder(delta, call.pieces), self.close_block()]
 
     def call_start(self, block: Json, identity: str, name: str, upstream_index: Place) -> bytes:
         return self._begin(TOOL_USE, upstream_index, tool_use(block, identity, name, {}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...mend.call import Mender
+from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload

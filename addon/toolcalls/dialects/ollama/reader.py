@@ -49,7 +49,7 @@ class OllamaReader(AnswerReader):
         self.head = {key: line[key] for key in ("model", "created_at") if key in line}
         more = any(value for key, value in message.items() if key not in _MESSAGE)
         more = more or any(value for key, value in line.items() if key not in _LINE)
-        return ReadEvent(event.raw, line, self._parts(line, message), says_more=more)
+        return ReadEvent(event.raw, line, self._parts(line, message), has_other_content=more)
 
     def read_apart(self, event: Event) -> list[ReadEvent]:
         read = self.read(event)
@@ -65,8 +65,8 @@ class OllamaReader(AnswerReader):
         parts: list[Part] = [part for part in read.parts if not isinstance(part, ReasoningDelta)]
         more = any(value for key, value in last.items() if key not in _LINE)
         return [
-            ReadEvent(write_line(thought), thought, [ReasoningDelta(thinking)], says_more=True),
-            ReadEvent(write_line(last), last, parts, says_more=more),
+            ReadEvent(write_line(thought), thought, [ReasoningDelta(thinking)], has_other_content=True),
+            ReadEvent(write_line(last), last, parts, has_other_content=more),
         ]
 
     def _parts(self, line: Json, message: Json) -> list[Part]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...turn import payload
 from ...turn.answer import CompletedCall
-from ...turn.finish import FinishWords
+from ...turn.finish_reason import FinishWords
 from ...turn.parts import ReadEvent
 from ..reader_writer import AnswerWriter
 from .reader import STOPPED, OllamaReader, message_of, write_line

@@ -32,50 +32,50 @@ class CallItems:
         self.lesson: Lesson | None = None
         """What the last delta says about those like it, if it was held."""
 
-    def read_added(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+    def read_added(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         item, new = self._answer.assembler.begin(item_in(incoming))
         assert item is not None and item.call is not None
         live = self._answer.go_live(item.call) if new and self._live and not self._texts.undecided else None
         if live is None:
-            draft.hold(item.call.held_under, incoming.raw)
+            reply.hold(item.call.held_under, incoming.raw)
             return
         live.take(item.call)
         self._lives[item.index] = live
-        draft.out.append(self._writer.announcement(item, item.call))
+        reply.out.append(self._writer.announcement(item, item.call))
 
-    def read_delta(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+    def read_delta(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         fragment = fragment_in(incoming)
         item, added = self._answer.assembler.add(fragment, incoming)
         if item is None or item.call is None:
             return
         if added and item.index in self._lives:
-            self._go_on_live(item, item.call, incoming, fragment.arguments, draft)
+            self._go_on_live(item, item.call, incoming, fragment.arguments, reply)
             return
         key = item.call.held_under
-        draft.hold(key, incoming.raw)
+        reply.hold(key, incoming.raw)
         if added:
             self._last = item
             if incoming.line == incoming.type and fragment.id:
                 self.lesson = Lesson("delta", fragment.arguments, CallFragments(item.call.add, Hold(key)))
 
-    def read_stated(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
-        item, new = self._answer.assembler.state(carrier := arguments_in(incoming))
+    def read_stated(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
+        item, new = self._answer.assembler.take_whole_arguments(report := arguments_in(incoming))
         if item is None or item.call is None:
             return
-        if new and item.call.quoted.pieces and carrier.arguments is item.call.from_fragments()[0]:
+        if new and item.call.escaped.pieces and report.arguments is item.call.from_fragments()[0]:
             # They are long and were recognised, which took no time. Most of the work is at the end of the item.
             item.call.is_settled()
-        draft.hold(item.call.held_under, incoming.raw)
+        reply.hold(item.call.held_under, incoming.raw)
 
-    def read_ended(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+    def read_ended(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         item, new = self._answer.assembler.end(item_in(incoming))
         if item is None or item.call is None:
             return
-        draft.hold(item.call.held_under, incoming.raw)
+        reply.hold(item.call.held_under, incoming.raw)
         if new:
             self._answer.ended.append(item)
-            for ready in self._answer.take_settled() if not self._texts.undecided else ():
-                self._write([ready], Finish.COMPLETE, draft)
+            for ready in self._answer.pop_settled() if not self._texts.undecided else ():
+                self._write([ready], Finish.COMPLETE, reply)
 
     @property
     def hold_of_last(self) -> Hold | None:
@@ -88,40 +88,40 @@ class CallItems:
     def expected(self) -> tuple[str, str] | None:
         """The arguments that are about to be stated, if they are long: as JSON writes them and as they are."""
         call = self._last.call if self._last is not None else None
-        return call.expected() if call is not None and call.quoted.pieces else None
+        return call.expected() if call is not None and call.escaped.pieces else None
 
     def _go_on_live(
-        self, item: Item, call: ItemCall, incoming: IncomingEvent, text: str, draft: ReplyBuilder
+        self, item: Item, call: ItemCall, incoming: IncomingEvent, text: str, reply: ReplyBuilder
     ) -> None:
         part = self._lives[item.index].take(call)
         sent = part.arguments if part is not None else ""
         if text and not sent:
-            draft.hold(call.held_under, incoming.raw)
+            reply.hold(call.held_under, incoming.raw)
             return
-        draft.out.append(self._writer.fragment(item, incoming, sent))
+        reply.out.append(self._writer.fragment(item, incoming, sent))
         if sent != text:
             rest = self._events.unnumbered({**incoming.message, "delta": text[len(sent) :]}, incoming.type)
-            draft.hold(call.held_under, rest)
+            reply.hold(call.held_under, rest)
 
     # The end
 
-    def flush(self, finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> None:
+    def flush(self, finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> None:
         """Everything that is held: the calls that are done, in that order, then the others."""
-        self._write(self._answer.take_all(), finish, draft, before_error=before_error)
+        self._write(self._answer.pop_all(), finish, reply, before_error=before_error)
 
-    def flush_found(self, draft: ReplyBuilder, *, before_error: bool = False) -> None:
+    def flush_found(self, reply: ReplyBuilder, *, before_error: bool = False) -> None:
         """The calls that were written as text and that no structured call repeats, behind all others."""
         for item, outcome in self._answer.leave_found(before_error=before_error):
             assert item.call is not None
-            draft.out += self._writer.whole(item, item.call, outcome, cut=False)
+            reply.out += self._writer.whole(item, item.call, outcome, cut=False)
 
-    def _write(self, items: list[Item], finish: Finish, draft: ReplyBuilder, *, before_error: bool = False) -> None:
+    def _write(self, items: list[Item], finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> None:
         for item, done in self._answer.leave(items, finish, before_error=before_error):
             assert item.call is not None
             if done.live is not None:
-                draft.out += self._writer.rest(item, item.call, done.live.arguments, done.outcome)
+                reply.out += self._writer.rest(item, item.call, done.live.arguments, done.outcome)
             else:
-                draft.out += self._writer.whole(item, item.call, done.outcome, cut=finish is Finish.CUT)
+                reply.out += self._writer.whole(item, item.call, done.outcome, cut=finish is Finish.CUT)
         for item in items:
             if item.call is not None:
-                draft.release(item.call.held_under)
+                reply.release(item.call.held_under)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...turn import payload
-from ...turn.item_call import CarrierOfCall
+from ...turn.item_call import CallReport
 from ...turn.parts import Fragment
 from .events import IncomingEvent, Json
 
@@ -14,9 +14,9 @@ def fragment_in(incoming: IncomingEvent) -> Fragment:
     return Fragment(incoming.number("output_index"), incoming.text("item_id"), "", text)
 
 
-def arguments_in(incoming: IncomingEvent) -> CarrierOfCall:
+def arguments_in(incoming: IncomingEvent) -> CallReport:
     """`function_call_arguments.done`"""
-    return CarrierOfCall(
+    return CallReport(
         incoming.text("item_id"),
         incoming.number("output_index"),
         name=incoming.text("name"),
@@ -25,14 +25,14 @@ def arguments_in(incoming: IncomingEvent) -> CarrierOfCall:
     )
 
 
-def item_in(incoming: IncomingEvent) -> CarrierOfCall:
+def item_in(incoming: IncomingEvent) -> CallReport:
     """`output_item.added` and `output_item.done`"""
     return entry_in(incoming.item, incoming.number("output_index"), incoming)
 
 
-def entry_in(item: Json, index: int | None, source: IncomingEvent | None = None) -> CarrierOfCall:
+def entry_in(item: Json, index: int | None, source: IncomingEvent | None = None) -> CallReport:
     """An item; without an event: in the output of a terminal event."""
-    return CarrierOfCall(
+    return CallReport(
         _text(item, "id"),
         index,
         call_id=_text(item, "call_id"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...outcome import Outcome
-from ...turn.item_call import CarrierOfCall, ItemCall
+from ...turn.item_call import CallReport, ItemCall
 from ...turn.items import Item
 from ...turn.live import LiveArguments
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
@@ -113,7 +113,7 @@ class CallWriter:
 
 def _finished(call: ItemCall, form: ItemKind, fields: Json, namespace: str, *, cut: bool) -> Json:
     """The item of `output_item.done` and of the terminal event, in the order of keys in which it came."""
-    body = dict(call.carriers[0].body) if call.carriers else {}
+    body = dict(call.reports[0].body) if call.reports else {}
     if form is CUSTOM:
         body.pop("arguments", None)
     if namespace:
@@ -138,12 +138,12 @@ def _announced(call: ItemCall, form: ItemKind, item: Json) -> Json:
 
 def _missing_pieces(call: ItemCall, event: Json, key: str, text: str) -> list[str]:
     """The pieces of long arguments that the event has to be given, because it does not say them itself."""
-    return call.pieces(text) if call.quoted.pieces and event.get(key) != text else []
+    return call.pieces(text) if call.escaped.pieces and event.get(key) != text else []
 
 
 def _where(item: Item) -> Json:
     return {"item_id": item.id, "output_index": item.index}
 
 
-def _source(carrier: CarrierOfCall | None) -> IncomingEvent | None:
-    return carrier.source if carrier is not None else None
+def _source(report: CallReport | None) -> IncomingEvent | None:
+    return report.source if report is not None else None

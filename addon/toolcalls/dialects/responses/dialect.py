@@ -9,7 +9,7 @@ Events that only echo the request are not read, nor is a terminal event whose ou
 from __future__ import annotations
 
 from ...mend.arguments import Finish
-from ...mend.call import Mender
+from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
@@ -17,7 +17,7 @@ from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, Items
 from ...unread.fast_path import Lesson
 from ...wire import sse
-from ...wire.events import LINES_ALONE, PASS, Event, Replace, Verdict
+from ...wire.events import PASS, SPLIT_LINES, Event, Replace, Verdict
 from ...wire.framing import SSE, Framing
 from ..interface import Dialect
 from ..odd_data import OddKind, odd_data
@@ -147,16 +147,16 @@ class Responses(Dialect):
         odd = odd_data(event, payload.read_strict(event.data or ""))
         match odd.kind:
             case OddKind.ERROR:
-                draft = ReplyBuilder()
-                self._fail(event.raw, odd.value, draft)
-                return draft.reply()
+                reply = ReplyBuilder()
+                self._fail(event.raw, odd.value, reply)
+                return reply.replacement()
             case OddKind.KEEP_ALIVE:
                 return Replace((sse.comment((event.data or "").strip()),))
             case OddKind.DONE if self._started:
                 self._over = True
                 return self._stop(Finish.UNKNOWN, event.raw)
             case OddKind.SEVERAL_LINES:
-                return LINES_ALONE
+                return SPLIT_LINES
             case OddKind.BROKEN:
                 written = payload.write(odd.value)
                 rewritten = sse.write(written, event.type)
@@ -170,63 +170,63 @@ class Responses(Dialect):
 
     def _reply(self, incoming: IncomingEvent) -> Verdict:
         """Only what goes out otherwise than it came is a reply."""
-        draft = ReplyBuilder(Event(incoming.raw, None))
+        reply = ReplyBuilder(Event(incoming.raw, None))
         if self._held.undecided and self._follows(incoming):
-            self._end_texts(None, draft)
-        self._dispatch(incoming, draft)
-        return draft.answer()
+            self._end_texts(None, reply)
+        self._dispatch(incoming, reply)
+        return reply.verdict()
 
-    def _dispatch(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+    def _dispatch(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         kind = incoming.type
         stem, _, verb = kind.rpartition(".")
         if kind in ITEM_EVENTS:
             self._started = True
-            self._read_item(incoming, draft)
+            self._read_item(incoming, reply)
         elif stem == _ARGUMENTS:
             self._started = True
-            (self._calls.read_delta if verb == "delta" else self._calls.read_stated)(incoming, draft)
+            (self._calls.read_delta if verb == "delta" else self._calls.read_stated)(incoming, reply)
         elif is_text(kind):
             self._started = True
-            self._texts.read(incoming, draft)
+            self._texts.read(incoming, reply)
         elif kind in TERMINAL:
             self._over = True
             self._hear_all(incoming.message.get("response"))
-            self._end_texts(finish_in(kind, incoming.message.get("response")), draft)
-            self._finalizer.read(incoming, draft)
+            self._end_texts(finish_in(kind, incoming.message.get("response")), reply)
+            self._finalizer.read(incoming, reply)
         elif (trouble := _trouble_in(incoming)) is not None:
             self._over = incoming.message.get("type") == "error"
-            self._fail(incoming.raw, trouble, draft)
+            self._fail(incoming.raw, trouble, reply)
         elif kind in _ECHOES:
-            self._read_echo(incoming, draft)
+            self._read_echo(incoming, reply)
         elif not kind.startswith("response."):
-            draft.out.append(incoming.raw)
-        elif not (kind.startswith(INPUT) and self._freeform.read_input(incoming, draft)):
-            draft.out.append(self._forward(incoming))
+            reply.out.append(incoming.raw)
+        elif not (kind.startswith(INPUT) and self._freeform.read_input(incoming, reply)):
+            reply.out.append(self._forward(incoming))
 
-    def _fail(self, raw: bytes, trouble: Json, draft: ReplyBuilder) -> None:
+    def _fail(self, raw: bytes, trouble: Json, reply: ReplyBuilder) -> None:
         """The error always goes on. One that is no event of the protocol is told again as `response.failed`."""
         if not self._over:
             self._finalizer.error = trouble
-        self._end_texts(Finish.CUT, draft)
-        self._finalizer.fail(draft)
-        draft.out.append(raw)
+        self._end_texts(Finish.CUT, reply)
+        self._finalizer.fail(reply)
+        reply.out.append(raw)
 
     def _stop(self, finish: Finish, last: bytes = b"") -> Replace:
         """No terminal event came."""
-        draft = ReplyBuilder()
-        self._end_texts(finish, draft)
-        self._finalizer.stop(finish, draft)
-        draft.out += [last] if last else []
-        return draft.reply()
+        reply = ReplyBuilder()
+        self._end_texts(finish, reply)
+        self._finalizer.stop(finish, reply)
+        reply.out += [last] if last else []
+        return reply.replacement()
 
-    def _read_echo(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+    def _read_echo(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         response = incoming.message.get("response")
         if not self._started and incoming.type != "response.created" and isinstance(response, dict):
             created = {**response, "status": "in_progress"}
-            draft.out.append(self._writer.write("response.created", {"response": created}))
+            reply.out.append(self._writer.write("response.created", {"response": created}))
         self._started = True
         self._finalizer.created = incoming.data
-        draft.out.append(self._writer.forward(incoming))
+        reply.out.append(self._writer.forward(incoming))
 
     def _forward(self, incoming: IncomingEvent) -> bytes:
         """An event of a server-side tool, of a freeform call, or one that we do not know."""
@@ -256,52 +256,52 @@ class Responses(Dialect):
         cited = incoming.type == "response.output_text.annotation.added"
         return cited or incoming.item.get("status") == "incomplete" or self._texts.follows(incoming)
 
-    def _end_texts(self, finish: Finish | None, draft: ReplyBuilder) -> None:
+    def _end_texts(self, finish: Finish | None, reply: ReplyBuilder) -> None:
         """What is held of texts is decided, and the events that waited for that go on."""
         if not self._answer.searches:
             return
-        ends = self._held.take_ends(draft)
-        self._texts.end_texts(finish, draft)
+        ends = self._held.pop_ends(reply)
+        self._texts.end_texts(finish, reply)
         for incoming in ends:
             if incoming.type in ITEM_EVENTS:
-                self._end_item(incoming, "message", finish, draft)
+                self._end_item(incoming, "message", finish, reply)
             else:
-                self._texts.read(incoming, draft)
+                self._texts.read(incoming, reply)
 
     # Items
 
-    def _read_item(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+    def _read_item(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         kind, begins = _type_of(incoming.item), incoming.type == ADDED
         self._heard.hear(incoming.item)
         if not kind:
-            draft.out.append(self._writer.forward(incoming))
+            reply.out.append(self._writer.forward(incoming))
         elif kind == CALL:
-            (self._calls.read_added if begins else self._calls.read_ended)(incoming, draft)
-        elif kind == FREEFORM and self._freeform.read_item(incoming, draft):
+            (self._calls.read_added if begins else self._calls.read_ended)(incoming, reply)
+        elif kind == FREEFORM and self._freeform.read_item(incoming, reply):
             return
         elif begins:
-            self._read_added(incoming, kind, draft)
+            self._read_added(incoming, kind, reply)
         else:
-            self._read_ended(incoming, kind, draft)
+            self._read_ended(incoming, kind, reply)
 
-    def _read_added(self, incoming: IncomingEvent, kind: str, draft: ReplyBuilder) -> None:
+    def _read_added(self, incoming: IncomingEvent, kind: str, reply: ReplyBuilder) -> None:
         known = self._items.known(str(incoming.item.get("id") or ""))
         if known is not None and known.type == kind and known.open and known.announced:
             return
         item = self._add(incoming, kind)
         body = with_needed(incoming.item, kind, item.id)
-        draft.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
+        reply.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
 
-    def _read_ended(self, incoming: IncomingEvent, kind: str, draft: ReplyBuilder) -> None:
+    def _read_ended(self, incoming: IncomingEvent, kind: str, reply: ReplyBuilder) -> None:
         item = self._items.find(kind, str(incoming.item.get("id") or ""), incoming.number("output_index"))
         if incoming.item.get("status") != "incomplete" and (
             (item is not None and self._texts.undecided(item)) or self._texts.untold_waits(item, incoming.item)
         ):
-            self._held.wait(incoming, draft)
+            self._held.wait(incoming, reply)
         else:
-            self._end_item(incoming, kind, None, draft)
+            self._end_item(incoming, kind, None, reply)
 
-    def _end_item(self, incoming: IncomingEvent, kind: str, finish: Finish | None, draft: ReplyBuilder) -> None:
+    def _end_item(self, incoming: IncomingEvent, kind: str, finish: Finish | None, reply: ReplyBuilder) -> None:
         """`finish`: the response ends with this item; None where something may follow it."""
         wire_id, wire_index = str(incoming.item.get("id") or ""), incoming.number("output_index")
         item = self._items.find(kind, wire_id, wire_index)
@@ -310,16 +310,16 @@ class Responses(Dialect):
             if known is not None and known.type == kind and known.done is not None:
                 return
             if kind in ("message", "reasoning"):
-                item = self._texts.writer.open(kind, wire_id, wire_index, incoming.item, draft)
+                item = self._texts.writer.open(kind, wire_id, wire_index, incoming.item, reply)
             else:
                 item = self._add(incoming, kind)
-        body = item.done = self._texts.finish(item, incoming.item, draft, finish)
+        body = item.done = self._texts.finish(item, incoming.item, reply, finish)
         if kind == FREEFORM:
             self._answer.turn.count_sent()
             self._freeform.ended(body)
         if body == incoming.item:
             item.done_text = incoming.item_text
-        draft.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
+        reply.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
 
     def _add(self, incoming: IncomingEvent, kind: str) -> Item:
         wire_id, wire_index = str(incoming.item.get("id") or ""), incoming.number("output_index")

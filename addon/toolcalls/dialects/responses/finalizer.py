@@ -81,55 +81,55 @@ class Finalizer:
             at += data.startswith(", ", at) + data.startswith(",", at)
         return data.startswith("]", at)
 
-    def read(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+    def read(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         """The terminal event."""
         response = incoming.message.get("response")
         fields: Json = {}
         if not isinstance(response, dict):
             response = {**self._response(), "status": incoming.type.removeprefix("response.")}
             fields["response"] = response
-        final = self.finish(incoming.type, response, draft)
+        final = self.finish(incoming.type, response, reply)
         if final != response.get("output"):
             fields["response"] = {**response, "output": final}
-        draft.out.append(self._writer.forward(incoming, **fields))
+        reply.out.append(self._writer.forward(incoming, **fields))
 
-    def finish(self, kind: str, response: Json, draft: ReplyBuilder) -> Any:
+    def finish(self, kind: str, response: Json, reply: ReplyBuilder) -> Any:
         """Everything that has to go out before a terminal event, and the output that it has then."""
         status = status_of(kind, response)
         failed = status in FAILED
         output = response.get("output")
         self._listed.match(output)
         finish = finish_in(kind, response)
-        self._calls.flush(finish, draft, before_error=failed)
+        self._calls.flush(finish, reply, before_error=failed)
         if failed:
-            self._calls.flush_found(draft, before_error=True)
+            self._calls.flush_found(reply, before_error=True)
             return self._failed_output(output)
-        self._close_items("incomplete" if status == "incomplete" else "completed", finish, draft)
+        self._close_items("incomplete" if status == "incomplete" else "completed", finish, reply)
         self._look_into_thoughts(finish)
-        self._calls.flush_found(draft)
+        self._calls.flush_found(reply)
         for index, note in self._answer.notes():
-            self._texts.say(note, index, draft)
+            self._texts.say(note, index, reply)
         return self._output(output)
 
-    def stop(self, finish: Finish, draft: ReplyBuilder) -> None:
+    def stop(self, finish: Finish, reply: ReplyBuilder) -> None:
         """No terminal event came."""
-        self._calls.flush(finish, draft, before_error=True)
+        self._calls.flush(finish, reply, before_error=True)
         response = self._response()
         items = [item for item in self._items.all if not item.dropped]
         if items and all(item.finished for item in items) and not self._answer.dropped and not self.error:
-            self._close_items("completed", finish, draft)
-            self._calls.flush_found(draft)
+            self._close_items("completed", finish, reply)
+            self._calls.flush_found(reply)
             fields = {**response, "status": "completed", "output": self._output(None)}
-            draft.out.append(self._writer.write(COMPLETED, {"response": fields}))
+            reply.out.append(self._writer.write(COMPLETED, {"response": fields}))
             return
-        self._calls.flush_found(draft, before_error=True)
+        self._calls.flush_found(reply, before_error=True)
         fields = {**response, "status": "failed", "error": failure_of(self.error), "output": self._output(None)}
-        draft.out.append(self._writer.write("response.failed", {"response": fields}))
+        reply.out.append(self._writer.write("response.failed", {"response": fields}))
 
-    def fail(self, draft: ReplyBuilder) -> None:
+    def fail(self, reply: ReplyBuilder) -> None:
         """An error is about to go on: complete calls come out, unfinished ones are dropped."""
-        self._calls.flush(Finish.CUT, draft, before_error=True)
-        self._calls.flush_found(draft, before_error=True)
+        self._calls.flush(Finish.CUT, reply, before_error=True)
+        self._calls.flush_found(reply, before_error=True)
 
     def _response(self) -> Json:
         response = (payload.object_in(self.created) or {}).get("response")
@@ -140,29 +140,29 @@ class Finalizer:
 
     # Items
 
-    def _close_items(self, status: str, finish: Finish, draft: ReplyBuilder) -> None:
+    def _close_items(self, status: str, finish: Finish, reply: ReplyBuilder) -> None:
         """Items that the client knows and that never ended, and items that nobody told it about."""
         spoken = [entry for _, entry in self._listed.unseen if entry.get("type") != CALL and _says_something(entry)]
         for item in [item for item in self._items.in_order() if item.open]:
             entry = self._listed.entries.get(item.index)
             if item.type in ("message", "reasoning"):
                 body = entry or {"type": item.type, **item.body, "status": status}
-                self._texts.end_item(item, body, draft, None if spoken else finish)
+                self._texts.end_item(item, body, reply, None if spoken else finish)
             elif entry is not None:
-                self._texts.end_item(item, entry, draft)
+                self._texts.end_item(item, entry, reply)
         for position, entry in self._listed.unseen:
             kind, wire_id = str(entry.get("type") or "message"), str(entry.get("id") or "")
             if kind in ("message", "reasoning"):
-                item = self._texts.writer.open(kind, wire_id, position, entry, draft)
+                item = self._texts.writer.open(kind, wire_id, position, entry, reply)
             else:
                 item = self._items.open(kind, wire_id, position, entry)
                 item.announced = True
                 fields = {"output_index": item.index, "item": entry}
-                draft.out.append(self._writer.write("response.output_item.added", fields))
+                reply.out.append(self._writer.write("response.output_item.added", fields))
                 if kind == FREEFORM:
                     self._answer.turn.count_sent()
             self._listed.entries[item.index] = entry
-            self._texts.end_item(item, entry, draft, finish if spoken and entry is spoken[-1] else None)
+            self._texts.end_item(item, entry, reply, finish if spoken and entry is spoken[-1] else None)
 
     def _only_thinks(self) -> bool:
         """Is the answer reasoning, and perhaps a message without a word?"""

@@ -36,7 +36,7 @@ class Freeform:
             # From now on it is taken.
             self._ids.unique(call_id)
 
-    def read_item(self, incoming: IncomingEvent, draft: ReplyBuilder) -> bool:
+    def read_item(self, incoming: IncomingEvent, reply: ReplyBuilder) -> bool:
         """The beginning or the end of a call; False where its id is new."""
         earlier = self._finished.get(str(incoming.item.get("call_id") or ""))
         if earlier is None:
@@ -44,20 +44,20 @@ class Freeform:
         item_id = str(incoming.item.get("id") or "")
         if incoming.type == ADDED:
             key = self._waiting[item_id] = f"{_KEY} {len(self._waiting)}"
-            draft.hold(key, incoming.raw)
+            reply.hold(key, incoming.raw)
             return True
         held = self._waiting.pop(item_id, "")
         if held:
-            draft.release(held)
+            reply.release(held)
         if any(incoming.item.get(key) != earlier.get(key) for key in ("name", "input")):
-            draft.out += self._write(incoming, item_id)
+            reply.out += self._write(incoming, item_id)
         return True
 
-    def read_input(self, incoming: IncomingEvent, draft: ReplyBuilder) -> bool:
+    def read_input(self, incoming: IncomingEvent, reply: ReplyBuilder) -> bool:
         """A piece of the input; False where it goes on as it is."""
         key = self._waiting.get(incoming.text("item_id"))
         if key is not None:
-            draft.hold(key, incoming.raw)
+            reply.hold(key, incoming.raw)
         return key is not None
 
     def _write(self, incoming: IncomingEvent, item_id: str) -> list[bytes]:

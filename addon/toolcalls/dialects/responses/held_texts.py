@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...mend.finish import Finish
 from ...turn.item_answer import ItemAnswer
-from ...turn.items import Item, Part
+from ...turn.items import Item, TextPart
 from ...turn.text_search import SearchResult
 from ..reply_builder import ReplyBuilder
 from .events import EventWriter, IncomingEvent
@@ -33,57 +33,67 @@ class HeldTexts:
         """May the last words that were said be a call?"""
         return bool(self.ends) or self._answer.texts.undecided
 
-    def follows(self, part: Part) -> bool:
+    def follows(self, part: TextPart) -> bool:
         """Does text of this part follow what may be a call in another one?"""
         return self.undecided and not self._answer.texts.is_last(part.search)
 
     def take(
-        self, item: Item, number: int, part: Part, text: str, draft: ReplyBuilder, source: IncomingEvent | None = None
+        self,
+        item: Item,
+        number: int,
+        part: TextPart,
+        text: str,
+        reply: ReplyBuilder,
+        source: IncomingEvent | None = None,
     ) -> SearchResult:
         """A part says this: what may go out of it."""
-        return self._note(item, number, part, self._answer.say_in(part, text, source), draft)
+        return self._note(item, number, part, self._answer.say_in(part, text, source), reply)
 
-    def close(self, item: Item, number: int, part: Part, finish: Finish | None, draft: ReplyBuilder) -> SearchResult:
+    def close(
+        self, item: Item, number: int, part: TextPart, finish: Finish | None, reply: ReplyBuilder
+    ) -> SearchResult:
         """The text of a part is over: with the response, or, None, with something else behind it."""
-        return self._note(item, number, part, self._answer.end_in(part, finish), draft)
+        return self._note(item, number, part, self._answer.end_in(part, finish), reply)
 
-    def _note(self, item: Item, number: int, part: Part, result: SearchResult, draft: ReplyBuilder) -> SearchResult:
+    def _note(
+        self, item: Item, number: int, part: TextPart, result: SearchResult, reply: ReplyBuilder
+    ) -> SearchResult:
         if result.parts:
             key = _key(item, number)
-            self._let_go(key, draft)
+            self._let_go(key, reply)
             if part.search is not None and part.search.holding:
                 where = {"item_id": item.id, "output_index": item.index, "content_index": number}
                 held = self._writer.unnumbered({"type": DELTA, **where, "delta": part.search.held}, DELTA)
-                self._keep(key, held, draft)
+                self._keep(key, held, reply)
         return result
 
-    def keep(self, item: Item, number: int, raw: bytes, draft: ReplyBuilder) -> None:
+    def keep(self, item: Item, number: int, raw: bytes, reply: ReplyBuilder) -> None:
         """All of an event is held."""
-        self._keep(_key(item, number), raw, draft)
+        self._keep(_key(item, number), raw, reply)
 
     # The events that end a text
 
-    def wait(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+    def wait(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         """Hold the end of a text, or of its item."""
         self.ends.append(incoming)
-        self._keep(_ENDS, incoming.raw, draft)
+        self._keep(_ENDS, incoming.raw, reply)
 
-    def take_ends(self, draft: ReplyBuilder) -> list[IncomingEvent]:
+    def pop_ends(self, reply: ReplyBuilder) -> list[IncomingEvent]:
         """The ends that waited: they are answered now."""
         ends, self.ends = self.ends, []
-        self._let_go(_ENDS, draft)
+        self._let_go(_ENDS, reply)
         return ends
 
     # The ledger
 
-    def _keep(self, key: str, raw: bytes, draft: ReplyBuilder) -> None:
-        draft.hold(key, raw)
+    def _keep(self, key: str, raw: bytes, reply: ReplyBuilder) -> None:
+        reply.hold(key, raw)
         self._keys.add(key)
 
-    def _let_go(self, key: str, draft: ReplyBuilder) -> None:
+    def _let_go(self, key: str, reply: ReplyBuilder) -> None:
         if key in self._keys:
             self._keys.remove(key)
-            draft.release(key)
+            reply.release(key)
 
 
 def _key(item: Item, number: int) -> str:

@@ -79,7 +79,7 @@ def _same_item(item: Item, entry: Json) -> bool:
         if entry.get("type") not in (CALL, item.type):
             return False
         # Lists: what stands in the position of an id may be no text, and then it is in no set.
-        known = [item.call.sent_id, *(carrier.body.get("call_id") for carrier in item.call.carriers)]
+        known = [item.call.sent_id, *(report.body.get("call_id") for report in item.call.reports)]
         call_ids = [call_id for call_id in known if call_id not in ("", None)]
         if entry.get("call_id") and call_ids:
             return entry["call_id"] in call_ids
@@ -110,7 +110,7 @@ class _ItemsByIds:
 
 
 def _ids_of(item: Item) -> list[object]:
-    bodies = [item.done or item.body, *((carrier.body for carrier in item.call.carriers) if item.call else ())]
+    bodies = [item.done or item.body, *((report.body for report in item.call.reports) if item.call else ())]
     own = [item.id, item.call.sent_id] if item.call else [item.id]
     return [*own, *(body.get(key) for body in bodies for key in ("id", "call_id"))]
 
@@ -125,7 +125,7 @@ def _best(items: list[Item], entry: Json) -> Item | None:
 
 def _has_id(item: Item, entry: Json) -> bool:
     """Is this one of the ids that the item goes by?"""
-    bodies = [item.done or item.body, *((carrier.body for carrier in item.call.carriers) if item.call else ())]
+    bodies = [item.done or item.body, *((report.body for report in item.call.reports) if item.call else ())]
     return bool(entry.get("id")) and entry["id"] in [item.id, *(body.get("id") for body in bodies)]
 
 

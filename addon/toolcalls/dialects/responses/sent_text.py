@@ -51,7 +51,7 @@ class SentText:
     __slots__ = ("_search", "_sent", "_writer")
 
     def __init__(self, search: TextSearch | StructuredText | None, sent: SentDeltas, writer: EventWriter) -> None:
-        """`search`: whoever looks at their text."""
+        """`search`: the search that their text goes through."""
         self._search = search
         self._sent = sent
         self._writer = writer

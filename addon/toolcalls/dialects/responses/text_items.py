@@ -9,7 +9,7 @@ from typing import Any
 
 from ...mend.finish import Finish
 from ...turn.item_answer import ItemAnswer
-from ...turn.items import Item, Part
+from ...turn.items import Item, TextPart
 from ...turn.structured_text import StructuredText
 from ...turn.text_search import TextSearch
 from ...unread.fast_path import Lesson
@@ -42,23 +42,23 @@ class TextItems:
         receiver = SentText(search, self.writer.sent, self._events)
         self.lesson = Lesson("delta", incoming.text("delta"), receiver)
 
-    def read(self, incoming: IncomingEvent, draft: ReplyBuilder) -> None:
+    def read(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         """One event of a text family."""
         stem, _, verb = incoming.type.rpartition(".")
         family = family_of(stem, incoming)
-        if family.part == TEXT and verb == "done" and self._ends_undecided(incoming, family, draft):
+        if family.part == TEXT and verb == "done" and self._ends_undecided(incoming, family, reply):
             return
-        item = self._item(family, incoming, draft)
+        item = self._item(family, incoming, reply)
         number = incoming.number(family.number_key) or 0
-        part = item.parts.setdefault((family.part, number), Part())
+        part = item.parts.setdefault((family.part, number), TextPart())
         opens = incoming.type == f"{PART_EVENTS.get(family.part)}.added"
         if not part.opened and not opens and family.part in PART_EVENTS:
-            draft.out.append(self.writer.open_part(item, family.part, number))
+            reply.out.append(self.writer.open_part(item, family.part, number))
         part.opened = True
         fields: Json = {"item_id": item.id, "output_index": item.index, family.number_key: number}
         searched = self._answer.searches and family.part == TEXT
         if searched and verb == "done":
-            self._end_text(item, number, part, None, draft)
+            self._end_text(item, number, part, None, reply)
         if stem in PART_EVENTS.values():
             fields["part"] = whole_part(incoming.message.get("part"), family.part)
             if verb == "done" and part.changed:
@@ -69,10 +69,10 @@ class TextItems:
             part.text = text if isinstance(text, str) else None
             if part.changed:
                 part.text = fields["text"] = self._text_sent(item, number, part)
-        elif incoming.type == DELTA and searched and not self._passes(incoming, item, number, part, draft):
+        elif incoming.type == DELTA and searched and not self._passes(incoming, item, number, part, reply):
             return
         sent = self._events.forward(incoming, **fields)
-        draft.out.append(sent)
+        reply.out.append(sent)
         if verb == "delta":
             self.writer.sent.add(sent)
             if sent is incoming.raw and (not searched or part.searched or part.search is not None):
@@ -80,25 +80,25 @@ class TextItems:
 
     # The search for calls
 
-    def _passes(self, incoming: IncomingEvent, item: Item, number: int, part: Part, draft: ReplyBuilder) -> bool:
+    def _passes(self, incoming: IncomingEvent, item: Item, number: int, part: TextPart, reply: ReplyBuilder) -> bool:
         """Search a delta. False when it does not simply go on: what may go out of the text is written."""
         text = incoming.message.get("delta")
         if not isinstance(text, str) or not text or part.searched:
             return True
-        result = self._held.take(item, number, part, text, draft, incoming)
+        result = self._held.take(item, number, part, text, reply, incoming)
         if result.parts == ((text, incoming),):
             return True
         if not result.parts:
-            self._held.keep(item, number, incoming.raw, draft)
-        self.writer.write_found(item, number, result, draft)
+            self._held.keep(item, number, incoming.raw, reply)
+        self.writer.write_found(item, number, result, reply)
         return False
 
-    def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily, draft: ReplyBuilder) -> bool:
+    def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily, reply: ReplyBuilder) -> bool:
         """The end of a text whose last words may be a call waits."""
         item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
         if item is None or not self.undecided(item):
             return False
-        self._held.wait(incoming, draft)
+        self._held.wait(incoming, reply)
         return True
 
     def follows(self, incoming: IncomingEvent) -> bool:
@@ -117,7 +117,7 @@ class TextItems:
         return any(part.undecided for part in item.parts.values())
 
     def untold_waits(self, item: Item | None, body: Json) -> bool:
-        """Does it depend on what follows what becomes of a text that came only with the end of its item?"""
+        """May a text that came only with the end of its item turn out to be a call, depending on what follows?"""
         content = body.get("content")
         if not self._answer.searches or body.get("type") != "message" or not isinstance(content, list):
             return False
@@ -127,41 +127,41 @@ class TextItems:
         text = last.get("text") if isinstance(last, dict) and last.get("type") == TEXT else None
         return isinstance(text, str) and (TEXT, number) not in known and self._answer.texts.waits_for_end(text)
 
-    def end_texts(self, finish: Finish | None, draft: ReplyBuilder) -> None:
+    def end_texts(self, finish: Finish | None, reply: ReplyBuilder) -> None:
         """All texts are over: with the response, or, None, with something else behind them."""
         for item in self._items.all:
             for (kind, number), part in item.parts.items():
                 if kind == TEXT and not part.searched:
-                    self._end_text(item, number, part, finish, draft)
+                    self._end_text(item, number, part, finish, reply)
 
-    def _end_text(self, item: Item, number: int, part: Part, finish: Finish | None, draft: ReplyBuilder) -> None:
+    def _end_text(self, item: Item, number: int, part: TextPart, finish: Finish | None, reply: ReplyBuilder) -> None:
         """The text of a part is over: what was held of it goes out."""
-        self.writer.write_found(item, number, self._held.close(item, number, part, finish, draft), draft)
+        self.writer.write_found(item, number, self._held.close(item, number, part, finish, reply), reply)
 
-    def _text_sent(self, item: Item, number: int, part: Part) -> str:
+    def _text_sent(self, item: Item, number: int, part: TextPart) -> str:
         """The text that the client got of a part that was changed."""
         text = self.writer.sent.text(item, TEXT, number)
         return part.text_for_client(part.text or "") if text is None else text
 
-    def _search_content(self, item: Item, content: list[Any], finish: Finish | None, draft: ReplyBuilder) -> None:
+    def _search_content(self, item: Item, content: list[Any], finish: Finish | None, reply: ReplyBuilder) -> None:
         """Put into the content what the client got of it, and search what it never got."""
         last = max((number for number, entry in enumerate(content) if not is_blank(entry)), default=-1)
         for number, entry in enumerate(content):
             text = entry.get("text") if isinstance(entry, dict) and entry.get("type") == TEXT else None
             if not isinstance(text, str) or not text:
                 continue
-            part = item.parts.setdefault((TEXT, number), Part())
-            self._end_text(item, number, part, None, draft)
+            part = item.parts.setdefault((TEXT, number), TextPart())
+            self._end_text(item, number, part, None, reply)
             if part.search is None:
                 ends = number == last and not entry.get("annotations")
-                first = self._held.take(item, number, part, text, draft)
-                rest = self._held.close(item, number, part, finish if ends else None, draft)
+                first = self._held.take(item, number, part, text, reply)
+                rest = self._held.close(item, number, part, finish if ends else None, reply)
                 if part.changed:
                     content[number] = {**entry, "text": first.text + rest.text}
             elif part.changed:
                 content[number] = {**entry, "text": self._text_sent(item, number, part)}
 
-    def _item(self, family: PartFamily, incoming: IncomingEvent, draft: ReplyBuilder) -> Item:
+    def _item(self, family: PartFamily, incoming: IncomingEvent, reply: ReplyBuilder) -> Item:
         wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
         item = self._items.find(family.item, wire_id, wire_index)
         if item is None:
@@ -169,26 +169,26 @@ class TextItems:
             if known is not None and known.type == family.item:
                 # Something said after the item was done; there is nothing to announce.
                 return known
-            return self.writer.open(family.item, wire_id, wire_index, {}, draft)
+            return self.writer.open(family.item, wire_id, wire_index, {}, reply)
         self._items.alias(item, wire_id, None)
         return item
 
     # Items
 
-    def say(self, text: str, index: int, draft: ReplyBuilder) -> None:
+    def say(self, text: str, index: int, reply: ReplyBuilder) -> None:
         """A message of ours."""
-        item = self.writer.open("message", "", None, {}, draft, instead=index)
+        item = self.writer.open("message", "", None, {}, reply, instead=index)
         content = [{"type": TEXT, "text": text, "annotations": []}]
         message = {"type": "message", "role": "assistant", "status": "completed", "content": content}
-        self.end_item(item, message, draft)
+        self.end_item(item, message, reply)
 
-    def end_item(self, item: Item, body: Json, draft: ReplyBuilder, finish: Finish | None = None) -> None:
+    def end_item(self, item: Item, body: Json, reply: ReplyBuilder, finish: Finish | None = None) -> None:
         """An item ends that has no event of its own for that."""
-        item.done = self.finish(item, body, draft, finish)
+        item.done = self.finish(item, body, reply, finish)
         fields = {"output_index": item.index, "item": item.done}
-        draft.out.append(self._events.write("response.output_item.done", fields))
+        reply.out.append(self._events.write("response.output_item.done", fields))
 
-    def finish(self, item: Item, body: Json, draft: ReplyBuilder, finish: Finish | None = None) -> Json:
+    def finish(self, item: Item, body: Json, reply: ReplyBuilder, finish: Finish | None = None) -> Json:
         """The whole item for its end. The ends of parts that have to come before it are written.
 
         `finish`: the response ends with this item; None where something may follow it.
@@ -204,9 +204,9 @@ class TextItems:
             if part in PART_EVENTS and belongs(part, key):
                 self.writer.fill_part(item, part, number, state, content)
         if self._answer.searches and item.type == "message":
-            self._search_content(item, content, finish, draft)
+            self._search_content(item, content, finish, reply)
         for number, entry in enumerate(content):
-            self.writer.end_part(item, key, number, entry, draft)
+            self.writer.end_part(item, key, number, entry, reply)
         if not any(other.open and other.parts for other in self._items.all if other is not item):
             self.writer.sent.clear()
         return body if content == body[key] else {**body, key: content}

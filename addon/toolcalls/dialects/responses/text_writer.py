@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...turn.items import Item, Items, Part
+from ...turn.items import Item, Items, TextPart
 from ...turn.text_search import SearchResult
 from ..reply_builder import ReplyBuilder
 from .events import EventWriter, Json
@@ -46,7 +46,7 @@ class TextWriter:
         wire_id: str,
         wire_index: int | None,
         body: Json,
-        draft: ReplyBuilder,
+        reply: ReplyBuilder,
         *,
         instead: int | None = None,
     ) -> Item:
@@ -57,7 +57,7 @@ class TextWriter:
         kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}
         empty = {**with_needed({"type": kind, **kept}, kind, item.id), "status": "in_progress"}
         fields = {"output_index": index, "item": empty}
-        draft.out.append(self._events.write("response.output_item.added", fields))
+        reply.out.append(self._events.write("response.output_item.added", fields))
         return item
 
     def open_part(self, item: Item, part: str, number: int) -> bytes:
@@ -67,7 +67,7 @@ class TextWriter:
         fields["part"] = whole_part(None, part)
         return self._events.write(f"{PART_EVENTS[part]}.added", fields)
 
-    def write_found(self, item: Item, number: int, result: SearchResult, draft: ReplyBuilder) -> None:
+    def write_found(self, item: Item, number: int, result: SearchResult, reply: ReplyBuilder) -> None:
         """Text that was searched: the events that it came in, where they say nothing else."""
         where: Json = {"item_id": item.id, "output_index": item.index, "content_index": number}
         for piece in result.pieces:
@@ -76,9 +76,9 @@ class TextWriter:
             else:
                 sent = self._events.forward(piece.source, **where)
             self.sent.add(sent)
-            draft.out.append(sent)
+            reply.out.append(sent)
 
-    def fill_part(self, item: Item, part: str, number: int, state: Part, content: list[Any]) -> None:
+    def fill_part(self, item: Item, part: str, number: int, state: TextPart, content: list[Any]) -> None:
         """Put into the content what was said and is not in it."""
         field = "refusal" if part == REFUSAL else "text"
         if not 0 <= number < _MOST_PARTS:
@@ -90,17 +90,17 @@ class TextWriter:
             text = state.text or self.sent.text(item, part, number)
             content[number] = {**whole_part(entry, part), field: text or ""}
 
-    def end_part(self, item: Item, key: str, number: int, entry: Any, draft: ReplyBuilder) -> None:
+    def end_part(self, item: Item, key: str, number: int, entry: Any, reply: ReplyBuilder) -> None:
         """The events of a part that are still missing before its item ends."""
         part = entry.get("type") if isinstance(entry, dict) else None
         if not isinstance(part, str) or part not in PART_EVENTS or not belongs(part, key):
             return
-        state = item.parts.setdefault((part, number), Part())
+        state = item.parts.setdefault((part, number), TextPart())
         field = "refusal" if part == REFUSAL else "text"
         text = entry.get(field)
         where = {"item_id": item.id, "output_index": item.index}
         where["summary_index" if part == SUMMARY else "content_index"] = number
-        out = draft.out
+        out = reply.out
         if not state.opened:
             if not isinstance(text, str) or not text:
                 return

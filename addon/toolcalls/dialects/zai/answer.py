@@ -1,9 +1,10 @@
-"""An answer of chat.z.ai: whose its calls are, and which of them are whole where the stream breaks off."""
+"""An answer of chat.z.ai: which calls are the client's and which the backend ran, and which are complete when the
+stream breaks off."""
 
 from __future__ import annotations
 
-from ...mend.call import Mender
 from ...mend.finish import Finish
+from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
@@ -71,7 +72,7 @@ class ZaiAnswer(FragmentAnswer):
                 return
 
     def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
-        return self._complete(self._clients(self.assembler.take(finish)), finish, before_error, ids)
+        return self._complete(self._clients(self.assembler.hand_out(finish)), finish, before_error, ids)
 
     @property
     def has_whole_call(self) -> bool:

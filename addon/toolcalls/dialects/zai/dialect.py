@@ -12,14 +12,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from ...mend.call import Mender
 from ...mend.finish import Finish
+from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
 from ...turn.parts import TextDelta
 from ...wire import sse
-from ...wire.events import LINES_ALONE, PASS, Event, LimitReached, Replace, Verdict
+from ...wire.events import PASS, SPLIT_LINES, Event, LimitReached, Replace, Verdict
 from ..answer_io import AnswerForm
 from ..answer_stream import AnswerStream
 from ..chat.choice import replaced
@@ -96,7 +96,7 @@ class Zai(Dialect):
                 return Replace(tuple(self._end()))
             trouble = trouble_in(chunk) or trouble_in_text(data, event.type)
             if trouble is None and "\n" in data:
-                return LINES_ALONE
+                return SPLIT_LINES
             chunk = {"error": trouble} if trouble is not None else payload.read_glued(data)
         elif event.type == ERROR:
             chunk = {"error": trouble_in(chunk, event.type)}
@@ -182,11 +182,11 @@ class Zai(Dialect):
 
     def _complete(self, finish: Finish) -> list[bytes]:
         """The turn is over: all that is held goes out, and its calls."""
-        draft = ReplyBuilder()
+        reply = ReplyBuilder()
         broken_off = self._answer.broken_off
         told = Finish.of(self._reason) if self._reason and not broken_off else finish
-        self._stream.let_go(told, draft, before_error=broken_off)
-        return self._writer.begun(draft.out)
+        self._stream.send_held(told, reply, before_error=broken_off)
+        return self._writer.begun(reply.out)
 
     def _end(self) -> list[bytes]:
         """`[DONE]`, or the stream is over after `done`."""

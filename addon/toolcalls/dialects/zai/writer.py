@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...turn.finish import FinishWords
+from ...turn.finish_reason import FinishWords
 from ...turn.parts import Fragment, OtherDelta, ReasoningDelta, TextDelta
 from ..chat.reader import ReadChoice
 from ..chat.writer import DONE, DeltaWriter, write

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 
+from ..steps import TEXT_AROUND
 from . import characters as chars
 
-FENCE, MARKER, LABEL = "code fence", "markers around the object", "text around the object"
+FENCE, MARKER, LABEL = "code fence", "markers around the object", TEXT_AROUND
 """What was found, in the words of the steps."""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..finish import Finish
 from ..refusal import Refusal
+from ..steps import CLOSED, EXTRA_BRACKET, MISSING_BRACKET, TEXT_AROUND
 from . import characters as chars
 from .around import FENCE, MARKER, behind, in_front
 from .escapes import drive_in_text, has_control_word
@@ -49,7 +50,7 @@ def read_document(s: Source) -> dict[str, Any]:
     if not found:
         raise Refusal("there is no object in the arguments")
     _check_behind(s, found[-1], front)
-    if s.swallowed and not s.steps.keys().isdisjoint(("missing closing bracket", "closed a cut-off call")):
+    if s.swallowed and not s.steps.keys().isdisjoint(CLOSED):
         raise Refusal("a closing bracket is missing, and one in a comment may be meant")
     if s.guessed and s.doubts:
         raise Refusal(f"quotes that are not escaped and {next(iter(s.doubts))} cannot be told apart")
@@ -77,7 +78,7 @@ def _object(s: Source) -> dict[str, Any]:
             if not drive_in_text.search(s.text, start, end):
                 s.pos = end
                 if not s.text[start:end].isprintable():
-                    _tell_control_characters(s, start, end)
+                    _note_control_characters(s, start, end)
                 return dict(value)
     s.structure(s.text[start])
     return read_object(s)
@@ -86,7 +87,7 @@ def _object(s: Source) -> dict[str, Any]:
 _CONTROL_IN_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?>\\.[^"\\\x00-\x1f]*+)*+([\x00-\x1f])?')
 
 
-def _tell_control_characters(s: Source, start: int, end: int) -> None:
+def _note_control_characters(s: Source, start: int, end: int) -> None:
     while start < end:
         string = _CONTROL_IN_STRING.search(s.text, start, end)
         if string is None:
@@ -118,16 +119,16 @@ def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
     if _QUOTE_AT_END.search(before) and "\\" in s.text:
         raise Refusal("the arguments are a quoted text with quotes that are not escaped")
     if bare:
-        _tell(s, bare, in_front(bare))
+        _note_surroundings(s, bare, in_front(bare))
 
 
 def _check_closed(s: Source, behind: str) -> None:
     """Where a bracket was missing the object may have closed too early: what follows would belong inside."""
-    if "missing closing bracket" in s.steps and chars.marker.sub("", behind).strip("]}` \t\r\n"):
+    if MISSING_BRACKET in s.steps and chars.marker.sub("", behind).strip("]}` \t\r\n"):
         raise Refusal("text follows the object, and a bracket inside it is missing")
 
 
-def _tell(s: Source, around: str, kind: str | None) -> None:
+def _note_surroundings(s: Source, around: str, kind: str | None) -> None:
     if around in _NOTHING:
         s.step("empty object beside the real one")
     elif chars.blanks.fullmatch(around):
@@ -163,9 +164,9 @@ def _check_behind(s: Source, value: dict[str, Any], front: str) -> None:
     if quotes > 1 or (quotes and not stray and (cut or s.doubts or not _ends_like_whole(value, ends))):
         raise Refusal("quotes follow the object; a text in it may not end where it seems to")
     if _CLOSING.search(ends):
-        s.step("extra closing bracket")
+        s.step(EXTRA_BRACKET)
     elif quotes or ends.strip(" \t\r\n`"):
-        s.step("text around the object")
+        s.step(TEXT_AROUND)
     if not further:
         if "`" in ends:
             s.step("code fence")
@@ -174,7 +175,7 @@ def _check_behind(s: Source, value: dict[str, Any], front: str) -> None:
         raise Refusal("there is a key outside the object")
     if further.count("}") > further.count("{") or further.endswith('"}'):
         raise Refusal("a brace follows the object; a text in it may not end where it seems to")
-    _tell(s, further, behind(further, front))
+    _note_surroundings(s, further, behind(further, front))
 
 
 def _has_no_text(value: Any) -> bool:

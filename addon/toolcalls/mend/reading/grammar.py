@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from ..refusal import Refusal
+from ..steps import CLOSED_CUT_OFF, EXTRA_BRACKET
 from . import characters as chars
 from .numbers import LITERALS, may_be_cut, read_number
 from .source import MAX_DEPTH, SLOW, Cut, Source
@@ -190,7 +191,7 @@ def read_array(s: Source) -> list[Any]:
         if items and not comma:
             if char in chars.COLONS:
                 raise Refusal("a list has a pair in it")
-            s.doubt("missing comma")
+            s.structural_step("missing comma")
         try:
             items.append(read_value(s, ARRAY))
         except Cut as cut:
@@ -285,7 +286,7 @@ def _word(s: Source) -> Any:
 
 
 def _completed(s: Source, word: str) -> Any:
-    s.step("closed a cut-off call")
+    s.step(CLOSED_CUT_OFF)
     for literal, value in LITERALS.items():
         if literal.startswith(word):
             return value
@@ -306,7 +307,7 @@ def _close_cut(s: Source, cut: Cut) -> None:
     """What was cut off in here ends here, if the user wants that (`toolfix_truncated=complete`)."""
     if not s.complete:
         raise cut
-    s.step("closed a cut-off call")
+    s.step(CLOSED_CUT_OFF)
     s.pos = s.length
 
 
@@ -322,7 +323,7 @@ def _commas(s: Source, char: str) -> bool:
     found = False
     while _comma(s, char):
         if found:
-            s.doubt("extra comma")
+            s.structural_step("extra comma")
             s.spend(SLOW)
         found = True
         char = s.skip()
@@ -342,7 +343,7 @@ def _lost_comma_before_key(s: Source, char: str, before: int) -> None:
     if _COMMA_IN_KEY.match(s.text, s.pos):
         # The quote before it may be a part of the text, and this one its end.
         raise Refusal(f"it is not clear where the text of `{s.key}` ends: a key begins with a comma")
-    s.doubt("missing comma")
+    s.structural_step("missing comma")
 
 
 def _stray_bracket(s: Source, char: str) -> bool:
@@ -354,5 +355,5 @@ def _stray_bracket(s: Source, char: str) -> bool:
     following = s.skip()
     if following and following not in chars.CLOSE_OBJECT + chars.CLOSE_ARRAY:
         raise Refusal("a bracket closes what was not opened")
-    s.doubt("extra closing bracket")
+    s.structural_step(EXTRA_BRACKET)
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..finish import Finish
 from ..refusal import Refusal, cut_inside
+from ..steps import CLOSED_CUT_OFF, MISSING_BRACKET
 from . import characters as chars
 
 # Broken text is read in Python, and the caller waits: this much work takes about 15 ms here, and what needs
@@ -61,7 +62,7 @@ class Source:
     def step(self, words: str) -> None:
         self.steps[words] = None
 
-    def doubt(self, words: str) -> None:
+    def structural_step(self, words: str) -> None:
         """A repair of structure: sound by itself, but not beside strings whose end was guessed."""
         self.steps[words] = None
         self.doubts[words] = None
@@ -130,14 +131,14 @@ class Source:
     def unclosed(self) -> None:
         """The text ends where only closing brackets are missing: see `finish.py`."""
         if self.complete:
-            self.step("closed a cut-off call")
+            self.step(CLOSED_CUT_OFF)
             return
         if self.finish is not Finish.COMPLETE:
             raise self.cut()
-        self.doubt("missing closing bracket")
+        self.structural_step(MISSING_BRACKET)
 
     def lost_bracket(self) -> None:
         """A bracket closes what stands further out: the one before it is missing."""
         if self.finish is not Finish.COMPLETE and not self.complete:
             raise Refusal("a closing bracket is missing, and the answer may have been cut off")
-        self.doubt("missing closing bracket")
+        self.structural_step(MISSING_BRACKET)

@@ -12,6 +12,7 @@ import re
 
 from ..finish import Finish
 from ..refusal import Refusal
+from ..steps import CLOSED_CUT_OFF, INNER_QUOTES
 from . import characters as chars
 from .escapes import decode
 from .kinds import has_two_ends
@@ -154,7 +155,7 @@ def _unended(s: Source, begin: int, quote: str, place: str, inner: list[int]) ->
         raise Refusal(f"it is not clear where the text of `{s.key}` ends: it has quotes that are not escaped")
     if not s.complete or place == KEY:
         raise s.cut()
-    s.step("closed a cut-off call")
+    s.step(CLOSED_CUT_OFF)
     s.pos = s.length
     return decode(_DANGLING.sub("", s.text[begin:]), quote).text
 
@@ -173,7 +174,7 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
     if any(inside.search(text, begin, end) for inside in insides):
         raise unclear
     s.guessed = True
-    s.step("quotes inside a string")
+    s.step(INNER_QUOTES)
 
 
 def _is_measure_mark(text: str, at: int) -> bool:

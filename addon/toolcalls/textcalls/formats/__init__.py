@@ -49,7 +49,7 @@ ANYWHERE: tuple[Format, ...] = (
     *lfm2.FORMATS,
     *tool_tag.FORMATS,
 )
-"""Tiers A and B: found anywhere in the text."""
+"""Found anywhere in the text."""
 
 LINE_HEAD: tuple[Format, ...] = (*words.LINE_HEAD, *harmony.LINE_HEAD, *functionary.LINE_HEAD)
 """Found at the beginning of a line."""
@@ -60,7 +60,7 @@ WHOLE: dict[str, Format] = {
     "`": Format("json-fence", ("```",), bare.read_fence),
     ">": Format("functionary", (">>>",), functionary.read),
 }
-"""Tier C: only as the entire message, by its first character."""
+"""Weak formats: only as the whole message, by its first character."""
 
 WORD = Format("words", (), words.read_word)
-"""Tier C, where the message begins with a letter."""
+"""Only as the whole message, where that begins with a letter."""

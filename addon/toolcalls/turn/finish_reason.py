@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 NEEDS_CALLS: Final = frozenset({"tool_calls", "function_call", "tool_use"})
-"""Reasons that loop an agent where no call is there."""
+"""Reasons after which an agent waits for calls: without one it asks again and again."""
 _JUST_STOPPED: Final = frozenset({None, "", "stop", "end_turn", "eos"}) | NEEDS_CALLS
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...textcalls.think import ThinkSplitter
+from ...textcalls.leaked_reasoning import ThinkSplitter
 from .reader import Json
 
 

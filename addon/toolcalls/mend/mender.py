@@ -24,12 +24,10 @@ from .reading.strict import write
 from .shape import preflight
 from .shape.json_in_string import mender_of_containers
 from .shape.shape import mend_shape
+from .steps import TOO_BOLD_INSIDE_A_TEXT
 from .structured import mend_structured
 
 NAMED_BY_ARGUMENTS = "name: the one tool that the arguments fit"
-
-_GUESSED = frozenset({"quotes inside a string", "closed a cut-off call", "text around the object", "unquoted values"})
-"""Readings that are too bold for a text inside a text: there the outer value is a reading already."""
 
 
 class Mender:
@@ -66,13 +64,13 @@ class Mender:
         steps: tuple[str, ...] = (),
         before_error: bool = False,
         id: str | None = None,
-        legal: bool = False,
+        safe_ids: bool = False,
         value: dict[str, Any] | None = None,
     ) -> Outcome:
         """Mend one call. `steps` are repairs that the dialect made; unfinished calls before an error are dropped.
 
         `id` is the one that the upstream gave, if calls have ids here; the outcome has that of the client,
-        where `legal` in the alphabet of Messages. `value` is what `strict.read` gives for the arguments, where
+        where `safe_ids` in the alphabet of Messages. `value` is what `strict.read` gives for the arguments, where
         the dialect had to look already: they may be long.
         """
         started = perf_counter()
@@ -80,7 +78,7 @@ class Mender:
         self.seconds.append(perf_counter() - started)
         if before_error and outcome.status == "refused":
             outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
-        return self._tell(outcome, id, legal)
+        return self._give_id_and_report(outcome, id, safe_ids)
 
     def mend_structured(self, text: str, sent: str, wanted: Tool, finish: Finish) -> str | None:
         """The JSON that an answer means, where it was asked for as such; None where it stays as it is."""
@@ -102,7 +100,7 @@ class Mender:
         steps: tuple[str, ...] = (),
         before_error: bool = False,
         id: str | None = None,
-        legal: bool = False,
+        safe_ids: bool = False,
     ) -> Outcome:
         """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
         came = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
@@ -114,21 +112,21 @@ class Mender:
         else:
             came = replace(came, name=named.name, namespace=named.namespace, steps=(*steps, *named.steps))
             outcome = self._refuse(came, named.tool, reason)
-        return self._tell(outcome, id, legal)
+        return self._give_id_and_report(outcome, id, safe_ids)
 
-    def _tell(self, outcome: Outcome, wanted: str | None, legal: bool) -> Outcome:
+    def _give_id_and_report(self, outcome: Outcome, wanted: str | None, safe_ids: bool) -> Outcome:
         """Give the call its id and report what became of it."""
         self.work.spend(CALL)
         if wanted is not None and not outcome.dropped:
-            outcome = replace(outcome, id=self._identify(outcome, wanted, legal))
+            outcome = replace(outcome, id=self._identify(outcome, wanted, safe_ids))
         self._report(outcome)
         return outcome
 
-    def _identify(self, outcome: Outcome, wanted: str, legal: bool) -> str:
+    def _identify(self, outcome: Outcome, wanted: str, safe_ids: bool) -> str:
         if outcome.status == "refused" and self._policy.request:
             # The next request brings it back with the result, and there the reason is told.
-            return self.ids.fresh(wanted, "toolu" if legal else "call", outcome.reason)
-        return self.ids.legal(wanted) if legal else self.ids.unique(wanted)
+            return self.ids.fresh(wanted, "toolu" if safe_ids else "call", outcome.reason)
+        return self.ids.safe(wanted) if safe_ids else self.ids.unique(wanted)
 
     def mend_rest(
         self,
@@ -325,7 +323,7 @@ class Mender:
 def _object_in(text: str, finish: Finish) -> dict[str, Any] | None:
     """The object that a text inside the arguments holds, mended where that has one reading."""
     mended = mend_arguments(text, finish)
-    return mended.value if _GUESSED.isdisjoint(mended.steps) else None
+    return mended.value if TOO_BOLD_INSIDE_A_TEXT.isdisjoint(mended.steps) else None
 
 
 _CONTAINERS = {finish: mender_of_containers(partial(_object_in, finish=finish)) for finish in Finish}

@@ -1,20 +1,20 @@
-"""How the text of one place of an answer (a block, an item) quotes what stands in the next one, or behind it."""
+"""Whether text in one block or item of an answer still quotes what stands in the next one."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from ..work import Work
+from .lead_ins.words_before import MOST_STEPS
 from .quoting import Quoting
-from .words_before import MOST_STEPS
 
 _BLOCK: Final = 2048
 
 
-def end_place(quoting: Quoting, work: Work) -> None:
-    """The text goes on in another place. That is another line, unless it is this line that quotes what follows.
+def end_block(quoting: Quoting, work: Work) -> None:
+    """The text goes on in another block. That is another line, unless this line quotes what follows.
 
-    Where an answer has so many places that finding out takes too long, it stays one line: fewer calls begin there.
+    Where an answer has so many blocks that finding out takes too long, it stays one line: fewer calls begin there.
     """
     if quoting.quoted or (work.spares(MOST_STEPS) and not _shows(quoting)):
         quoting.advance("\n")
@@ -31,4 +31,4 @@ def shows_behind(quoting: Quoting, text: str, work: Work) -> bool:
 
 
 def _shows(quoting: Quoting) -> bool:
-    return not quoting.opens or quoting.told
+    return not quoting.opens or quoting.shown

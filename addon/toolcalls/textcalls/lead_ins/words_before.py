@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
-from . import lead_ins, titles
-from .code_lines import has_words, is_code
-from .line_heads import list_item, visible
-from .quotation_marks import QUOTED_LINES
+from ..code_lines import has_words, is_code
+from ..line_heads import list_item, visible
+from ..quotation_marks import QUOTED_LINES
+from . import titles
+from .paragraph import KEPT, announces, shows
 
-KEPT = lead_ins.KEPT
 _PRESENTED = 3
 """So many paragraphs may belong to a text that is presented. In the first of them announcing does not count."""
 
@@ -98,12 +98,12 @@ class WordsBefore:
 
     def _presented_next(self) -> int:
         """So many paragraphs from the next one on may be presented."""
-        if len(self._text) < _SHORT and titles.presents(self._text) and not lead_ins.announces(self._text):
+        if len(self._text) < _SHORT and titles.presents(self._text) and not announces(self._text):
             return _PRESENTED
         return max(0, self._presented - 1)
 
 
 def _shows(paragraph: str, presented: int) -> bool:
-    if presented == _PRESENTED or (presented and not lead_ins.announces(paragraph)):
+    if presented == _PRESENTED or (presented and not announces(paragraph)):
         return True
-    return lead_ins.shows(paragraph)
+    return shows(paragraph)

@@ -11,7 +11,7 @@ from .wire import MESSAGE_DELTA, WORDS, write
 _END = "end"
 
 
-class WaitingStop:
+class WaitingStopReason:
     __slots__ = ("_tokens", "_waiting", "late", "sent")
 
     def __init__(self) -> None:
@@ -44,35 +44,35 @@ class WaitingStop:
         tokens = usage.get("output_tokens") if isinstance(usage, dict) else None
         self._tokens = tokens if isinstance(tokens, int) else self._tokens
 
-    def add(self, waiting: ReadEvent | bytes, draft: ReplyBuilder) -> None:
+    def add(self, waiting: ReadEvent | bytes, reply: ReplyBuilder) -> None:
         """Hold a message_delta, or what came behind one."""
         self._waiting.append(waiting)
-        draft.hold(_END, waiting.raw if isinstance(waiting, ReadEvent) else waiting)
+        reply.hold(_END, waiting.raw if isinstance(waiting, ReadEvent) else waiting)
 
-    def make_way(self, draft: ReplyBuilder) -> None:
+    def make_way(self, reply: ReplyBuilder) -> None:
         """A block comes behind a message_delta: a stop reason goes on waiting, the rest does not."""
         if not self._waiting or self.late:
             return
         self.late = self.reason is not None
         waiting = self._waiting
-        self.forget(draft)
+        self.forget(reply)
         for one in waiting:
             if isinstance(one, bytes):
-                draft.out.append(one)
+                reply.out.append(one)
             elif self.late:
-                self.add(one, draft)
+                self.add(one, reply)
 
-    def forget(self, draft: ReplyBuilder) -> None:
+    def forget(self, reply: ReplyBuilder) -> None:
         if self._waiting:
             self._waiting = []
-            draft.release(_END)
+            reply.release(_END)
 
-    def write(self, truth: Any, draft: ReplyBuilder) -> None:
+    def write(self, truth: Any, reply: ReplyBuilder) -> None:
         """The message_deltas that came, or the one that is missing, with the stop reason that is true."""
         truth = truth if self._waiting else truth or WORDS.stop
         for one in self._waiting or [ReadEvent(b"", {})]:
-            draft.out.append(one if isinstance(one, bytes) else self._written(one, truth))
-        self.forget(draft)
+            reply.out.append(one if isinstance(one, bytes) else self._written(one, truth))
+        self.forget(reply)
         self.sent = truth or ""
 
     def _written(self, read: ReadEvent, truth: Any) -> bytes:

@@ -64,7 +64,7 @@ def entire_message(format: Format) -> Callable[[Region], Step[int]]:
         except CutOff:
             raise NotACall from None
         end, _ = yield from _behind(region)
-        if (yield from region.peek()) or any(draft is None for _, draft in region.items):
+        if (yield from region.peek()) or any(call is None for _, call in region.items):
             raise NotACall
         return end
 
@@ -92,11 +92,11 @@ def parted(whole: str, items: list[tuple[int, ProvenCall | None]], proven: int) 
     """The region's text, each call in the place of its own part of it."""
     ends = [0, *(end for end, _ in items)]
     out: list[str | tuple[ProvenCall, str]] = []
-    for (start, end), (_, draft) in zip(pairwise(ends), items, strict=True):
-        if draft is None:
+    for (start, end), (_, call) in zip(pairwise(ends), items, strict=True):
+        if call is None:
             out.append(whole[start:end])
         else:
-            out.append((draft, whole[start:end]))
+            out.append((call, whole[start:end]))
     if ends[-1] < proven:
         out.append(whole[ends[-1] : proven])
     return out

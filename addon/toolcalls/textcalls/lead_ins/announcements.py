@@ -1,0 +1,118 @@
+"""Words with which a model says that it acts now, by language; and those that say that it only tells something."""
+
+from __future__ import annotations
+
+import re
+
+_DOING = (
+    "check|look|read|run|list|search|find|open|see|inspect|verify|test|try|get|fetch|view|examine|write|edit|fix"
+    "|apply|update|call|do"
+)
+"""What a model does by a call, as an order to itself."""
+_NOT_BEGUN = (
+    r"(?:do|did|would|will|wo|could|ca|must|should|am|was|have|had)(?:\s(?:not|never)|n['’o]|\salso\snot)|cannot"
+    r"|never"
+    r"|refuse|decline|would|could|might|found|saw|quote|cite|got|wrote|said|ignore|was|am|want(?!\sto\b)"
+    r"|(?:just\s|already\s|also\s|only\s)?(?:ran|called|used|executed|sent|did|made|copied|pasted|received|heard"
+    r"|typed"
+    r"|printed|noticed|came|dreamt|read\W{0,3}\Z)|have(?!\sto\b)|had|think|believe|guess|suppose|assume|remember"
+    r"|recall"
+    r"|know|see\s(?:this|the\sfollowing|it)|can\s(?:show|explain|describe)"
+)
+_ANNOUNCEMENTS = {
+    "English": (
+        r"\blet['’]?s?\s(?:me|us)?\b|\bi(?:['’]ll|['’]m)\b(?!\s(?:not|never|refus|declin))"
+        rf"|\bi\s(?!{_NOT_BEGUN})\w|\b(?:instead(?!\sof)|we\s(?:can|need|should|look|run|check|see))\b"
+        r"|\A\W{0,6}(?:now|next|first|then|finally)\b"
+    ),
+    "what comes now": (
+        r"\b(?:steps?|phase|fix(?:es)?|try|plan|todo|tasks?|action|commands?|tool ?calls?|function calls?|way to)"
+        r"\s?(?:\d{1,3}(?:/\d{1,3})?)?\W{0,6}(?=:|\s(?:is|are)\b)|\b(?:thing|way) to do\b"
+        r"|\bthis (?:will|should)\b|\bhere (?:goes|we go)\b|\bgo(?:es)? ahead\b|\bcorrect one\b"
+        r"|\b(?:user|you) (?:want(?:s|ed)?|asked|needs?) (?:me|us|to)\b|\bi(?:\swould|['’]d)\slike\sto\b"
+        r"|\bbut (?:first|now|then|this)\b|\bbetter (?:this|that)\b|,\s(?:just|only)\b|(?:,\sso|\byet)\W{0,3}\Z"
+        r"|\bwe(?:['’]ll|['’]re)\b|\bado\b"
+    ),
+    "an action that goes on": (
+        r"(?:\A|[,;–—]\s)\W{0,6}(?!thinking|nothing|something|anything|everything|following|warning|during|according"
+        r"|using:|reading:|listing\s\d|pending|awaiting|showing|printing|quoting|explaining|describing|regarding"
+        r"|concerning"
+        r"|remaining|missing|meaning|existing|being|having|simulating|imagining|supposing)[A-Za-z]{2,12}ing\b"
+    ),
+    "an order": (
+        r"\A\W{0,6}(?!see (?:the|this|also)|test (?:case|input|string|data|fixture|output)|commit (?:message|id))"
+        rf"(?:{_DOING}|clean|remove|delete|create|add|install|build|start|set|make|move|rename|commit)\b"
+    ),
+    "German": (
+        r"\bich\s(?!w[üu]rde|werde\b[^.]{0,30}\bnicht|habe)\w|\b(?:ich werde|jetzt|schauen wir|lass(?:t|en)?) "
+        r"|\b(?:als n[äa]chstes|zuerst|dann|nun)\b"
+    ),
+    "French, Spanish, Portuguese, Italian": (
+        r"\b(?:je\s(?!ne\b|n)\w|j['’]|voyons|regardons|d[ée]jame|voy a|veamos|vamos a|vou|deixe-me|vejamos|vediamo"
+        r"|controllo|ora |d['’]abord|ensuite|maintenant|primero|ahora|luego|primeiro|agora|depois|prima |poi )"
+    ),
+    "Russian": r"\b(?:я|сейчас|давайте|посмотр\w{1,4}|проверю|сначала|теперь|далее|затем|нужно|надо)\s(?!не\b|бы\b)",
+    "Dutch, Swedish, Danish, Norwegian": r"\b(?:ik (?!zal niet)|laat me|jag|jeg|låt mig|lad mig|la meg|nu |nå )",
+    "Polish, Czech, Turkish": (
+        r"\b(?:sprawdz\w{1,3}|zobacz\w{1,3}|uruchomi\w{1,2}|teraz|najpierw|podív\w{1,3}|zkontroluj\w{1,2}|nejprve"
+        r"|bakay\w{1,3}|şimdi|önce|kontrol ed\w{1,6})"
+    ),
+    "Vietnamese, Indonesian": r"\b(?:tôi sẽ|để tôi|hãy|bây giờ|saya akan|mari kita|biarkan saya|sekarang)\b",
+    "Chinese": r"让我|讓我|我来|我來|我将|我將|我会|我會|我先|接下来|接下來|现在|現在|看一下|看看"
+    r"|我要|我需要|首先|然后|然後|最后|最後|下一步|步骤|步驟|[检檢]查|查看|运行|運行|执行|執行|删除|刪除|读取|讀取"
+    r"|修改|创建|創建|搜索",
+    "Japanese, Korean": r"見てみ|確認し|しましょう|してみ|します|まず|次に|볼게요|(?<!않)겠습니다|할게요|합니다",
+}
+"""Words with which a model says that it acts now."""
+
+_announcement = re.compile("|".join(_ANNOUNCEMENTS.values()), re.IGNORECASE)
+_showing = re.compile(
+    r"(?:\W{0,3}\w{1,20}){0,2}\W{0,3}\b(?:(?:show|quot|explain|cite|demonstrat|illustrat|describ|paste|zitier|zeig"
+    r"|erklär|montr|expliqu|muestr|mostr|explic|spieg)|покаж|процитир|объясн|展示|解释|解釋|说明|說明|引用|演示|示范|説明)",
+    re.IGNORECASE,
+)
+"""Right behind words of announcing: what is announced is no call, but an example."""
+_only_told = re.compile(
+    r"(?:\W{0,3}\w{1,12}){0,2}\W{0,3}\b(?:(?:quot|explain|cit(?:e|ing)|demonstrat|illustrat|describ|past(?:e|ing)"
+    r"|translat|think|decid|weigh|compar|consider)"
+    r"\w{0,6}|repeat\W{0,3}\Z|(?:show|print|repeat|giv)\w{0,4}\s(?:you\s)?(?:it|this|them|how|what|the\s(?:text"
+    r"|format|syntax|call)"
+    r"|an?\sexample)\b|writ\w{0,4}\s(?:it|this)\s(?:out|down)\b|show(?:ing)?(?:\syou)?\W{0,3}\Z)",
+    re.IGNORECASE,
+)
+"""Right behind words of announcing, before a colon: what is done is to tell something."""
+_by_somebody_else = re.compile(
+    r"\byourself\b|\byour (?:machine|terminal|shell|computer|own)\b|\bmanually\b|\bby hand\b"
+    r"|\bto you\b|\breview\b|\bbefore i\b|\A\W{0,6}is it\b"
+    r"|\b(?:if|once|when|after|unless|until) (?:the user|you|they|he|she)\b",
+    re.IGNORECASE,
+)
+_acts = re.compile(
+    rf"(?:{_DOING}|now|next|then|first|second|finally|last|ok|okay|sure|so|step|action|command|tool|call|tool_call"
+    r"|function|here|again|also|and|or|but|done|well|right|great|good|perfect|alright|yes|thanks|court|course|plan"
+    r"|task|todo|goal|solution|jetzt|dann|erst|weiter|ahora|luego|maintenant|ensuite|agora|ora|poi|сейчас|теперь"
+    r"|далее|сначала"
+    r"|(?!docstring|string|simulating|imagining)[a-z]{2,14}ing)\Z",
+    re.IGNORECASE,
+)
+"""One word before a colon with which a model begins to act; any other names who speaks, or a key of data."""
+
+
+def find(sentence: str, begin: int = 0) -> re.Match[str] | None:
+    """The words that say that something is done now, from here on."""
+    return _announcement.search(sentence, begin)
+
+
+def shows_behind(sentence: str, announced: int) -> bool:
+    """Is what is announced no call, but an example? `announced`: where the words of announcing end."""
+    return _showing.match(sentence, announced) is not None
+
+
+def only_tells(sentence: str, announced: int) -> bool:
+    """Is what is done to tell something, or is somebody else to do it? `announced`: where the announcing ends."""
+    return _by_somebody_else.search(sentence) is not None or _only_told.match(sentence, announced) is not None
+
+
+def begins_to_act(word: str) -> bool:
+    """Does a model begin to act with this one word and a colon? Any other names who speaks, or a key of data."""
+    return _acts.match(word) is not None
