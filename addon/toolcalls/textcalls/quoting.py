@@ -122,8 +122,7 @@ class Quoting:
         self._in_block_span = False
         """That is a block of lines."""
         self._elements = Elements()
-        self._in_list = False
-        self._in_diff = False
+        self._in_list = self._in_diff = False
         self._in_block = False
         """What is indented belongs to a line above that opened a block."""
         self.introduced = False
@@ -250,12 +249,11 @@ class Quoting:
             return at
         end = lines.end()
         self.introduced = self.introduced and not (self._ruled and text[at] == "\n")
-        words = text[at:end].rstrip("\n")
-        run = words.split("\n") if words else []
+        run = text[at:end].rstrip("\n").split("\n")
         self.work += _LINES + _SKIPPED * len(run)
         self._turns.lines(run)
-        self._before.add_lines(run, ended=len(words) < end - at - bool(words))
-        if run and (last := visible(run[-1][:_HEAD]).rstrip() + run[-1][_HEAD:][-KEPT:].rstrip()):
+        self._before.add_lines(run, ended=text.endswith("\n\n", at, end))
+        if last := visible(run[-1][:_HEAD]).rstrip() + run[-1][_HEAD:][-KEPT:].rstrip():
             in_list, opened = left_by(run)
             self._in_block = opened or (self._in_block and in_list is None)
             self._in_list = self._in_list if in_list is None else in_list
