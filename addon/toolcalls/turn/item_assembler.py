@@ -34,7 +34,7 @@ class Assigned(NamedTuple):
 _NOTHING: Final = Assigned(None, False)
 _MOST_COMPARED: Final = 8
 """With so many open calls the end of an item is compared, where its ids name none of them."""
-_LOOK: Final = 2
+_LOOK: Final = 8
 """The steps that a look at a call takes, where many are looked at."""
 _MOST_IDS: Final = 64
 """A server whose ids change with every fragment says no id twice: a few of them are enough to see that."""
