@@ -34,6 +34,37 @@ def test_the_name_of_a_recording_names_only_one() -> None:
     assert len({directory.name for directory in DIRECTORIES}) == len(DIRECTORIES)
 
 
+OTHER_NAMES = {
+    "ollama": {"finish-stop": "finish-stop-untouched"},
+    "gemini": {"finish-stop": "finish-stop-untouched", "text-tool-choice-none": "text-mode-none"},
+}
+"""Where `stop` is the right word, and `tool_choice` is called otherwise."""
+ONLY_CHAT = {
+    "ollama": {"text-tool-choice-none"},
+    "gemini": set[str](),
+    "both": {
+        "finish-in-every-chunk",
+        "finish-tool-use-without-call",
+        "name-twice-one-call-untouched",
+        "name-twice-two-calls",
+    },
+}
+"""Calls come whole in Ollama and Gemini, so no name comes twice; they have no finish reason for calls, and Ollama
+has no `tool_choice`."""
+
+
+@pytest.mark.parametrize("wire", ["ollama", "gemini"])
+def test_the_scenarios_of_chat_about_arguments_names_ends_and_text_are_on_this_wire_too(wire: str) -> None:
+    known = {directory.name for directory in DIRECTORIES}
+    chat = [name.removeprefix("chat-") for name in known if name.startswith("chat-")]
+    wanted = {name for name in chat if name.split("-")[0] in ("args", "name", "finish", "text")}
+    assert len(wanted) > 80
+    expected = wanted - ONLY_CHAT[wire] - ONLY_CHAT["both"]
+    assert {OTHER_NAMES[wire].get(name, name) for name in expected} <= {
+        name.removeprefix(f"{wire}-") for name in known if name.startswith(f"{wire}-")
+    }
+
+
 @pytest.mark.parametrize("directory", DIRECTORIES, ids=lambda directory: directory.name)
 def test_the_recording_is_mended_as_expected_at_every_split(directory: Path) -> None:
     recording = store.load(directory)

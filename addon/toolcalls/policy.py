@@ -87,7 +87,7 @@ def _switch(text: str) -> bool:
         return True
     if word in {"false", "0", "no", "off"}:
         return False
-    raise BadOption("say true or false.")
+    raise BadOption("use true or false.")
 
 
 def _is_off(text: str) -> bool:
@@ -102,13 +102,13 @@ def _switch_or_auto(text: str) -> bool | Literal["auto"]:
     try:
         return "auto" if text.strip().lower() == "auto" else _switch(text)
     except BadOption:
-        raise BadOption("say auto, true or false.") from None
+        raise BadOption("use auto, true or false.") from None
 
 
 def _choice(*allowed: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in allowed:
-            raise BadOption(f"say {', '.join(allowed[:-1])} or {allowed[-1]}.")
+            raise BadOption(f"use {', '.join(allowed[:-1])} or {allowed[-1]}.")
         return text
 
     return read
@@ -127,7 +127,7 @@ def _patterns(text: str) -> tuple[re.Pattern[str], ...]:
 def _names(text: str) -> frozenset[str]:
     names = frozenset(filter(None, (part.strip() for part in text.split(","))))
     if any(len(name.split()) > 1 for name in names):
-        raise BadOption("say property names, separated by commas.")
+        raise BadOption("use property names, separated by commas.")
     return names
 
 
@@ -137,19 +137,19 @@ _SIZES = {"": 1, "b": 1, "k": 1024, "kib": 1024, "m": MIB, "mib": MIB, "g": 1024
 def _size(text: str) -> int:
     match = re.fullmatch(r"\s*(\d{1,15})\s*([a-z]*)\s*", text.lower())
     if not match or match[2] not in _SIZES or int(match[1]) == 0:
-        raise BadOption("say a number of bytes above 0, such as 1048576, 512k or 16 MiB.")
+        raise BadOption("use a number of bytes above 0, such as 1048576, 512k or 16 MiB.")
     return int(match[1]) * _SIZES[match[2]]
 
 
 def _times(text: str) -> int:
     if not re.fullmatch(r"\d{1,4}", text.strip()) or int(text) == 1:
-        raise BadOption("say 0 for off, or a number from 2 to 9999.")
+        raise BadOption("use 0 for off, or a number from 2 to 9999.")
     return int(text)
 
 
 def _tool_name(text: str) -> str:
     if any(character.isspace() for character in text.strip()):
-        raise BadOption("say one tool name without spaces, or leave it empty.")
+        raise BadOption("use one tool name without spaces, or leave it empty.")
     return text.strip()
 
 
@@ -163,7 +163,7 @@ def _hosts(text: str) -> tuple[str, ...]:
     for host in hosts:
         if not _HOST.fullmatch(host):
             raise BadOption(
-                f"{host!r} is not a host name; say names such as api.example.com, *.example.com or +my.host."
+                f"{host!r} is not a host name; use names such as api.example.com, *.example.com or +my.host."
             )
     return hosts
 
@@ -171,7 +171,7 @@ def _hosts(text: str) -> tuple[str, ...]:
 def _readers(text: str) -> str:
     if text in ("off", "loopback") or re.fullmatch(r"[!-~]{16,}", text):
         return text
-    raise BadOption("say off, loopback, or a token of 16 characters or more without spaces.")
+    raise BadOption("use off, loopback, or a token of 16 characters or more without spaces.")
 
 
 def _directory(text: str) -> str:
@@ -185,28 +185,28 @@ OPTIONS: tuple[Option, ...] = (
            _switch),
     Option("hosts", "", "Hosts to intercept, comma-separated; +host adds to the built-in list of LLM hosts.",
            _hosts),
-    Option("tools", "", "Regular expressions of the tool names to touch, comma-separated; empty: all.", _patterns),
+    Option("tools", "", "Regular expressions for the tools to mend, comma-separated; empty: all.", _patterns),
     Option("fallback", "auto", "Arguments that cannot be mended: auto, empty ({}), original (unchanged).",
            _choice("auto", "empty", "original")),
-    Option("invalid_tool", "", "The client's tool for invalid calls. Empty: `invalid` where the request declares it.",
+    Option("invalid_tool", "", "The client's tool for invalid calls. Empty: `invalid` if the request declares it.",
            _tool_name),
     Option("arguments", "true", "Mend the arguments of tool calls.", _switch),
     Option("truncated", "refuse", "Arguments cut off inside a value: refuse (never run) or complete (close them).",
            _choice("refuse", "complete")),
     Option("shape", "true", "Mend shapes that the declared schema proves wrong.", _switch),
-    Option("drop_empty", "pages", "Optional properties whose empty string means that they are absent.", _names),
+    Option("drop_empty", "pages", "Optional properties that count as absent when they are an empty string.", _names),
     Option("null_content", "false", "Drop text beside tool calls, so that content is null.", _switch),
     Option("preflight", "true", "Send calls with missing required fields to the client's invalid tool.", _switch),
     Option("text_calls", "true", "Turn tool calls written as text, or left at the end of reasoning, into real calls.",
            _switch),
     Option("structured", "true", "Answers requested as JSON: extract them from fences or other words, mend what has "
            "one reading.", _switch),
-    Option("request", "true", "Mend requests: broken history, calls without results, why a call was refused. "
-           "Replaced ids are always restored.", _switch),
+    Option("request", "true", "Mend requests: broken history, calls without results; say why a call was "
+           "refused. Replaced ids are always restored.", _switch),
     Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),
     Option("retry_guidance", "auto", "Retry instruction in tool results: auto (those that blame the arguments), "
            "true (every failed one), false.", _switch_or_auto),
-    Option("reasoning", "auto", "Send reasoning and signatures back to the host that sent them, where the client "
+    Option("reasoning", "auto", "Send reasoning and signatures back to the host that sent them, if the client "
            "dropped them: auto or off.", _choice("auto", "off")),
     Option("loops", "3", "A call sent this many times in a row with the same result gets a sentence in that result; "
            "0: off.", _times),

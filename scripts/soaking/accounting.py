@@ -14,7 +14,7 @@ SHOWN = 20
 FLAT = 1.05
 NAMES = {
     "rss": "bytes of RSS",
-    "objects": "objects of Python",
+    "objects": "Python objects",
     "fds": "descriptors",
     "tasks": "tasks",
     "kept": "flows and connections in the addon",

@@ -16,7 +16,7 @@ from .accounting import Books, figure
 
 FIGURES = {
     "rss": "RSS",
-    "objects": "objects of Python",
+    "objects": "Python objects",
     "fds": "descriptors",
     "tasks": "tasks",
     "kept": "flows and connections that the addon knows",
@@ -55,7 +55,7 @@ def _column(books: Books, seconds: float, protocols: Iterable[str], faults: Iter
         "requests": f"{books.requests:,}",
         **{f"– {name}": f"{books.asked[name]:,}" for name in protocols},
         "requests a second": f"{books.requests / seconds:.0f}",
-        "calls that reached the client as they must": f"{books.calls:,}",
+        "calls that reached the client correctly": f"{books.calls:,}",
         "calls lost": f"{books.lost}",
         "answers wrong": f"{books.wrong}",
         "exceptions in the log": f"{books.exceptions}",

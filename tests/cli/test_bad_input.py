@@ -117,4 +117,4 @@ def test_an_output_that_cannot_be_written_is_one_sentence(words: list[str], tmp_
 def test_no_input_at_all_is_said() -> None:
     result = toolfix("filter")
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"toolfix: the input is empty.\n")
-    assert complaint(toolfix("repair"), 1).startswith("refused: there are no arguments")
+    assert complaint(toolfix("repair"), 1).startswith("toolfix: refused: there are no arguments")

@@ -21,7 +21,7 @@ def test_valid_text_comes_back_as_it_was() -> None:
 
 def test_a_refusal_exits_1_with_its_reason() -> None:
     message = complaint(toolfix("repair", stdin=b'{"command": "rm -rf /'), 1)
-    assert message.startswith("refused: ") and "cut off" in message
+    assert message.startswith("toolfix: refused: ") and "cut off" in message
 
 
 def test_the_finish_reason_decides_what_was_cut() -> None:

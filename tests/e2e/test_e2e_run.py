@@ -272,7 +272,7 @@ def test_a_port_that_is_taken_is_one_sentence(run: Run) -> None:
 def test_a_bad_option_is_one_sentence(run: Run) -> None:
     result = run("echo", "never", options=("--set", "toolfix_mode=fast"))
     assert (result.returncode, result.stdout) == (2, "")
-    assert "toolfix_mode='fast' is not allowed: say repair, observe or off." in result.stderr
+    assert "toolfix_mode='fast' is not allowed: use repair, observe or off." in result.stderr
     result = run("echo", "never", options=("--set", "flow_detail=much"))
     assert (result.returncode, result.stdout) == (125, "")
     assert result.stderr.startswith("toolfix: the proxy did not start: ")

@@ -179,7 +179,7 @@ def test_a_bad_value_ends_mitmdump_with_a_sentence_and_opens_no_other_host(
 
 
 def test_a_bad_value_in_the_environment_ends_mitmdump_too(start: Start) -> None:
-    with pytest.raises(ProxyFailed, match=r"toolfix_mode='repiar' is not allowed: say repair, observe or off\."):
+    with pytest.raises(ProxyFailed, match=r"toolfix_mode='repiar' is not allowed: use repair, observe or off\."):
         start(environment={"TOOLFIX_MODE": "repiar"})
 
 

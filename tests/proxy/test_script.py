@@ -101,7 +101,7 @@ def test_every_option_is_declared_as_text_with_its_help(option: policy.Option, c
 def test_a_bad_value_is_refused_with_a_sentence_and_the_old_one_stays(
     addon: Toolfix, context: taddons.context
 ) -> None:
-    with pytest.raises(exceptions.OptionsError, match="say repair, observe or off"):
+    with pytest.raises(exceptions.OptionsError, match="use repair, observe or off"):
         context.configure(addon, toolfix_mode="on")
     assert context.options.toolfix_mode == "repair"
 
@@ -113,7 +113,7 @@ def test_a_bad_value_at_the_start_is_logged_and_nothing_is_opened(
     addon = Toolfix()
     with taddons.context(addon) as context:
         addon.configure(set(context.options.keys()))
-        assert "toolfix_mode='on' is not allowed: say repair, observe or off." in caplog.text
+        assert "toolfix_mode='on' is not allowed: use repair, observe or off." in caplog.text
         assert context.options.allow_hosts == [hosts.NOTHING]
         assert addon.settings.mode == "off"
 

@@ -116,5 +116,5 @@ def test_the_option(text: str, times: int) -> None:
 
 @pytest.mark.parametrize("text", ["1", "-1", "x", ""])
 def test_what_the_option_does_not_take(text: str) -> None:
-    with pytest.raises(BadOption, match="say 0 for off"):
+    with pytest.raises(BadOption, match="use 0 for off"):
         read_options({"toolfix_loops": text})

@@ -23,7 +23,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "toolfix.py"
 CHILD = Path(__file__).with_name("mitmdump_child.py")
 
 _LISTENING = re.compile(r"listening at \S*?:(\d+)")
-_STARTUP_ERROR = re.compile(r"error in script|Errors? logged during startup|: say |cannot be written")
+_STARTUP_ERROR = re.compile(r"error in script|Errors? logged during startup|is not allowed: |cannot be written")
 _STAMP = re.compile(r"^(\[[\d:.]+\]\s*|\S*mitmdump_child\.py: )")
 _CHATTER = re.compile(r"^(Loading script|Errors? logged during startup|.*proxy.* listening at )")
 _TELLING = re.compile(r"is not allowed|address already in use|cannot be written|[Uu]nknown option|[Ee]rror")

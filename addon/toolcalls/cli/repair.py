@@ -43,7 +43,7 @@ def repair(schema: str | None, finish: str | None, jsonl: bool) -> None:
     text = _decoded(inputs.read_stdin())
     outcome = mend(text, _read_schema(schema) if schema else None, finish)
     if outcome.status == "refused":
-        click.echo(f"refused: {shown(outcome.reason, LINE)}.", err=True)
+        inputs.remark(f"refused: {shown(outcome.reason, LINE)}.")
         sys.exit(1)
     sys.stdout.buffer.write(outcome.arguments.encode("utf-8", "backslashreplace"))
     inputs.end_line(outcome.arguments)
@@ -71,7 +71,7 @@ def _decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        click.echo(f"refused: the input is not UTF-8 (byte {error.start}).", err=True)
+        inputs.remark(f"refused: the input is not UTF-8 (byte {error.start}).")
         sys.exit(1)
 
 

@@ -17,7 +17,7 @@ NO_DEFECT = "none"
 HEAD = """# Recordings
 
 The acceptance set: what an upstream sent (`before`), what the client must get (`after`) and the calls in it.
-They are grouped by protocol; those in [seeds/](seeds) reproduce the documents that the project was made from.
+They are grouped by protocol; those in [seeds/](seeds) reproduce the documents that the project started from.
 `toolfix replay recordings --check` runs them all, `toolfix demo NAME` plays one.
 
 This page is written by `scripts/docs`; do not edit it by hand.
