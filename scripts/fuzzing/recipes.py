@@ -25,7 +25,7 @@ from typing import Any
 
 from tests.must_not_run import prose_behind, quoted_ends, rehearsals, shown
 from tests.must_not_run.meant import TOKENS
-from tests.must_not_run.written import COMMON, FORMATS, Format
+from tests.must_not_run.written import COMMON, FORMATS, FormatWriter
 
 from . import resent, resent_whole
 
@@ -184,7 +184,7 @@ class Dice:
             return [name, {"file_path": said, **({"limit": self.number} if self.often(0.5) else {})}]
         return [name, {"file_path": f"a{self.number}.md", "content": said}]
 
-    def nested(self, format: Format, said: str) -> str:
+    def nested(self, format: FormatWriter, said: str) -> str:
         """A text with the format's own markup in it: a whole call, a piece of one, or a line of one."""
         inner = format(("Bash", {"command": f"inner {self.number}"}))
         at, to = sorted((self.chance.randint(0, len(inner)), self.chance.randint(0, len(inner))))

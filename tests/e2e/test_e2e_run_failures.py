@@ -55,12 +55,21 @@ def test_a_status_that_is_no_answer_is_named(
     status: int, sentence: str, run: Run, plays: Plays, upstream: Upstream, asked: str
 ) -> None:
     plays.add(f"run-{status}", Play([b'{"error": {"message": "no"}}'], status, {"content-type": "application/json"}))
-    failing = run(*curl(f"{upstream.url}/run-{status}{CHAT}", asked), "--fail")
-    assert failing.stderr.splitlines()[-2:] == [f"toolfix: {sentence}", NO_ANSWER]
-    assert failing.returncode == 22
     content = run(*curl(f"{upstream.url}/run-{status}{CHAT}", asked))
     assert (content.returncode, content.stdout) == (0, '{"error": {"message": "no"}}')
     assert content.stderr.splitlines() == [f"toolfix: {sentence}", NO_ANSWER]
+
+
+def test_the_exit_status_of_a_client_that_gives_up_is_passed_on(
+    run: Run, plays: Plays, upstream: Upstream, asked: str
+) -> None:
+    plays.add("run-gives-up", Play([b"{}"], 401, {"content-type": "application/json"}))
+    failing = run(*curl(f"{upstream.url}/run-gives-up{CHAT}", asked), "--fail")
+    assert failing.stderr.splitlines()[-2:] == [
+        "toolfix: localhost answered 401: the API key is missing or wrong.",
+        NO_ANSWER,
+    ]
+    assert failing.returncode == 22
 
 
 def test_an_error_before_an_answer_is_not_spoken_of(run: Run, plays: Plays, upstream: Upstream, asked: str) -> None:

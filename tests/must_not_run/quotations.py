@@ -25,7 +25,7 @@ from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part, text_of
 from tests.must_not_run.quoted_ends import CALL
 from tests.must_not_run.wires import TOOLS, Json
-from tests.must_not_run.written import COMMON, FORMATS, RARE, Format, Made
+from tests.must_not_run.written import COMMON, FORMATS, RARE, FormatWriter, Made
 from toolcalls.engine import Response, mend_whole
 from toolcalls.request.request import Request, read_request
 
@@ -43,9 +43,9 @@ SAID_BEFORE = "This is in the repository.\n\n"
 class Way:
     group: str
     name: str
-    parts: Callable[[Format], Parts]
+    parts: Callable[[FormatWriter], Parts]
     """The answer, with the call in this format."""
-    requests: Callable[[str, Format], Json] = lambda protocol, format: {}
+    requests: Callable[[str, FormatWriter], Json] = lambda protocol, format: {}
     """What the request says beside its tools, in a protocol's words."""
     meant: tuple[Made, ...] = ()
     """Calls that are meant, beside the quoted one."""
@@ -59,7 +59,7 @@ class Way:
 # One class after the other
 
 
-def filled(text: str, format: Format) -> str:
+def filled(text: str, format: FormatWriter) -> str:
     """A text of the tables, with the call in it."""
     call = format(QUOTED)
     broken = call
@@ -72,12 +72,12 @@ def filled(text: str, format: Format) -> str:
     return text.replace("%MEANT%", FORMATS["hermes" if format.whole else format.name](MEANT))
 
 
-def _said(text: str) -> Callable[[Format], Parts]:
+def _said(text: str) -> Callable[[FormatWriter], Parts]:
     return lambda format: (Part("text", filled(text, format)),)
 
 
-def _lined(first: str, rest: str, behind: str = "") -> Callable[[Format], Parts]:
-    def said(format: Format) -> Parts:
+def _lined(first: str, rest: str, behind: str = "") -> Callable[[FormatWriter], Parts]:
+    def said(format: FormatWriter) -> Parts:
         call = format(QUOTED).replace("\n", "\n" + rest)
         return (Part("text", quoted_ends.INTRO + first + call + behind),)
 
@@ -136,7 +136,7 @@ def _read_aloud() -> Iterator[Way]:
 
                 def asked(
                     _: str,
-                    format: Format,
+                    format: FormatWriter,
                     request: Callable[[str], Json] = request,
                     changed: Callable[[str], str] = changed,
                 ) -> Json:
@@ -159,7 +159,7 @@ def _unwanted() -> Iterator[Way]:
 def _several_parts() -> Iterator[Way]:
     for name, (parts, meant) in PARTS.items():
 
-        def made(format: Format, parts: Parts = parts) -> Parts:
+        def made(format: FormatWriter, parts: Parts = parts) -> Parts:
             return tuple(Part(part.kind, filled(part.text, format), part.name) for part in parts)
 
         ordered = any(part.kind == "reasoning" for part in parts[1:])
@@ -232,7 +232,7 @@ def all_ways() -> list[Way]:
 @dataclass(frozen=True)
 class Case:
     way: Way
-    format: Format
+    format: FormatWriter
     protocol: Protocol
     number: int
 
@@ -240,7 +240,7 @@ class Case:
         return f"{self.way.group} · {self.way.name} · {self.format.name} · {self.protocol.name}"
 
 
-def formats_of(way: Way, number: int) -> Iterator[Format]:
+def formats_of(way: Way, number: int) -> Iterator[FormatWriter]:
     """The common formats, and some of the others in turn."""
     if way.formats:
         yield from (FORMATS[name] for name in way.formats)

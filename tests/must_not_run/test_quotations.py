@@ -17,7 +17,7 @@ from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part
 from tests.must_not_run.quotations import CALL, MEANT, QUOTED, STRUCTURED, all_ways, cases, problem
 from tests.must_not_run.wires import TOOLS, Json
-from tests.must_not_run.written import COMMON, FORMATS, RARE, Format, Made
+from tests.must_not_run.written import COMMON, FORMATS, RARE, FormatWriter, Made
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole
 from toolcalls.request.request import read_request
@@ -70,7 +70,7 @@ def test_what_cannot_be_decided_by_its_form_is_counted(capsys: pytest.CaptureFix
 # What is meant
 
 
-def filled(text: str, format: Format) -> str:
+def filled(text: str, format: FormatWriter) -> str:
     calls = {"%AB%": format(QUOTED, MEANT), "%A%": format(QUOTED), "%B%": format(MEANT)}
     for mark, call in calls.items():
         text = text.replace(mark, call)
@@ -83,7 +83,7 @@ def expected(name: str, text: str) -> list[Made]:
     return [QUOTED, MEANT] if "%AB%" in text or "%B%" in text else [QUOTED]
 
 
-def examples(protocol: Protocol) -> Iterator[tuple[str, Format, tuple[Part, ...], list[Made], Json]]:
+def examples(protocol: Protocol) -> Iterator[tuple[str, FormatWriter, tuple[Part, ...], list[Made], Json]]:
     """A name, a format, the parts of the answer, the calls that are meant, and the request."""
     texts = {**meant.WHOLE, **meant.TEXTS, **meant.GLUED}
     for number, (name, text) in enumerate(texts.items()):

@@ -27,7 +27,7 @@ def body(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Format:
+class FormatWriter:
     name: str
     one: Callable[[str, Json], str]
     head: str = ""
@@ -114,48 +114,48 @@ def _before(pattern: str, closer: str = "") -> Callable[[str, Json], str]:
 
 
 _ROWS = [
-    Format("function_calls", _invoke(), "<function_calls>\n", tail="\n</function_calls>", raw=True),
-    Format("antml", _invoke(NAMESPACE), f"<{NAMESPACE}function_calls>\n", tail=f"\n</{NAMESPACE}function_calls>", raw=True),
-    Format("invoke", _invoke(), raw=True),
-    Format("hermes", _wrapped("<tool_call>\n", "\n</tool_call>", _object())),
-    Format("qwen3-coder", _wrapped("<tool_call>\n", "\n</tool_call>", _qwen), raw=True),
-    Format("qwen3-coder, no wrapper", _qwen, raw=True),
-    Format("glm", _glm(), raw=True),
-    Format("glm, lines", _glm("\n"), raw=True),
-    Format("dsml", _dsml, "<｜DSML｜tool_calls>\n", tail="\n</｜DSML｜tool_calls>", raw=True),
-    Format("kimi-k2", _before("<|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>", "<|tool_call_end|>"), "<|tool_calls_section_begin|>", "", "<|tool_calls_section_end|>"),
-    Format("kimi-k3", _kimi_k3, "<|open|>tools<|sep|>", "", "<|close|>tools<|sep|>", raw=True),
-    Format("minimax", _invoke(), "<minimax:tool_call>\n", tail="\n</minimax:tool_call>", raw=True),
-    Format("mistral", _object(), "[TOOL_CALLS] [", ", ", "]"),
-    Format("mistral, v11", _before("[TOOL_CALLS]NAME[ARGS]"), between=""),
-    Format("harmony", _before("<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>", "<|call|>"), between="<|start|>assistant"),
-    Format("harmony, stripped", _before("commentary to=functions.NAME json")),
-    Format("deepseek", _before("<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>", "<｜tool▁call▁end｜>"), "<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>"),
-    Format("deepseek, fenced", _before("<｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME\n```json\n", "\n```<｜tool▁call▁end｜>"), "<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>"),
-    Format("gemma", _wrapped("<|tool_call>", "<tool_call|>", _gemma('<|"|>'))),
-    Format("functiongemma", _wrapped("<start_function_call>", "<end_function_call>", _gemma("<escape>"))),
-    Format("llama", _object("parameters"), "<|python_tag|>", "; "),
-    Format("llama, function tag", _before("<function=NAME>", "</function>")),
-    Format("granite", _object(), "<|tool_call|>[", ", ", "]"),
-    Format("hunyuan", _object(), "<tool_calls>[", ", ", "]</tool_calls>"),
-    Format("seed", _wrapped("<seed:tool_call>\n", "\n</seed:tool_call>", _qwen), raw=True),
-    Format("longcat", _wrapped("<longcat_tool_call>\n", "\n</longcat_tool_call>", _object())),
-    Format("command-r", _object("parameters", "tool_name"), "<|START_ACTION|>[", ", ", "]<|END_ACTION|>"),
-    Format("internlm", _wrapped("<|action_start|> <|plugin|>\n", "<|action_end|>", _object("parameters"))),
-    Format("lfm2", _pythonic, "<|tool_call_start|>[", ", ", "]<|tool_call_end|>"),
-    Format("nemotron", _object(), "<TOOLCALL>[", ", ", "]</TOOLCALL>"),
-    Format("apertus", lambda name, arguments: body({name: arguments}), "<|tools_prefix|>[", ", ", "]<|tools_suffix|>"),
-    Format("solar", _before("<|tool_call:begin|>a1<|tool_call:name|>NAME<|tool_call:args|>", "<|tool_call:end|>"), between=""),
-    Format("lmstudio", _wrapped("[TOOL_REQUEST]", "[END_TOOL_REQUEST]", _object())),
-    Format("tool tag", _before("<tool>\n<name>NAME</name>\n<arguments>", "</arguments>\n</tool>")),
-    Format("json", _object(), whole=True),
-    Format("json, fenced", _object(), "```json\n", "\n", "\n```", whole=True),
-    Format("json, listed", _object(), "[", ", ", "]", whole=True),
-    Format("pythonic", _pythonic, "[", ", ", "]", whole=True),
-    Format("functionary", _before(">>>NAME\n"), whole=True),
-    Format("functools", _object(), "functools[", ", ", "]", whole=True),
+    FormatWriter("function_calls", _invoke(), "<function_calls>\n", tail="\n</function_calls>", raw=True),
+    FormatWriter("antml", _invoke(NAMESPACE), f"<{NAMESPACE}function_calls>\n", tail=f"\n</{NAMESPACE}function_calls>", raw=True),
+    FormatWriter("invoke", _invoke(), raw=True),
+    FormatWriter("hermes", _wrapped("<tool_call>\n", "\n</tool_call>", _object())),
+    FormatWriter("qwen3-coder", _wrapped("<tool_call>\n", "\n</tool_call>", _qwen), raw=True),
+    FormatWriter("qwen3-coder, no wrapper", _qwen, raw=True),
+    FormatWriter("glm", _glm(), raw=True),
+    FormatWriter("glm, lines", _glm("\n"), raw=True),
+    FormatWriter("dsml", _dsml, "<｜DSML｜tool_calls>\n", tail="\n</｜DSML｜tool_calls>", raw=True),
+    FormatWriter("kimi-k2", _before("<|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>", "<|tool_call_end|>"), "<|tool_calls_section_begin|>", "", "<|tool_calls_section_end|>"),
+    FormatWriter("kimi-k3", _kimi_k3, "<|open|>tools<|sep|>", "", "<|close|>tools<|sep|>", raw=True),
+    FormatWriter("minimax", _invoke(), "<minimax:tool_call>\n", tail="\n</minimax:tool_call>", raw=True),
+    FormatWriter("mistral", _object(), "[TOOL_CALLS] [", ", ", "]"),
+    FormatWriter("mistral, v11", _before("[TOOL_CALLS]NAME[ARGS]"), between=""),
+    FormatWriter("harmony", _before("<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>", "<|call|>"), between="<|start|>assistant"),
+    FormatWriter("harmony, stripped", _before("commentary to=functions.NAME json")),
+    FormatWriter("deepseek", _before("<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>", "<｜tool▁call▁end｜>"), "<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>"),
+    FormatWriter("deepseek, fenced", _before("<｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME\n```json\n", "\n```<｜tool▁call▁end｜>"), "<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>"),
+    FormatWriter("gemma", _wrapped("<|tool_call>", "<tool_call|>", _gemma('<|"|>'))),
+    FormatWriter("functiongemma", _wrapped("<start_function_call>", "<end_function_call>", _gemma("<escape>"))),
+    FormatWriter("llama", _object("parameters"), "<|python_tag|>", "; "),
+    FormatWriter("llama, function tag", _before("<function=NAME>", "</function>")),
+    FormatWriter("granite", _object(), "<|tool_call|>[", ", ", "]"),
+    FormatWriter("hunyuan", _object(), "<tool_calls>[", ", ", "]</tool_calls>"),
+    FormatWriter("seed", _wrapped("<seed:tool_call>\n", "\n</seed:tool_call>", _qwen), raw=True),
+    FormatWriter("longcat", _wrapped("<longcat_tool_call>\n", "\n</longcat_tool_call>", _object())),
+    FormatWriter("command-r", _object("parameters", "tool_name"), "<|START_ACTION|>[", ", ", "]<|END_ACTION|>"),
+    FormatWriter("internlm", _wrapped("<|action_start|> <|plugin|>\n", "<|action_end|>", _object("parameters"))),
+    FormatWriter("lfm2", _pythonic, "<|tool_call_start|>[", ", ", "]<|tool_call_end|>"),
+    FormatWriter("nemotron", _object(), "<TOOLCALL>[", ", ", "]</TOOLCALL>"),
+    FormatWriter("apertus", lambda name, arguments: body({name: arguments}), "<|tools_prefix|>[", ", ", "]<|tools_suffix|>"),
+    FormatWriter("solar", _before("<|tool_call:begin|>a1<|tool_call:name|>NAME<|tool_call:args|>", "<|tool_call:end|>"), between=""),
+    FormatWriter("lmstudio", _wrapped("[TOOL_REQUEST]", "[END_TOOL_REQUEST]", _object())),
+    FormatWriter("tool tag", _before("<tool>\n<name>NAME</name>\n<arguments>", "</arguments>\n</tool>")),
+    FormatWriter("json", _object(), whole=True),
+    FormatWriter("json, fenced", _object(), "```json\n", "\n", "\n```", whole=True),
+    FormatWriter("json, listed", _object(), "[", ", ", "]", whole=True),
+    FormatWriter("pythonic", _pythonic, "[", ", ", "]", whole=True),
+    FormatWriter("functionary", _before(">>>NAME\n"), whole=True),
+    FormatWriter("functools", _object(), "functools[", ", ", "]", whole=True),
 ]  # fmt: skip
-FORMATS: dict[str, Format] = {each.name: each for each in _ROWS}
+FORMATS: dict[str, FormatWriter] = {each.name: each for each in _ROWS}
 
 COMMON = ("function_calls", "hermes", "qwen3-coder", "glm", "dsml", "kimi-k2", "mistral", "harmony")
 """What users of agents meet most: every way to quote is tried with each of these, and with some of the others in turn."""

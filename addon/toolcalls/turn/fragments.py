@@ -119,7 +119,9 @@ def _interrupted(text: str, openings: deque[_Opening], work: Work) -> bool:
     at = 0
     before = ""
     brackets: list[str] = []
-    swallowed = nested = lone = False
+    swallowed = False  # A bracket alone stood inside a string: it may have begun an object.
+    nested = False  # A fragment began an object where a value can stand, inside of another one.
+    lone = False  # Such a fragment was a bracket alone.
     while (openings or swallowed or nested) and at < len(text):
         if openings and at >= openings[0].at:
             opening = openings.popleft()
