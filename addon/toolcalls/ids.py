@@ -42,7 +42,7 @@ class Ids:
         return self._choose(wanted if self.keeps(wanted) else "", wanted, "toolu")
 
     def keeps(self, wanted: str) -> bool:
-        """Would `safe_ids` give this very id?"""
+        """Would `safe` give this very id?"""
         return _MESSAGES.fullmatch(wanted) is not None and wanted not in self._taken and restore(wanted) is None
 
     def fresh(self, original: str, kind: str, why: str) -> str:

@@ -4,7 +4,7 @@ Strategy: undo the content encoding, look once at the first bytes (an event stre
 or neither), cut the stream into events, ask the dialect about each of them. An event like one that the
 dialect has read takes the fast path (`unread/`). `feed` and `close` never raise: on any exception, and
 at the limit of held bytes, what is held goes out as it came and the rest passes untouched; a dialect that
-converts says recover_event how the answer ends.
+converts says instead how the answer ends.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Stream:
         """The events that take the place of one, and the calls in them, where somebody looks for such."""
 
     def set_dialect(self, dialect: Dialect) -> None:
-        """It turned out which dialect the verdict is in: that one is asked from now on."""
+        """It turned out which dialect the answer is in: that one is asked from now on."""
         self._dialect = dialect
 
     @property
@@ -273,7 +273,7 @@ class Stream:
             return
         before = len(out)
         for raw in events:
-            # All is asked for each event, so that the verdict is the same however the stream was cut: whether the
+            # All is asked for each event, so that the result is the same however the stream was cut: whether the
             # limit is reached, and whether the event takes the fast path, as it would in a chunk of its own.
             size = len(raw)
             if ledger.held_bytes + size > limit:
@@ -428,7 +428,7 @@ class Stream:
     def _stop_holding(self) -> list[bytes]:
         self.limited = True
         return self._abort(
-            "the verdict is more than toolfix holds (toolfix_max_held_bytes, its calls) or reads in time"
+            "the answer is more than toolfix holds (toolfix_max_held_bytes, its calls) or reads in time"
         )
 
     def _abort(self, reason: str) -> list[bytes]:
