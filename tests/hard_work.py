@@ -277,6 +277,10 @@ TEXTS: dict[str, Callable[[], str]] = {
     "1 MB of lists, then a call": lambda: "- one\n" * 170_000 + HERMES % '"ls"',
     "1 MB of blank lines, then a call": lambda: "\n" * 1_000_000 + HERMES % '"ls"',
     "1 MB of words": lambda: "one two three " * 70_000,
+    "350,000 indented lines, then a call": lambda: " a\n" * 350_000 + HERMES % '"ls"',
+    "150,000 headings, then a call": lambda: "# a\n" * 150_000 + HERMES % '"ls"',
+    "150,000 tabs, each in its line": lambda: "\t\n" * 150_000,
+    "a message of 10,000 calls in JSON": lambda: "[" + '{"name":"Bash","arguments":{"command":"ls"}},' * 10_000 + "]",
 }
 
 CALLS: dict[str, Callable[[], tuple[list[str], str]]] = {
@@ -299,6 +303,8 @@ CALLS: dict[str, Callable[[], tuple[list[str], str]]] = {
     "a call of 1 MB, raw line ends": lambda: (['{"command": "' + WORDS * 25_000 + '"}'], "Bash"),
     "a call of 60 KB, inner quotes": lambda: (['{"command": "' + 'echo "a" ' * 7_000 + '"}'], "Bash"),
     "a call of 64 KB, backslashes": lambda: (['{"command": "' + "C:\\new\\q " * 7_000 + '"}'], "Bash"),
+    "5 calls with 10,000 comments": lambda: (['{"command": "ls" ' + "// b\n" * 10_000 + "}"] * 5, "Bash"),
+    "5 calls with 30,000 unknown escapes": lambda: (['{"command": "' + "\\x" * 30_000 + '"}'] * 5, "Bash"),
     "100,000 levels": lambda: (['{"command": ' + "[" * 100_000], "Bash"),
 }  # fmt: skip
 
@@ -316,6 +322,57 @@ RAW: dict[str, Callable[[], bytes]] = {
 }
 
 
+def _texts_in_blocks() -> bytes:
+    return _messages(
+        (
+            _block(number, {"type": "text", "text": ""}, [{"type": "text_delta", "text": "a b "}])
+            for number in range(5000)
+        ),
+        "end_turn",
+    )
+
+
+def _texts_of_items() -> bytes:
+    return _responses(
+        (
+            event(
+                "response.output_text.delta", item_id=f"m{at}", output_index=at, content_index=0, delta="<tool_call>"
+            )
+            for at in range(3000)
+        ),
+        [],
+    )
+
+
+def _items_that_change_their_ids() -> bytes:
+    """Many calls are open, and each ends under ids that nobody has heard of."""
+
+    def item(number: int, arguments: str) -> Json:
+        ids = {"id": f"fc_{number}", "call_id": f"call_{number}"}
+        return {"type": "function_call", **ids, "name": "Bash", "arguments": arguments}
+
+    def arguments(number: int) -> str:
+        return f"{{'command': '{number}',}}"
+
+    begun = (
+        event("response.output_item.added", output_index=at, item=item(at, ""))
+        + event("response.function_call_arguments.delta", item_id=f"fc_{at}", output_index=at, delta=arguments(at))
+        for at in range(400)
+    )
+    ended = (
+        event("response.output_item.done", output_index=at + 1000, item=item(at + 1000, arguments(at)))
+        for at in range(400)
+    )
+    return _responses([*begun, *ended], [])
+
+
+OWN: dict[str, dict[str, Callable[[], bytes]]] = {
+    "messages": {"5,000 blocks of text": _texts_in_blocks},
+    "responses": {"3,000 texts": _texts_of_items, "400 calls whose ids change": _items_that_change_their_ids},
+}
+"""Those that only one protocol can say."""
+
+
 def frames(name: str) -> list[str]:
     """One of them as the messages of a WebSocket: those of Responses, one event each."""
     body = answers("responses")[name]().decode()
@@ -325,7 +382,7 @@ def frames(name: str) -> list[str]:
 def answers(protocol: str) -> dict[str, Callable[[], bytes]]:
     """All of them as this protocol says them."""
     wire = WIRES[protocol]
-    found: dict[str, Callable[[], bytes]] = {**RAW}
+    found: dict[str, Callable[[], bytes]] = {**RAW, **OWN.get(protocol, {})}
     for name, text in TEXTS.items():
         found[name] = lambda text=text: wire.said(text())  # type: ignore[misc]
     for name, calls in CALLS.items():

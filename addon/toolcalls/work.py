@@ -24,6 +24,9 @@ VALUE: Final = 4
 MENDING: Final = 6
 """A unit of work of the tolerant grammar (`mend/reading/source.py`)."""
 
+CALL: Final = 240
+"""A call that is decided and written: as much of what it takes as the events that tell it do not pay for."""
+
 CHARACTERS: Final = 6
 """Two to the power of this: so many characters of a JSON text are read in a step."""
 
@@ -55,6 +58,10 @@ class Work:
     def said(self, size: int) -> None:
         """So many characters of text came: short lines and marks are looked at one by one, so each allows two."""
         self.came(2 * size)
+
+    def spares(self, steps: int) -> bool:
+        """Would half of what may be saved up be left behind so many steps?"""
+        return self._left - steps >= MOST // 2
 
     def spend(self, steps: int) -> None:
         """So many steps are about to be taken."""

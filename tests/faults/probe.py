@@ -55,11 +55,15 @@ class Clocks:
     def __init__(self) -> None:
         self.day = 0.0
         self.ticks = 0.0
+        self.stopped_at: float | None = None
+        """The time at which the addon's clock stands still."""
         real_time, real_monotonic = time.time, time.monotonic
 
         def monotonic() -> float:
             asking = str(sys._getframe(1).f_globals.get("__name__", ""))
-            return real_monotonic() + (self.ticks if asking.startswith("toolcalls") else 0.0)
+            if not asking.startswith("toolcalls"):
+                return real_monotonic()
+            return (real_monotonic() if self.stopped_at is None else self.stopped_at) + self.ticks
 
         time.time = lambda: real_time() + self.day
         time.monotonic = monotonic
@@ -131,6 +135,8 @@ class Probe:
         while line := await self._line(reader):
             order = json.loads(line)
             self.clocks.day = order.get("day", self.clocks.day)
+            if "stopped" in order:
+                self.clocks.stopped_at = time.monotonic() if order["stopped"] else None
             self.clocks.ticks = order.get("ticks", self.clocks.ticks)
             self.disk.state = order.get("disk", self.disk.state)
             self.disk.folder = order.get("folder", self.disk.folder)

@@ -84,6 +84,35 @@ def test_a_call_whose_ids_change_runs_once(change: str, run: Callable[[Upstream]
 
 
 @pytest.mark.parametrize("run", [responses, responses_socket])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("size", [4_000, 4_200, 100_000])
+def test_a_long_call_whose_ids_change_runs_once(size: int, change: str, run: Callable[[Upstream], list[Any]]) -> None:
+    """Long arguments are compared as text, not by what they mean: reading them takes long."""
+    command = f"echo {'x' * size}"
+    made = Upstream().message("So.")
+    made.call("Bash", '{"command":', f'"{command}"}}', call_id="call_0").call(
+        "Bash", '{"command":"ls"}', call_id="call_1"
+    )
+    made.end()
+    made.events = [copy.deepcopy(event) for event in made.events]
+    for event in made.events:
+        CHANGES[change](event)
+    assert sorted(given["command"] for _, _, given in run(made) if given) == [command, "ls"]
+
+
+@pytest.mark.parametrize("run", [responses, responses_socket])
+def test_many_calls_whose_ids_change_run_once_each(run: Callable[[Upstream], list[Any]]) -> None:
+    made = Upstream()
+    for number in range(40):
+        made.call("Bash", f'{{"command":"echo {number}"}}', call_id=f"call_{number}")
+    made.end()
+    made.events = [copy.deepcopy(event) for event in made.events]
+    for event in made.events:
+        CHANGES["the end"](event)
+    assert [given["command"] for _, _, given in run(made) if given] == [f"echo {number}" for number in range(40)]
+
+
+@pytest.mark.parametrize("run", [responses, responses_socket])
 def test_twins_that_are_announced_stay_two(run: Callable[[Upstream], list[Any]]) -> None:
     made = Upstream()
     for number in range(2):

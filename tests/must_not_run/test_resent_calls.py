@@ -21,7 +21,7 @@ from tests.validators import responses as strict_responses
 from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
 from toolcalls.request.request import read_request
-from toolcalls.turn.resent import ComparedCall, Resent
+from toolcalls.turn.resent import ComparedCall, ResentCalls
 from toolcalls.websocket import ResponsesSocket
 
 Json = dict[str, Any]
@@ -457,37 +457,42 @@ def test_id_and_name_in_every_delta_of_z_ai_are_one_call() -> None:
 
 
 def test_calls_without_an_id_are_calls_of_their_own() -> None:
-    assert Resent(QUESTION.tools).once([ComparedCall("", "Bash", LS), ComparedCall("", "Bash", LS)]) == [True, True]
+    assert ResentCalls(QUESTION.tools).keep_new([ComparedCall("", "Bash", LS), ComparedCall("", "Bash", LS)]) == [
+        True,
+        True,
+    ]
 
 
 def test_a_name_in_another_spelling_is_the_same_name() -> None:
-    assert Resent(QUESTION.tools).once([ComparedCall("a", "Bash", LS), ComparedCall("a", "bash", LS)]) == [
+    assert ResentCalls(QUESTION.tools).keep_new([ComparedCall("a", "Bash", LS), ComparedCall("a", "bash", LS)]) == [
         True,
         False,
     ]
 
 
 def test_what_went_out_is_remembered() -> None:
-    resent = Resent(QUESTION.tools)
-    assert resent.once([ComparedCall("a", "Bash", LS)]) == [True]
-    assert resent.once([ComparedCall("a", "Bash", SPACED), ComparedCall("b", "Bash", LS)]) == [False, True]
+    resent = ResentCalls(QUESTION.tools)
+    assert resent.keep_new([ComparedCall("a", "Bash", LS)]) == [True]
+    assert resent.keep_new([ComparedCall("a", "Bash", SPACED), ComparedCall("b", "Bash", LS)]) == [False, True]
 
 
 def test_a_beginning_gives_way_to_the_whole_and_the_whole_stays_before_a_beginning() -> None:
     half = '{"command":"l'
-    assert Resent(QUESTION.tools).once([ComparedCall("a", "Bash", half), ComparedCall("a", "Bash", LS)]) == [
+    assert ResentCalls(QUESTION.tools).keep_new([ComparedCall("a", "Bash", half), ComparedCall("a", "Bash", LS)]) == [
         False,
         True,
     ]
-    assert Resent(QUESTION.tools).once([ComparedCall("a", "Bash", LS), ComparedCall("a", "Bash", half)]) == [
+    assert ResentCalls(QUESTION.tools).keep_new([ComparedCall("a", "Bash", LS), ComparedCall("a", "Bash", half)]) == [
         True,
         False,
     ]
-    assert Resent(QUESTION.tools).once([ComparedCall("a", "Bash", ""), ComparedCall("a", "Bash", LS)]) == [
+    assert ResentCalls(QUESTION.tools).keep_new([ComparedCall("a", "Bash", ""), ComparedCall("a", "Bash", LS)]) == [
         False,
         True,
     ]
-    assert Resent(QUESTION.tools).once([ComparedCall("a", "Bash", PWD), ComparedCall("a", "Bash", half)]) == [
+    assert ResentCalls(QUESTION.tools).keep_new(
+        [ComparedCall("a", "Bash", PWD), ComparedCall("a", "Bash", half)]
+    ) == [
         True,
         True,
     ]

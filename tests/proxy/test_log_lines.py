@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from mitmproxy.log import LegacyLogEvents
 from mitmproxy.test import tflow
 
 from toolcalls.cli import doctor, main, replay
@@ -16,6 +17,7 @@ from toolcalls.cli.run import say
 from toolcalls.outcome import Outcome
 from toolcalls.proxy import upstream_trouble
 from toolcalls.proxy.content_view import ViewedResponse, text_of
+from toolcalls.proxy.log_lines import is_read
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.session_summary import SummaryFile, read
 from toolcalls.proxy.settings import Settings
@@ -70,6 +72,26 @@ def test_a_log_line_stays_one_line_whatever_the_names_and_paths_are(
     ours = [record.getMessage() for record in caplog.records if record.name == "toolfix"]
     assert len(ours) == 6
     assert all(VISIBLE.fullmatch(line) and len(line) < 2 * LINE + 100 for line in ours)
+
+
+def test_an_answer_of_hundreds_of_calls_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    mended = Outcome("repaired", "Bash", "{}", "Bash", "{,}", ("trailing comma",))
+    refused = Outcome("refused", "Bash", "{}", "Bash", "{", (), "no reading")
+    untouched = Outcome("valid", "Bash", "{}", "Bash", "{}", ())
+    Reporter(Settings()).calls(tflow.tflow(), [untouched] * 300 + [mended] * 300 + [refused] * 100)
+    assert len(caplog.records) == 51
+    assert caplog.records[-1].getMessage().endswith("mended 250 more calls and refused 100.")
+
+
+def test_what_nobody_reads_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """mitmproxy logs at every level, and its old hook for scripts takes every line."""
+    handler, old_hook = logging.Handler(logging.INFO), LegacyLogEvents(None)  # type: ignore[arg-type]
+    monkeypatch.setattr(logging.root, "handlers", [old_hook, handler])
+    monkeypatch.setattr(logging.root, "level", logging.DEBUG)
+    assert not is_read(logging.DEBUG) and is_read(logging.INFO)
+    handler.setLevel(logging.DEBUG)
+    assert is_read(logging.DEBUG)
 
 
 def test_a_traceback_of_ours_says_nothing_invisible(caplog: pytest.LogCaptureFixture) -> None:

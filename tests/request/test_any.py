@@ -66,7 +66,7 @@ WORDS = [
     "thoughtSignature",
 ]
 SECRET = Ids("seed").fresh("x:0", "call", "why")
-ODD = [SECRET, Ids("a").legal("x:0"), "x:0", "{", "{'a': 1}", '{"a": 1}']
+ODD = [SECRET, Ids("a").safe("x:0"), "x:0", "{", "{'a': 1}", '{"a": 1}']
 texts = st.sampled_from([*WORDS, *ODD]) | st.text(max_size=5)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,

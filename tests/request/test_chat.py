@@ -221,7 +221,7 @@ def test_an_id_of_a_proxy_in_between_is_given_back_to_that_proxy() -> None:
 
 
 def test_a_result_without_its_call_gets_the_id_back_too() -> None:
-    new = Ids("seed").legal("x:0")
+    new = Ids("seed").safe("x:0")
     raw = body({"role": "tool", "tool_call_id": new, "content": "ok"})
     assert mended(raw, request=False)[0]["tool_call_id"] == "x:0"
 

@@ -104,7 +104,7 @@ def test_of_two_results_of_one_call_the_first_stays() -> None:
 
 
 def test_ids_are_given_back() -> None:
-    new = Ids("seed").legal("functions.read:0")
+    new = Ids("seed").safe("functions.read:0")
     sent = body([use(identity=new)], [result(identity=new)])
     assert mended(sent) == ([use(identity="functions.read:0")], [result(identity="functions.read:0")])
     assert read_request(decode(sent)).used_ids == {new}

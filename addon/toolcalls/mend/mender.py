@@ -15,7 +15,7 @@ from ..ids import Ids
 from ..outcome import Outcome
 from ..policy import Policy
 from ..tools.declared import Tool, Tools
-from ..work import Work
+from ..work import CALL, VALUE, Work
 from .arguments import Finish, Mended, mend_arguments
 from .continuation import continued
 from .nameless import tool_that_fits
@@ -116,6 +116,7 @@ class Mender:
 
     def _give_id_and_report(self, outcome: Outcome, wanted: str | None, safe_ids: bool) -> Outcome:
         """Give the call its id and report what became of it."""
+        self.work.spend(CALL)
         if wanted is not None and not outcome.dropped:
             outcome = replace(outcome, id=self._identify(outcome, wanted, safe_ids))
         self._report(outcome)
@@ -149,6 +150,7 @@ class Mender:
         came = Outcome("valid", name, arguments, name, arguments, steps)
         outcome = self._mend_rest(came, sent, finish, before_error, spoiler, doubt)
         self.seconds.append(perf_counter() - started)
+        self.work.spend(CALL)
         self._report(outcome)
         return outcome
 
@@ -264,6 +266,7 @@ class Mender:
     def _container(self, finish: Finish, text: str) -> Any:
         """The list or object that a text inside the arguments holds: its values are looked at as all others are."""
         self.work.read_json(text)
+        self.work.spend(VALUE * text.count("{"))
         value = _CONTAINERS[finish](text)
         if isinstance(value, dict | list):
             self.work.look_at(value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+from mitmproxy import log
+
 from ..shown import LINE, shown, shown_lines
 
 _MOST_OF_A_TRACEBACK = 16 * 1024
@@ -21,6 +23,12 @@ class VisibleLines(logging.Filter):
 
 
 _visible = VisibleLines()
+
+
+def is_read(level: int) -> bool:
+    """Does anybody show or keep lines of this level? mitmproxy's old hook for scripts does not count: it gets all."""
+    handlers = (handler for handler in logging.root.handlers if not isinstance(handler, log.LegacyLogEvents))
+    return logging.root.level <= level and any(handler.level <= level for handler in handlers)
 
 
 def guard() -> None:

@@ -18,7 +18,7 @@ from . import session_summary
 from .body_stream import LONG_HOLD_SECONDS
 from .exchanges import exchange_of
 from .flows import CHANGED, FlowState, place
-from .log_lines import guard
+from .log_lines import guard, is_read
 from .metrics import Metrics
 from .settings import Settings
 
@@ -27,6 +27,8 @@ logger = logging.getLogger("toolfix")
 MARK = ":wrench:"
 """What a flow in which something was changed is marked with, in the lists of mitmproxy and mitmweb."""
 
+_MOST_LINES = 50
+"""So many calls of one answer have a log line of their own: a hostile answer has hundreds, and each takes time."""
 _MASKED = 2048
 """So much of arguments is searched for secrets before a sample of it is shown."""
 
@@ -56,6 +58,18 @@ class Reporter:
         logger.info(f"{place(flow)}: {would} the request: {said}")
         self.metrics.mended_request(protocol, steps)
 
+    def calls(self, flow: http.HTTPFlow, outcomes: Iterable[Outcome]) -> None:
+        """Log what became of the calls that came together, unless they went out as they came."""
+        touched = [outcome for outcome in outcomes if outcome.touched]
+        for outcome in touched[:_MOST_LINES]:
+            self.call(flow, outcome)
+        if more := touched[_MOST_LINES:]:
+            would = "would have " if self._settings.observes else ""
+            refused = sum(outcome.status == "refused" for outcome in more)
+            logger.info(
+                f"{place(flow)}: {would}mended {len(more) - refused} more calls and {would}refused {refused}."
+            )
+
     def call(self, flow: http.HTTPFlow, outcome: Outcome) -> None:
         """Log what became of a call, unless it went out as it came."""
         if not outcome.touched:
@@ -67,6 +81,8 @@ class Reporter:
             logger.warning(f"{place(flow)}: {would}refused {name}: {shown(outcome.reason, 400)} ({sizes})")
         else:
             logger.info(f"{place(flow)}: {would}mended {name}: {', '.join(outcome.steps)} ({sizes})")
+        if not is_read(logging.DEBUG):
+            return
         logger.debug(f"{place(flow)}: {name} before {_sample(outcome.received_arguments)}")
         logger.debug(f"{place(flow)}: {name} after {_sample(outcome.arguments)}")
 
@@ -83,8 +99,7 @@ class Reporter:
         long_held = stream.longest_hold > LONG_HOLD_SECONDS
         if long_held:
             logger.info(f"{place(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete.")
-        for outcome in answer.outcomes:
-            self.call(flow, outcome)
+        self.calls(flow, answer.outcomes)
         self._mark(flow, answer.outcomes)
         state.log.done()
         self._count(state.protocol, answer, long_held=long_held, broken=broken)

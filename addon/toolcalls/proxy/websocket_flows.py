@@ -99,8 +99,9 @@ class WebSocketFlows:
         outcomes = socket.outcomes[known:]
         for outcome in outcomes:
             self._logs[flow].decided(outcome)
-            self._reporter.call(flow, outcome)
-            self._reporter.summary.answer([outcome], observed=self._settings.observes)
+        self._reporter.calls(flow, outcomes)
+        if outcomes:
+            self._reporter.summary.answer(outcomes, observed=self._settings.observes)
         self._reporter.metrics.called("responses", outcomes, socket.seconds)
         # A socket lives for hours: only a recording wants the calls of all that time.
         socket.seconds.clear()

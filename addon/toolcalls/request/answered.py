@@ -13,6 +13,7 @@ from typing import Any
 
 from ..mend.reading.strict import write
 from ..wire import sse
+from ..work import TooMuchWork, Work
 
 Json = dict[str, Any]
 
@@ -24,6 +25,8 @@ EXTRA = "extra_content"
 SIGNATURE = "thoughtSignature"
 """Of a part of Gemini's own."""
 THINKING = ("thinking", "redacted_thinking")
+_LINE = 8
+"""Steps that a line takes. All of an answer is read at once, so one with far more lines than others is not."""
 
 
 @dataclass(slots=True)
@@ -53,10 +56,17 @@ def read_answer(protocol: str, body: bytes) -> AnsweredTurn | None:
     if reader is None or not any(mark in body for mark in marks):
         return None
     try:
+        _account(body)
         turn = reader(body)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
+    except (TooMuchWork, AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
         return None
     return turn or None
+
+
+def _account(body: bytes) -> None:
+    work = Work()
+    work.spend(_LINE * (body.count(b"\n") + body.count(b"\r")))
+    work.read_json(body)
 
 
 def _events(body: bytes) -> Iterator[Json]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from ..work import Work
+from .lead_ins.words_before import MOST_STEPS
 from .quoting import Quoting
 
 _BLOCK: Final = 2048
 
 
-def end_block(quoting: Quoting) -> None:
-    """The text goes on in another block. That is another line, unless this line quotes what follows."""
-    if quoting.quoted or not _shows(quoting):
+def end_block(quoting: Quoting, work: Work) -> None:
+    """The text goes on in another block. That is another line, unless this line quotes what follows.
+
+    Where an answer has so many blocks that finding out takes too long, it stays one line: fewer calls begin there.
+    """
+    if quoting.quoted or (work.spares(MOST_STEPS) and not _shows(quoting)):
         quoting.advance("\n")
 
 

@@ -37,7 +37,8 @@ _ACTED = re.compile(r"(?:thought|action(?: input)?):", re.IGNORECASE)
 """With a call or one of these, an observation is the result of a tool; alone it is what the model itself noticed."""
 _BEGINS_LINE = frozenset("uUhHoOtTsSaAmM#*")
 _may_name = re.compile(
-    r"user|h(?:uman|:)|tool|system|observation|assistant|model|thought|action|#|\*\*", re.IGNORECASE
+    r"user|h(?:uman|:)|tool|system|observation|assistant|model|thought|action|(?:#{1,4}\s|\*{2,3})(?:user|human)",
+    re.IGNORECASE,
 )
 """How such lines begin: most others are passed over by this."""
 

@@ -103,10 +103,15 @@ def left_by(lines: list[str]) -> tuple[bool | None, bool]:
     """Is what follows these lines in an item of a list (None: as before them), and indented below one of them?"""
     opened = False
     for line in reversed(lines):
-        opened = opened or opens_below("", line)
+        opened = opened or (not _ends_in_words(line) and opens_below("", line))
         if line and line[0] not in " \t":
             return list_item.match(line) is not None, opened
     return None, opened
+
+
+def _ends_in_words(line: str) -> bool:
+    """A quick look: does it end in such a way that nothing belongs below it?"""
+    return line[-1:].isalpha() and "|" not in line and ">" not in line
 
 
 def indentation(line: str) -> int:

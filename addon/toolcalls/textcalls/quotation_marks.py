@@ -134,7 +134,7 @@ _HARMLESS = (
 )
 """Marks in a line of words that change nothing, or that another one in the same line closes."""
 _LINE_HEAD = rf"(?:[-*+•] |\d{{1,9}}[.)] |\#{{1,6}} |\*\*|[ \t]++(?!{list_item.pattern}))?[^\W_]"
-ORDINARY = re.compile(rf"(?>{_LINE_HEAD}{_WORDS}(?>(?:{_HARMLESS}){_WORDS})*+\n|\n)++")
+ORDINARY = re.compile(rf"(?>\n++|{_LINE_HEAD}{_WORDS}(?>(?:{_HARMLESS}){_WORDS})*+\n)++")
 """Whole lines of prose, of lists and of source code in which nothing begins or ends that outlasts its line."""
 IN_FENCE = re.compile(rf"(?>[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^`\n]*+)?\n)++")
 QUOTED_LINES = frozenset((">", "|", "~"))

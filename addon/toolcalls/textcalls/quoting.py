@@ -45,7 +45,7 @@ _HEAD = 120
 """So much of a line shows how it begins."""
 _BEFORE = 16
 """So many characters before a token show what it is."""
-_LINES, _LINE, _TOKEN = 20, 40, 9  # The steps that lines which are skipped together, a line and a token take.
+_LINES, _SKIPPED, _LINE, _TOKEN = 20, 4, 40, 9  # The steps of lines skipped together, each of them, others, a token.
 
 
 class Quoting:
@@ -122,8 +122,7 @@ class Quoting:
         self._in_block_span = False
         """That is a block of lines."""
         self._elements = Elements()
-        self._in_list = False
-        self._in_diff = False
+        self._in_list = self._in_diff = False
         self._in_block = False
         """What is indented belongs to a line above that opened a block."""
         self.introduced = False
@@ -178,7 +177,9 @@ class Quoting:
     @property
     def shown(self) -> bool:
         """Do the words before this place, or the line above, say that what follows is no call but shown?"""
-        return self._before.show(self._behind_thoughts(), alone=bool(self._lead))
+        line = self._behind_thoughts()
+        self.work += self._before.steps(line)
+        return self._before.show(line, alone=bool(self._lead))
 
     def _behind_thoughts(self) -> str:
         """The end of this line, behind what was only thought."""
@@ -246,13 +247,12 @@ class Quoting:
         opened = marked or self._until or self._quotes.odd or self._in_diff or self._thought.open
         if opened or (lines := ORDINARY.match(text, at)) is None:
             return at
-        self.work += _LINES
         end = lines.end()
-        if text[at] == "\n" and self._ruled:
-            self.introduced = False
+        self.introduced = self.introduced and not (self._ruled and text[at] == "\n")
         run = text[at:end].rstrip("\n").split("\n")
+        self.work += _LINES + _SKIPPED * len(run)
         self._turns.lines(run)
-        self._before.add_lines(text[at : end - 1].split("\n"))
+        self._before.add_lines(run, ended=text.endswith("\n\n", at, end))
         if last := visible(run[-1][:_HEAD]).rstrip() + run[-1][_HEAD:][-KEPT:].rstrip():
             in_list, opened = left_by(run)
             self._in_block = opened or (self._in_block and in_list is None)

@@ -18,6 +18,9 @@ from .names import Names
 from .tokens import BEHIND_A_CALL
 from .values import is_open, properties, read, required, typed, write
 
+_CALL = 400
+"""The steps that reading a call takes, whatever its arguments are."""
+
 
 @dataclass(slots=True, frozen=True)
 class ProvenCall:
@@ -58,6 +61,7 @@ class Region(Cursor):
 
     def add(self, name: str | None, arguments: str, format: str) -> None:
         """A call ends here; without a declared name its text stays text."""
+        self.work.spend(_CALL)
         if name:
             self.work.read_json(arguments)
             check_keys(arguments)

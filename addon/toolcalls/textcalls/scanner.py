@@ -49,6 +49,7 @@ SKIPPED_BEYOND = 64 * 1024
 """So much text may pass before anybody looks how it is quoted: most answers are shorter. Then it goes on in steps."""
 _OPENER, _REGION, _LOOK, _BRACKET = 40, 400, 10, 10
 """The steps that an opener, a region, a look into a region and a `<` take."""
+_SPACE = re.compile(r"[ \t\r\n]*+")
 _TAG = re.compile(r"<([^\W\d][\w:.-]{0,60})[\s=>]")
 
 
@@ -216,6 +217,7 @@ class Scanner:
                 self._text, rest = "", self._text + rest
                 self._search(rest, out, eof)
                 rest = None if self._region is None else ""
+        self._account()
         self.resting = self._region is None and not (self.off or self._text or self._armed or self._thought_end)
 
     def _search(self, text: str, out: list[str | FoundCall], eof: bool) -> None:
@@ -278,9 +280,7 @@ class Scanner:
 
     def _begin_message(self, text: str, at: int, out: list[str | FoundCall]) -> int:
         """At the beginning of a message: white space passes, then the weak forms are tried."""
-        start = at
-        while start < len(text) and text[start] in " \t\r\n":
-            start += 1
+        start = _SPACE.match(text, at).end()  # type: ignore[union-attr]
         self._quoting.advance(text[at:start])
         out.append(text[at:start])
         if start < len(text):
@@ -321,6 +321,7 @@ class Scanner:
         self, text: str, reader: Callable[[Region], Step[int]], *, rescue: bool = False, quoted: bool = False
     ) -> None:
         """`rescue`: where it fails, its text is searched. `quoted`: it is only read over, nothing is held."""
+        self._shown_by_words = not quoted and self._quoting.shown
         self._account()
         self._work.spend(_REGION)
         self._region = Region(text, self._tools, self._names, self._work)
@@ -328,7 +329,6 @@ class Scanner:
         self._reading = reader(self._region)
         self._rescue = rescue
         self._read_over = quoted
-        self._shown_by_words = not quoted and self._quoting.shown
         if quoted:
             self._quoting_before = self._quoting.copy()
             self._line_over = []

@@ -34,12 +34,14 @@ class Assigned(NamedTuple):
 _NOTHING: Final = Assigned(None, False)
 _MOST_COMPARED: Final = 8
 """With so many open calls the end of an item is compared, where its ids name none of them."""
+_LOOK: Final = 8
+"""The steps that a look at a call takes, where many are looked at."""
 _MOST_IDS: Final = 64
 """A server whose ids change with every fragment says no id twice: a few of them are enough to see that."""
 
 
 class ItemAssembler:
-    __slots__ = ("_count", "_items", "_kind", "_lost", "_work")
+    __slots__ = ("_announced", "_began", "_began_at", "_count", "_items", "_kind", "_lost", "_work")
 
     def __init__(self, items: Items, kind: str, work: Work) -> None:
         """`kind`: the type of items that are calls. `work`: what reading them may take."""
@@ -47,6 +49,11 @@ class ItemAssembler:
         self._work = work
         self._kind = kind
         self._count = 0
+        self._began: list[Item] = []
+        """The calls, as they began; and by their index."""
+        self._began_at: dict[int | None, list[Item]] = {}
+        self._announced: dict[str, list[Item]] = {}
+        """By the call id that they were announced with."""
         self._lost: dict[int | None, int] = {}
         """By index: how many items there were when something came there that may be any call's."""
 
@@ -57,6 +64,8 @@ class ItemAssembler:
         item = self._items.open(self._kind, wire_id, place, {}, call)
         call.id = item.id
         call.hear(wire_id)
+        self._began.append(item)
+        self._began_at.setdefault(place, []).append(item)
         return item
 
     def begin(self, report: CallReport) -> Assigned:
@@ -76,6 +85,7 @@ class ItemAssembler:
         new = call.announcement is None
         if new:
             call.announcement = report
+            self._announced.setdefault(report.call_id, []).append(item)
             call.key = call.call_id
         return Assigned(item, new)
 
@@ -179,8 +189,10 @@ class ItemAssembler:
 
     def _open_at(self, place: int | None) -> Iterator[tuple[Item, ItemCall]]:
         """The open calls that began at this index; all open calls if `place` is None."""
-        for item in self._items.all:
-            if item.call is not None and item.open and place in (None, item.call.place):
+        began = self._began if place is None else self._began_at.get(place, [])
+        self._work.spend(_LOOK * len(began))
+        for item in began:
+            if item.call is not None and item.open:
                 yield item, item.call
 
     def _begins_another(self, item: Item, fragment: Fragment, place: int | None) -> bool:
@@ -205,12 +217,9 @@ class ItemAssembler:
         """The open call that was announced with the call id of this item."""
         if not report.call_id:
             return None
-        found = [
-            (item, call)
-            for item, call in self._open_at(None)
-            if call.announcement and call.announcement.call_id == report.call_id
-        ]
-        return found[0][0] if len(found) == 1 and self._fits(found[0][1], report) else None
+        found = [item for item in self._announced.get(report.call_id, ()) if item.open]
+        call = found[0].call if len(found) == 1 else None
+        return found[0] if call is not None and self._fits(call, report) else None
 
     def _named(self, name: str, place: int | None) -> Item | None:
         """The one open call of this name at this index; of several the first that is whole, which can only end."""

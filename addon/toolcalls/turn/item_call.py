@@ -4,6 +4,7 @@ more in the list of all items. Servers forget or contradict some of these: one t
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -54,6 +55,9 @@ class ItemCall(AssembledCall):
     """Its reports tell two different objects."""
     read_last: tuple[str, Any] | None = None
     """The arguments that were looked at last, and what they are; `value` is what they are for those who mend them."""
+    settled_by: tuple[Any, ...] | None = None
+    """All that was known when its arguments were settled last."""
+    settled_on: tuple[str, tuple[str, ...]] = ("", ())
     raw_input: bool = False
     """It is the call of a freeform tool: its arguments are no JSON."""
     live: bool = False
@@ -103,6 +107,12 @@ class ItemCall(AssembledCall):
 
     def settle(self) -> tuple[str, tuple[str, ...]]:
         """The arguments that all reports will have, and what had to be done to find them."""
+        known = (bool(self.doubt), len(self.fragments), self.stated, self.end, self.announcement, self.listed)
+        if self.settled_by is None or not _same_objects(self.settled_by, known):
+            self.settled_by, self.settled_on = known, self._settle()
+        return self.settled_on
+
+    def _settle(self) -> tuple[str, tuple[str, ...]]:
         fragments, steps = ("", ()) if self.doubt else self.from_fragments()
         others: list[tuple[str, str]] = []
         if self.stated:
@@ -191,6 +201,11 @@ def settle_on_one_text(fragments: str, others: list[tuple[str, str]]) -> tuple[s
     if not label:
         return text, ("carriers made to agree",)
     return text, (f"arguments taken from {label}" if fragments else f"arguments only in {label}",)
+
+
+def _same_objects(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Two flags and numbers that are equal, and the same reports behind them."""
+    return one[:2] == other[:2] and all(map(operator.is_, one[2:], other[2:]))
 
 
 def _with_pairs(text: str) -> str:

@@ -104,7 +104,6 @@ class ResentCalls:
                 self._keep(call)
         for call in batch:
             call.out = True
-        self._calls = [call for call in self._calls if call.kept]
         return [call.kept for call in batch]
 
     def _repeats(self, call: ComparedCall) -> bool:

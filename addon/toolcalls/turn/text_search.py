@@ -169,7 +169,7 @@ class TextSearch:
         """What is open where this text ends."""
         self._catch_up()
         quoting = self._scanner.pop_quoting()
-        end_block(quoting)
+        end_block(quoting, self._work)
         return quoting
 
     def _released(self, found: list[str | FoundCall]) -> SearchResult:

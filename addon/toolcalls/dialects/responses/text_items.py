@@ -131,7 +131,7 @@ class TextItems:
         """All texts are over: with the response, or, None, with something else behind them."""
         for item in self._items.all:
             for (kind, number), part in item.parts.items():
-                if kind == TEXT:
+                if kind == TEXT and not part.searched:
                     self._end_text(item, number, part, finish, reply)
 
     def _end_text(self, item: Item, number: int, part: TextPart, finish: Finish | None, reply: ReplyBuilder) -> None:

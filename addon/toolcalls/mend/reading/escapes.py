@@ -10,6 +10,7 @@ text: `\\\\'` is a backslash and an apostrophe.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..refusal import Refusal
@@ -69,10 +70,18 @@ class Decoded(NamedTuple):
     """Was a code of JavaScript or Python (`\\x41`) kept as it is?"""
 
 
-def decode(raw: str, quote: str, *, bare_quotes: bool = True, as_json: bool = False) -> Decoded:
+def decode(
+    raw: str,
+    quote: str,
+    *,
+    bare_quotes: bool = True,
+    as_json: bool = False,
+    spend: Callable[[int], None] = lambda _: None,
+) -> Decoded:
     """The meaning of `raw`, and what its escapes tell of their author.
 
     `bare_quotes`: quotes may stand in `raw` unescaped. `as_json`: its author writes JSON, not JavaScript.
+    `spend`: told of the work where escapes are read one by one.
     """
     if "\\" not in raw:
         return Decoded(raw)
@@ -81,6 +90,7 @@ def decode(raw: str, quote: str, *, bare_quotes: bool = True, as_json: bool = Fa
     if (_JSON_OR_APOSTROPHE if quote == "'" else _JSON_ESCAPES).fullmatch(raw) and "\0" not in raw:
         written = f'"{raw}"' if quote == '"' and not bare_quotes else _as_json(raw)
         return Decoded(scan_string(written, 1)[0], known=True)
+    spend(raw.count("\\") // 3)
     if quote == "`":
         raw = _ESCAPE.sub(lambda escape: "`" if escape[1] == "`" else escape[0], raw)
     return _decode_walking(raw, quote, as_json)

@@ -93,6 +93,7 @@ class Source:
             note = chars.comment.match(text, pos) if char in "/#" else None
             if note is None:
                 break
+            self.spend(SLOW)
             between = text[max(0, pos - 64) : pos]
             self._comment(note[0], (between if note[0].startswith("/*") else between.rstrip())[-1:])
             pos = note.end()

@@ -138,7 +138,7 @@ def _tell_quotes(s: Source, quote: str) -> None:
 def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> str:
     s.spend(raw.count("\\") // 64)
     as_json = quote == '"' and s.steps.keys().isdisjoint(OTHER_LANGUAGES)
-    decoded = decode(raw, quote, bare_quotes=bare_quotes, as_json=as_json)
+    decoded = decode(raw, quote, bare_quotes=bare_quotes, as_json=as_json, spend=s.spend)
     if "\n" in raw or "\t" in raw or "\r" in raw:
         s.step("raw control characters")
     if decoded.told:

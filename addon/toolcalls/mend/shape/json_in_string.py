@@ -54,15 +54,17 @@ def mender_of_containers(mend_object: Callable[[str], dict[str, Any] | None]) ->
 def container_in(text: str, mend_text: MendText) -> Contained | None:
     """The container that a string holds, when the string holds nothing else."""
     stripped = _decoded_once_more(text.strip())
+    if not stripped.startswith(("[", "{")) or not stripped.endswith(_CLOSERS):
+        return None
+    # First of all, because it knows how much may be read.
+    value = mend_text(stripped)
     strict = strict_text(stripped)
     if strict is not None:
         # The callable may keep more of the numbers than we do; it may not read anything else.
-        value = mend_text(stripped)
         same = isinstance(value, type(strict)) and value == strict
         return Contained(value if same else strict)
-    if not stripped.startswith(("[", "{")) or not stripped.endswith(_CLOSERS) or _repeats_a_key(stripped):
+    if _repeats_a_key(stripped):
         return None
-    value = mend_text(stripped)
     if not isinstance(value, (dict, list)) or isinstance(value, list) != stripped.startswith("["):
         return None
     if "'" not in stripped and '"' not in stripped and _has_string(value):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import groupby
+
 from ..code_lines import has_words, is_code
 from ..line_heads import list_item, visible
 from ..quotation_marks import QUOTED_LINES
@@ -13,6 +16,11 @@ _PRESENTED = 3
 
 _SHORT = 120
 """A paragraph that presents a text is shorter."""
+
+
+_CHARACTER, _WORD = 15, 90  # The steps that a character and a word take.
+MOST_STEPS = KEPT * (_CHARACTER + _WORD // 2)
+_words = re.compile(r"\w+")
 
 
 class WordsBefore:
@@ -43,14 +51,36 @@ class WordsBefore:
         above = "" if self._ended else self._text + "\n"
         self._text, self._ended = (above + line)[-KEPT:], False
 
-    def add_lines(self, lines: list[str]) -> None:
-        """Whole lines, each of which has words or nothing in it. Only the last paragraphs matter."""
+    def add_lines(self, lines: list[str], *, ended: bool) -> None:
+        """Whole lines, each of which has words or nothing in it; `ended`: and a blank one behind them.
+
+        Only the last paragraphs matter.
+        """
         paragraphs, begin = 0, len(lines)
         while begin and paragraphs <= _PRESENTED + 1:
             begin -= 1
             paragraphs += not lines[begin] and begin + 1 < len(lines) and bool(lines[begin + 1])
+        for filled, run in groupby(lines[begin:], bool):
+            if filled:
+                self._add_paragraph(list(run))
+            else:
+                self._ended = True
+        self._ended = self._ended or ended
+
+    def _add_paragraph(self, lines: list[str]) -> None:
+        """Lines that have words. Of all but the first the end of the text matters, where nothing presents them."""
+        self.add(lines[0][-KEPT:])
+        begin, size = len(lines), 0
+        while begin > 1 and (self._presented or size <= KEPT):
+            begin -= 1
+            size += len(lines[begin]) + 1
         for line in lines[begin:]:
             self.add(line[-KEPT:])
+
+    def steps(self, line: str) -> int:
+        """The steps that it takes to tell whether they show what stands behind this beginning of a line."""
+        text = (self._text + line)[-KEPT:]
+        return _CHARACTER * len(text) + _WORD * len(_words.findall(text))
 
     def forget(self) -> None:
         self._text = ""
