@@ -286,4 +286,77 @@ PROMISES = (
         "promise: /metrics is shown to clients of this machine", "../e2e/test_e2e_metrics.py only_this_machine", "the address of the client is asked",
         ((ENGINE + "proxy/metrics_page.py", "return bool(client) and hosts.is_loopback(client[0])", "return True"),),
     ),
+    Mutation(
+        "promise: an answer of many calls does not fill the log", "../proxy/test_log_lines.py hundreds_of_calls", "the limit of lines",
+        ((ENGINE + "proxy/reporting.py", "in touched[:_MOST_LINES]:", "in touched:"),),
+    ),
+    Mutation(
+        "promise: no more work when an answer is over", "../request/test_reasoning.py take_long_to_read", "the budget of steps",
+        ((ENGINE + "request/answered.py", "        _account(body)\n", ""),),
+    ),
+    Mutation(
+        "promise: no more work for many blocks of text", "../test_stalls.py many_places", "the words before a call are accounted for",
+        ((ENGINE + "textcalls/quoting.py", "        self.work += self._before.steps(line)\n", ""),
+         (ENGINE + "textcalls/block_borders.py", "work.spares(MOST_STEPS) and ", "")),
+    ),
+    Mutation(
+        "promise: nothing runs behind an invented turn", "../must_not_run/test_invented_turns.py nothing_runs_around", "who speaks is known",
+        ((ENGINE + "textcalls/quoting.py", "or self._turns.foreign or", "or"),),
+    ),
+    Mutation(
+        "promise: a call that the host's own tools brought stays text", "../must_not_run/test_read_aloud_from_the_answer.py brought_is_not_run", "what they bring is remembered",
+        ((ENGINE + "request/heard.py", "            self._results[text] = None\n", ""),),
+    ),
+    Mutation(
+        "promise: a bracket behind inner quotes completes nothing", "../must_not_run/test_cut_values.py behind_inner_quotes", "the last value of an answer that may be cut is looked at",
+        ((ENGINE + "mend/reading/strings.py", "if s.finish is not Finish.COMPLETE and not s.complete and _NO_MORE_VALUES", "if False and _NO_MORE_VALUES"),),
+    ),
+    Mutation(
+        "promise: what follows a call does not complete it", "../must_not_run/test_cut_values.py what_follows_a_call", "what follows does not say that a call has its end",
+        ((ENGINE + "turn/assembled_call.py", "return Finish.UNKNOWN if self.followed and any(self.fragments) else finish", "return Finish.COMPLETE if self.followed else finish"),),
+    ),
+    Mutation(
+        "promise: calls at one index run all or none", "../must_not_run/test_calls_at_one_index.py none_counts_if_one_is_broken", "each of them has to be strict JSON",
+        ((ENGINE + "turn/shared_place.py", "if self._contradictory or not complete or not all(call.is_strict() for call in calls):", "if self._contradictory:"),),
+    ),
+    Mutation(
+        "promise: a piece that may be another call's", "../must_not_run/test_lost_pieces.py missing_in_the_open or place_of_a_whole", "what goes to a complete call may be missing in an open one",
+        ((ENGINE + "turn/fragment_assembler.py", "        refuse([call, *(one for one in self.calls if not one.whole())])\n", ""),),
+    ),
+    Mutation(
+        "promise: a copy that lost its id is no second call", "../must_not_run/test_lost_pieces.py has_lost_its_id", "calls without an id are compared with those that have one",
+        ((ENGINE + "turn/resent.py", "return alike is not None and alike.kept and _same(alike, call)", "return False"),),
+    ),
+    Mutation(
+        "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an item that says what an open call says is that call",
+        ((ENGINE + "turn/item_assembler.py", "item = self._renamed(report) or self.open(", "item = self.open("),),
+    ),
+    Mutation(
+        "promise: two different arguments for one call", "../must_not_run/test_calls_at_one_index.py tell_another_run_nothing", "the start of a block and its deltas are compared",
+        ((ENGINE + "turn/block_call.py", "if payload.contradict((value, self.given)):", "if False:"),),
+    ),
+    Mutation(
+        "promise: two different arguments for one call", "../dialects/test_responses.py two_different_objects", "all reports of a call are compared",
+        ((ENGINE + "turn/item_call.py", "self.contradiction = payload.contradict(map(payload.object_in, texts))", "self.contradiction = False"),),
+    ),
+    Mutation(
+        "promise: a malformed call that is quoted or refused", "../dialects/test_gemini.py quotes_or_refuses", "the text before it is asked",
+        ((ENGINE + "dialects/gemini/reader.py", "if quoted is not None and not (self.answer is not None and self.answer.shows_behind(text)):", "if quoted is not None:"),),
+    ),
+    Mutation(
+        "promise: a call behind a malformed one", "../dialects/test_gemini.py behind_the_one_that_a_malformed", "it may be the same one",
+        ((ENGINE + "dialects/gemini/reader.py", "self._quoted = True", "self._quoted = False"),),
+    ),
+    Mutation(
+        "promise: arguments in an error that stand in the request", "../test_parse_failure.py that_stand_in_the_request_are_no_call", "what the model read is searched",
+        ((ENGINE + "parse_failure/reading.py", "if not request.heard.holds(tool.name, quoted.text):", "if True:"),),
+    ),
+    Mutation(
+        "promise: a sentence that breaks off shows what is below", "../must_not_run/test_quotations.py is_text_and", "the words that need an object",
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return _needs_an_object.search(sentence) is not None or citations", "return citations"),),
+    ),
+    Mutation(
+        "promise: what a line leaves open stays open", "../must_not_run/test_quotations_left_open.py in_an_open_quotation", "strings, comments and here-documents are known",
+        ((ENGINE + "textcalls/quoting.py", "if self._fence or self._until or self._span or self._elements.tag", "if self._fence or self._elements.tag"),),
+    ),
 )  # fmt: skip
