@@ -240,11 +240,34 @@ def test_an_answer_that_ends_without_its_last_line_gets_one_if_its_calls_are_who
     assert run(line("", call("Bash", '{"command": "rm -rf /')))[0].calls == [("Bash", {})]
 
 
-def test_half_a_line_never_comes_before_a_call_that_is_held() -> None:
-    begun = line("", call("Bash", LS, "c1", 0))
-    whole = run(begun)[1]
-    for size in (1, 20, 60):
-        assert run(begun + done()[:size])[1] == whole
+def test_half_a_line_ends_an_answer_that_was_cut_off() -> None:
+    """The facts: servers close what was cut off, and the half line may be the one that says `length`."""
+    begun = line("", call("Bash", LS, "c1", 0)) + line("", call("Bash", CUT, "c2", 1))
+    ended = done("length")
+    for size in (1, 20, 60, ended.index("total_dur") + 9):
+        chat, out, answer = run(begun + ended[:size])
+        assert (chat.calls, chat.done_reason) == ([("Bash", LS), ("Bash", {})], None), "no end is made up"
+        assert "rm -rf" not in out and out.endswith("}\n")
+        assert [outcome.status for outcome in answer.outcomes] == ["valid", "refused"]
+    for said in (line("", call("Bash", LS)) + line("Then I"), line("<tool_c"), line(TEXT_CALL)):
+        cut = said + ended[:60]
+        assert mend(cut, protocol="ollama", question=ASKED)[0].decode() == cut
+    assert run(begun)[0].calls == [("Bash", LS), ("Bash", CUT)], "a clean end behind a whole line is none"
+    assert run(begun + done() + ended[:60])[1] == begun + done(), "it had ended before"
+
+
+def test_a_line_alone_that_is_not_the_last_one_is_a_stream_that_was_cut_off() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]}
+    asked = read_request({"model": "qwen3", "format": schema}, "ollama")
+    for text, request in ((TEXT_CALL, ASKED), ('```json\n{"a": 1}\n```', asked)):
+        begun = line(text)
+        for body in (begun, begun.rstrip("\n"), json.dumps(json.loads(begun), indent=1)):
+            for protocol in ("ollama", "auto"):
+                assert mend(body, protocol=protocol, question=request)[0].decode() == body
+        whole = done("stop", text).rstrip("\n")
+        assert mend(whole, protocol="ollama", question=request)[0].decode() != whole
+    thought = line("", thinking=TEXT_CALL).rstrip("\n")
+    assert mend(thought, protocol="ollama", question=ASKED)[0].decode() == thought
 
 
 def test_a_call_behind_an_answer_that_was_cut_off_is_refused() -> None:
@@ -300,7 +323,9 @@ def test_lines_of_ours_have_no_character_that_python_clients_cut_at() -> None:
 @pytest.mark.parametrize("directory", sorted((ROOT / "recordings" / "ollama").iterdir()), ids=lambda path: path.name)
 def test_what_clients_get_of_every_scenario_is_legal(directory: Path) -> None:
     recording = store.load(directory)
-    told = strict.read(recording.after or b"", complete=b'"error"' not in recording.before)
+    before = recording.before
+    cut = not before.rstrip().endswith(b"}") or before.endswith(b'"done":false}')
+    told = strict.read(recording.after or b"", complete=not cut and b'"error"' not in before)
     expected = recording.delivered
     assert told.calls == [(call["name"], json.loads(call["arguments"])) for call in expected]
 

@@ -202,6 +202,95 @@ def test_a_call_that_is_written_as_text_is_a_call_where_tools_are_declared() -> 
     assert client.text.strip() == "Let me look."
 
 
+CALL_SHAPED = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+    "required": ["name", "arguments"],
+    "additionalProperties": False,
+}
+
+
+@every_protocol
+@pytest.mark.parametrize("schema", [CALL_SHAPED, None], ids=["schema", "any JSON"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "Read", "arguments": {"file_path": "a"}}',
+        '{"name":"Read","arguments":{"file_path":"a"}}\n',
+    ],
+)
+def test_json_that_was_asked_for_and_looks_like_a_call_is_no_call(
+    protocol: Protocol, schema: dict[str, Any] | None, text: str
+) -> None:
+    raw = protocol.stream(deltas(text, 7), False)
+    question = asked(protocol, schema, tools=TOOLS)
+    out, answer = mend(raw, protocol=protocol.name, question=question)
+    assert is_untouched(protocol, out, raw, text)
+    assert not any(outcome.is_call for outcome in answer.outcomes)
+
+
+@every_protocol
+def test_fenced_json_that_looks_like_a_call_is_the_json_that_was_asked_for(protocol: Protocol) -> None:
+    text = '```json\n{"name": "Read", "arguments": {"file_path": "a"}}\n```'
+    question = asked(protocol, CALL_SHAPED, tools=TOOLS)
+    out, _ = mend(protocol.stream(deltas(text, 7), False), protocol=protocol.name, question=question)
+    client = protocol.read(out)
+    assert client.calls == []
+    assert json.loads(client.text) == {"name": "Read", "arguments": {"file_path": "a"}}
+
+
+NOT_THE_ANSWER: dict[str, str] = {
+    "a fence behind an object": '{"a": 1}\n```json\n{"a": 2}\n```',
+    "an object before the fence": 'Not {"a": 1} but\n```json\n{"a": 2}\n```',
+    "an object behind the fence": '```json\n{"a": 2}\n```\nor rather {"a": 3}',
+    "a second one that is cut off": '{"a": 2} Correction: {"a": 3',
+    "another object that begins": '{"a": 2}\n{"b": ',
+    "an example": 'I do not know who that is. An answer would look like {"a": 1}.',
+    "a question": 'Do you mean {"a": 1}?',
+    "what is wrong": '{"a": 2} is wrong.',
+    "a label that takes it back": 'Wrong: {"a": 2}',
+    "an example in a fence": '```json\n{"a": 1}\n```\nPlease give me the text.',
+    "a German refusal": 'Das geht leider nicht: {"a": 1}',
+    "not a number": '{"a": NaN, "b": [1}',
+    "an infinite number": '```json\n{"a": 1e999}\n```',
+}
+
+
+@every_protocol
+@pytest.mark.parametrize("text", NOT_THE_ANSWER.values(), ids=NOT_THE_ANSWER)
+def test_what_is_not_the_one_answer_stays_as_it_is(protocol: Protocol, text: str) -> None:
+    raw = protocol.stream(deltas(text, 6), False)
+    out, answer = mend(raw, protocol=protocol.name, question=asked(protocol, None))
+    assert is_untouched(protocol, out, raw, text)
+    assert answer.outcomes == []
+
+
+@every_protocol
+@pytest.mark.parametrize(
+    "text", ["I found it, see [1].", "- [ ] todo", "Use a[0] for it.", "{} is a dict in Python."]
+)
+def test_brackets_between_words_are_no_json_where_no_schema_says_so(protocol: Protocol, text: str) -> None:
+    raw = protocol.stream(deltas(text, 6), False)
+    out, _ = mend(raw, protocol=protocol.name, question=asked(protocol, None))
+    assert is_untouched(protocol, out, raw, text)
+
+
+@every_protocol
+def test_valid_json_that_is_nested_too_deep_for_us_passes(protocol: Protocol) -> None:
+    text = '{"a": ' + "[" * 3000 + "]" * 3000 + "}"
+    raw = protocol.stream(deltas(text, 500), False)
+    answer = Response(protocol.name, asked(protocol, None))
+    assert is_untouched(protocol, mend_whole(answer, raw), raw, text)
+    assert answer.failure is None
+
+
+@pytest.mark.parametrize("text", ['"hello, this is a long text"', "42.5"])
+def test_a_string_or_a_number_is_not_held(text: str) -> None:
+    answer = Response("chat", asked(CHAT, None))
+    for delta in deltas(text, 4):
+        assert answer.feed(chunk({"content": delta}).encode()) != []
+
+
 def test_every_protocol_says_in_its_own_place_that_it_wants_json() -> None:
     for request in (
         {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}},

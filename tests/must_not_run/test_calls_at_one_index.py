@@ -59,7 +59,7 @@ def _go_on(number: int, *, sure: bool) -> Happening:
 
 
 def _doubt(place: Place, calls: list[Told]) -> None:
-    place.doubt()
+    place.make_unsure()
 
 
 def _refuse(place: Place, calls: list[Told]) -> None:

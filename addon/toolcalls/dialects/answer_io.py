@@ -20,6 +20,8 @@ class AnswerForm:
     whole_calls: bool = False
     """Does a call come in one piece? Then whatever follows it shows that it is complete; one that the finish reason
     cuts off may be half a call that the server closed."""
+    says_complete: bool = False
+    """Does every complete answer say so, in one word? Where it does not, nothing is made of its text."""
     splits_end: bool = False
     """Does the finish reason always wait? Then an event with a text too is two, and never goes out as it came."""
     text_key: str = ""

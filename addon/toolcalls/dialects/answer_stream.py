@@ -66,7 +66,9 @@ class AnswerStream:
         name: str = "",
         answer: FragmentAnswer | None = None,
     ) -> None:
-        self.answer = answer or FragmentAnswer(request, policy, mender, whole_calls=form.whole_calls)
+        self.answer = answer or FragmentAnswer(
+            request, policy, mender, whole_calls=form.whole_calls, says_complete=form.says_complete
+        )
         self._policy = policy
         self._form = form
         self._writer = writer
@@ -356,6 +358,13 @@ class AnswerStream:
         """An error follows: held text and complete calls come out, unfinished calls are dropped."""
         self.send_held(Finish.CUT, reply, before_error=True)
         self._write_end(reply)
+
+    def break_off(self, reply: ReplyBuilder) -> None:
+        """The stream ends with half an event: what a finish reason did not end before it was cut off."""
+        if not self.answer.reasons:
+            self.answer.passed_stop(Finish.CUT)
+            self._cut = True
+        self.end(Finish.CUT, reply)
 
     def end(self, finish: Finish, reply: ReplyBuilder) -> bool:
         """The stream is over: as the finish reasons say, else as `finish`. True if the answer is complete."""

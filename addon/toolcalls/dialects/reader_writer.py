@@ -55,9 +55,8 @@ class ReaderWriterDialect(Dialect):
         return verdict
 
     def _read(self, event: Event, read: ReadEvent | None) -> Verdict:
-        if read is None and self.holds_calls and not event.raw.endswith(LINE_ENDS):
-            # Half an event at the end of a cut stream is no event, and behind it comes a call.
-            return Replace()
+        if read is None and not event.raw.endswith(LINE_ENDS):
+            return self._break_off(event)
         if read is None and event.data is not None and event.data.strip() == _DONE:
             return self._done(event)
         if read is None or not read.parts:
@@ -74,6 +73,18 @@ class ReaderWriterDialect(Dialect):
         reply = ReplyBuilder()
         self._stream.end(Finish.CUT, reply)
         self._ended = True
+        return reply.replacement()
+
+    def _break_off(self, event: Event) -> Verdict:
+        """Half an event at the end of a cut stream: what is held comes before it, and a call was perhaps cut off."""
+        if self._ended or self._failed or not self._stream.answer.engaged:
+            return PASS
+        # Clients end at half an event: they may not before they have the call.
+        keeps = not self.holds_calls
+        reply = ReplyBuilder(event)
+        self._stream.break_off(reply)
+        self._ended = True
+        reply.out += [event.raw] if keeps else []
         return reply.replacement()
 
     def _done(self, event: Event) -> Verdict:

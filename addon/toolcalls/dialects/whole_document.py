@@ -29,7 +29,15 @@ class WholeDocument:
         read = self.reader.read(Event(body, body.decode("utf-8", "replace")))
         if read is None or any(isinstance(part, Failure) for part in read.parts):
             return body
-        answer = FragmentAnswer(self.request, self.policy, self.mender, whole_calls=self.reader.form.whole_calls)
+        form = self.reader.form
+        answer = FragmentAnswer(
+            self.request,
+            self.policy,
+            self.mender,
+            whole_calls=form.whole_calls,
+            # Without a finish reason it may be the first line of a stream that ended there.
+            says_complete=form.says_complete or read.stop is None,
+        )
         mended = mend_answer(read, answer, self.writer.words, ids=self.writer.ids)
         if mended is None:
             return body

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..policy import Policy
 from ..tools.declared import Tool
@@ -17,6 +17,7 @@ from ..work import Work
 from .arguments import Finish, mend_arguments
 from .continuation import continued
 from .reading.strict import read, write
+from .refusal import Refusal
 from .shape.shape import mend_shape
 
 _FENCE: Final = "```"
@@ -26,6 +27,22 @@ _CALL: Final = re.compile(r"[<\[][^<>\[\]\n\"']{0,40}(?:tool|function|call|invok
 """The mark-up of a call: what stands in it is a call that nobody wanted, and no answer."""
 _FENCED: Final = "code fence around the answer"
 _WORDS: Final = "text around the answer"
+_BRACKET: Final = re.compile(r"[\[{]")
+_NOT_THE_ANSWER: Final = re.compile(
+    r"\b(?:not|never|cannot|unable|unsure|sorry|wrong|incorrect|invalid|mistake\w{0,2}|correction|rather|instead|wait"
+    r"|examples?|sample|e\.g|for instance|such as|something like|placeholder|template|hypothetical\w{0,2}|suppose"
+    r"|would|could|might|should|if|unless|mean|guess|perhaps|maybe|refuse\w?|decline\w?|old|previous|original|draft"
+    r"|schema|malicious|injection)\b|n['’]t\b"
+    r"|\bplease (?:give|provide|send|share|tell|paste|upload|specify|confirm)\b"
+    r"|\b(?:nicht|kein\w{0,2}|leider|beispiel\w{0,3}|falsch|würde|könnte|statt|pas|jamais|exemple|désolé\w?|faux"
+    r"|au lieu|ejemplo|incorrect[oa]|lo siento|exemplo|não|errad[oa]|esempio|sbagliat[oa]|niet|voorbeeld"
+    r"|helaas|nie|przykład|не|нет|нельзя|пример\w{0,3}|неверн\w{0,3}|извините)\b|不|没|沒|无法|無法|例如|比如|示例|错误|錯誤|抱歉"
+    r"|ない|ません|例えば|例[:：]|間違|않|없|아니|예시|예를",
+    re.IGNORECASE,
+)
+"""Words of refusing, doubting, correcting and of examples, wherever they stand around the JSON."""
+_POLITE: Final = re.compile(r"\banything else\?|\blet me know (?:if|whether)\b[^.!?\n]{0,80}", re.IGNORECASE)
+"""What is said at the end of any answer."""
 _PER_STEP: Final = 32
 """Characters that are looked through in one step."""
 _NOT_MEANT: Final = frozenset({"list input", "no arguments", "double-encoded"})
@@ -46,9 +63,10 @@ def mend_structured(
     work.spend(len(text) // _PER_STEP)
     if finish is Finish.CUT or _is_json(text):
         return None
-    candidate, steps = _without_words(text)
-    if candidate is None or _CALL.search(text.partition("{")[0]):
+    found = _find(text)
+    if found is None or _CALL.search(text.partition("{")[0]) or _is_taken_back(found.around):
         return None
+    candidate, steps = found.text, found.steps
     value = _read(candidate)
     if not isinstance(value, dict | list):
         mended = mend_arguments(candidate, finish, work=work)
@@ -63,26 +81,59 @@ def mend_structured(
             candidate = write(value)
     if not _is_admitted(value, wanted):
         return None
+    if (
+        found.around.strip()
+        and not found.fenced
+        and wanted.schema is None
+        and not (isinstance(value, dict) and value)
+    ):
+        # Between words, a list or `{}` may be anything: a footnote, a box of a checklist, a piece of code.
+        return None
     whole = continued(sent, candidate, value)
     return None if whole is None else StructuredMended(whole, steps)
 
 
-def _without_words(text: str) -> tuple[str | None, tuple[str, ...]]:
-    """The one place of an answer where JSON stands, and what was around it."""
+class _Found(NamedTuple):
+    """The one place of an answer where JSON stands."""
+
+    text: str
+    steps: tuple[str, ...]
+    around: str = ""
+    """The words around it, outside of a fence."""
+    fenced: bool = False
+
+
+def _find(text: str) -> _Found | None:
+    """The one place where JSON stands; None where there is none, or where there may be another one."""
+    begin = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
+    if begin < 0:
+        return None
+    if 0 <= text.find(_FENCE) < begin:
+        return _in_fence(text)
+    end = max(text.rfind("}"), text.rfind("]")) + 1
+    behind = text[end:]
+    if _read(text[begin:end]) is not None:
+        # A bracket that opens behind it may be another answer, cut off.
+        return None if _BRACKET.search(behind) else _Found(text[begin:end], (_WORDS,), text[:begin] + behind)
+    # What stands behind may be a part of it: that is for the mending to say.
+    return _Found(text[begin:].strip(), (_WORDS,) if text[:begin].strip() else (), text[:begin])
+
+
+def _in_fence(text: str) -> _Found | None:
+    """The JSON in the one fence of a text in which no other brackets stand."""
     parts = text.split(_FENCE, 3)
     language = _LANGUAGE.match(parts[1]) if len(parts) == 3 else None
     inside = parts[1][language.end() :].strip() if language is not None else ""
-    if inside.startswith(("{", "[")):
-        alone = not parts[0].strip() and not parts[2].strip()
-        return inside, (_FENCED,) if alone else (_FENCED, _WORDS)
-    begin = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
-    if begin < 0:
-        return None, ()
-    end = max(text.rfind("}"), text.rfind("]")) + 1
-    if _read(text[begin:end]) is not None:
-        return text[begin:end], (_WORDS,)
-    # What stands behind may be a part of it: that is for the mending to say.
-    return text[begin:].strip(), (_WORDS,) if text[:begin].strip() else ()
+    if not inside.startswith(("{", "[")) or _BRACKET.search(parts[2]):
+        return None
+    around = f"{parts[0].strip()}\n{parts[2].strip()}".strip()
+    return _Found(inside, (_FENCED, _WORDS) if around else (_FENCED,), around, fenced=True)
+
+
+def _is_taken_back(around: str) -> bool:
+    """Do the words around say that this is not the answer: a refusal, a question, an example, a correction?"""
+    around = _POLITE.sub("", around)
+    return "?" in around or "？" in around or _NOT_THE_ANSWER.search(around) is not None
 
 
 def _is_admitted(value: Any, wanted: Tool) -> bool:
@@ -97,7 +148,7 @@ def _is_json(text: str) -> bool:
     """Is it JSON of any kind?"""
     try:
         read(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, Refusal):
         return False
     return True
 
@@ -106,6 +157,6 @@ def _read(text: str) -> dict[str, Any] | list[Any] | None:
     """An object or a list in strict JSON."""
     try:
         value = read(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, Refusal):
         return None
     return value if isinstance(value, dict | list) else None

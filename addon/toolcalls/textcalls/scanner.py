@@ -73,13 +73,14 @@ class Scanner:
         resolve: Callable[[str], str | None] | None = None,
         in_request: Callable[[str, str], bool] = lambda name, text: False,
         begins: bool = True,
+        weak: bool = True,
         quoting: Quoting | None = None,
         work: Work | None = None,
     ) -> None:
         """`in_request`: does the text of a call of this tool stand in what the model was given to read?
 
-        `begins`: this is the beginning of a message, where the weak forms may stand. `quoting`: what is open of a
-        text that stands before this one. `work`: the steps that the search may take.
+        `begins`: this is the beginning of a message, where the `weak` forms may stand: bare JSON may be a call.
+        `quoting`: what is open of a text that stands before this one. `work`: the steps that the search may take.
         """
         self._tools = tools
         self._names = Names(tools, resolve)
@@ -106,8 +107,8 @@ class Scanner:
         self._skipped: list[str] = []
         """Text that passed and that the quoting does not know of yet."""
         self._skipped_size = 0
-        self._armed = begins and not self.off
-        self._arms = 0
+        self._armed = begins and weak and not self.off
+        self._arms = 0 if weak else _MOST_ARMS
         self._thought_end = ""
 
     @property

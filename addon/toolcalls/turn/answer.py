@@ -165,14 +165,18 @@ class Answer:
         if self.search is None:
             return SearchResult()
         self.end_thoughts(finish)
-        result = self.search.close(Finish.CUT if self.refused else finish)
+        result = self.search.close(self._finish_of_text(finish))
         self.turn.found(result.calls)
         return result
 
     def end_thoughts(self, finish: Finish) -> None:
         """Nothing more is thought: the reasoning may end with a call."""
         if self.thoughts is not None and self._reasoning_may_be_call:
-            self.turn.found(self.thoughts.close(Finish.CUT if self.refused else finish), THOUGHT)
+            self.turn.found(self.thoughts.close(self._finish_of_text(finish)), THOUGHT)
+
+    def _finish_of_text(self, finish: Finish) -> Finish:
+        """How the text ended, in an answer that ended so."""
+        return Finish.CUT if self.refused else finish
 
     def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
         """A text that came as a whole, searched; None where it is not. `thought`: the reasoning before it, where the

@@ -19,12 +19,21 @@ from .turn import CUT_INSIDE, Turn
 
 
 class FragmentAnswer(Answer):
-    __slots__ = ("_late", "_whole_calls", "assembler")
+    __slots__ = ("_late", "_says_complete", "_whole_calls", "assembler")
 
-    def __init__(self, request: Request, policy: Policy, mender: Mender, *, whole_calls: bool = False) -> None:
-        """`whole_calls`: calls come in one piece."""
+    def __init__(
+        self,
+        request: Request,
+        policy: Policy,
+        mender: Mender,
+        *,
+        whole_calls: bool = False,
+        says_complete: bool = False,
+    ) -> None:
+        """`whole_calls`: calls come in one piece. `says_complete`: an answer that is complete says so."""
         super().__init__(request, policy, mender, Turn(request.tools, mender, awaits_arguments=False))
         self._whole_calls = whole_calls
+        self._says_complete = says_complete
         self.assembler = FragmentAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
         self._late = False
         """Fragments came behind a finish reason: it did not say that the calls were finished."""
@@ -70,6 +79,10 @@ class FragmentAnswer(Answer):
         """The upstream said why the model stopped, and the client has it: a call behind a cut is cut all the same."""
         if finish is Finish.CUT:
             self._finishes.append(finish)
+
+    def _finish_of_text(self, finish: Finish) -> Finish:
+        unknown = self._says_complete and finish is Finish.UNKNOWN
+        return Finish.CUT if unknown else super()._finish_of_text(finish)
 
     def believed(self, finish: Finish) -> Finish:
         """How the answer ended: as the reasons say that came, unless fragments came behind one; else as `finish`."""

@@ -23,6 +23,9 @@ from .text_search import SearchResult, TextPiece, TextSearch
 _MOST: Final = 64 * 1024
 """Longer text that is broken is not mended, as long arguments are not."""
 
+_SCALARS: Final = tuple('"-0123456789')
+"""A text that begins so is a string or a number, if it is JSON at all: nothing to be mended."""
+
 MendRest = Callable[[str, str, Finish], str | None]
 """The text, the beginning that the client has, how the answer ended → the whole text; None where nothing changes."""
 
@@ -111,6 +114,12 @@ class StructuredText:
     def _looked_at(self, parts: Iterable[TextPiece | FoundCall]) -> SearchResult:
         out: list[TextPiece | FoundCall] = []
         for part in parts:
+            if (
+                isinstance(part, TextPiece)
+                and not (self._sent or self._held)
+                and part.text.lstrip().startswith(_SCALARS)
+            ):
+                self._let_go()
             if isinstance(part, FoundCall):
                 # The answer is a call: what is said beside it is not the JSON that was asked for.
                 out += [*self._let_go(), part]

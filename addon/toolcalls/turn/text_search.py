@@ -88,6 +88,8 @@ class TextSearch:
             resolve=lambda name: _declared(name, tools, ours),
             in_request=lambda name, text: request.heard.holds(name, text, work),
             begins=begins and (quoting is None or not quoting.said),
+            # Where JSON was asked for, a message that is nothing but JSON is that.
+            weak=request.structured is None,
             quoting=quoting,
             work=work,
         )

@@ -40,7 +40,9 @@ class Gemini(ReaderWriterDialect):
         if trouble_in(payload.read_strict(event.raw.decode("utf-8", "replace"))) is not None:
             # An error without `data:`: some clients read it, and the call that is held comes before it.
             return self._fail(event)
-        return PASS if event.raw.endswith(LINE_ENDS) else Replace()
+        if event.raw.endswith(LINE_ENDS):
+            return PASS
+        return self._break_off(event) if event.raw.strip() else Replace()
 
     def body(self, body: bytes) -> bytes:
         alone = Gemini(self._request, self._policy, self._mender, sse=False)

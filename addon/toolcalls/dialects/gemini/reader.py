@@ -41,7 +41,7 @@ class _Run:
 
 
 class GeminiReader(AnswerReader):
-    form = AnswerForm(whole_calls=True, text_key="text")
+    form = AnswerForm(whole_calls=True, says_complete=True, text_key="text")
 
     def __init__(self, request: Request, policy: Policy, envelope: Envelope) -> None:
         self.answer: Answer | None = None
