@@ -28,7 +28,11 @@ outside() {
 
 # Any Python that toolfix runs on: the one that PYTHON names, or the first of the usual names.
 supported_python() {
-  find_python 11 99 ${PYTHON:+"$PYTHON"} python3 python3.13 python3.12 python3.11 python ||
+  if [ -n "${PYTHON:-}" ]; then
+    find_python 11 99 "$PYTHON" || fail "PYTHON=$PYTHON is not a Python of 3.11 or newer: name another, or unset PYTHON."
+    return
+  fi
+  find_python 11 99 python3 python3.13 python3.12 python3.11 python ||
     fail "Python 3.11 or newer is needed: install it, or name it with PYTHON=/path/to/python3."
 }
 

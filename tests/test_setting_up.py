@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -83,3 +84,31 @@ def test_the_python_of_an_environment_of_ours_stands_for_the_one_that_it_was_mad
         [sys.executable, "-c", "import sys; print(sys._base_executable)"], capture_output=True, text=True, check=True
     )
     assert Path(found.stdout.strip()).resolve() == Path(base.stdout.strip()).resolve()
+
+
+def test_a_link_to_the_script_starts_the_clone_that_it_is_in(tmp_path: Path) -> None:
+    clone = tmp_path / "a clone"
+    (clone / "scripts").mkdir(parents=True)
+    shutil.copy(ROOT / "scripts" / "toolfix", clone / "scripts" / "toolfix")
+    (clone / "scripts" / "environment.sh").write_text("supported_python() { :; }\nenvironment() { :; }\n")
+    program(clone / ".venv" / "bin" / "toolfix", "started")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "far").symlink_to(clone / "scripts" / "toolfix")
+    (tmp_path / "bin" / "toolfix").symlink_to("far")
+    (tmp_path / "near").symlink_to("a clone/scripts/toolfix")
+    for words in (["bin/toolfix", "x"], ["./near", "x"], [str(tmp_path / "bin" / "far"), "x"]):
+        assert subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout == "started x\n"
+
+
+@pytest.mark.parametrize("named", ["/nope", "false"])
+def test_a_python_that_was_named_and_cannot_be_used_is_an_error(named: str, tmp_path: Path) -> None:
+    done = sh("python=$(supported_python)", tmp_path, PYTHON=named)
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"toolfix: PYTHON={named} is not a Python of 3.11 or newer: name another, or unset PYTHON.\n",
+    )
+
+
+def test_a_python_that_was_named_is_taken(tmp_path: Path) -> None:
+    own = str(sys._base_executable)  # type: ignore[attr-defined]
+    assert sh("supported_python", tmp_path, PYTHON=own).stdout == f"{own}\n"

@@ -137,6 +137,11 @@ class Response:
         return self._stream.failure
 
     @property
+    def changed_sent_text(self) -> bool:
+        """Did the upstream change text that the client had already received, and keeps?"""
+        return self._stream.changed_sent_text
+
+    @property
     def limited(self) -> bool:
         """Was the limit of held bytes reached?"""
         return self._stream.limited

@@ -111,6 +111,10 @@ class Stream:
     def held_bytes(self) -> int:
         return self._ledger.held_bytes
 
+    @property
+    def changed_sent_text(self) -> bool:
+        return self._dialect.changed_sent_text
+
     def keep_alive(self) -> bytes:
         """An event for the client while a call is held. It is not in the books, and changes nothing."""
         try:

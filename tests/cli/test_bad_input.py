@@ -58,6 +58,14 @@ from .commands import ROOT, complaint, toolfix
         (["run"], {}, "name the command to run: toolfix run -- claude"),
         (["doctor", "nope"], {}, "there is no agent 'nope': name one of claude, codex,"),
         (["demo", "no-such"], {}, "there is no scenario 'no-such': see toolfix demo --list."),
+        (
+            ["demo", "002-responses-json5-websocket"],
+            {},
+            "the demo cannot play '002-responses-json5-websocket', which is a WebSocket: "
+            "use toolfix replay recordings/seeds/002-responses-json5-websocket",
+        ),
+        (["filter", "README.md"], {}, "filter reads standard input: toolfix filter < README.md"),
+        (["repair", "{}"], {}, "repair reads standard input: toolfix repair < FILE"),
         (["env", "--confdir", "/no/such/place"], {}, "there is no directory /no/such. Is that a typo?"),
     ],
 )  # fmt: skip
@@ -117,4 +125,5 @@ def test_an_output_that_cannot_be_written_is_one_sentence(words: list[str], tmp_
 def test_no_input_at_all_is_said() -> None:
     result = toolfix("filter")
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"toolfix: the input is empty.\n")
-    assert complaint(toolfix("repair"), 1).startswith("toolfix: refused: there are no arguments")
+    for nothing in (b"", b" \n"):
+        assert complaint(toolfix("repair", stdin=nothing), 1) == "toolfix: the input is empty."

@@ -11,8 +11,10 @@ import termios
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.terminal import screen_of
+from toolcalls.cli import demo, inputs, main
 
 ROOT = Path(__file__).parents[2]
 ADDON = ROOT / "addon"
@@ -69,3 +71,23 @@ def test_lines_to_paste_name_the_script_of_a_clone_where_toolfix_is_not_on_the_p
     assert last_fix(ROOT) == "fix: scripts/toolfix env > /dev/null"
     assert last_fix(tmp_path) == f"fix: {ROOT}/scripts/toolfix env > /dev/null"
     assert last_fix(ROOT, PATH=f"{program.parent}:/usr/bin:/bin") == "fix: toolfix env > /dev/null"
+
+
+def test_the_list_of_commands_fits_80_columns(tmp_path: Path) -> None:
+    environ = {**os.environ, "PYTHONPATH": str(ADDON), "COLUMNS": "80"}
+    words = [sys.executable, "-m", "toolcalls.cli", "--help"]
+    shown = subprocess.run(words, env=environ, capture_output=True, text=True, check=True).stdout
+    commands = shown.partition("Commands:\n")[2].splitlines()
+    assert len(commands) == 10
+    assert all(line.endswith(".") and not line.endswith("...") and len(line) <= 80 for line in commands)
+
+
+@pytest.mark.parametrize("words", [["filter"], ["repair"], ["demo"]])
+def test_ctrl_c_ends_it_without_a_word(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(inputs, "read_stdin", interrupted)
+    monkeypatch.setattr(demo, "_play", interrupted)
+    result = CliRunner().invoke(main, words)
+    assert (result.exit_code, result.output) == (130, "")

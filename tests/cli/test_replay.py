@@ -15,6 +15,7 @@ def test_the_committed_recordings_do_not_drift() -> None:
     result = toolfix("replay", "recordings", "--check")
     assert result.returncode == 0, result.stdout.decode()
     assert b" recordings, 0 drifted" in result.stdout
+    assert result.stderr == b""
 
 
 def test_drift_exits_1_and_shows_the_difference(tmp_path: Path) -> None:

@@ -414,6 +414,19 @@ def test_at_v_a_valid_call_leaves_three_lines(
     ]
 
 
+def test_text_that_the_host_changes_after_the_client_has_it_is_logged_with_its_flow(
+    addon: Toolfix, context: taddons.context, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = "/api/v2/chat/completions"
+    flow = asked("chat.z.ai", path)
+    addon.request(flow)
+    answered(flow)
+    out = b"".join(play(addon, flow, Backend().delta("It is seven.").become("It was eight.").done().events))
+    assert b"It is seven." in out
+    said = "the host changed text that the client had already received; the client keeps the old text."
+    assert [record.message for record in caplog.records] == [f"chat.z.ai{path}: {said}"]
+
+
 def test_observing_a_stream_passes_its_bytes_and_says_what_would_be_done(
     addon: Toolfix, context: taddons.context, caplog: pytest.LogCaptureFixture
 ) -> None:

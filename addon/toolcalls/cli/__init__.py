@@ -14,6 +14,10 @@ from .. import __version__
 _COMMANDS = ("demo", "run", "proxy", "env", "filter", "repair", "replay", "report", "doctor", "path")
 
 
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells have it."""
+
+
 class _Commands(click.Group):
     """Each command is a file of its own, loaded when it is asked for: all of them take half a second."""
 
@@ -27,6 +31,13 @@ class _Commands(click.Group):
             # What is left in the buffers cannot be written either, and must not be tried again on the way out.
             os.dup2(os.open(os.devnull, os.O_RDWR), 1)
             sys.exit(1)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Ctrl-C is no error: the shell hears of it, and nobody else."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)

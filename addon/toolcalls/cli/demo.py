@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import ssl
 import sys
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from ..recording.store import Recording
 from . import inputs
 from .certificate import write_certificate
 from .demo_screen import show_raw, show_short
-from .own_name import spelled
+from .own_name import own_name, spelled
 from .proxy_process import ProxyFailed, ProxyProcess
 from .upstream import Upstream, recordings_by_path
 
@@ -31,10 +32,14 @@ TELLING: Final = {
 """The scenarios that are played where none is named, with a caption each."""
 
 
+SHIPPED: Final = "scenarios"
+"""The folder of the package that has them, in an installation."""
+
+
 def recordings_directory() -> Path:
     """The committed scenarios: in a clone `recordings/`, in an installation those of the demo, inside the package."""
     package = Path(__file__).resolve().parents[1]
-    shipped = package / "scenarios"
+    shipped = package / SHIPPED
     return shipped if shipped.is_dir() else package.parents[1] / "recordings"
 
 
@@ -44,17 +49,20 @@ def recordings_directory() -> Path:
 @click.option("--all", "everything", is_flag=True, help="Play every scenario, event by event.")
 @click.option("--raw", is_flag=True, help="Show the events that the upstream sent and the client got.")
 def demo(names: tuple[str, ...], listed: bool, everything: bool, raw: bool) -> None:
-    """Play broken answers through a real mitmdump on this machine and show what an agent gets."""
-    loaded = map(store.load, store.find(recordings_directory()))
+    """Play broken answers, and show what an agent gets.
+
+    They go through a real mitmdump; nothing leaves this machine.
+    """
+    loaded = {recording.name: recording for recording in map(store.load, store.find(recordings_directory()))}
     # A WebSocket session is replayed message by message (`toolfix replay`); here answers are asked for over HTTP.
-    recordings = {recording.name: recording for recording in loaded if recording.suffix != ".jsonl"}
+    recordings = {name: recording for name, recording in loaded.items() if recording.suffix != ".jsonl"}
     if listed:
         for recording in recordings.values():
             click.echo(f"{recording.name}  {recording.flow.get('title', '')}")
         return
     unknown = sorted(set(names) - set(recordings))
     if unknown:
-        raise click.UsageError(f"there is no scenario {unknown[0]!r}: see toolfix demo --list.")
+        raise click.UsageError(_why_not(unknown[0], loaded.get(unknown[0])))
     wanted = recordings if everything else names or TELLING
     chosen = [recordings[name] for name in wanted if name in recordings]
     if not chosen:
@@ -67,6 +75,19 @@ def demo(names: tuple[str, ...], listed: bool, everything: bool, raw: bool) -> N
     else:
         _say_what_is_next(len(chosen), wrong)
     sys.exit(1 if wrong else 0)
+
+
+def _why_not(name: str, session: Recording | None) -> str:
+    """Why a scenario cannot be played."""
+    if session is not None:
+        place = os.path.relpath(session.directory)
+        return f"the demo cannot play {name!r}, which is a WebSocket: use {own_name()} replay {place}"
+    if recordings_directory().name == SHIPPED:
+        return spelled(
+            f"there is no scenario {name!r} here: an installed toolfix has five (toolfix demo --list); "
+            "a clone has all of them."
+        )
+    return spelled(f"there is no scenario {name!r}: see toolfix demo --list.")
 
 
 Show = Callable[..., None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import shutil
 from typing import Any
 
@@ -104,8 +105,9 @@ def show_raw(recording: Recording, received: bytes, asked: bytes, *, right: bool
     click.echo(click.style(f"── {recording.name}: {recording.flow.get('title', '')}", bold=True))
     if asked != (recording.request or b"{}"):
         _show_request(recording.request, asked)
-    _show_side("upstream sent", recording.before, "red")
-    _show_side("client got", received, "green")
+    _show_side("upstream sent", recording.before, "red", _file(recording, "before"))
+    # What is not as expected is in no file.
+    _show_side("client got", received, "green", _file(recording, "after") if right else "")
     click.echo(f"  {mark}\n")
 
 
@@ -118,13 +120,24 @@ def _show_request(sent: bytes, asked: bytes) -> None:
             click.echo("    " + click.style(_short(line), fg="red" if line[0] == "-" else "green"))
 
 
-def _show_side(title: str, body: bytes, colour: str) -> None:
+def _show_side(title: str, body: bytes, colour: str, file: str) -> None:
+    """The first events of a side, and the file that has all of them; all where no file has them."""
     click.echo(f"  {title}:")
     lines = _lines(body)
-    for line in lines[:SHOWN]:
+    most = SHOWN if file else len(lines)
+    for line in lines[:most]:
         click.echo("    " + click.style(line, fg=colour))
-    if len(lines) > SHOWN:
-        click.echo(f"    … {len(lines) - SHOWN} more events; all of them: toolfix replay, or the recording's folder")
+    if len(lines) > most:
+        click.echo(f"    … {len(lines) - most} more events, in {file}")
+
+
+def _file(recording: Recording, name: str) -> str:
+    """Where one side of a recording is, as it can be opened from here; empty where there is no such file."""
+    found = next(iter(sorted(recording.directory.glob(f"{name}.*"))), None)
+    if found is None:
+        return ""
+    near = os.path.relpath(found)
+    return str(found) if near.startswith("..") else near
 
 
 def _lines(body: bytes) -> list[str]:

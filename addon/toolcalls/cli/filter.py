@@ -27,6 +27,7 @@ from . import inputs
 @click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, such as toolfix_shape=false.")
 @click.option("--report", metavar="FILE", help="Write the outcome of each call there, as JSON.")
 @click.option("--jsonl", is_flag=True, help='Many at once: one {"id","protocol","body" or "body_base64",…} per line.')
+@click.argument("words", nargs=-1, metavar="< FILE")
 def filter(
     protocol: str,
     request_file: str | None,
@@ -34,11 +35,13 @@ def filter(
     settings: tuple[str, ...],
     report: str | None,
     jsonl: bool,
+    words: tuple[str, ...],
 ) -> None:
     """Mend an upstream body.
 
     Reads the body on standard input, an event stream or JSON, and prints what the client would receive.
     """
+    inputs.refuse_words("filter", words)
     policy = inputs.policy_from(settings)
     if jsonl:
         for number, entry in inputs.json_lines():

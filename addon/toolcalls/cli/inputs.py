@@ -6,6 +6,7 @@ import asyncio
 import difflib
 import json
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ import click
 
 from ..policy import BadOption, Policy, check_variables, from_environment, make_policy, read_options
 from ..shown import LINE, shown_lines
+from .own_name import own_name
 from .trust import DEFAULT_CONFDIR
 
 _COMMON = {"confdir", "ssl_insecure", "ssl_verify_upstream_trusted_ca", "termlog_verbosity"}
@@ -49,6 +51,17 @@ def recordings_at(path: Path) -> list[Path]:
         raise click.UsageError(
             f"{str(path)!r} cannot be read ({error.strerror}): name a readable directory."
         ) from None
+
+
+def refuse_words(command: str, words: Sequence[str]) -> None:
+    """Who names a file, or writes the text behind the command, is told how it is read."""
+    if not words:
+        return
+    if Path(words[0]).is_file():
+        works = f"{own_name()} {command} < {shlex.quote(words[0])}"
+    else:
+        works = f"{own_name()} {command} < FILE"
+    raise click.UsageError(f"{command} reads standard input: {works}")
 
 
 def read_stdin() -> bytes:

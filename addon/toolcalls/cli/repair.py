@@ -24,11 +24,13 @@ _TOOL = "tool"
 @click.option("--schema", metavar="FILE", help="JSON schema of the arguments: shapes are mended too.")
 @click.option("--finish", metavar="REASON", help="Why the model stopped: stop, tool_calls, length …")
 @click.option("--jsonl", is_flag=True, help='Many at once: one {"id","input","schema"?,"finish"?} per line.')
-def repair(schema: str | None, finish: str | None, jsonl: bool) -> None:
+@click.argument("words", nargs=-1, metavar="< FILE")
+def repair(schema: str | None, finish: str | None, jsonl: bool, words: tuple[str, ...]) -> None:
     """Mend the arguments of a tool call.
 
     Reads them on standard input and prints strict JSON. Exits 1 with the reason when it refuses.
     """
+    inputs.refuse_words("repair", words)
     if jsonl:
         for number, entry in inputs.json_lines():
             if not isinstance(entry.get("input"), str):
@@ -43,7 +45,7 @@ def repair(schema: str | None, finish: str | None, jsonl: bool) -> None:
     text = _decoded(inputs.read_stdin())
     outcome = mend(text, _read_schema(schema) if schema else None, finish)
     if outcome.status == "refused":
-        inputs.remark(f"refused: {shown(outcome.reason, LINE)}.")
+        inputs.remark(f"refused: {shown(outcome.reason, LINE)}." if text.strip() else "the input is empty.")
         sys.exit(1)
     sys.stdout.buffer.write(outcome.arguments.encode("utf-8", "backslashreplace"))
     inputs.end_line(outcome.arguments)

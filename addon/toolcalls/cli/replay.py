@@ -31,7 +31,10 @@ LONG_RUN = 20
     help="Rewrite after.* and request-after.json; calls.json is never touched.",
 )
 def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
-    """Run recordings, mitmproxy flow files or HAR files through this version of toolfix."""
+    """Run recordings through this version of toolfix.
+
+    A PATH is a directory that toolfix_record wrote, a flow file of mitmproxy or a HAR file.
+    """
     sources = [source for path in paths for source in _sources(Path(path))]
     if write and any(source.is_file() for source in sources):
         raise click.UsageError("--update writes into recordings; flow files and HAR files stay as they are.")

@@ -57,7 +57,7 @@ class Wishes:
 @click.option("-v", "--verbose", is_flag=True, help="Show the proxy's log, with every call, on stderr.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD…")
 def run(command: tuple[str, ...], **options: object) -> None:
-    """Run a command behind the proxy, and report at the end what was mended.
+    """Run a command behind the proxy, and say what was mended.
 
     Finds a free port, sets the proxy and CA variables for Node, Python, Rust, Go, curl, git and pip clients, and
     passes on signals and the exit status of the command. Goes out through the proxy that HTTPS_PROXY names, if any.

@@ -66,6 +66,11 @@ class Dialect(ABC):
         """Is a call kept back of which the ledger knows nothing, because its events were answered?"""
         return False
 
+    @property
+    def changed_sent_text(self) -> bool:
+        """Did the upstream change text that the client had already received?"""
+        return False
+
     def keep_alive(self) -> bytes:
         """An event that says nothing new, for a client whose idle timer counts events while a call is held.
 

@@ -96,6 +96,9 @@ class Reporter:
         if answer.limited:
             most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or work that would delay other streams"
             logger.warning(f"{place(flow)}: the answer is over a limit ({most}); the rest passed unchanged.")
+        if answer.changed_sent_text and not self._settings.observes:
+            changed = "the host changed text that the client had already received"
+            logger.warning(f"{place(flow)}: {changed}; the client keeps the old text.")
         long_held = stream.longest_hold > LONG_HOLD_SECONDS
         if long_held:
             logger.info(f"{place(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete.")

@@ -208,9 +208,11 @@ class Zai(Dialect):
         out = self._say(self._reader.end_thinking())
         return out + self._complete(Finish.CUT)
 
+    @property
+    def changed_sent_text(self) -> bool:
+        return self._reader.rewritten
+
     def _finish(self, reason: str) -> list[bytes]:
         self._over = True
-        if self._reader.rewritten:
-            _log.warning("chat.z.ai changed text that the client had received already")
         truth = str(self._answer.true_reason(self._writer.words, [reason]))
         return self._writer.finish(truth, self._usage, apart=self._include_usage)
