@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from mitmproxy import command, connection, ctx, exceptions, http, tls
 from mitmproxy.addonmanager import Loader
-from mitmproxy.proxy import mode_specs
+from mitmproxy.proxy import mode_specs, server_hooks
 
 from toolcalls import policy
 from toolcalls.engine import protocol_of
@@ -80,6 +81,14 @@ class Toolfix:
     def http_connected(self, flow: http.HTTPFlow) -> None:
         if not hosts.matches(flow.request.host, flow.request.port, self.settings.patterns):
             self.reporter.summary.no_answer(upstream_trouble.of_tunnel(flow.request.host))
+
+    def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """In reverse mode there is no flow if the server is down; in upstream mode flows do not name the proxy."""
+        mode, error = data.client.proxy_mode, data.server.error or "the connection failed"
+        if isinstance(mode, mode_specs.ReverseMode) and data.server.address == mode.address:
+            self.reporter.summary.no_answer(upstream_trouble.of_reverse(mode.scheme, mode.address, error))
+        elif isinstance(mode, mode_specs.UpstreamMode) and data.server.address == mode.address:
+            self.reporter.summary.no_answer(upstream_trouble.of_proxy(mode.scheme, mode.address, error, os.environ))
 
     def http_connect_error(self, flow: http.HTTPFlow) -> None:
         error = flow.server_conn.error or "the connection failed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -120,6 +121,22 @@ def test_observing_says_would_and_samples_are_for_debugging(
 def test_reverse_mode_names_the_base_url(confdir: Path, certificate: Path) -> None:
     with toolfix_proxy(confdir, certificate, "--mode", "reverse:http://localhost:9") as proxy:
         assert "such as /v1; no CA is needed" in proxy.hear("the client's base URL: http://127.0.0.1:")
+
+
+@pytest.mark.parametrize("words", [["--port", "{}"], ["--port={}"], ["--listen-port", "{}"], ["-p", "{}"]])
+def test_a_port_that_is_taken_is_one_sentence(words: list[str], confdir: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "toolcalls.cli", "proxy", "--set", f"confdir={confdir}"]
+        command += [word.format(port) for word in words]
+        done = subprocess.run(
+            command, env=surroundings(confdir / "none.pem"), capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 1
+    assert f"toolfix: port {port} is taken: name another with --port.\n" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,18 @@ from toolcalls.cli.upstream import Play, Seen, Upstream, play_recording
 from toolcalls.recording import store
 
 from .running import PATIENCE, Run, Running, command, curl, last_line, surroundings
-from .stage import CHAT, EVENT_STREAM, MENDED, ROOT, Plays, arguments_of, broken_call
+from .stage import (
+    CHAT,
+    DONE,
+    EVENT_STREAM,
+    MENDED,
+    ROOT,
+    Plays,
+    arguments_of,
+    broken_call,
+    call_event,
+    chat_event,
+)
 
 CLIENTS_PYTHON = os.environ.get("TOOLFIX_CLIENTS_PYTHON", str(ROOT / ".venv-clients/bin/python"))
 SCRIPT = str(Path(__file__).with_name("sdk_script.py"))
@@ -109,6 +120,38 @@ def test_observe_changes_nothing_and_says_what_would_be_done(
     assert result.stdout.encode() == b"".join(broken_call())
     assert "would have mended Bash" in result.stderr
     assert last_line(result) == "toolfix: 1 call, 1 would have been mended, 0 would have been refused"
+
+
+def test_verbose_shows_each_call_on_its_way(run: Run, plays: Plays, upstream: Upstream, asked: str) -> None:
+    plays.add("run-verbose", Play(broken_call(), headers=EVENT_STREAM))
+    result = run(*curl(f"{upstream.url}/run-verbose{CHAT}", asked), options=("-v",))
+    for words in ("found a tool call", "sent Bash (", "the answer is done; calls: 1 mended"):
+        assert words in result.stderr
+
+
+def test_whoever_has_a_call_refused_hears_where_the_reason_is(
+    run: Run, plays: Plays, upstream: Upstream, asked: str
+) -> None:
+    cut_off = [call_event("", "Bash"), call_event('{"command": "rm -rf /tmp/bu'), chat_event({}, "length"), DONE]
+    plays.add("run-refused", Play(cut_off, headers=EVENT_STREAM))
+    asking = curl(f"{upstream.url}/run-refused{CHAT}", asked)
+    told = "toolfix: 1 call, 0 mended, 1 refused"
+    assert last_line(run(*asking)) == f"{told} (why: run it with -v, or --report calls.html)"
+    verbose = run(*asking, options=("-v",))
+    assert last_line(verbose) == told
+    assert ": refused Bash: " in verbose.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ("--report", "--report needs a file: write --report calls.html -- CMD"),
+        ("--record", "--record needs a directory: write --record recorded -- CMD"),
+    ],
+)
+def test_a_place_that_was_forgotten_is_asked_for(option: str, sentence: str, run: Run) -> None:
+    result = run("true", options=(option,))
+    assert (result.returncode, last_line(result)) == (2, f"Error: {sentence}")
 
 
 def test_what_is_recorded_is_where_it_says(

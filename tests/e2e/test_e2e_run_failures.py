@@ -18,7 +18,7 @@ from toolcalls.cli.upstream import Play, Upstream
 from .running import Run, Running, command, curl, last_line, surroundings
 from .stage import CHAT, EVENT_STREAM, MENDED, Plays, arguments_of, broken_call
 
-NO_ANSWER = "toolfix: no model's answer went through the proxy"
+NO_ANSWER = "toolfix: no answer from a model went through the proxy"
 
 
 def program(path: Path, lines: str) -> str:
@@ -145,6 +145,49 @@ def test_a_host_that_is_not_intercepted_shows_its_own_certificate_and_is_trusted
     assert (named.returncode, named.stderr) == (0, "toolfix: 1 call, 1 mended, 0 refused\n")
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_server_of_reverse_mode_that_is_down_is_named(host: str, run: Run, asked: str) -> None:
+    """mitmproxy connects to it before it reads a request."""
+    asking = f"exec curl -sS --noproxy '*' -d {asked} $OPENAI_BASE_URL/chat/completions"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        result = run("sh", "-c", asking, options=("--reverse", f"http://{host}:{port}"))
+    assert (result.returncode, result.stderr.splitlines()[-2:]) == (
+        52,
+        [f"toolfix: http://{host}:{port} cannot be reached (connection refused): is the server running?", NO_ANSWER],
+    )
+
+
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "all_proxy"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_on_the_way_out_that_is_down_is_named_and_not_the_host(
+    scheme: str, variable: str, run: Run, asked: str
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        proxy = f"http://127.0.0.1:{port}"
+        result = run(
+            *curl(f"{scheme}://api.openai.com{CHAT}", asked), **{variable: f"http://me:secret@127.0.0.1:{port}"}
+        )
+    assert result.stderr.splitlines() == [
+        f"toolfix: the proxy {proxy}, which {variable} names, cannot be reached (connection refused): "
+        f"check it, or unset {variable}.",
+        NO_ANSWER,
+    ]
+
+
+def test_where_no_answer_came_nothing_is_said_to_be_recorded(
+    run: Run, plays: Plays, upstream: Upstream, asked: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "recorded"
+    plays.add("run-unrecorded", Play([b"{}"], 401, {"content-type": "application/json"}))
+    asking = curl(f"{upstream.url}/run-unrecorded{CHAT}", asked)
+    assert last_line(run(*asking, options=("--record", str(folder)))) == f"{NO_ANSWER}: nothing was recorded"
+    assert not folder.exists() or list(folder.iterdir()) == []
+
+
 # The command
 
 
@@ -184,8 +227,9 @@ def test_a_no_proxy_of_the_users_own_is_named(
     environ: dict[str, str], options: tuple[str, ...], sentence: str, run: Run, tmp_path: Path
 ) -> None:
     agent = program(tmp_path / "agent", "exit 3")
-    result = run(agent, options=options, **environ)
-    assert (result.returncode, result.stderr.splitlines()) == (3, [f"toolfix: {sentence}{agent}", NO_ANSWER])
+    result = run(agent, "two words", options=options, **environ)
+    works = f"{sentence}{agent} 'two words'"
+    assert (result.returncode, result.stderr.splitlines()) == (3, [f"toolfix: {works}", NO_ANSWER])
     assert run(agent, "--version", options=options, **environ).stderr == ""
 
 
@@ -227,17 +271,25 @@ def test_an_agent_that_can_bypass_proxies_hears_nothing_of_it_where_an_answer_ca
     assert run(agent, NO_PROXY=".openai.com").stderr == "toolfix: 1 call, 1 mended, 0 refused\n"
 
 
-@pytest.mark.parametrize(("version", "ignores"), [("v20.20.2", True), ("v24.3.0", False)])
+@pytest.mark.parametrize(
+    ("version", "options", "environ", "url"),
+    [
+        ("v20.20.2", (), {}, "https://YOUR.LLM.HOST/v1"),
+        ("v20.20.2", ("--host", "llm.corp"), {}, "https://llm.corp/v1"),
+        ("v20.20.2", (), {"OPENAI_BASE_URL": "http://llm.corp:8000/v1"}, "http://llm.corp:8000/v1"),
+        ("v24.3.0", (), {}, ""),
+    ],
+)
 def test_a_program_on_a_node_that_ignores_proxies_gets_the_line_that_works(
-    version: str, ignores: bool, run: Run, tmp_path: Path
+    version: str, options: tuple[str, ...], environ: dict[str, str], url: str, run: Run, tmp_path: Path
 ) -> None:
     program(tmp_path / "node", f'[ "$1" != --version ] || echo {version}\nexit 5')
-    result = run("node", "program.js", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    result = run("node", "program.js", options=options, PATH=f"{tmp_path}:{os.environ['PATH']}", **environ)
     sentence = (
-        f"toolfix: Node {version[1:6]} ignores proxies. "
-        "This works: toolfix run --reverse https://api.openai.com/v1 -- node program.js"
+        f"toolfix: Node {version[1:6]} ignores proxies. If the program reads OPENAI_BASE_URL, "
+        f"this works: toolfix run --reverse {url} -- node program.js"
     )
-    assert (result.returncode, result.stderr.splitlines()) == (5, [sentence, NO_ANSWER] if ignores else [])
+    assert (result.returncode, result.stderr.splitlines()) == (5, [sentence, NO_ANSWER] if url else [])
 
 
 def test_a_reverse_proxy_that_nothing_asked_is_named(run: Run, tmp_path: Path) -> None:

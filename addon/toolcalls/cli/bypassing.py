@@ -25,7 +25,7 @@ def of_reverse(command: Sequence[str], url: str) -> str:
 
 def of_proxy(command: Sequence[str], environ: Mapping[str, str], hosts: Sequence[str]) -> str:
     """NO_PROXY, an agent or a Node that is known to bypass proxies; nothing where none of them is at fault."""
-    return _by_no_proxy(command, environ, hosts) or _by_agent(command) or _by_node(command, environ)
+    return _by_no_proxy(command, environ, hosts) or _by_agent(command) or _by_node(command, environ, hosts)
 
 
 def _by_no_proxy(command: Sequence[str], environ: Mapping[str, str], hosts: Sequence[str]) -> str:
@@ -44,7 +44,8 @@ def _by_no_proxy(command: Sequence[str], environ: Mapping[str, str], hosts: Sequ
     if not models:
         return ""
     named = ", ".join(dict.fromkeys(models))
-    return f"NO_PROXY has {named}: clients bypass the proxy there. This works: {fix}{own_name()} run -- {command[0]}"
+    works = f"{fix}{own_name()} run -- {shlex.join(command)}"
+    return f"NO_PROXY has {named}: clients bypass the proxy there. This works: {works}"
 
 
 def _by_agent(command: Sequence[str]) -> str:
@@ -52,11 +53,14 @@ def _by_agent(command: Sequence[str]) -> str:
     return f"{known.name} {known.bypass}. This works: {spelled(known.works)}" if known and known.bypass else ""
 
 
-def _by_node(command: Sequence[str], environ: Mapping[str, str]) -> str:
+def _by_node(command: Sequence[str], environ: Mapping[str, str], hosts: Sequence[str]) -> str:
     if Path(command[0]).stem not in _NODE_PROGRAMS:
         return ""
     version = node_runtime.version(environ)
     if version is None or node_runtime.uses_proxies(version):
         return ""
-    shown = f"Node {version[0]}.{version[1]} ignores proxies"
-    return f"{shown}. This works: {own_name()} run --reverse https://api.openai.com/v1 -- {shlex.join(command)}"
+    base_url = environ.get("OPENAI_BASE_URL") or f"https://{hosts[0] if hosts else 'YOUR.LLM.HOST'}/v1"
+    works = f"{own_name()} run --reverse {shlex.quote(base_url)} -- {shlex.join(command)}"
+    return (
+        f"Node {version[0]}.{version[1]} ignores proxies. If the program reads OPENAI_BASE_URL, this works: {works}"
+    )

@@ -21,6 +21,9 @@ from .proxy_process import SCRIPT
 
 WRONG_USAGE = 2
 _WORDY = {"-v", "--verbose"}
+_PORT = re.compile(r"^--port(?==|$)")
+"""What `toolfix run` calls it."""
+_TAKEN = re.compile(r"\('\S+', (\d+)[\d, ]*\): address already in use")
 _LISTENING = re.compile(r" listening at \S*?:(\d+)")
 
 
@@ -29,9 +32,11 @@ _LISTENING = re.compile(r" listening at \S*?:(\d+)")
 def proxy(options: tuple[str, ...]) -> None:
     """Run the proxy alone, on port 8080 of 127.0.0.1.
 
-    Every option of mitmdump works: -p 9000, --mode reverse:https://api.openai.com, --set toolfix_mode=observe.
-    The log has one line for each mended call, and a summary at the end; -v adds mitmproxy's own log.
+    Every option of mitmdump works: --port 9000 (or -p 9000), --mode reverse:https://api.openai.com,
+    --set toolfix_mode=observe. The log has one line for each mended call, and a summary at the end; -v adds
+    mitmproxy's own log, and every call.
     """
+    options = tuple(_PORT.sub("--listen-port", option) for option in options)
     confdir = inputs.confdir_of(inputs.checked(tuple(_settings(options)), scripts=_has_scripts(options)))
     try:
         trusted = trust.prepare(
@@ -82,6 +87,8 @@ class _Hint(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.silent = False
+        if taken := _TAKEN.search(record.getMessage()):
+            click.echo(f"toolfix: port {taken[1]} is taken: name another with --port.", err=True)
         found = _LISTENING.search(record.getMessage())
         if not found:
             return

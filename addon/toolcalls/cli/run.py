@@ -54,7 +54,7 @@ class Wishes:
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The proxy's port; a free one by default."
 )
 @click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, such as toolfix_mode=observe.")
-@click.option("-v", "--verbose", is_flag=True, help="Show the proxy's log on stderr.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the proxy's log, with every call, on stderr.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD…")
 def run(command: tuple[str, ...], **options: object) -> None:
     """Run a command behind the proxy, and report at the end what was mended.
@@ -65,6 +65,7 @@ def run(command: tuple[str, ...], **options: object) -> None:
     wishes = Wishes(**options)  # type: ignore[arg-type]
     if not command:
         raise click.UsageError("name the command to run: toolfix run -- claude")
+    _check_values(wishes)
     _check_report(wishes.report)
     _check_hosts(wishes.hosts)
     inputs.checked(wishes.settings)
@@ -79,6 +80,14 @@ def run(command: tuple[str, ...], **options: object) -> None:
         sys.exit(OUR_OWN_FAULT)
     with folder as name:
         sys.exit(_run(command, wishes, environ, Path(name)))
+
+
+def _check_values(wishes: Wishes) -> None:
+    """`--report -- CMD` has no value: the dashes are taken for it."""
+    if wishes.report is not None and (not wishes.report or wishes.report.startswith("-")):
+        raise click.UsageError("--report needs a file: write --report calls.html -- CMD")
+    if wishes.record is not None and (not wishes.record or wishes.record.startswith("-")):
+        raise click.UsageError("--record needs a directory: write --record recorded -- CMD")
 
 
 def _check_report(report: str | None) -> None:
@@ -134,7 +143,8 @@ def _run(command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], fold
         finally:
             keeper.stop()
         session = tally.read(summary)
-        _tell(session, _report(wishes, recorded), _bypassed(session, command, wishes, environ, proxy.url))
+        bypassed = _bypassed(session, command, wishes, environ, proxy.url)
+        _tell(session, _report(session, wishes, recorded), bypassed, explained=wishes.verbose)
     return status
 
 
@@ -176,6 +186,8 @@ def _options(wishes: Wishes, trusted: trust.Trust, recorded: Path | None) -> lis
     ours = {"ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
     if recorded:
         ours["toolfix_record"] = str(recorded)
+    if wishes.verbose:
+        ours["termlog_verbosity"] = "debug"
     if wishes.observe:
         ours["toolfix_mode"] = "observe"
     if wishes.hosts:
@@ -235,7 +247,7 @@ def _did_not_start(failed: ProxyFailed, port: int) -> int:
     return OUR_OWN_FAULT
 
 
-def _report(wishes: Wishes, recorded: Path | None) -> str:
+def _report(session: Summary, wishes: Wishes, recorded: Path | None) -> str:
     """Write the page, and say where things are."""
     places = []
     if wishes.report and recorded:
@@ -249,7 +261,7 @@ def _report(wishes: Wishes, recorded: Path | None) -> str:
         except Exception as error:  # The command has ended as it has ended, whatever becomes of a page about it.
             say(f"the report {target} could not be written ({error}).")
     if wishes.record:
-        places.append(f"recorded in {recorded}")
+        places.append(f"recorded in {recorded}" if session.answers else "nothing was recorded")
     return ", ".join(places)
 
 
@@ -262,7 +274,7 @@ def _bypassed(session: Summary, command: tuple[str, ...], wishes: Wishes, enviro
     return bypassing.of_proxy(command, environ, wishes.hosts)
 
 
-def _tell(session: Summary, where: str, bypassed: str) -> None:
+def _tell(session: Summary, where: str, bypassed: str, *, explained: bool) -> None:
     for trouble in session.troubles[:SHOWN_TROUBLES]:
         say(trouble)
     if not session.answers:
@@ -272,7 +284,9 @@ def _tell(session: Summary, where: str, bypassed: str) -> None:
             say(bypassed)
         if not (session.reasons or session.troubles or bypassed or where):
             return  # Nothing was asked: `toolfix run -- claude --version` has nothing to hear of.
-        told = "no model's answer went through the proxy"
+        told = "no answer from a model went through the proxy"
     else:
         told = session.sentence()
+        if session.refused and not (where or explained):
+            told += " (why: run it with -v, or --report calls.html)"
     say(f"{told}: {where}" if where else told)

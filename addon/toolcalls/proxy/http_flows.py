@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
+from mitmproxy.proxy import mode_specs
 
 from ..engine import Response, recovered
 from ..outcome import Outcome
@@ -144,8 +145,11 @@ class HttpFlows:
         if state is None:
             return
         if flow.error is not None and flow.response is None:
-            sentence = upstream_trouble.of_connection(flow.request.pretty_host, flow.request.port, flow.error.msg)
-            self._reporter.summary.no_answer(sentence)
+            # What reverse and upstream mode cannot connect to has a sentence of its own (server_connect_error).
+            known = flow.server_conn.via or isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode)
+            if not (known and upstream_trouble.was_never_connected(flow.error.msg)):
+                sentence = upstream_trouble.of_connection(flow.request.pretty_host, flow.request.port, flow.error.msg)
+                self._reporter.summary.no_answer(sentence)
         elif flow.response is not None and flow.response.status_code >= 400:
             # The client has read the status and hung up before the end of the body.
             self._no_answer(flow, flow.response)

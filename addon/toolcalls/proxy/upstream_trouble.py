@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 
 _ERRNO = re.compile(r"\[Errno (-?\d+)\] (.*)", re.DOTALL)
+_PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+_PORTS = {"http": 80, "https": 443}
 _STATUSES = {
     401: "the API key is missing or wrong",
     403: "this key is not allowed to use this model or this address",
@@ -35,9 +38,32 @@ def of_connection(host: str, port: int, error: str) -> str:
     return f"{where} cannot be reached ({_plain(error)}): check the address and the network."
 
 
+def of_reverse(scheme: str, address: tuple[str, int], error: str) -> str:
+    """The server of reverse mode, which could not be connected to."""
+    return f"{_url(scheme, address)} cannot be reached ({_plain(error)}): is the server running?"
+
+
+def of_proxy(scheme: str, address: tuple[str, int], error: str, environ: Mapping[str, str]) -> str:
+    """The proxy on the way out, which could not be connected to; `toolfix run` takes it from a variable."""
+    variable = next((name for name in _PROXY_VARIABLES if environ.get(name)), "")
+    named, advice = (f", which {variable} names,", f", or unset {variable}") if variable else ("", "")
+    return f"the proxy {_url(scheme, address)}{named} cannot be reached ({_plain(error)}): check it{advice}."
+
+
+def was_never_connected(error: str) -> bool:
+    """Is it an error of the connection from here, and not of what became of it?"""
+    return _ERRNO.search(error) is not None
+
+
+def _url(scheme: str, address: tuple[str, int]) -> str:
+    host, port = address
+    host = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{host}" if _PORTS.get(scheme) == port else f"{scheme}://{host}:{port}"
+
+
 def _plain(error: str) -> str:
     """What the system says about it, without numbers and addresses."""
-    found = _ERRNO.match(error)
+    found = _ERRNO.search(error)
     if found is None:
         return error.rstrip(".")
     number = int(found[1])
