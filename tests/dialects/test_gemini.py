@@ -374,7 +374,14 @@ PIECES = [
 TODO = {"todoList": [{"id": 1, "title": "a b"}]}
 
 
-@pytest.mark.parametrize("end", [piece(), piece(partialArgs=[partial("$.todoList[0].title", stringValue="")])])
+@pytest.mark.parametrize(
+    "end",
+    [
+        piece(),
+        piece(partialArgs=[partial("$.todoList[0].title", stringValue="")]),
+        piece(partialArgs=[partial("$.todoList[0].title", willContinue=False)]),
+    ],
+)
 def test_arguments_in_pieces_are_sent_once(end: Json) -> None:
     events = [BEGIN, *PIECES, end, said(text(""), finish="STOP")]
     for body in (stream(*events), json.dumps(events)):
@@ -432,9 +439,12 @@ def test_the_call_behind_pieces_of_no_call_is_refused_and_the_next_one_is_not(id
         [partial("$.todoList[0].id", numberValue=1), partial("$.todoList[0].id", numberValue=2)],
         [partial("todoList", stringValue="x")],
         [partial("$.todoList[0].id", numberValue=1, stringValue="1")],
+        [partial("$.todoList[0].id", numberValue=1), partial("$.todoList[0].title", listValue=["a"])],
+        [partial("$.todoList[0].id", numberValue=1), partial("$.todoList[0].title", structValue={})],
+        {"jsonPath": "$.todoList[0].id", "numberValue": 1},
     ],
 )
-def test_pieces_that_contradict_each_other_are_refused(pieces: list[Json]) -> None:
+def test_pieces_that_contradict_each_other_or_that_nobody_knows_are_refused(pieces: Any) -> None:
     held, _, answer = run(stream(BEGIN, piece(partialArgs=pieces), said(finish="STOP")))
     assert held.calls == [("Todo", {})]
     assert answer.outcomes[0].status == "refused"

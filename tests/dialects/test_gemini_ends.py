@@ -1,4 +1,4 @@
-"""How Gemini's answers end: half an event, no finish, finishes that are not STOP."""
+"""How Gemini's answers end: half an event, no finish, finishes that are not STOP, other candidates, our failures."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.test_gemini import LS, TEXT_CALL, TOOLS, call, run, said, stream, text
+from tests.dialects.test_gemini import LS, TEXT_CALL, TOOLS, call, malformed, run, said, stream, text
 from tests.splits import mend
+from toolcalls.dialects.gemini.writer import GeminiWriter
+from toolcalls.policy import Policy
 from toolcalls.request.request import read_request
 
 Json = dict[str, Any]
@@ -73,3 +75,80 @@ def test_text_is_no_call_beside_a_reason_that_is_not_stop(reason: str) -> None:
     for body in (stream(said(thought), said(finish=reason)), json.dumps(said(thought, finish=reason))):
         stays(body)
     assert run(stream(said(call("BASH", LS), finish=reason)))[0].calls == [("Bash", LS)], "a call is one"
+
+
+def end(reason: Any, key: str = "finishReason") -> Json:
+    return {"candidates": [{key: reason, "index": 0}]}
+
+
+@pytest.mark.parametrize("finish", [end(1), end("STOP", "finish_reason"), end(5), end(True), end(["x"]), end("X")])
+def test_a_finish_that_is_no_word_stays_behind_its_call_and_gets_no_other_one(finish: Json) -> None:
+    stays(stream(said(call("Bash", LS)), finish))
+    stays(stream(said(text("Hi")), finish))
+    assert run(stream(said(call("BASH", LS)), finish))[1].endswith(stream(finish))
+
+
+@pytest.mark.parametrize("finish", [end(2), end(3), end("MAX_TOKENS", "finish_reason")])
+def test_a_number_or_a_key_in_snake_case_cuts_as_the_word_does(finish: Json) -> None:
+    for body in (stream(said(call("Bash", RM)), finish), json.dumps([said(call("Bash", RM)), finish])):
+        held, out, answer = run(body)
+        assert (held.calls, "rm -rf" in out) == ([("Bash", {})], False)
+        assert [outcome.status for outcome in answer.outcomes] == ["refused"]
+        assert out.count("inish") == 1
+    stays(stream(said(text(TEXT_CALL)), finish))
+
+
+def test_text_is_a_call_beside_stop_however_it_is_written() -> None:
+    for finish in (end(1), end("STOP", "finish_reason")):
+        body = stream(said(text(TEXT_CALL)), finish)
+        assert run(body)[0].calls == [("Bash", LS)]
+        assert run(body)[1].endswith(stream(finish))
+    for finish in (end(5), end(True)):
+        stays(stream(said(text(TEXT_CALL)), finish))
+
+
+def test_a_block_comes_behind_what_it_blocks() -> None:
+    block = {"promptFeedback": {"blockReason": "SAFETY"}}
+    for words in ("<tool_c", TEXT_CALL, "Hi"):
+        stays(stream(said(text(words)), block))
+    held, out, _ = run(stream(said(call("Bash", RM)), block))
+    assert (held.calls, out.endswith(stream(block))) == ([("Bash", {})], True)
+
+
+SECOND = {"content": {"parts": [text("two")], "role": "model"}, "index": 1}
+
+
+def test_another_candidate_does_not_show_that_a_call_is_complete() -> None:
+    other = {"candidates": [SECOND]}
+    both = {"candidates": [{"finishReason": "MAX_TOKENS", "index": 0}, SECOND]}
+    for events in ([other, end("MAX_TOKENS")], [both]):
+        held, out, answer = run(stream(said(call("Bash", RM)), *events))
+        assert "rm -rf" not in out
+        assert [outcome.status for outcome in answer.outcomes] == ["refused"]
+        assert out.endswith(stream(events[-1]))
+        assert held.finishes == ["MAX_TOKENS"]
+    stopped = {"candidates": [{"finishReason": "STOP", "index": 0}, SECOND]}
+    stays(stream(said(call("Bash", LS)), stopped))
+    for events in ([other, end("STOP")], [stopped]):
+        stays(stream(said(text(TEXT_CALL)), *events))
+    mended = run(stream(said(call("BASH", LS)), other, end("STOP")))[1]
+    assert '"name":"Bash","args":{"command":"ls"}}}],"role":"model"},"index":0' in mended
+
+
+def test_a_malformed_call_that_we_fail_at_goes_on_as_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    quoted = malformed("print(default_api.Bash(command='ls'))")
+    body = stream(quoted, {"usageMetadata": {"totalTokenCount": 7}, "responseId": "x" * 300})
+    limit = Policy(max_held_bytes=len(stream(quoted)) + 9)
+    assert mend(body, protocol="gemini", question=TOOLS, policy=limit, may_fail=True)[0].decode() == body
+
+    def broken(*_: object) -> bytes:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(GeminiWriter, "call", broken)
+    for failing in (stream(quoted), stream(said(call("BASH", LS), finish="STOP")), stream(quoted, end("STOP"))):
+        assert mend(failing, protocol="gemini", question=TOOLS, may_fail=True)[0].decode() == failing
+    message = quoted["candidates"][0]["finishMessage"]
+    both = said(text("I look."), finish="MALFORMED_FUNCTION_CALL", message=message)
+    out = mend(stream(both), protocol="gemini", question=TOOLS, may_fail=True)[0].decode()
+    assert out.index("I look.") < out.index('"MALFORMED_FUNCTION_CALL"') < out.index(message)
+    assert "STOP" not in out

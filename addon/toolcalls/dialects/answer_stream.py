@@ -122,14 +122,15 @@ class AnswerStream:
         pieces = self._search(read, reply)
         unchanged = pieces is None and not fragments and not follows and not (read.text and self._silent)
         beside: list[bytes] = []
+        held = False
         if not unchanged:
             self._writer.remember(read)
             flowing = self._gather(read, fragments)
             beside = self._beside_calls(read, pieces, reply, flows=bool(flowing))
             reply.out += beside + flowing
             if fragments and not flowing:
-                alone = pieces is None and not beside and stop is None
-                reply.hold(self._calls_key, read.raw if alone else self._writer.calls(read))
+                held = pieces is None and not beside and (stop is None or self._form.whole_calls)
+                reply.hold(self._calls_key, read.raw if held else self._writer.calls(read))
         if stop is not None:
             if unchanged and self._passes(stop):
                 return PASS
@@ -137,7 +138,9 @@ class AnswerStream:
                 self._writer.remember(read)
                 beside = self._beside_calls(read, None, reply, flows=False)
                 reply.out += beside
-            self._stop(read, stop, reply, untouched=not beside and pieces is None and not fragments)
+            # Where calls come whole, what waited of the text before it changes nothing of the event.
+            untouched = (self._form.whole_calls and not read.text) or (pieces is None and not beside)
+            self._stop(read, stop, reply, untouched=untouched and not fragments, held=held)
             return reply.verdict()
         if unchanged:
             self.lesson = self._text_lesson(read)
@@ -149,7 +152,7 @@ class AnswerStream:
         assembled_calls = self.answer.assembler.calls
         if not assembled_calls or assembled_calls[-1].unfinished or self._waiting_end is not None:
             return False
-        return any(not isinstance(part, Stop) for part in read.parts)
+        return not all(isinstance(part, Stop) or (isinstance(part, OtherDelta) and part.aside) for part in read.parts)
 
     # Text
 
@@ -323,8 +326,11 @@ class AnswerStream:
         self.answer.passed_stop(stop.finish)
         return True
 
-    def _stop(self, read: ReadEvent, stop: Stop, reply: ReplyBuilder, *, untouched: bool) -> None:
-        """A finish reason: whole calls come out; broken ones wait with it, for some servers go on behind a reason."""
+    def _stop(self, read: ReadEvent, stop: Stop, reply: ReplyBuilder, *, untouched: bool, held: bool) -> None:
+        """A finish reason: whole calls come out; broken ones wait with it, for some servers go on behind a reason.
+
+        `held`: its event is held as it came.
+        """
         answer = self.answer
         finish = Finish.CUT if answer.refused else stop.finish
         # Text may follow a finish reason too, and then the call that was written before it is text.
@@ -346,7 +352,8 @@ class AnswerStream:
             self._waiting_end = read
             self._end_untouched = untouched and not read.moved
         reply.release(self._end_key)
-        reply.hold(self._end_key, self._written_end())
+        if not held:
+            reply.hold(self._end_key, self._written_end())
 
     def write_waiting_end(self, reply: ReplyBuilder) -> None:
         """Something follows that belongs to no answer (usage): a finish reason that waits goes out before it."""

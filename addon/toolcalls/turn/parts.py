@@ -81,6 +81,8 @@ class OtherDelta:
     """Where it is said, in protocols whose texts come in blocks."""
     kind: str = ""
     """The kind of block that it needs; "" where it is said in any."""
+    aside: bool = False
+    """It is said in another answer: that it follows a call of this one proves nothing."""
 
 
 @dataclass(slots=True, frozen=True)

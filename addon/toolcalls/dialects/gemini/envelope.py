@@ -18,7 +18,10 @@ Json = dict[str, Any]
 
 _WRAPPER: Final = "response"
 _CANDIDATES: Final = "candidates"
-_ENDS: Final = ("finishReason", "finishMessage")
+_REASONS: Final = ("finishReason", "finish_reason")
+_ENDS: Final = (*_REASONS, "finishMessage", "finish_message")
+_NUMBERED: Final = {1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION"}
+"""The first values of Google's enum. Vertex and the Gemini API count the others differently."""
 _OF_THE_END: Final = ("usageMetadata",)
 EMPTY_TEXT: Final[Json] = {"text": ""}
 
@@ -46,6 +49,19 @@ def parts_of(candidate: Json) -> list[Json]:
     return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
+def is_first(candidate: Any) -> bool:
+    """Is it the candidate that is read? Its index may be left out, as zeros are."""
+    return isinstance(candidate, dict) and candidate.get("index") in (None, 0)
+
+
+def reason_of(candidate: Json) -> str:
+    """The finish reason, which some write as a number, or "" where there is none."""
+    reason = next((candidate[key] for key in _REASONS if candidate.get(key)), "")
+    if isinstance(reason, str):
+        return reason
+    return write(reason) if isinstance(reason, bool | list | dict) else _NUMBERED.get(reason, str(reason))
+
+
 class Envelope:
     """How events of this answer are written: like the last one that came."""
 
@@ -59,7 +75,8 @@ class Envelope:
     def read(self, event: Event) -> Any:
         """The decoded event, which those that are written from now on are like."""
         data = payload.read_twice(event.data or "")[0]
-        if isinstance(data, dict) and len(candidates_of(data)) == 1:
+        candidates = candidates_of(data) if isinstance(data, dict) else []
+        if len(candidates) == 1 and is_first(candidates[0]):
             self._last = data
             self._crlf = event.raw.endswith(b"\r\n")
         return data
@@ -71,7 +88,8 @@ class Envelope:
         answer = answer_of(data)
         known = candidates_of(data)
         candidate = dict(known[0]) if known and isinstance(known[0], dict) else {}
-        if not ends or (reason and reason != candidate.get("finishReason")):
+        differs = bool(reason) and reason != reason_of(candidate)
+        if not ends or differs:
             for key in _ENDS:
                 candidate.pop(key, None)
         content = candidate.get("content")
@@ -80,7 +98,7 @@ class Envelope:
             "content": {"parts": parts or [EMPTY_TEXT], "role": role or "model"},
             **_without_content(candidate),
         }
-        if reason:
+        if differs:
             candidate["finishReason"] = reason
         kept = {key: value for key, value in answer.items() if ends or key not in _OF_THE_END}
         written = {**kept, _CANDIDATES: [candidate]}

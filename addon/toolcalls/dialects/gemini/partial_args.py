@@ -16,7 +16,8 @@ UNCLEAR: Final = "it is not clear how the pieces of its arguments fit together"
 
 _STEP: Final = re.compile(r"""\.([^.\[\]'"$]+)|\[(\d{1,6})\]|\['([^'\\]*)'\]|\["([^"\\]*)"\]""")
 _MOST_STEPS: Final = 32
-_VALUES: Final = ("stringValue", "numberValue", "boolValue", "nullValue")
+_VALUES: Final = frozenset({"stringValue", "numberValue", "boolValue", "nullValue"})
+_NO_VALUES: Final = frozenset({"jsonPath", "willContinue"})
 
 
 class _Contradiction(Exception):
@@ -42,10 +43,14 @@ class PartialArguments:
         self._unclear = True
 
     def take(self, pieces: object) -> None:
-        for piece in pieces if isinstance(pieces, list) else []:
+        """Take pieces. A value of a kind that nobody knows may be the one that matters."""
+        if not isinstance(pieces, list):
+            self._unclear = self._unclear or pieces is not None
+            return
+        for piece in pieces:
             path = _path(piece.get("jsonPath")) if isinstance(piece, dict) else ()
-            given = [key for key in _VALUES if isinstance(piece, dict) and key in piece]
-            if not path or len(given) > 1:
+            given = [key for key in piece if key not in _NO_VALUES] if path else []
+            if not path or len(given) > 1 or not _VALUES.issuperset(given):
                 self._unclear = True
             elif not given:
                 self._going_on[path] = piece.get("willContinue") is True

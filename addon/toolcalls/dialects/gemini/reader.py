@@ -2,7 +2,7 @@
 
 A call comes whole, its arguments an object (or absent), in any event; `finishReason` is `STOP` with
 calls too. An event with several things in it is read as one event a thing, so that their order stays. Only the first
-candidate is read: an event with another one passes as it came.
+candidate is read: an event with another one passes as it came, and says no more than how the first one ended.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, Reason
 from ...wire.events import Event
 from ..reader_writer import AnswerForm, AnswerReader
 from ..trouble import trouble_in
-from .envelope import Envelope, Json, candidates_of, parts_of
+from .envelope import Envelope, Json, answer_of, candidates_of, is_first, parts_of, reason_of
 from .malformed import REASON, STEP, quoted_call
 from .partial_args import UNCLEAR, PartialArguments
 
@@ -93,10 +93,10 @@ class GeminiReader(AnswerReader):
             return None
         candidates = candidates_of(data)
         if not candidates:
-            return []
+            return _blocked(data)
         first = candidates[0]
-        if len(candidates) > 1 or not isinstance(first, dict) or first.get("index") not in (None, 0):
-            return [_Run(parts=[OtherDelta()], has_other_content=True)]
+        if len(candidates) > 1 or not is_first(first):
+            return [_Run(parts=_beside_others(list(filter(is_first, candidates))), has_other_content=True)]
         runs: list[_Run] = []
         for part in parts_of(first):
             run = self._part(part)
@@ -105,13 +105,14 @@ class GeminiReader(AnswerReader):
                 runs[-1].parts += run.parts
             else:
                 runs.append(run)
-        reason = first.get("finishReason")
-        if isinstance(reason, str) and reason:
-            if not runs or is_thought(runs[-1].raw_parts[-1]):
-                # Reasoning passes at once; the end may have to wait.
-                runs.append(_Run())
+        reason = reason_of(first)
+        if reason:
             text = "".join(part.text for run in runs for part in run.parts if isinstance(part, TextDelta))
-            runs[-1].parts += self._end(reason, first.get("finishMessage"), text)
+            ends = self._end(reason, first.get("finishMessage"), text)
+            if not runs or is_thought(runs[-1].raw_parts[-1]) or len(ends) > 1:
+                # Reasoning, and text before a call, passes at once; the end may have to wait.
+                runs.append(_Run())
+            runs[-1].parts += ends
         return runs
 
     def _part(self, part: Json) -> _Run:
@@ -175,6 +176,20 @@ class GeminiReader(AnswerReader):
                 return [call, Stop(_STOPPED, Finish.COMPLETE)]
         self._ended = True
         return [Stop(reason, Finish.of(reason))]
+
+
+def _blocked(data: Json) -> list[_Run]:
+    """What an event without a candidate says: perhaps that the answer is blocked."""
+    feedback = answer_of(data).get("promptFeedback")
+    reason = feedback.get("blockReason") if isinstance(feedback, dict) else None
+    return [_Run(parts=[Stop(str(reason), Finish.CUT)])] if reason else []
+
+
+def _beside_others(candidates: list[Json]) -> list[Part]:
+    """What an event with other candidates says of the first one: that it goes on, or how it ended."""
+    parts: list[Part] = [OtherDelta(aside=not any(map(parts_of, candidates)))]
+    reason = next(filter(None, map(reason_of, candidates)), "")
+    return [*parts, Stop(reason, Finish.of(reason))] if reason else parts
 
 
 def is_call(part: Json) -> bool:
