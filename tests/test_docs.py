@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from scripts.writing_docs.commands import commands, page
 from toolcalls.cli.agents import AGENTS
+from toolcalls.cli.client_environment import PROXY_VARIABLES
+from toolcalls.cli.trust import BUNDLE_VARIABLES, NODE_VARIABLE
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
@@ -41,6 +44,17 @@ def test_the_page_of_the_package_has_no_link_that_only_a_clone_can_follow() -> N
     assert re.findall(r"\]\((?!https?:)([^)]+)", text) == []
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert (project["readme"], project["license"]) == ("PACKAGE.md", "MIT")
+
+
+def test_what_a_person_behind_a_shared_proxy_types_sets_what_run_sets() -> None:
+    lines = (ROOT / "docs/team.md").read_text().partition("```sh\n")[2].partition("```")[0]
+    done = subprocess.run(
+        ["sh", "-euc", f"{lines}\nenv"], env={"HOME": "/h"}, capture_output=True, text=True, check=True
+    )
+    found = dict(line.split("=", 1) for line in done.stdout.splitlines())
+    assert {found[name] for name in PROXY_VARIABLES} == {"http://toolfix.example.com:8080"}
+    assert {found[name] for name in BUNDLE_VARIABLES} == {"/h/toolfix-bundle.pem"}
+    assert (found[NODE_VARIABLE], found["NODE_USE_ENV_PROXY"]) == ("/h/toolfix-ca.pem", "1")
 
 
 def test_every_agent_has_its_section() -> None:

@@ -179,7 +179,8 @@ def _directory(text: str) -> str:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("mode", "repair", "repair; observe: pass bytes unchanged, log and record what would be done; off.",
+    Option("mode", "repair",
+           "repair: mend; observe: pass bytes unchanged, log and record what would be done; off: touch nothing.",
            _choice("repair", "observe", "off")),
     Option("aggregate", "true", "Hold a tool call and send it complete. false: stream fragments while valid.",
            _switch),
@@ -216,7 +217,8 @@ OPTIONS: tuple[Option, ...] = (
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",
            _choice("cut", "forward_all")),
-    Option("think", "false", "Chat only (others sign reasoning): a leading <think> block goes to reasoning_content.",
+    Option("think", "false",
+           "Move a leading <think> block to reasoning_content. Chat only: other protocols sign reasoning.",
            _switch),
     Option("record", "off", "A directory to record before/after flows into; off: do not record.", _directory),
     Option("metrics", "off", "Who may read /metrics: off, loopback (any client on this machine), or a bearer token.",
