@@ -128,7 +128,8 @@ def _show_side(title: str, body: bytes, colour: str, file: str) -> None:
     for line in lines[:most]:
         click.echo("    " + click.style(line, fg=colour))
     if len(lines) > most:
-        click.echo(f"    … {len(lines) - most} more events, in {file}")
+        left = len(lines) - most
+        click.echo(f"    … {left} more event{'' if left == 1 else 's'}, in {file}")
 
 
 def _file(recording: Recording, name: str) -> str:
