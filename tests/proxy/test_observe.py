@@ -154,7 +154,9 @@ def test_observed_every_byte_passes_and_the_same_is_said_as_in_repair_mode(direc
         assert dict(seen.headers).get("content-encoding") == recording.flow.get("content_encoding")
         assert seen.calls == repaired.calls
         assert seen.steps == repaired.steps
-        assert [line.replace("would have ", "") for line in seen.said] == repaired.said
+        # Where nothing is converted, nothing goes out that the host could change later.
+        said = [line for line in repaired.said if "the client keeps the old text" not in line]
+        assert [line.replace("would have ", "") for line in seen.said] == said
         assert sum("would have " in line for line in seen.said) == len(seen.said)
 
 

@@ -7,6 +7,7 @@ calls of one tool is left as it is.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,7 +65,8 @@ class _GeminiForm(BlockForm):
     def words_of(self, result: Json) -> str:
         response = result.get("response")
         said = list(response.values()) if isinstance(response, dict) else []
-        return said[0] if len(said) == 1 and isinstance(said[0], str) else write(response) if said else ""
+        # Not to be sent: a number that JSON does not have is no reason to fail.
+        return said[0] if len(said) == 1 and isinstance(said[0], str) else json.dumps(response) if said else ""
 
     def ids(self, calls: Sequence[Json], results: Sequence[Json]) -> tuple[list[str], list[str]]:
         self._turn += 1
