@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -83,12 +82,9 @@ class Toolfix:
             self.reporter.summary.no_answer(upstream_trouble.of_tunnel(flow.request.host))
 
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
-        """In reverse mode there is no flow if the server is down; in upstream mode flows do not name the proxy."""
-        mode, error = data.client.proxy_mode, data.server.error or "the connection failed"
-        if isinstance(mode, mode_specs.ReverseMode) and data.server.address == mode.address:
-            self.reporter.summary.no_answer(upstream_trouble.of_reverse(mode.scheme, mode.address, error))
-        elif isinstance(mode, mode_specs.UpstreamMode) and data.server.address == mode.address:
-            self.reporter.summary.no_answer(upstream_trouble.of_proxy(mode.scheme, mode.address, error, os.environ))
+        sentence = upstream_trouble.of_server(data.client.proxy_mode, data.server)
+        if sentence:
+            self.reporter.summary.no_answer(sentence)
 
     def http_connect_error(self, flow: http.HTTPFlow) -> None:
         error = flow.server_conn.error or "the connection failed"

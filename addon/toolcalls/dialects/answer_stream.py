@@ -149,8 +149,8 @@ class AnswerStream:
 
     def _follows_calls(self, read: ReadEvent) -> bool:
         """Does something follow the calls so far, so that they are complete? A finish reason says how they ended."""
-        assembled_calls = self.answer.assembler.calls
-        if not assembled_calls or assembled_calls[-1].unfinished or self._waiting_end is not None:
+        calls = self.answer.assembler.calls
+        if not calls or calls[-1].unfinished or self._waiting_end is not None:
             return False
         return not all(isinstance(part, Stop) or (isinstance(part, OtherDelta) and part.aside) for part in read.parts)
 
@@ -244,35 +244,24 @@ class AnswerStream:
 
     def _gather(self, read: ReadEvent, fragments: list[Fragment]) -> list[bytes]:
         """Take the fragments; what of them goes out at once."""
-        assembled_calls: list[AssembledCall] = []
+        calls: list[AssembledCall] = []
         out: list[bytes] = []
         for fragment in fragments:
-            assembled = self.answer.gather(fragment)
-            if assembled is None:
+            call = self.answer.gather(fragment)
+            if call is None:
                 continue
-            assembled_calls.append(assembled)
-            part = self.answer.go_on_live(assembled) if self.live else None
+            calls.append(call)
+            part = self.answer.go_on_live(call) if self.live else None
             if part is None:
-                assembled.escaped.grew(assembled.fragments, len(fragment.arguments))
+                call.escaped.grew(call.fragments, len(fragment.arguments))
             else:
                 out.append(self._writer.live(part))
-        if (
-            self._form.whole_calls
-            and assembled_calls
-            and not (read.has_other_content or read.text)
-            and _are_whole(fragments)
-        ):
-            source = _CallEvent(read.raw, assembled_calls, ends=read.stop is not None)
-            self._sources.update((id(assembled), source) for assembled in assembled_calls)
-        if (
-            len(fragments) == 1
-            and not fragments[0].name
-            and not self.live
-            and assembled_calls
-            and self._form.arguments_key
-        ):
+        if self._form.whole_calls and calls and not (read.has_other_content or read.text) and _are_whole(fragments):
+            source = _CallEvent(read.raw, calls, ends=read.stop is not None)
+            self._sources.update((id(call), source) for call in calls)
+        if len(fragments) == 1 and not fragments[0].name and not self.live and calls and self._form.arguments_key:
             # A name may begin another call. Without one the index and the id decide, which are part of the template.
-            receiver = CallFragments(assembled_calls[0].add, self._hold)
+            receiver = CallFragments(calls[0].add, self._hold)
             self.lesson = Lesson(self._form.arguments_key, fragments[0].arguments, receiver)
         return out
 

@@ -80,10 +80,12 @@ class Mender:
             outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
         return self._give_id_and_report(outcome, id, safe_ids)
 
-    def mend_structured(self, text: str, sent: str, wanted: Tool, finish: Finish) -> str | None:
+    def mend_structured(
+        self, text: str, sent: str, wanted: Tool, finish: Finish, takes_back: Callable[[str], bool]
+    ) -> str | None:
         """The JSON that an answer means, where it was asked for as such; None where it stays as it is."""
         started = perf_counter()
-        mended = mend_structured(text, sent, wanted, finish, self._policy, self.work)
+        mended = mend_structured(text, sent, wanted, finish, self._policy, self.work, takes_back)
         self.seconds.append(perf_counter() - started)
         if mended is None:
             return None

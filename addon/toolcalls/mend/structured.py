@@ -7,6 +7,7 @@ is JSON already is never looked at again, whatever it says.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -28,21 +29,6 @@ _CALL: Final = re.compile(r"[<\[][^<>\[\]\n\"']{0,40}(?:tool|function|call|invok
 _FENCED: Final = "code fence around the answer"
 _WORDS: Final = "text around the answer"
 _BRACKET: Final = re.compile(r"[\[{]")
-_NOT_THE_ANSWER: Final = re.compile(
-    r"\b(?:not|never|cannot|unable|unsure|sorry|wrong|incorrect|invalid|mistake\w{0,2}|correction|rather|instead|wait"
-    r"|examples?|sample|e\.g|for instance|such as|something like|placeholder|template|hypothetical\w{0,2}|suppose"
-    r"|would|could|might|should|if|unless|mean|guess|perhaps|maybe|refuse\w?|decline\w?|old|previous|original|draft"
-    r"|schema|malicious|injection)\b|n['’]t\b"
-    r"|\bplease (?:give|provide|send|share|tell|paste|upload|specify|confirm)\b"
-    r"|\b(?:nicht|kein\w{0,2}|leider|beispiel\w{0,3}|falsch|würde|könnte|statt|pas|jamais|exemple|désolé\w?|faux"
-    r"|au lieu|ejemplo|incorrect[oa]|lo siento|exemplo|não|errad[oa]|esempio|sbagliat[oa]|niet|voorbeeld"
-    r"|helaas|nie|przykład|не|нет|нельзя|пример\w{0,3}|неверн\w{0,3}|извините)\b|不|没|沒|无法|無法|例如|比如|示例|错误|錯誤|抱歉"
-    r"|ない|ません|例えば|例[:：]|間違|않|없|아니|예시|예를",
-    re.IGNORECASE,
-)
-"""Words of refusing, doubting, correcting and of examples, wherever they stand around the JSON."""
-_POLITE: Final = re.compile(r"\banything else\?|\blet me know (?:if|whether)\b[^.!?\n]{0,80}", re.IGNORECASE)
-"""What is said at the end of any answer."""
 _PER_STEP: Final = 32
 """Characters that are looked through in one step."""
 _NOT_MEANT: Final = frozenset({"list input", "no arguments", "double-encoded"})
@@ -57,14 +43,23 @@ class StructuredMended:
 
 
 def mend_structured(
-    text: str, sent: str, wanted: Tool, finish: Finish, policy: Policy, work: Work
+    text: str,
+    sent: str,
+    wanted: Tool,
+    finish: Finish,
+    policy: Policy,
+    work: Work,
+    takes_back: Callable[[str], bool],
 ) -> StructuredMended | None:
-    """The JSON that an answer means; None where it stays as it is. `sent`: the beginning that the client has."""
+    """The JSON that an answer means; None where it stays as it is.
+
+    `sent`: the beginning that the client has. `takes_back`: do these words around it say that it is not the answer?
+    """
     work.spend(len(text) // _PER_STEP)
     if finish is Finish.CUT or _is_json(text):
         return None
     found = _find(text)
-    if found is None or _CALL.search(text.partition("{")[0]) or _is_taken_back(found.around):
+    if found is None or _CALL.search(text.partition("{")[0]) or takes_back(found.around):
         return None
     candidate, steps = found.text, found.steps
     value = _read(candidate)
@@ -128,12 +123,6 @@ def _in_fence(text: str) -> _Found | None:
         return None
     around = f"{parts[0].strip()}\n{parts[2].strip()}".strip()
     return _Found(inside, (_FENCED, _WORDS) if around else (_FENCED,), around, fenced=True)
-
-
-def _is_taken_back(around: str) -> bool:
-    """Do the words around say that this is not the answer: a refusal, a question, an example, a correction?"""
-    around = _POLITE.sub("", around)
-    return "?" in around or "？" in around or _NOT_THE_ANSWER.search(around) is not None
 
 
 def _is_admitted(value: Any, wanted: Tool) -> bool:

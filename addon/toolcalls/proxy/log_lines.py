@@ -25,9 +25,13 @@ class VisibleLines(logging.Filter):
 _visible = VisibleLines()
 
 
+_OF_SCRIPTS = getattr(log, "LegacyLogEvents", ())
+"""mitmproxy's old hook for scripts, which gets all lines; a later version may have none."""
+
+
 def is_read(level: int) -> bool:
-    """Does anybody show or keep lines of this level? mitmproxy's old hook for scripts does not count: it gets all."""
-    handlers = (handler for handler in logging.root.handlers if not isinstance(handler, log.LegacyLogEvents))
+    """Does anybody show or keep lines of this level?"""
+    handlers = (handler for handler in logging.root.handlers if not isinstance(handler, _OF_SCRIPTS))
     return logging.root.level <= level and any(handler.level <= level for handler in handlers)
 
 

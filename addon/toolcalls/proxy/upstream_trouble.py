@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+
+from mitmproxy import connection
+from mitmproxy.proxy import mode_specs
 
 _ERRNO = re.compile(r"\[Errno (-?\d+)\] (.*)", re.DOTALL)
 _PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
@@ -38,16 +40,20 @@ def of_connection(host: str, port: int, error: str) -> str:
     return f"{where} cannot be reached ({_plain(error)}): check the address and the network."
 
 
-def of_reverse(scheme: str, address: tuple[str, int], error: str) -> str:
-    """The server of reverse mode, which could not be connected to."""
-    return f"{_url(scheme, address)} cannot be reached ({_plain(error)}): is the server running?"
+def of_server(mode: mode_specs.ProxyMode, server: connection.Server) -> str:
+    """A connection that was never made, for which no flow speaks: "" for others.
 
-
-def of_proxy(scheme: str, address: tuple[str, int], error: str, environ: Mapping[str, str]) -> str:
-    """The proxy on the way out, which could not be connected to; `toolfix run` takes it from a variable."""
-    variable = next((name for name in _PROXY_VARIABLES if environ.get(name)), "")
+    In reverse mode there is no flow if the server is down; in upstream mode flows do not name the proxy.
+    """
+    if not isinstance(mode, mode_specs.ReverseMode | mode_specs.UpstreamMode) or server.address != mode.address:
+        return ""
+    where, why = _url(mode.scheme, mode.address), _plain(server.error or "the connection failed")
+    if isinstance(mode, mode_specs.ReverseMode):
+        return f"{where} cannot be reached ({why}): is the server running?"
+    # `toolfix run` takes the proxy on the way out from a variable.
+    variable = next((name for name in _PROXY_VARIABLES if os.environ.get(name)), "")
     named, advice = (f", which {variable} names,", f", or unset {variable}") if variable else ("", "")
-    return f"the proxy {_url(scheme, address)}{named} cannot be reached ({_plain(error)}): check it{advice}."
+    return f"the proxy {where}{named} cannot be reached ({why}): check it{advice}."
 
 
 def was_never_connected(error: str) -> bool:

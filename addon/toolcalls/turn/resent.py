@@ -23,6 +23,7 @@ from ..tools.declared import Tools
 from .fragments import says_nothing
 
 _LONG: Final = 4096
+"""Characters. Longer arguments are compared as they stand."""
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from ..mend.mender import Mender
 from ..mend.prefix import StrictPrefix
 from ..policy import Policy
 from ..request.request import Request
+from ..textcalls.lead_ins.taken_back import takes_back
 from ..textcalls.scanner import FoundCall
 from ..unread.template import decoded
 from ..wire.events import PASS, Pass
@@ -165,5 +166,5 @@ def structured_around(
         return search
     mend = mender.mend_structured
     return StructuredText(
-        search, lambda text, sent, finish: None if has_calls() else mend(text, sent, wanted, finish)
+        search, lambda text, sent, finish: None if has_calls() else mend(text, sent, wanted, finish, takes_back)
     )
