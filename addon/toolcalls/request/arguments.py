@@ -12,7 +12,6 @@ from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
 from ..mend.reading.strict import write
-from ..work import Work
 
 NOTHING = "{}"
 MAX_KNOWN = 65_536
@@ -77,23 +76,12 @@ def _are_objects(texts: list[str]) -> bool:
     return True
 
 
-def mended(text: str, work: Work | None = None) -> str:
-    """The object that was meant; an empty one where that cannot be told.
-
-    The call is past, and it failed or it ran: what counts is that the upstream can read it. Why the model
-    stopped is not known any more, so nothing that was cut off is completed.
-    """
-    return mend_arguments(text, Finish.UNKNOWN, work=work).text or NOTHING
-
-
 def one_object(text: str) -> str:
-    """The arguments as an object: a list of one object stands for that object."""
+    """Arguments that are neither a text nor an object, as an object: a list of one stands for that one."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return NOTHING
-    if isinstance(value, str):
-        return mended(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         return write(value[0])
     return NOTHING

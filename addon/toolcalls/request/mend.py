@@ -8,7 +8,6 @@ in the same way on every turn and prompt caches hold. Ids of ours are given back
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +32,7 @@ from ..tools.declared import Tools
 from .given_back import GivenBack, put_back
 from .loops import mend_loops
 from .needs_no_change import needs_no_change
+from .request import decode
 from .request_edit import RequestEdit
 from .widen import widen_tools
 
@@ -90,17 +90,19 @@ def mend_request(
 
 
 def mend_frame(
-    text: str, policy: Policy, refusals: Refusals, tell: Callable[[dict[str, int]], None] = lambda _: None
+    text: str,
+    policy: Policy,
+    refusals: Refusals,
+    tell: Callable[[dict[str, int]], None] = lambda _: None,
+    message: dict[str, Any] | None = None,
 ) -> str | None:
     """The frame of a Responses WebSocket that goes up instead of this one; None where nothing is to be changed.
 
-    Only `response.create` carries a request. `tell` hears what was changed.
+    Only `response.create` carries a request. `tell` hears what was changed. `message` is what the frame says, where
+    somebody has read it already.
     """
-    try:
-        message = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(message, dict) or message.get("type") != _CREATE:
+    message = decode(text) if message is None else message
+    if message is None or message.get("type") != _CREATE:
         return None
     inner = message.get("response")
     request, at = (inner, ("response",)) if isinstance(inner, dict) else (message, ())
@@ -148,7 +150,7 @@ def _mend(
     if policy.request and policy.schemas == "widen":
         body, request = revision.settle(body, request, at)
         widen_tools(request, revision, at)
-    after, _ = revision.settle(body, request, at)
     if not revision.steps:
         return None
+    after = revision.edits.applied_to(body) if revision.edits else body
     return Changed(after, revision.steps, revision.reasons, given)

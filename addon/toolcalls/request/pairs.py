@@ -60,10 +60,8 @@ class Pairing:
     moved: set[PlacedResult] = field(default_factory=set)
     repeated: set[PlacedResult] = field(default_factory=set)
     orphans: set[PlacedResult] = field(default_factory=set)
-
-    @property
-    def leaving(self) -> set[PlacedResult]:
-        return self.moved | self.repeated | self.orphans
+    leaving: set[PlacedResult] = field(default_factory=set)
+    """All of these."""
 
 
 def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[str]) -> Pairing:
@@ -100,6 +98,7 @@ def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[
         if stray in pairing.moved:
             continue
         (pairing.repeated if answered[stray.id] and stray.id not in lacking else pairing.orphans).add(stray)
+    pairing.leaving = pairing.moved | pairing.repeated | pairing.orphans
     return pairing
 
 

@@ -37,13 +37,16 @@ def _merge_choices(choices: list[Any]) -> bool:
     if not isinstance(first, dict):
         return False
     moved: list[Any] = []
+    kept: list[Any] = choices[:1]
     for other in choices[1:]:
         message = other.get("message") if isinstance(other, dict) else None
         if isinstance(message, dict) and message.get("tool_calls"):
             calls = message.pop("tool_calls")
             moved += calls if isinstance(calls, list) else [calls]
             if not says_something(message):
-                choices.remove(other)
+                continue
+        kept.append(other)
+    choices[:] = kept
     if moved:
         own = first.get("tool_calls")
         first["tool_calls"] = [*(own if isinstance(own, list) else []), *moved]
