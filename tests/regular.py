@@ -43,6 +43,13 @@ for module in pkgutil.walk_packages(toolcalls.__path__, "toolcalls."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 
+# Made when they are first needed.
+from toolcalls.mend.reading import characters, kinds
+for quote in characters.QUOTES:
+    for place in (characters.KEY, characters.OBJECT, characters.ARRAY):
+        for typographic in (True, False):
+            kinds.has_two_ends(": ' : \\" : `", quote, place, typographic=typographic)
+
 names = set()
 
 def look(name, value, depth=0):

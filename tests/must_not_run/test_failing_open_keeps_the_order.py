@@ -15,8 +15,8 @@ from tests.test_fail_open import READERS
 from toolcalls.engine import Response, mend_whole
 from toolcalls.mend.mender import Mender
 from toolcalls.request.request import read_request
+from toolcalls.turn.outgoing_calls import OutgoingCalls
 from toolcalls.turn.text_search import TextSearch
-from toolcalls.turn.turn import Turn
 
 LS = ("Bash", {"command": "ls"})
 READ = ("Read", {"file_path": "a"})
@@ -39,7 +39,7 @@ CALL_LAST = {
 QUESTION = read_request({"tools": TOOLS, "stream": True})
 PROTOCOLS = pytest.mark.parametrize("protocol", [CHAT, MESSAGES, RESPONSES], ids=lambda protocol: protocol.name)
 PLACES: list[tuple[type, str]] = [
-    (TextSearch, "take"), (TextSearch, "close"), (Mender, "mend"), (Turn, "complete_found"),
+    (TextSearch, "take"), (TextSearch, "close"), (Mender, "mend"), (OutgoingCalls, "complete_found"),
 ]  # fmt: skip
 
 

@@ -202,7 +202,7 @@ class AnswerStream:
     @property
     def _silent(self) -> bool:
         """Is there a call, beside which the user wants no text?"""
-        return self._policy.null_content and (self.answer.turn.sent > 0 or self.answer.has_pending_calls)
+        return self._policy.null_content and (self.answer.outgoing.sent > 0 or self.answer.has_pending_calls)
 
     def _beside_calls(
         self, read: ReadEvent, pieces: list[TextPiece] | None, reply: ReplyBuilder, *, flows: bool
@@ -284,7 +284,7 @@ class AnswerStream:
                     self._waiting_end = None
             elif not call.outcome.dropped:
                 reply.out.append(self._writer.call(call))
-        reply.out += [self._writer.note(note) for note in self.answer.turn.pop_notes()]
+        reply.out += [self._writer.note(note) for note in self.answer.outgoing.pop_notes()]
         return any(call.outcome.status == "refused" for call in calls if call.live is None)
 
     def _as_they_came(self, calls: list[CompletedCall]) -> set[int]:
@@ -369,10 +369,10 @@ class AnswerStream:
         self._cut = self._cut or (finish is Finish.CUT and refused)
         if self._waiting_end is not None:
             self._write_end(reply)
-        elif not answer.reasons and not self._cut and (answer.turn.sent or refused):
+        elif not answer.reasons and not self._cut and (answer.outgoing.sent or refused):
             reply.out.append(self._writer.end(None, self._reason))
             answer.reasons.append(self._reason)
-        return not self._cut and bool(answer.turn.sent or answer.reasons)
+        return not self._cut and bool(answer.outgoing.sent or answer.reasons)
 
     def send_held(self, finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> bool:
         """What is held of the text and the calls. True where a call was refused."""

@@ -19,10 +19,10 @@ from .assembled_call import AssembledCall
 from .finish_reason import FinishWords
 from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
+from .outgoing_calls import CUT_INSIDE, THOUGHT, GatheredCall, OutgoingCalls
 from .reasoning_search import ReasoningSearch
 from .structured_text import StructuredText, structured_around
 from .text_search import SearchResult, TextPiece, TextSearch, searches
-from .turn import CUT_INSIDE, THOUGHT, GatheredCall, Turn
 
 
 @dataclass(slots=True)
@@ -60,12 +60,12 @@ class Answer:
         "_tools",
         "incomplete",
         "other_tools",
+        "outgoing",
         "reasons",
         "refused",
         "search",
         "searches",
         "thoughts",
-        "turn",
     )
 
     def __init__(
@@ -73,7 +73,7 @@ class Answer:
         request: Request,
         policy: Policy,
         mender: Mender,
-        turn: Turn,
+        outgoing: OutgoingCalls,
     ) -> None:
         self._policy = policy
         self._mender = mender
@@ -83,7 +83,7 @@ class Answer:
         self.thoughts = ReasoningSearch(request, policy) if searched else None
         self.searches = self.search is not None
         """Is the text searched for calls?"""
-        self.turn = turn
+        self.outgoing = outgoing
         self._lives: dict[int, LiveCall] = {}
         self.incomplete = False
         """One of the calls that left last was refused, or turned out to be no call."""
@@ -97,7 +97,7 @@ class Answer:
     @property
     def has_pending_calls(self) -> bool:
         """Was a call seen that is not out?"""
-        return self.turn.has_found
+        return self.outgoing.has_found
 
     # Text
 
@@ -106,7 +106,7 @@ class Answer:
         if self.search is None or not text:
             return None
         result = self.search.take(text, source)
-        self.turn.found(result.calls)
+        self.outgoing.found(result.calls)
         return None if len(result.parts) == 1 and result.text == text and not self.search.holding else result
 
     def think(self, text: str) -> SearchResult | None:
@@ -151,7 +151,7 @@ class Answer:
     def _reasoning_may_be_call(self) -> bool:
         """Does the reasoning end with a call, or the beginning of one, and is it all that was said?"""
         thoughts = self.thoughts
-        if thoughts is None or self.turn.sent or self.has_pending_calls or not thoughts.undecided:
+        if thoughts is None or self.outgoing.sent or self.has_pending_calls or not thoughts.undecided:
             return False
         return not self._spoke
 
@@ -166,13 +166,13 @@ class Answer:
             return SearchResult()
         self.end_thoughts(finish)
         result = self.search.close(self._finish_of_text(finish))
-        self.turn.found(result.calls)
+        self.outgoing.found(result.calls)
         return result
 
     def end_thoughts(self, finish: Finish) -> None:
         """Nothing more is thought: the reasoning may end with a call."""
         if self.thoughts is not None and self._reasoning_may_be_call:
-            self.turn.found(self.thoughts.close(self._finish_of_text(finish)), THOUGHT)
+            self.outgoing.found(self.thoughts.close(self._finish_of_text(finish)), THOUGHT)
 
     def _finish_of_text(self, finish: Finish) -> Finish:
         """How the text ended, in an answer that ended so."""
@@ -198,9 +198,9 @@ class Answer:
     def go_live(self, assembled: AssembledCall) -> LiveCall | None:
         """The call as the client gets it while it comes; None where it has to wait."""
         live = self._lives.get(id(assembled))
-        if live is None and not self.turn.resent.knows(assembled.key) and self._may_go_live(assembled):
+        if live is None and not self.outgoing.resent.knows(assembled.key) and self._may_go_live(assembled):
             live = self._lives[id(assembled)] = self._new_live(assembled)
-            self.turn.count_sent()
+            self.outgoing.count_sent()
         return live
 
     def _may_go_live(self, assembled: AssembledCall) -> bool:
@@ -209,7 +209,7 @@ class Answer:
         return not (unclear or waits or assembled.again or assembled.restated)
 
     def _new_live(self, assembled: AssembledCall) -> LiveCall:
-        return LiveCall(self.turn.sent, self._mender.ids.unique(assembled.id))
+        return LiveCall(self.outgoing.sent, self._mender.ids.unique(assembled.id))
 
     def complete_whole(
         self, assembled_calls: list[AssembledCall], finish: Finish, *, ids: bool = True
@@ -220,14 +220,14 @@ class Answer:
     def _complete(
         self, assembled_calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
     ) -> list[CompletedCall]:
-        out = self._leave(assembled_calls, finish, before_error, ids)
+        out = self._complete_gathered(assembled_calls, finish, before_error, ids)
         # One after the other: each is counted when it is decided.
-        found = self.turn.complete_found(before_error=before_error)
-        out += [CompletedCall(outcome, self.turn.sent - 1) for outcome in found]
+        found = self.outgoing.complete_found(before_error=before_error)
+        out += [CompletedCall(outcome, self.outgoing.sent - 1) for outcome in found]
         self.incomplete = self.incomplete or any(call.outcome.status == "refused" for call in out)
         return out
 
-    def _leave(
+    def _complete_gathered(
         self, assembled_calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
     ) -> list[CompletedCall]:
         lives = [self._lives.pop(id(assembled), None) for assembled in assembled_calls]
@@ -236,12 +236,12 @@ class Answer:
             for assembled, live in zip(assembled_calls, lives, strict=True)
         ]
         out: list[CompletedCall] = []
-        outcomes = self.turn.complete(calls, finish, before_error=before_error)
+        outcomes = self.outgoing.complete(calls, finish, before_error=before_error)
         self.incomplete = False
         for assembled, live, call, outcome in zip(assembled_calls, lives, calls, outcomes, strict=True):
             if outcome is not None:
                 pieces = assembled.pieces(outcome.arguments) if live is None and not outcome.dropped else []
-                out.append(CompletedCall(outcome, self.turn.sent - 1, assembled.extra, pieces, live, assembled))
+                out.append(CompletedCall(outcome, self.outgoing.sent - 1, assembled.extra, pieces, live, assembled))
             self.incomplete = self.incomplete or (
                 call.compared.kept if outcome is None else outcome.status == "refused"
             )
@@ -282,4 +282,4 @@ class Answer:
     def true_reason(self, words: FinishWords, reasons: Sequence[str] | None = None) -> object:
         """The finish reason that is true, given those that came and the calls that went out."""
         believed = words.believed(self.reasons if reasons is None else reasons)
-        return words.true_reason(believed, calls=self.turn.sent > 0, other_tools=self.other_tools)
+        return words.true_reason(believed, calls=self.outgoing.sent > 0, other_tools=self.other_tools)

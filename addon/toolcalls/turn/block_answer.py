@@ -18,11 +18,11 @@ from .assembled_call import AssembledCall
 from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .live import LiveCall
+from .outgoing_calls import OutgoingCalls
 from .parts import Place
 from .searched_texts import SearchedTexts
 from .shared_place import refuse
 from .text_search import SearchResult
-from .turn import Turn
 
 
 class BlockAnswer(Answer):
@@ -30,7 +30,9 @@ class BlockAnswer(Answer):
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
         """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
-        super().__init__(request, policy, mender, Turn(request.tools, mender, safe_ids=True, spoiler=spoiler))
+        super().__init__(
+            request, policy, mender, OutgoingCalls(request.tools, mender, safe_ids=True, spoiler=spoiler)
+        )
         self.assembler = BlockAssembler(mender.work)
         self._texts = SearchedTexts(request, policy, mender)
         self.search = None
@@ -71,7 +73,7 @@ class BlockAnswer(Answer):
     @property
     def holds_text(self) -> bool:
         """Is text, or a call that was found in it, held back?"""
-        return self.turn.has_found or (self.search is not None and self.search.holding)
+        return self.outgoing.has_found or (self.search is not None and self.search.holding)
 
     # Calls
 
@@ -98,7 +100,7 @@ class BlockAnswer(Answer):
 
     def leave(self, calls: list[BlockCall], finish: Finish, *, before_error: bool = False) -> list[CompletedCall]:
         """These calls leave."""
-        out = self._leave(calls, finish, before_error, ids=True)
+        out = self._complete_gathered(calls, finish, before_error, ids=True)
         for call in calls:
             call.done = True
         return out
@@ -126,4 +128,4 @@ class BlockAnswer(Answer):
     def _new_live(self, call: AssembledCall) -> LiveCall:
         identity = self._mender.ids.safe(call.id)
         call.steps = () if identity == call.id else ("new id",)
-        return LiveCall(self.turn.sent, identity, holds_commas=False)
+        return LiveCall(self.outgoing.sent, identity, holds_commas=False)

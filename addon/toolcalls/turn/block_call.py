@@ -8,8 +8,8 @@ from typing import Any, Final
 from ..mend.finish import Finish
 from . import payload
 from .assembled_call import AssembledCall
+from .outgoing_calls import CUT_INSIDE
 from .parts import CallStart
-from .turn import CUT_INSIDE
 
 CONTRADICTION: Final = "the start of the call and its fragments tell different arguments"
 INPUT_FROM_START: Final = "input from the start event"

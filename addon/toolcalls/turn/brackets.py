@@ -32,7 +32,7 @@ class Brackets:
         at = 1 if self._escaped else 0
         self._escaped = False
         if self.in_string:
-            at = self._leave(text, at)
+            at = self._end_of_string(text, at)
         bare = _NO_STRUCTURE.sub("", text[at:])
         self._escaped = self._escaped or bare.endswith("\\")
         bare, quote, _ = bare.partition('"')
@@ -41,7 +41,7 @@ class Brackets:
         self._opened = self._opened or opened > 0
         self._depth += opened - bare.count("}") - bare.count("]")
 
-    def _leave(self, text: str, at: int) -> int:
+    def _end_of_string(self, text: str, at: int) -> int:
         """Where the string ends that is open here."""
         inside = _INSIDE.match(text, at)
         at = inside.end() if inside else at

@@ -14,8 +14,8 @@ from ..request.request import Request
 from .answer import Answer, CompletedCall
 from .assembled_call import AssembledCall
 from .fragment_assembler import FragmentAssembler
+from .outgoing_calls import CUT_INSIDE, OutgoingCalls
 from .parts import Fragment
-from .turn import CUT_INSIDE, Turn
 
 
 class FragmentAnswer(Answer):
@@ -31,7 +31,7 @@ class FragmentAnswer(Answer):
         says_complete: bool = False,
     ) -> None:
         """`whole_calls`: calls come in one piece. `says_complete`: an answer that is complete says so."""
-        super().__init__(request, policy, mender, Turn(request.tools, mender, awaits_arguments=False))
+        super().__init__(request, policy, mender, OutgoingCalls(request.tools, mender, awaits_arguments=False))
         self._whole_calls = whole_calls
         self._says_complete = says_complete
         self.assembler = FragmentAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
@@ -41,7 +41,7 @@ class FragmentAnswer(Answer):
     @property
     def engaged(self) -> bool:
         """Was a call or a finish reason seen, or is text held?"""
-        calls = self.turn.sent or self.has_pending_calls
+        calls = self.outgoing.sent or self.has_pending_calls
         return bool(calls or self.reasons or (self.search and self.search.holding))
 
     @property
@@ -63,12 +63,12 @@ class FragmentAnswer(Answer):
         """All calls that were gathered or found leave. `ids`: each has to have one."""
         return self._complete(self.assembler.hand_out(finish), finish, before_error, ids)
 
-    def _leave(
+    def _complete_gathered(
         self, calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
     ) -> list[CompletedCall]:
         if self._whole_calls and self._closed_by_server and calls:
             calls[-1].doubt = calls[-1].doubt or CUT_INSIDE
-        return super()._leave(calls, finish, before_error, ids)
+        return super()._complete_gathered(calls, finish, before_error, ids)
 
     @property
     def _closed_by_server(self) -> bool:

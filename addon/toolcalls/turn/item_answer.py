@@ -26,10 +26,10 @@ from .item_assembler import ItemAssembler
 from .item_call import CONTRADICTION, ItemCall, is_whole
 from .items import Item, Items, TextPart
 from .live import LiveArguments, LiveCall
+from .outgoing_calls import GatheredCall, OutgoingCalls
 from .resent import brief_meaning
 from .searched_texts import SearchedTexts
 from .text_search import SearchResult
-from .turn import GatheredCall, Turn
 
 
 class ItemAnswer(Answer):
@@ -46,7 +46,7 @@ class ItemAnswer(Answer):
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, items: Items, kind: str) -> None:
         """`kind`: the type of items that are calls."""
-        super().__init__(request, policy, mender, Turn(request.tools, mender))
+        super().__init__(request, policy, mender, OutgoingCalls(request.tools, mender))
         self.streamed = True
         """False where there is nothing but the list of all items."""
         self.search = None
@@ -77,7 +77,7 @@ class ItemAnswer(Answer):
         return self._found_in(part, part.search.pass_on() if finish is None else part.search.close(finish))
 
     def _found_in(self, part: TextPart, result: SearchResult) -> SearchResult:
-        self.turn.found(result.calls)
+        self.outgoing.found(result.calls)
         part.calls += [call.raw for call in result.calls]
         return result
 
@@ -90,7 +90,9 @@ class ItemAnswer(Answer):
         return self.texts.spoke
 
     def _has_calls(self) -> bool:
-        return bool(self.turn.sent or self.turn.has_found) or any(item.call is not None for item in self.items.all)
+        return bool(self.outgoing.sent or self.outgoing.has_found) or any(
+            item.call is not None for item in self.items.all
+        )
 
     # Calls leave
 
@@ -111,7 +113,9 @@ class ItemAnswer(Answer):
     ) -> list[tuple[Item, CompletedCall]]:
         """These calls leave, each once: what becomes of those that the client gets."""
         calls = [item.call for item in items if item.call is not None]
-        completed = {id(done.assembled): done for done in self._leave(calls, finish, before_error, ids=True)}
+        completed = {
+            id(done.assembled): done for done in self._complete_gathered(calls, finish, before_error, ids=True)
+        }
         out: list[tuple[Item, CompletedCall]] = []
         for item in items:
             done = completed.get(id(item.call))
@@ -128,7 +132,7 @@ class ItemAnswer(Answer):
 
     def leave_found(self, *, before_error: bool = False) -> Iterator[tuple[Item, Outcome]]:
         """The calls that were written as text, and that no structured call tells, as items of their own."""
-        for outcome in self.turn.complete_found(before_error=before_error):
+        for outcome in self.outgoing.complete_found(before_error=before_error):
             item = self.assembler.open("", None)
             if not outcome.dropped:
                 yield item, outcome
@@ -138,7 +142,7 @@ class ItemAnswer(Answer):
 
     def notes(self) -> list[tuple[int, str]]:
         """What to tell the client about dropped calls where no call is left, and at which index."""
-        return list(zip(self.noted, self.turn.pop_notes(), strict=False))
+        return list(zip(self.noted, self.outgoing.pop_notes(), strict=False))
 
     def _gathered(
         self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveArguments | None
@@ -201,4 +205,4 @@ class ItemAnswer(Answer):
         assembled.live = True
         assembled.names = [assembled.name]
         assembled.sent_id = self._mender.ids.unique(assembled.call_id)
-        return LiveCall(self.turn.sent, assembled.sent_id, holds_commas=False)
+        return LiveCall(self.outgoing.sent, assembled.sent_id, holds_commas=False)

@@ -43,7 +43,7 @@ def mend_answer(
     if not assembled_calls:
         _look_into_thoughts(read, answer, finish)
     calls_expected = stop is not None and words.needs_calls(stop.reason)
-    found = answer.turn.has_found
+    found = answer.outgoing.has_found
     if not (assembled_calls or texts is not None or found or calls_expected or rewrite):
         return None
     if stop is not None:
@@ -54,7 +54,7 @@ def mend_answer(
     if whole and texts is None and (stop is None or reason == stop.reason) and not rewrite:
         return None
     sent = [call for call in calls if not call.outcome.dropped]
-    return MendedAnswer(_texts(read) if texts is None else texts, answer.turn.pop_notes(), sent, reason, found)
+    return MendedAnswer(_texts(read) if texts is None else texts, answer.outgoing.pop_notes(), sent, reason, found)
 
 
 def _assembled(read: ReadEvent) -> list[AssembledCall]:
@@ -90,7 +90,7 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
         spoken.append((text if known is None else known.text) + answer.pass_text_on().text)
     last = answer.search_whole(texts[-1], finish)
     spoken.append(texts[-1] if last is None else last.text)
-    return spoken if answer.turn.has_found or spoken != texts else None
+    return spoken if answer.outgoing.has_found or spoken != texts else None
 
 
 def _look_into_thoughts(read: ReadEvent, answer: Answer, finish: Finish) -> None:

@@ -81,11 +81,11 @@ class Choice:
     def _in_one_form(self, fragments: list[Fragment], legacy: bool) -> list[Fragment]:
         """`function_call` beside `tool_calls` is the same call in the old form: only the new one counts."""
         answer = self.stream.answer
-        if legacy and not self._legacy and (answer.assembler.calls or answer.turn.sent):
+        if legacy and not self._legacy and (answer.assembler.calls or answer.outgoing.sent):
             return [Fragment(None, "", "", "") for _ in fragments]
         if self._legacy and not legacy:
             answer.assembler.drop()
-            for fragment in fragments if answer.turn.sent else ():
+            for fragment in fragments if answer.outgoing.sent else ():
                 fragment.whole = True
         self._legacy = legacy
         self.stream.live = self._live and not legacy

@@ -259,7 +259,7 @@ class Messages(Dialect):
 
     def _write_end(self, reason: str | None, reply: ReplyBuilder) -> None:
         """Why the model stopped: the message_deltas that came, or the one that is missing."""
-        for note in self._sequence.answer.turn.pop_notes():
+        for note in self._sequence.answer.outgoing.pop_notes():
             reply.out += self._sequence.writer.text_block(note)
         self._stop.write(self._true_reason(reason), reply)
 
@@ -271,4 +271,4 @@ class Messages(Dialect):
         """
         sequence = self._sequence
         whole = sequence.finish(reply, Finish.CUT, before_error=True)
-        return whole and (stopped or (sequence.answer.turn.sent > 0 and not sequence.ends_in_text))
+        return whole and (stopped or (sequence.answer.outgoing.sent > 0 and not sequence.ends_in_text))

@@ -67,7 +67,7 @@ class Finalizer:
 
     def agrees(self, data: str) -> bool:
         """Is the output in an unread terminal event, word for word, what the client got?"""
-        if self._answer.ended or self._answer.dropped or self._answer.turn.has_found or self._held.ends:
+        if self._answer.ended or self._answer.dropped or self._answer.outgoing.has_found or self._held.ends:
             return False
         if self._answer.thoughts is not None and self._only_thinks():
             return False
@@ -160,7 +160,7 @@ class Finalizer:
                 fields = {"output_index": item.index, "item": entry}
                 reply.out.append(self._writer.write("response.output_item.added", fields))
                 if kind == FREEFORM:
-                    self._answer.turn.count_sent()
+                    self._answer.outgoing.count_sent()
             self._listed.entries[item.index] = entry
             self._texts.end_item(item, entry, reply, finish if spoken and entry is spoken[-1] else None)
 

@@ -13,8 +13,8 @@ from ...turn.assembled_call import AssembledCall
 from ...turn.fragment_answer import FragmentAnswer
 from ...turn.fragments import full_name
 from ...turn.live import LiveArguments
+from ...turn.outgoing_calls import CUT_INSIDE, GatheredCall
 from ...turn.text_search import SearchResult, TextPiece
-from ...turn.turn import CUT_INSIDE, GatheredCall
 from ...work import TooMuchWork
 from .owners import Owners
 from .reader import RanUpstream, ZaiReader

@@ -9,43 +9,15 @@ reading needs the rest as well, a last text that is opened by the other kind and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from functools import cache
 
 from . import characters as chars
 
 _STRAIGHT = "\"'"
 # Marks that are one kind, because each may open or close what another of them closes or opens.
-_FAMILIES = ('"', "'", "`", "“”„", "‘’‚", "«»", "「」", "『』", "＂", "＇")
-
-
-class _Kind:
-    """The patterns for strings that one mark opens, in a text that uses the marks of some families."""
-
-    __slots__ = ("item", "key", "others", "pair")
-
-    def __init__(self, quote: str, families: Iterable[str]) -> None:
-        others = [family for family in families if quote not in family]
-        other = rf"(?<!\\)[{''.join(others)}]"
-        self.pair = re.compile(other + chars.NEXT_PAIR)
-        self.item = re.compile(other + chars.NEXT_ITEM)
-        self.key = re.compile(other + chars.AFTER_KEY)
-        self.others = others if quote in _STRAIGHT else []
-        """The kinds of which the second reading needs a last text."""
-
-    def ends_open(self, raw: str) -> bool:
-        """Is a text of another kind open at the end, behind a colon or a comma?"""
-        for family in self.others:
-            at = max(map(raw.rfind, family)) - 1
-            while at >= 0 and raw[at].isspace():
-                at -= 1
-            if at >= 0 and raw[at] in chars.COLONS + chars.COMMAS:
-                return True
-        return not self.others
-
-
-_KINDS = {quote: _Kind(quote, _FAMILIES) for quote in chars.QUOTES}
-# In a text that quotes as JSON, JavaScript or Python do, typographic marks are text.
-_STRAIGHT_KINDS = {quote: _Kind(quote, _STRAIGHT) for quote in _STRAIGHT}
+_STRAIGHT_FAMILIES = ('"', "'")
+_FAMILIES = (*_STRAIGHT_FAMILIES, "`", "“”„", "‘’‚", "«»", "「」", "『』", "＂", "＇")
+_FOLLOWS = {chars.KEY: chars.AFTER_KEY, chars.OBJECT: chars.NEXT_PAIR}
 
 
 def has_two_ends(raw: str, quote: str, place: str, *, typographic: bool) -> bool:
@@ -53,6 +25,27 @@ def has_two_ends(raw: str, quote: str, place: str, *, typographic: bool) -> bool
 
     `place`: whether it is a key, or a value in an object or a list. `typographic`: such marks quote in this text.
     """
-    kind = _KINDS[quote] if typographic or quote not in _STRAIGHT else _STRAIGHT_KINDS[quote]
-    pattern = kind.key if place == chars.KEY else kind.pair if place == chars.OBJECT else kind.item
-    return kind.ends_open(raw) and pattern.search(raw) is not None
+    straight = quote in _STRAIGHT
+    # In a text that quotes as JSON, JavaScript or Python do, typographic marks are text.
+    families = _FAMILIES if typographic or not straight else _STRAIGHT_FAMILIES
+    others = tuple(family for family in families if quote not in family)
+    if straight and not _ends_open(raw, others):
+        return False
+    return _other_end(others, _FOLLOWS.get(place, chars.NEXT_ITEM)).search(raw) is not None
+
+
+@cache
+def _other_end(others: tuple[str, ...], follows: str) -> re.Pattern[str]:
+    """A quote of one of these kinds, and what follows it. Made when it is first needed: it takes milliseconds."""
+    return re.compile(rf"(?<!\\)[{''.join(others)}]{follows}")
+
+
+def _ends_open(raw: str, others: tuple[str, ...]) -> bool:
+    """Is a text of another kind open at the end, behind a colon or a comma?"""
+    for family in others:
+        at = max(map(raw.rfind, family)) - 1
+        while at >= 0 and raw[at].isspace():
+            at -= 1
+        if at >= 0 and raw[at] in chars.COLONS + chars.COMMAS:
+            return True
+    return False

@@ -50,8 +50,8 @@ class GatheredCall:
     """What it is compared by with the other calls of the answer."""
 
 
-class Turn:
-    """The calls of one answer that went out, and those that did not."""
+class OutgoingCalls:
+    """The calls of one answer on their way to the client: which went out, and which did not."""
 
     __slots__ = (
         "_awaits_arguments",
