@@ -159,8 +159,7 @@ class Stream:
         outcomes_before = len(self._outcomes)
         try:
             self._take_events(block, verdict, out)
-            ledger = self._ledger
-            if ledger.held_bytes + len(ledger.rest) > self._limit:
+            if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
         except Exception as error:
             out += self._fail(error, outcomes_before)
@@ -303,10 +302,7 @@ class Stream:
             self._ledger.passed(len(raw), raw, out)
 
     def _hold(self, key: str, raw: bytes, size: int) -> None:
-        """Hold an event that came as so many bytes.
-
-        Its values are accounted for, but for about as many as the envelope of a fragment has.
-        """
+        """Hold an event, and account for its values, but for about as many as the envelope of a fragment has."""
         values = len(raw) - len(raw.translate(None, _SEPARATING_BYTES)) - len(raw) // _ENVELOPE
         if values > 0:
             self._values_left.spend(values)
