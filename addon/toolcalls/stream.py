@@ -32,6 +32,7 @@ _WRAPPED = ("data:", "event:")
 _LONG_EVENT = 1024
 _WHOLE_JSON = (b"}", b"]")
 _MOST_VALUES = 250_000
+_SEPARATING_BYTES = b",["
 _ENVELOPE = 8
 """Bytes for each value of the event around a fragment. Code has fewer values, lists of numbers four times as many."""
 
@@ -144,7 +145,7 @@ class Stream:
                 return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
             size = len(block)
             verdict = self._fast_path.take(block) if ledger.held_bytes + size <= self._limit else None
-            if verdict is PASS and not ledger.rest:
+            if verdict is PASS and ledger.held_bytes + len(ledger.rest) <= self._limit:
                 ledger.done = size
                 ledger.passed_last = True
                 return [block]
@@ -296,16 +297,16 @@ class Stream:
     def _obey(self, verdict: Pass | Hold, raw: bytes, out: list[bytes]) -> None:
         """An event that was not read passes or is held."""
         if isinstance(verdict, Hold):
-            self._account_for_values(raw)
-            self._ledger.held(verdict.key, len(raw))
+            self._hold(verdict.key, raw, len(raw))
         else:
             self._ledger.passed(len(raw), raw, out)
 
-    def _account_for_values(self, raw: bytes) -> None:
-        """Account for the values of an event that is held, but for about as many as a fragment's envelope has."""
-        values = raw.count(b",") + raw.count(b"[") - len(raw) // _ENVELOPE
+    def _hold(self, key: str, raw: bytes, size: int) -> None:
+        """Hold an event, and account for its values, but for about as many as the envelope of a fragment has."""
+        values = len(raw) - len(raw.translate(None, _SEPARATING_BYTES)) - len(raw) // _ENVELOPE
         if values > 0:
             self._values_left.spend(values)
+        self._ledger.held(key, size)
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
         work = self._work
@@ -348,8 +349,7 @@ class Stream:
             verdict = self._read_lines_alone(event)
         self._changed = self._changed or verdict is not PASS
         if isinstance(verdict, Hold):
-            self._account_for_values(event.raw)
-            self._ledger.held(verdict.key, size)
+            self._hold(verdict.key, event.raw, size)
         elif isinstance(verdict, Replace):
             self._ledger.replied(size, verdict, out)
             # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.

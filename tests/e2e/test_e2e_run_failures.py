@@ -36,27 +36,12 @@ def asked_with(url: str, asked: str, *options: str) -> str:
 # The upstream
 
 
-@pytest.mark.parametrize(
-    ("status", "sentence"),
-    [
-        (400, "localhost answered 400: it does not accept the request, and its answer says why."),
-        (401, "localhost answered 401: the API key is missing or wrong."),
-        (403, "localhost answered 403: this key is not allowed to use this model or this address."),
-        (
-            404,
-            "localhost answered 404 to /run-404/v1/chat/completions: check the base URL and the name of the model.",
-        ),
-        (429, "localhost answered 429: too many requests, or the quota is used up: wait, or check your account."),
-        (500, "localhost answered 500: the server failed. Try again later."),
-        (503, "localhost answered 503: the server failed. Try again later."),
-    ],
-)
-def test_a_status_that_is_no_answer_is_named(
-    status: int, sentence: str, run: Run, plays: Plays, upstream: Upstream, asked: str
-) -> None:
-    plays.add(f"run-{status}", Play([b'{"error": {"message": "no"}}'], status, {"content-type": "application/json"}))
-    content = run(*curl(f"{upstream.url}/run-{status}{CHAT}", asked))
+def test_a_status_that_is_no_answer_is_named(run: Run, plays: Plays, upstream: Upstream, asked: str) -> None:
+    """The sentences for other statuses: tests/proxy/test_upstream_trouble.py."""
+    plays.add("run-404", Play([b'{"error": {"message": "no"}}'], 404, {"content-type": "application/json"}))
+    content = run(*curl(f"{upstream.url}/run-404{CHAT}", asked))
     assert (content.returncode, content.stdout) == (0, '{"error": {"message": "no"}}')
+    sentence = f"localhost answered 404 to /run-404{CHAT}: check the base URL and the name of the model."
     assert content.stderr.splitlines() == [f"toolfix: {sentence}", NO_ANSWER]
 
 
@@ -159,8 +144,7 @@ def test_a_server_of_reverse_mode_that_is_down_is_named(host: str, run: Run, ask
     )
 
 
-@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "all_proxy"])
-@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize(("scheme", "variable"), [("http", "HTTPS_PROXY"), ("https", "all_proxy")])
 def test_a_proxy_on_the_way_out_that_is_down_is_named_and_not_the_host(
     scheme: str, variable: str, run: Run, asked: str
 ) -> None:
@@ -197,68 +181,28 @@ def test_where_nothing_was_asked_nothing_is_said(run: Run) -> None:
         assert (result.returncode, result.stderr) == (status, "")
 
 
-@pytest.mark.parametrize(
-    ("environ", "options", "sentence"),
-    [
-        (
-            {"NO_PROXY": "localhost,.corp,api.openai.com"},
-            (),
-            "NO_PROXY has api.openai.com: clients bypass the proxy there. This works: NO_PROXY=.corp toolfix run -- ",
-        ),
-        (
-            {"NO_PROXY": ".openai.com", "no_proxy": "anthropic.com,it's.corp"},
-            (),
-            "NO_PROXY has .openai.com, anthropic.com: clients bypass the proxy there. "
-            "This works: NO_PROXY='' no_proxy='it'\"'\"'s.corp' toolfix run -- ",
-        ),
-        (
-            {"NO_PROXY": ".corp"},
-            ("--host", "llm.corp"),
-            "NO_PROXY has .corp: clients bypass the proxy there. This works: NO_PROXY='' toolfix run -- ",
-        ),
-        (
-            {"NO_PROXY": "*.corp", "OPENAI_BASE_URL": "http://llm.corp:8000/v1"},
-            (),
-            "NO_PROXY has *.corp: clients bypass the proxy there. This works: NO_PROXY='' toolfix run -- ",
-        ),
-    ],
-)
-def test_a_no_proxy_of_the_users_own_is_named(
-    environ: dict[str, str], options: tuple[str, ...], sentence: str, run: Run, tmp_path: Path
-) -> None:
+def test_a_no_proxy_of_the_users_own_is_named(run: Run, tmp_path: Path) -> None:
+    """Other causes and their sentences: tests/cli/test_bypassing.py."""
     agent = program(tmp_path / "agent", "exit 3")
-    result = run(agent, "two words", options=options, **environ)
-    works = f"{sentence}{agent} 'two words'"
-    assert (result.returncode, result.stderr.splitlines()) == (3, [f"toolfix: {works}", NO_ANSWER])
-    assert run(agent, "--version", options=options, **environ).stderr == ""
+    environ = {"NO_PROXY": ".corp"}
+    result = run(agent, "two words", options=("--host", "llm.corp"), **environ)
+    sentence = "NO_PROXY has .corp: clients bypass the proxy there. This works: NO_PROXY='' toolfix run -- "
+    assert (result.returncode, result.stderr.splitlines()) == (
+        3,
+        [f"toolfix: {sentence}{agent} 'two words'", NO_ANSWER],
+    )
+    assert run(agent, "--version", options=("--host", "llm.corp"), **environ).stderr == ""
 
 
-@pytest.mark.parametrize(
-    ("binary", "sentence"),
-    [
-        (
-            "grok",
-            "grok-cli ignores proxies on Node 20. This works: "
-            "toolfix run --reverse https://api.x.ai/v1 -- sh -c 'GROK_BASE_URL=$OPENAI_BASE_URL grok'",
-        ),
-        (
-            "kimi",
-            "kimi-code bypasses the proxy for servers on this machine. This works: "
-            "toolfix run --reverse http://localhost:8000 --port 8081 -- kimi "
-            '(with base_url = "http://127.0.0.1:8081/v1" in ~/.kimi-code/config.toml)',
-        ),
-        (
-            "ccr",
-            "Claude Code Router sets NO_PROXY for the agent that it starts. This works: "
-            'eval "$(ccr activate)" && toolfix run -- claude',
-        ),
-    ],
-)
 def test_an_agent_that_bypasses_proxies_gets_the_line_that_works_and_keeps_its_exit_status(
-    binary: str, sentence: str, run: Run, tmp_path: Path
+    run: Run, tmp_path: Path
 ) -> None:
-    agent = program(tmp_path / binary, "exit 3")
+    agent = program(tmp_path / "ccr", "exit 3")
     result = run(agent)
+    sentence = (
+        "Claude Code Router sets NO_PROXY for the agent that it starts. This works: "
+        'eval "$(ccr activate)" && toolfix run -- claude'
+    )
     assert (result.returncode, result.stderr.splitlines()) == (3, [f"toolfix: {sentence}", NO_ANSWER])
     assert run(agent, "--version").stderr == ""
 
@@ -271,25 +215,15 @@ def test_an_agent_that_can_bypass_proxies_hears_nothing_of_it_where_an_answer_ca
     assert run(agent, NO_PROXY=".openai.com").stderr == "toolfix: 1 call, 1 mended, 0 refused\n"
 
 
-@pytest.mark.parametrize(
-    ("version", "options", "environ", "url"),
-    [
-        ("v20.20.2", (), {}, "https://YOUR.LLM.HOST/v1"),
-        ("v20.20.2", ("--host", "llm.corp"), {}, "https://llm.corp/v1"),
-        ("v20.20.2", (), {"OPENAI_BASE_URL": "http://llm.corp:8000/v1"}, "http://llm.corp:8000/v1"),
-        ("v24.3.0", (), {}, ""),
-    ],
-)
-def test_a_program_on_a_node_that_ignores_proxies_gets_the_line_that_works(
-    version: str, options: tuple[str, ...], environ: dict[str, str], url: str, run: Run, tmp_path: Path
-) -> None:
-    program(tmp_path / "node", f'[ "$1" != --version ] || echo {version}\nexit 5')
-    result = run("node", "program.js", options=options, PATH=f"{tmp_path}:{os.environ['PATH']}", **environ)
+def test_a_program_on_a_node_that_ignores_proxies_gets_the_line_that_works(run: Run, tmp_path: Path) -> None:
+    program(tmp_path / "node", '[ "$1" != --version ] || echo v20.20.2\nexit 5')
+    environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "OPENAI_BASE_URL": "http://llm.corp:8000/v1"}
+    result = run("node", "program.js", **environ)
     sentence = (
-        f"toolfix: Node {version[1:6]} ignores proxies. If the program reads OPENAI_BASE_URL, "
-        f"this works: toolfix run --reverse {url} -- node program.js"
+        "toolfix: Node 20.20 ignores proxies. If the program reads OPENAI_BASE_URL, "
+        "this works: toolfix run --reverse http://llm.corp:8000/v1 -- node program.js"
     )
-    assert (result.returncode, result.stderr.splitlines()) == (5, [sentence, NO_ANSWER] if url else [])
+    assert (result.returncode, result.stderr.splitlines()) == (5, [sentence, NO_ANSWER])
 
 
 def test_a_reverse_proxy_that_nothing_asked_is_named(run: Run, tmp_path: Path) -> None:

@@ -38,9 +38,11 @@ def test_there_are_more_ways_than_anybody_thinks_of_at_once() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_quoted_call_is_text_and_the_text_is_not_changed(group: str, protocol: Protocol) -> None:
-    ways = [way for way in WAYS if way.group == group]
-    wrong = [f"{said}: {case}" for case in cases(ways, protocol) if (said := problem(case))]
-    assert not wrong, f"{len(wrong)} of {sum(1 for _ in cases(ways, protocol))}:\n" + "\n".join(wrong[:60])
+    """All of them on Chat, half of them on each of the others: the text of all goes the same way."""
+    every = list(cases([way for way in WAYS if way.group == group], protocol))
+    sample = every if protocol is CHAT or len(every) < 200 else every[PROTOCOLS.index(protocol) % 2 :: 2]
+    wrong = [f"{said}: {case}" for case in sample if (said := problem(case))]
+    assert not wrong, f"{len(wrong)} of {len(sample)}:\n" + "\n".join(wrong[:60])
 
 
 @pytest.mark.parametrize(("protocol", "rest"), [(OLLAMA, 0), (GEMINI, 1)], ids=["ollama", "gemini"])

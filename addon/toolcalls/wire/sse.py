@@ -77,8 +77,7 @@ def split(block: bytes) -> list[bytes]:
     if block.find(b"\r") < 0:
         if _is_one(block):
             return [block]
-        lines = block.count(b"\n")
-        if len(block) > _LONG_LINE * lines:
+        if block.find(b"\n\n", 0, _LONG_LINE) < 0:
             return _split_long(block)
         pieces = block.split(b"\n\n")
         # Of three line feeds the first two end the event: str.split reads them in that order too.
