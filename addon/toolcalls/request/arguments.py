@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
@@ -24,7 +24,8 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON value")
 
 
-_scan = json.JSONDecoder(parse_constant=_no_constant).scan_once  # type: ignore[attr-defined]
+_decoder = json.JSONDecoder(parse_constant=_no_constant)
+_scan = _decoder.scan_once  # type: ignore[attr-defined]
 
 
 class KnownGoodArguments:
@@ -46,13 +47,27 @@ class KnownGoodArguments:
         new = {key: text for text, key in zip(texts, hashes, strict=True) if key not in known}
         if not _are_objects(list(new.values())):
             return False
-        known.update(dict.fromkeys(new))
-        while len(known) > MAX_KNOWN:
-            del known[next(iter(known))]
+        self._learn(new)
         return True
 
     def is_object(self, text: str) -> bool:
-        return self.are_objects((text,))
+        """Is the text one strict JSON object?"""
+        key = hash(text)
+        if key in self._hashes:
+            return True
+        try:
+            is_object = type(_decoder.decode(text)) is dict
+        except (ValueError, RecursionError):
+            return False
+        if is_object:
+            self._learn((key,))
+        return is_object
+
+    def _learn(self, keys: Iterable[int]) -> None:
+        known = self._hashes
+        known.update(dict.fromkeys(keys))
+        while len(known) > MAX_KNOWN:
+            del known[next(iter(known))]
 
 
 def _are_objects(texts: list[str]) -> bool:

@@ -19,7 +19,8 @@ Rewrite = Callable[[str], str]
 
 _scan_value: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
 _scan_key: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
-_space = re.compile(r"[ \t\n\r]*")
+_space = re.compile(r"[ \t\n\r]*+")
+_separator = re.compile(r"[ \t\n\r]*+(?:,[ \t\n\r]*+)?")
 
 
 class _Removed:
@@ -235,7 +236,12 @@ class _Splice:
         if removing:
             self._copy_to(at)
         kept = number = 0
+        below = branch.below
         while text[at] != "]":
+            if number not in below and not removing:
+                number += 1
+                at = self._next(_scan_value(text, at)[1])
+                continue
             change = self._change(branch, number, at)
             if change is _REMOVED:
                 at = self._value(None, at)
@@ -270,5 +276,4 @@ class _Splice:
 
     def _next(self, at: int) -> int:
         """From the end of a value to the next one or to the closing bracket."""
-        at = self._skip_space(at)
-        return self._skip_space(at + 1) if self._text[at] == "," else at
+        return _separator.match(self._text, at).end()  # type: ignore[union-attr]

@@ -19,7 +19,7 @@ from ..mend.reading.strict import write
 from ..mend.shape.preflight import invalid_name
 from ..policy import Policy
 from ..tools.declared import Tools
-from ..work import TooMuchWork, Work
+from ..work import BROKEN, TooMuchWork, Work
 from . import arguments, guidance
 from .added_text import with_text
 from .edits import Edits, Path
@@ -28,7 +28,15 @@ from .refusals import Refusals
 
 Json = Mapping[str, Any]
 
-_LEFT = "arguments left as they came"
+_MOST_MENDING = 100_000
+"""Steps: about 25 ms, 300 short arguments or 20 of 3 KB."""
+_EDIT = 120
+"""A change that is written into the text."""
+_COMPARED = 4
+"""Steps for each declared tool that a call without a name is compared with."""
+ARGUMENTS_LEFT = "arguments left as they came"
+HISTORY_LEFT = "history left as it came"
+"""What is counted where there was too much to do."""
 
 
 @dataclass(slots=True)  # not frozen: that costs three times as much, for each call of each history
@@ -74,7 +82,7 @@ class RequestEdit:
     """The name and the arguments of each call, by the id that the client knows."""
     _named: dict[str, str] = field(default_factory=dict)
     """The names that calls without one got, by the ids that the client knows."""
-    _work: Work | None = field(default_factory=Work)
+    _work: Work | None = field(default_factory=lambda: Work(_MOST_MENDING))
     """What mending arguments may still cost; None where it was too much, and the rest goes up as it came."""
     _read: dict[str, Mended] = field(default_factory=dict)
     """Arguments that were read: the same text comes for the name, for the arguments and for the guidance."""
@@ -154,7 +162,7 @@ class RequestEdit:
                 return
             read = self._read_arguments(value)
             if read is None:
-                self.count(_LEFT)
+                self.count(ARGUMENTS_LEFT)
             elif read.text != value:
                 self.edits.replace((*at, key), write(read.text or arguments.NOTHING))
                 self.count("arguments")
@@ -165,7 +173,7 @@ class RequestEdit:
             self.edits.rewrite((*at, key), arguments.quoted)
             self.count("arguments")
         else:
-            self.count(_LEFT)
+            self.count(ARGUMENTS_LEFT)
 
     def _read_arguments(self, text: str) -> Mended | None:
         """The arguments that were meant; None where the history has more broken ones than can be mended.
@@ -178,9 +186,19 @@ class RequestEdit:
         if found is None and self._work is not None:
             try:
                 found = self._read[text] = mend_arguments(text, Finish.UNKNOWN, work=self._work)
+                if found.status != "valid":
+                    self._work.spend(_EDIT)
             except TooMuchWork:
                 self._work = None
         return found
+
+    def _may_spend(self, steps: int) -> bool:
+        try:
+            if self._work is not None:
+                self._work.spend(steps)
+        except TooMuchWork:
+            self._work = None
+        return self._work is not None
 
     def _may_look_at(self, value: object) -> bool:
         """May every value inside this one be read and written once more?"""
@@ -189,7 +207,7 @@ class RequestEdit:
                 self._work.look_at(value)
         except TooMuchWork:
             self._work = None
-        return self._work is not None
+        return self._may_spend(BROKEN)
 
     def take_object(self, at: Path, entry: Json, key: str, name: object) -> None:
         """Arguments that must be an object."""
@@ -199,7 +217,7 @@ class RequestEdit:
         if isinstance(value, str):
             read = self._read_arguments(value)
             if read is None:
-                self.count(_LEFT)
+                self.count(ARGUMENTS_LEFT)
                 return
             self.edits.replace((*at, key), read.text or arguments.NOTHING)
         elif key in entry:
@@ -214,6 +232,9 @@ class RequestEdit:
         name = entry.get("name")
         if not self.mends or is_name(name):
             return name if isinstance(name, str) else ""
+        if not self._may_spend(BROKEN + _COMPARED * len(self.tools)):
+            self.count("name left as it came")
+            return ""
         tool = tool_that_fits(self._object(given), self.tools)
         if tool is not None and tool.namespace is None and is_name(tool.name):
             good = tool.name
@@ -280,7 +301,7 @@ class RequestEdit:
         if reason is not None:
             self.reasons[result.id] = reason
         line = self._line(result, reason, content)
-        if not line or guidance.says(content, line) or guidance.told(content):
+        if not line or guidance.says(content, line) or guidance.told(content) or not self._may_spend(_EDIT):
             return
         self.count("reason in a result")
         place = (*result.at, result.key)
@@ -303,7 +324,7 @@ class RequestEdit:
     def _line(self, result: HistoryResult, reason: str | None, content: object) -> str:
         """What a result is to say besides; empty where it is nothing."""
         every = self.policy.retry_guidance is True
-        blames = self.guides and guidance.blames_arguments(content, failed=result.failed)
+        blames = self.guides and self._work is not None and guidance.blames_arguments(content, failed=result.failed)
         if reason is not None:
             if every or blames or (self.guides and guidance.concerns_arguments(reason)):
                 return guidance.rewrite(None if guidance.says(content, reason) else reason)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..mend.finish import Finish
 from ..wire.events import MOST_CALLS, LimitReached
+from ..work import TEXT
 from .answer import Answer, CompletedCall
 from .assembled_call import AssembledCall
 from .block_call import BlockCall
@@ -90,6 +91,7 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
         return None
     spoken: list[str] = []
     for text in texts[:-1]:
+        answer.spend(TEXT)
         # Something else stands between two texts: what is not decided then is none.
         known = answer.say(text)
         spoken.append((text if known is None else known.text) + answer.pass_text_on().text)
