@@ -35,7 +35,9 @@ _EDIT = 120
 _COMPARED = 4
 """Steps for each declared tool that a call without a name is compared with."""
 ARGUMENTS_LEFT = "arguments left as they came"
+NAME_LEFT = "name left as it came"
 HISTORY_LEFT = "history left as it came"
+LEFT = frozenset({ARGUMENTS_LEFT, NAME_LEFT, HISTORY_LEFT})
 """What is counted where there was too much to do."""
 
 
@@ -233,7 +235,7 @@ class RequestEdit:
         if not self.mends or is_name(name):
             return name if isinstance(name, str) else ""
         if not self._may_spend(BROKEN + _COMPARED * len(self.tools)):
-            self.count("name left as it came")
+            self.count(NAME_LEFT)
             return ""
         tool = tool_that_fits(self._object(given), self.tools)
         if tool is not None and tool.namespace is None and is_name(tool.name):
