@@ -314,7 +314,7 @@ class Stream:
         if len(raw) > _LONG_EVENT:
             work.spend(len(raw) >> CHARACTERS)
             work.read_json(raw)
-            work.spend(LINE * (raw.count(b"\n") + raw.count(b"\r")))
+            work.spend(LINE * sse.count_lines(raw))
         event = self._framing.read_event(raw)
         work.spend(SILENT if event.data is None else EVENT)
         if event.data is not None and event.data.startswith(_WRAPPED):
@@ -376,7 +376,7 @@ class Stream:
             self._work.came(len(last))
             if last.rstrip().endswith(_WHOLE_JSON):
                 self._work.read_json(last)
-            self._work.spend(LINE * (last.count(b"\n") + last.count(b"\r")))
+            self._work.spend(LINE * sse.count_lines(last))
             event = sse.unwrapped(self._framing.read_event(last))
             if self._framing is SSE and sse.is_whole(event.data, say_done=self._changed):
                 # Clients drop an event without its blank line. Half an event is dropped by right.
