@@ -26,12 +26,12 @@ from .work import CHARACTERS, EVENT, LINE, SILENT, Work
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
 _LF = b"\n"
-
-
 _WRAPPED = ("data:", "event:")
+"""Servers that forward another server's stream as data repeat its field names."""
 _LONG_EVENT = 1024
 _WHOLE_JSON = (b"}", b"]")
 _MOST_VALUES = 250_000
+"""Values in the events of one answer that are held."""
 _SEPARATING_BYTES = b",["
 _ENVELOPE = 8
 """Bytes for each value of the event around a fragment. Code has fewer values, lists of numbers four times as many."""
@@ -117,7 +117,7 @@ class Stream:
         return self._dialect.changed_sent_text
 
     def keep_alive(self) -> bytes:
-        """An event for the client while a call is held. It is not in the books, and changes nothing."""
+        """An event for the client while a call is held. The ledger does not count it, and nothing changes."""
         try:
             return self._dialect.keep_alive()
         except Exception:
@@ -363,7 +363,7 @@ class Stream:
         return not dialect.converting and not dialect.waits
 
     def _read_lines_alone(self, event: Event) -> Verdict:
-        """A "blank" line of spaces glued events together: each data line is read alone, the books see one."""
+        """A "blank" line of spaces glued events together: each data line is read alone, and counts as one event."""
         return joined((line, self._read_line_alone(line)) for line in sse.lines_alone(event))
 
     def _read_line_alone(self, line: Event) -> Verdict:
