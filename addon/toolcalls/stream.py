@@ -26,12 +26,13 @@ from .work import CHARACTERS, EVENT, LINE, SILENT, Work
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
 _LF = b"\n"
-
-
 _WRAPPED = ("data:", "event:")
+"""Servers that forward another server's stream as data repeat its field names."""
 _LONG_EVENT = 1024
 _WHOLE_JSON = (b"}", b"]")
 _MOST_VALUES = 250_000
+"""Values in the events of one answer that are held."""
+_SEPARATING_BYTES = b",["
 _ENVELOPE = 8
 """Bytes for each value of the event around a fragment. Code has fewer values, lists of numbers four times as many."""
 
@@ -116,7 +117,7 @@ class Stream:
         return self._dialect.changed_sent_text
 
     def keep_alive(self) -> bytes:
-        """An event for the client while a call is held. It is not in the books, and changes nothing."""
+        """An event for the client while a call is held. The ledger does not count it, and nothing changes."""
         try:
             return self._dialect.keep_alive()
         except Exception:
@@ -144,7 +145,7 @@ class Stream:
                 return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
             size = len(block)
             verdict = self._fast_path.take(block) if ledger.held_bytes + size <= self._limit else None
-            if verdict is PASS and not ledger.rest:
+            if verdict is PASS and ledger.held_bytes + len(ledger.rest) <= self._limit:
                 ledger.done = size
                 ledger.passed_last = True
                 return [block]
@@ -296,16 +297,16 @@ class Stream:
     def _obey(self, verdict: Pass | Hold, raw: bytes, out: list[bytes]) -> None:
         """An event that was not read passes or is held."""
         if isinstance(verdict, Hold):
-            self._account_for_values(raw)
-            self._ledger.held(verdict.key, len(raw))
+            self._hold(verdict.key, raw, len(raw))
         else:
             self._ledger.passed(len(raw), raw, out)
 
-    def _account_for_values(self, raw: bytes) -> None:
-        """Account for the values of an event that is held, but for about as many as a fragment's envelope has."""
-        values = raw.count(b",") + raw.count(b"[") - len(raw) // _ENVELOPE
+    def _hold(self, key: str, raw: bytes, size: int) -> None:
+        """Hold an event, and account for its values, but for about as many as the envelope of a fragment has."""
+        values = len(raw) - len(raw.translate(None, _SEPARATING_BYTES)) - len(raw) // _ENVELOPE
         if values > 0:
             self._values_left.spend(values)
+        self._ledger.held(key, size)
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
         work = self._work
@@ -313,7 +314,7 @@ class Stream:
         if len(raw) > _LONG_EVENT:
             work.spend(len(raw) >> CHARACTERS)
             work.read_json(raw)
-            work.spend(LINE * (raw.count(b"\n") + raw.count(b"\r")))
+            work.spend(LINE * sse.count_lines(raw))
         event = self._framing.read_event(raw)
         work.spend(SILENT if event.data is None else EVENT)
         if event.data is not None and event.data.startswith(_WRAPPED):
@@ -348,8 +349,7 @@ class Stream:
             verdict = self._read_lines_alone(event)
         self._changed = self._changed or verdict is not PASS
         if isinstance(verdict, Hold):
-            self._account_for_values(event.raw)
-            self._ledger.held(verdict.key, size)
+            self._hold(verdict.key, event.raw, size)
         elif isinstance(verdict, Replace):
             self._ledger.replied(size, verdict, out)
             # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.
@@ -363,7 +363,7 @@ class Stream:
         return not dialect.converting and not dialect.waits
 
     def _read_lines_alone(self, event: Event) -> Verdict:
-        """A "blank" line of spaces glued events together: each data line is read alone, the books see one."""
+        """A "blank" line of spaces glued events together: each data line is read alone, and counts as one event."""
         return joined((line, self._read_line_alone(line)) for line in sse.lines_alone(event))
 
     def _read_line_alone(self, line: Event) -> Verdict:
@@ -376,7 +376,7 @@ class Stream:
             self._work.came(len(last))
             if last.rstrip().endswith(_WHOLE_JSON):
                 self._work.read_json(last)
-            self._work.spend(LINE * (last.count(b"\n") + last.count(b"\r")))
+            self._work.spend(LINE * sse.count_lines(last))
             event = sse.unwrapped(self._framing.read_event(last))
             if self._framing is SSE and sse.is_whole(event.data, say_done=self._changed):
                 # Clients drop an event without its blank line. Half an event is dropped by right.

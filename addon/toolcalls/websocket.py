@@ -1,7 +1,7 @@
 """Responses over a WebSocket: the same events as on HTTP, one JSON text a frame, no SSE framing.
 
 Sans-IO, one object a connection. Each frame is one event (`wire/messages.py`) and goes through the same `Response`
-as a stream, so the same books are kept and it fails open in the same way. The tools are those of the last request
+as a stream, so its bytes are accounted for and it fails open in the same way. The tools are those of the last request
 that declared some: follow-up frames of Codex carry `previous_response_id` and new items, but no tools.
 """
 

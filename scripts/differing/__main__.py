@@ -36,8 +36,9 @@ def main() -> int:
     )
     asked = parser.parse_args()
     with unpacked(asked.tag) as tagged:
-        old, new = _start(tagged), _start(ROOT / "addon")
-        recorded = jobs.of_recordings(ROOT / "recordings") if asked.only != "chance" else iter(())
+        old, new = _start(tagged / "addon"), _start(ROOT / "addon")
+        kept = jobs.kept_recordings(tagged / "recordings", ROOT / "recordings")
+        recorded = jobs.of_recordings(kept) if asked.only != "chance" else iter(())
         made = jobs.of_chance(asked.seed, asked.protocol) if asked.only != "recordings" else iter(())
         recorded, made = (_asked_for(work, asked.protocol, asked.without) for work in (recorded, made))
         began = time.monotonic()

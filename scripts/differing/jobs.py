@@ -45,11 +45,21 @@ SOCKET = "socket"
 PROTOCOLS = (*STREAMS, SOCKET, "ollama", "gemini")
 
 
-def of_recordings(recordings: Path) -> Iterator[Job]:
-    """Every recording at every size with the default options, and whole and in small chunks with the others."""
-    for flow in sorted(recordings.rglob("flow.json")):
-        directory = flow.parent
-        told = json.loads(flow.read_text(encoding="utf-8"))
+def kept_recordings(old: Path, new: Path) -> list[Path]:
+    """The recordings that say the same in both versions; others were made or changed with a change of behaviour."""
+    known = {flow.parent.name: flow.parent for flow in old.rglob("flow.json")}
+    recordings = (flow.parent for flow in sorted(new.rglob("flow.json")))
+    return [one for one in recordings if one.name in known and _contents(one) == _contents(known[one.name])]
+
+
+def _contents(recording: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in recording.iterdir() if path.name != "flow.json"}
+
+
+def of_recordings(recordings: list[Path]) -> Iterator[Job]:
+    """Each recording at every size with the default options, and whole and in small chunks with the others."""
+    for directory in recordings:
+        told = json.loads((directory / "flow.json").read_text(encoding="utf-8"))
         request = _text(directory / "request.json")
         if request:
             for options in REQUEST_OPTIONS:

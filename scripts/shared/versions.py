@@ -22,14 +22,14 @@ def comparing(name: str, description: str | None) -> argparse.ArgumentParser:
 
 @contextmanager
 def unpacked(tag: str) -> Iterator[Path]:
-    """The `addon` directory of a tag or commit; the script ends with a sentence where there is no such tag."""
-    archive = subprocess.run(["git", "archive", tag, "addon"], cwd=ROOT, capture_output=True)
+    """The `addon` and `recordings` of a tag or commit; the script ends with a sentence where there is no such tag."""
+    archive = subprocess.run(["git", "archive", tag, "addon", "recordings"], cwd=ROOT, capture_output=True)
     if archive.returncode:
         print(f"there is no tag or commit {tag!r}: git tag {tag} COMMIT", file=sys.stderr)
         raise SystemExit(2)
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run(["tar", "-x", "-C", directory], input=archive.stdout, check=True)
-        yield Path(directory) / "addon"
+        yield Path(directory)
 
 
 def environment_of(addon: Path) -> dict[str, str]:

@@ -18,7 +18,7 @@ def main() -> int:
     parser.add_argument("--list", choices=tuple(WALKS), help="name the functions of one walk: - gone, + new")
     asked = parser.parse_args()
     with unpacked(asked.tag) as tagged:
-        old, new = _measured(tagged), _measured(ROOT / "addon")
+        old, new = _measured(tagged / "addon"), _measured(ROOT / "addon")
     if asked.list:
         _list(old["walks"][asked.list], new["walks"][asked.list])
     else:

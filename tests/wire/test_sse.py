@@ -131,3 +131,14 @@ def test_an_event_is_ended_once(tail: bytes) -> None:
 def test_an_error_line_of_llama_cpp_is_data_of_an_error_event() -> None:
     assert sse.read_event(b'error: {"code":500}\n\n')[1:] == ('{"code":500}', "error")
     assert sse.read_event(b"error: x\ndata: y\n\n")[1:] == ("y", "")
+
+
+@given(st.lists(st.sampled_from([b"", b"data: x", b"data: " + b"y" * 600, b"event: e\ndata: {}"]), min_size=1))
+def test_long_and_short_events_are_cut_at_the_same_places(said: list[bytes]) -> None:
+    block = b"\n\n".join([*said, b""])
+    assert sse.split(block) == [one + b"\n\n" for one in said]
+
+
+@given(st.text("ab\n\r", max_size=40).map(str.encode))
+def test_line_ends_are_counted_however_many_there_are(raw: bytes) -> None:
+    assert sse.count_lines(raw) == raw.count(b"\n") + raw.count(b"\r")

@@ -402,7 +402,7 @@ class AnswerStream:
         if isinstance(part, TextDelta) and part.text and self._form.text_key:
             return Lesson(self._form.text_key, part.text, self.answer.search or PASSING_TEXT)
         if isinstance(part, ReasoningDelta) and part.key:
-            return Lesson(part.key, part.text, self.answer.thoughts or PASSING_TEXT)
+            return Lesson(part.key, part.text, self.answer.reasoning or PASSING_TEXT)
         if isinstance(part, OtherDelta) and part.key:
             return Lesson(part.key, part.text, PASSING_TEXT)
         return None

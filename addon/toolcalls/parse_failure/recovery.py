@@ -18,7 +18,8 @@ from .answers import PROTOCOLS, chat_events, write_answer
 from .quoted import may_quote, quoted_in
 from .reading import Ask, read_calls
 
-_OVER = re.compile(rb'"(?:finish_reason|refusal)"\s*+:\s*+"[^"]|\[DONE\]')
+_DONE = b"[DONE]"
+_OVER = re.compile(rb'"(?:finish_reason|refusal)"\s*+:\s*+"[^"]')
 """The answer has its end, or is a refusal: what an error quotes then is none of it."""
 _IN_STREAMS = ("chat", "messages", "responses")
 """Ollama's last line with an error goes on: what its model thought stands before it."""
@@ -73,7 +74,7 @@ class Recovery:
         raw = event.raw
         calls = self._calls(event.data or "") if may_quote(raw) and not self._doubtful(undecided) else []
         first, self._seen = not self._seen, True
-        self._over = self._over or _OVER.search(raw) is not None
+        self._over = self._over or _DONE in raw or _OVER.search(raw) is not None
         self._spoken = self._spoken or _SPOKEN.search(raw) is not None
         if not calls:
             return [], []

@@ -95,23 +95,25 @@ def introduces(line: str) -> bool:
 
 def opens_below(head: str, ending: str) -> bool:
     """Does what belongs to this line stand indented below it?"""
-    end = ending.rstrip()[-_END:]
-    return end.endswith(_OPENS_BELOW) or _BLOCK_SCALAR.search(end) is not None or visible(head).startswith(".. ")
+    return _ends_open(ending) or visible(head).startswith(".. ")
+
+
+def _ends_open(line: str) -> bool:
+    """Does a line end in such a way that something belongs below it?"""
+    end = line.rstrip()[-_END:]
+    if end.endswith(_OPENS_BELOW):
+        return True
+    return ("|" in end or ">" in end) and _BLOCK_SCALAR.search(end) is not None
 
 
 def left_by(lines: list[str]) -> tuple[bool | None, bool]:
     """Is what follows these lines in an item of a list (None: as before them), and indented below one of them?"""
     opened = False
     for line in reversed(lines):
-        opened = opened or (not _ends_in_words(line) and opens_below("", line))
+        opened = opened or _ends_open(line)
         if line and line[0] not in " \t":
             return list_item.match(line) is not None, opened
     return None, opened
-
-
-def _ends_in_words(line: str) -> bool:
-    """A quick look: does it end in such a way that nothing belongs below it?"""
-    return line[-1:].isalpha() and "|" not in line and ">" not in line
 
 
 def indentation(line: str) -> int:

@@ -221,7 +221,7 @@ class Quoting:
     def advance(self, text: str) -> None:
         if not text:
             return
-        if LINE_ENDS.search(text) is not None:
+        if not text.isascii():
             text = LINE_ENDS.sub("\n", text)
         self.previous = text[-1]
         self.behind_quoted = self.behind_quoted and not visible(text)

@@ -1,10 +1,9 @@
 """Tool calls written as text, found while the text streams. One linear scanner for all formats.
 
-Text without an opener passes at once, and what it changes about quoting is looked at when the next opener wants
-to know. A suffix that may be the beginning of an opener is held until the next
-characters tell. Behind a complete opener that is not quoted a region begins: its format reads it, as a
-generator over the arriving text. It is held up to the end of the answer, or until something follows that is no call:
-then its text comes out as it came. A region that failed is not searched again.
+Text without an opener passes at once, and what it changes about quoting is looked at when the next opener wants to
+know. A suffix that may be the beginning of an opener is held until the next characters tell. Behind a complete opener
+that is not quoted a region begins: its format reads it, as a generator over the arriving text. It is held until the
+answer ends or something follows that is no call: then it comes out as it came, and is not searched again.
 
 The result is the same for every split of the text, and text in = text out + `raw` of the calls.
 """
@@ -42,7 +41,7 @@ from .region import Region
 from .tokens import without_tokens
 
 MAX_HELD = 16 * 1024 * 1024
-_BLOCK = 2048
+_BLOCK, _SKIPPED_BLOCK = 2048, 16 * 1024
 _MOST_ARMS = 2
 MOST_SKIPPED = 320 * 1024
 SKIPPED_BEYOND = 64 * 1024
@@ -142,11 +141,12 @@ class Scanner:
         text = "".join(self._skipped)
         end = len(text) if most is None else most
         self._skipped, self._skipped_size = [text[end:]], len(text) - end
-        for at in range(0, end, _BLOCK):
+        for at in range(0, end, _SKIPPED_BLOCK):
+            block = text[at : min(at + _SKIPPED_BLOCK, end)]
             if most is None:
                 # It allowed two steps a character when it came, but no more were saved up than may be.
-                self._work.came(_BLOCK // 2)
-            self._quoting.advance(text[at : min(at + _BLOCK, end)])
+                self._work.came((len(block) + _BLOCK) // 2)
+            self._quoting.advance(block)
             self._account()
 
     def _account(self) -> None:

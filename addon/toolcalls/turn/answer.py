@@ -19,7 +19,7 @@ from .assembled_call import AssembledCall
 from .finish_reason import FinishWords
 from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
-from .outgoing_calls import CUT_INSIDE, THOUGHT, GatheredCall, OutgoingCalls
+from .outgoing_calls import CUT_INSIDE, WRITTEN_AS_REASONING, GatheredCall, OutgoingCalls
 from .reasoning_search import ReasoningSearch
 from .structured_text import StructuredText, structured_around
 from .text_search import SearchResult, TextPiece, TextSearch, searches
@@ -61,11 +61,11 @@ class Answer:
         "incomplete",
         "other_tools",
         "outgoing",
+        "reasoning",
         "reasons",
         "refused",
         "search",
         "searches",
-        "thoughts",
     )
 
     def __init__(
@@ -80,7 +80,7 @@ class Answer:
         self._tools = request.tools
         searched = searches(request, policy)
         self.search = structured_around(TextSearch(request, policy) if searched else None, request, policy, mender)
-        self.thoughts = ReasoningSearch(request, policy) if searched else None
+        self.reasoning = ReasoningSearch(request, policy) if searched else None
         self.searches = self.search is not None
         """Is the text searched for calls?"""
         self.outgoing = outgoing
@@ -111,14 +111,14 @@ class Answer:
 
     def think(self, text: str) -> SearchResult | None:
         """The model thinks: what is held of the text before that is no call."""
-        if self.thoughts is not None:
-            self.thoughts.take(text)
+        if self.reasoning is not None:
+            self.reasoning.take(text)
         return None if text.isspace() else self._pass_undecided()
 
     def say_otherwise(self) -> SearchResult | None:
         """Something that is not searched is said (a citation, an image): what is held of the text is no call."""
-        if self.thoughts is not None:
-            self.thoughts.answered()
+        if self.reasoning is not None:
+            self.reasoning.answered()
         return self._pass_undecided()
 
     def _pass_undecided(self) -> SearchResult | None:
@@ -150,8 +150,8 @@ class Answer:
     @property
     def _reasoning_may_be_call(self) -> bool:
         """Does the reasoning end with a call, or the beginning of one, and is it all that was said?"""
-        thoughts = self.thoughts
-        if thoughts is None or self.outgoing.sent or self.has_pending_calls or not thoughts.undecided:
+        reasoning = self.reasoning
+        if reasoning is None or self.outgoing.sent or self.has_pending_calls or not reasoning.undecided:
             return False
         return not self._spoke
 
@@ -164,15 +164,15 @@ class Answer:
         """Nothing more is said: what is held is a call or text, and what was thought last may be a call."""
         if self.search is None:
             return SearchResult()
-        self.end_thoughts(finish)
+        self.end_reasoning(finish)
         result = self.search.close(self._finish_of_text(finish))
         self.outgoing.found(result.calls)
         return result
 
-    def end_thoughts(self, finish: Finish) -> None:
+    def end_reasoning(self, finish: Finish) -> None:
         """Nothing more is thought: the reasoning may end with a call."""
-        if self.thoughts is not None and self._reasoning_may_be_call:
-            self.outgoing.found(self.thoughts.close(self._finish_of_text(finish)), THOUGHT)
+        if self.reasoning is not None and self._reasoning_may_be_call:
+            self.outgoing.found(self.reasoning.close(self._finish_of_text(finish)), WRITTEN_AS_REASONING)
 
     def _finish_of_text(self, finish: Finish) -> Finish:
         """How the text ended, in an answer that ended so."""

@@ -20,7 +20,7 @@ from .live import LiveArguments
 from .resent import ComparedCall, ResentCalls
 
 WRITTEN_AS_TEXT: Final = "written as text"
-THOUGHT: Final = "written as reasoning"
+WRITTEN_AS_REASONING: Final = "written as reasoning"
 CUT_INSIDE: Final = "the answer was cut off before the call was complete"
 _CUT_BEFORE: Final = "the answer was cut off before the arguments"
 

@@ -1,7 +1,7 @@
 """The text of an answer on its way through the search for tool calls written as text.
 
-Shared by the dialects: text in, text and calls out, and an account of what is held back, so that the
-books can give it back. With no declared tools there is nothing to search for and no `TextSearch` at all.
+Shared by the dialects: text in, text and calls out, and an account of what is held back, so that
+failing open can release it. With no declared tools there is nothing to search for and no `TextSearch` at all.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def _look_into_thoughts(read: ReadEvent, answer: Answer, finish: Finish) -> None
     for part in read.parts:
         if isinstance(part, ReasoningDelta):
             answer.think(part.text)
-    answer.end_thoughts(finish)
+    answer.end_reasoning(finish)
 
 
 def _texts(read: ReadEvent) -> list[str]:

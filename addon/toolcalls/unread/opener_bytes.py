@@ -26,7 +26,7 @@ _RARE = b"=|<>_:"
 
 def can_open(literal: bytes) -> bool:
     """Can an opener stand in this text, begin at its end, or be hidden by its escapes?"""
-    if not (_seems_to_open(literal) if len(literal) > _LONG else _has_hint(literal)):
+    if not (_has_hint(literal) if len(literal) <= _LONG else _seems_to_open(literal)):
         return False
     if _BACKSLASH not in literal:
         return _begun(literal) is not None
@@ -53,9 +53,9 @@ _STARTS = frozenset(opener[:size].encode() for opener in (*AT_HEAD, *BEHIND) for
 
 def _has_hint(literal: bytes) -> bool:
     """May an opener stand in a short text? Most have not even a byte of a hint, which a single call tells."""
-    if literal[_TWO] in _STARTS:
+    if literal.translate(_WITHOUT_HINT_BYTES) != literal and _HINT(literal) is not None:
         return True
-    return literal.translate(_WITHOUT_HINT_BYTES) != literal and _HINT(literal) is not None
+    return literal[_TWO] in _STARTS
 
 
 # Long texts

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from json import decoder
 
@@ -91,17 +90,16 @@ class Template:
     @classmethod
     def learn(cls, raw: bytes, key: str, value: str) -> Template | None:
         """The template of an event in which the string under `key` is `value`; None where that cannot be told."""
-        if _EVENT.fullmatch(raw) is None:
-            return None
         # A quote inside a JSON string is escaped, so what is found is the key itself.
         places = [match.end() for match in _key(key).finditer(raw)]
-        if len(places) != 1 or raw[places[0]] != _QUOTE:
+        if len(places) != 1 or raw[places[0] : places[0] + 1] != b'"':
             return None
         start = places[0] + 1
-        string = _STRING.match(raw, start)
-        if string is None or decoded(string[0]) != value:
+        end = _end_of_string(raw, start)
+        before, after = raw[:start], raw[end:]
+        if decoded(raw[start:end]) != value or _EVENT.fullmatch(before + after) is None:
             return None
-        return cls(raw[:start], raw[string.end() :])
+        return cls(before, after)
 
     def match(self, raw: bytes) -> bytes | None:
         """The inside of the string, if these bytes are one event of this template. Asks nobody and changes nothing.
@@ -150,15 +148,24 @@ def decoded(literal: bytes, *, strict: bool = True) -> str | None:
     text = literal.decode("utf-8", "replace")
     if _BACKSLASH not in literal and _QUOTE not in literal and (not strict or text.isprintable()):
         return text
-    with suppress(ValueError):
+    try:
         value, end = _scan(text + '"', 0, strict)
-        return value if end > len(text) else None
-    return None
+    except ValueError:
+        return None
+    return value if end > len(text) else None
 
 
 @cache
 def _key(name: str) -> re.Pattern[bytes]:
     return re.compile(rb'"%b"\s*:\s*' % re.escape(name.encode()))
+
+
+def _end_of_string(raw: bytes, start: int) -> int:
+    """Where the JSON string ends whose inside begins here; where the line ends, if nothing ends the string."""
+    quote = _DOUBTFUL_QUOTE.search(raw, start)
+    if quote is not None and raw[quote.start() - 1] != _BACKSLASH:
+        return quote.start()
+    return _STRING.match(raw, start).end()  # type: ignore[union-attr]  # it matches no characters, too
 
 
 def _is_string(literal: bytes) -> bool:

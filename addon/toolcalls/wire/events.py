@@ -1,7 +1,7 @@
 """What the wire hands to a dialect, and what a dialect answers.
 
-A dialect never touches the output: it says for each event that it passes, that it is held, or what is
-sent instead. The stream keeps the books, so that an exception at any point can give everything back.
+A dialect never touches the output: it says for each event that it passes, that it is held, or what is sent instead.
+The stream keeps account of all bytes (`ledger.py`), so that an exception at any point can give everything back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The books of one response: every byte that came in is out, held, or still to be read.
+"""The ledger of one response: every byte that came in is out, held, or still to be read.
 
 This is what makes failing open possible: whatever happens between two entries, `drain()` is
-what the client has not received yet, as it came. So this file does nothing but keep the books.
+what the client has not received yet, as it came. So this file keeps the account of those bytes and does nothing else.
 
 The smallest part that must be right are the lines marked `Entry.`: they store values that are known already, or put
 one more into a list, and what goes out is put there by the same entry. Whatever else can fail (joining, searching,
@@ -164,7 +164,7 @@ class Ledger:
         return block
 
     def drain(self) -> list[bytes]:
-        """What is held, in the order in which it came, what is unread, and the rest. Empties the books."""
+        """What is held, in the order in which it came, what is unread, and the rest. The ledger is empty then."""
         held = sorted(entry for entries in self._held.values() for entry in entries)
         unread = self.block[self.done :], bytes(self.rest), self.coming
         self._held = {}

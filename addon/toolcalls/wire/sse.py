@@ -22,6 +22,7 @@ _CRLF_ENDS = WholeEnds(slice(-5, None), (b"}\r\n\r\n", b"]\r\n\r\n"))
 _LF = 0x0A
 _LONG_LINE = 400
 _LONG_EVENT = 64 * 1024
+_FEW_LINES = 4
 
 _WRAPPED = "data:"
 _MOST_WRAPPERS = 3
@@ -77,8 +78,7 @@ def split(block: bytes) -> list[bytes]:
     if block.find(b"\r") < 0:
         if _is_one(block):
             return [block]
-        lines = block.count(b"\n")
-        if len(block) > _LONG_LINE * lines:
+        if block.find(b"\n\n", 0, _LONG_LINE) < 0:
             return _split_long(block)
         pieces = block.split(b"\n\n")
         # Of three line feeds the first two end the event: str.split reads them in that order too.
@@ -105,6 +105,14 @@ def _is_one(block: bytes) -> bool:
     if line < last - 1:
         line = block.find(b"\n", line + 1)
     return line == last and block.endswith(b"\n\n")
+
+
+def count_lines(raw: bytes) -> int:
+    """How many line feeds and returns there are. Few are found in a tenth of the time that counting takes."""
+    lines, at = 0, raw.find(b"\n")
+    while at >= 0 and lines < _FEW_LINES:
+        lines, at = lines + 1, raw.find(b"\n", at + 1)
+    return (raw.count(b"\n") if at >= 0 else lines) + (raw.count(b"\r") if b"\r" in raw else 0)
 
 
 def _split_long(block: bytes) -> list[bytes]:

@@ -104,9 +104,9 @@ class BlockSequence:
         open_block = self.writer.open_at(part.block)
         if open_block is not None and part.kind in ("", open_block.kind):
             self._go_on(read, reply)
-            thoughts = self._think(part.text) if part.key == THINKING else None
+            reasoning = self._think(part.text) if part.key == THINKING else None
             if part.key and part.text:
-                self.lesson = Lesson(part.key, part.text, thoughts or PASSING_TEXT)
+                self.lesson = Lesson(part.key, part.text, reasoning or PASSING_TEXT)
             return
         if not part.kind or self._postponed(read, part.block, reply) or (part.key and not part.text):
             return
@@ -119,10 +119,10 @@ class BlockSequence:
 
     def _think(self, text: object) -> ReasoningSearch | None:
         """Reasoning goes on as it comes, and may end with a call."""
-        thoughts = self.answer.thoughts
-        if thoughts is not None and isinstance(text, str):
-            thoughts.take(text)
-        return thoughts
+        reasoning = self.answer.reasoning
+        if reasoning is not None and isinstance(text, str):
+            reasoning.take(text)
+        return reasoning
 
     def _end_block(self, read: ReadEvent, part: BlockEnd, reply: ReplyBuilder) -> None:
         call = self.answer.assembler.end(part.block)
@@ -318,7 +318,7 @@ class BlockSequence:
         if answer.search is not None:
             held = bool(answer.held_text)
             self._end_text(answer.end_text(finish), held, reply)
-        answer.end_thoughts(finish)
+        answer.end_reasoning(finish)
         calls = list(answer.assembler.calls)
         if self.writer.open is not None and (answer.has_pending_calls or not before_error):
             reply.out.append(self.writer.close_block())

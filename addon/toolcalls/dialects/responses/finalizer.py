@@ -69,7 +69,7 @@ class Finalizer:
         """Is the output in an unread terminal event, word for word, what the client got?"""
         if self._answer.ended or self._answer.dropped or self._answer.outgoing.has_found or self._held.ends:
             return False
-        if self._answer.thoughts is not None and self._only_thinks():
+        if self._answer.reasoning is not None and self._only_thinks():
             return False
         at = output_in(data)
         if at < 0:
@@ -173,12 +173,12 @@ class Finalizer:
 
     def _look_into_thoughts(self, finish: Finish) -> None:
         """Reasoning may end with the call of an answer that says nothing else."""
-        if self._answer.thoughts is None or not self._only_thinks():
+        if self._answer.reasoning is None or not self._only_thinks():
             return
         for item in self._items.in_order():
             self._answer.think(item.thought)
         cut = any((item.done or {}).get("status") == "incomplete" for item in self._items.all)
-        self._answer.end_thoughts(Finish.CUT if cut else finish)
+        self._answer.end_reasoning(Finish.CUT if cut else finish)
 
     def _output(self, output: Any) -> list[Any]:
         """The output of the terminal event: the items as the client got them."""

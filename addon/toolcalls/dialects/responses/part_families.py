@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .events import IncomingEvent
 
-TEXT, REFUSAL, SUMMARY, THOUGHT = "output_text", "refusal", "summary_text", "reasoning_text"
+TEXT, REFUSAL, SUMMARY, REASONING_TEXT = "output_text", "refusal", "summary_text", "reasoning_text"
 
 
 @dataclass(slots=True, frozen=True)
@@ -24,7 +24,7 @@ FAMILIES = {
     "response.output_text.annotation": PartFamily("message", TEXT, "content_index"),
     "response.refusal": PartFamily("message", REFUSAL, "content_index"),
     "response.content_part": PartFamily("message", TEXT, "content_index"),
-    "response.reasoning_text": PartFamily("reasoning", THOUGHT, "content_index"),
+    "response.reasoning_text": PartFamily("reasoning", REASONING_TEXT, "content_index"),
     "response.reasoning_summary_text": PartFamily("reasoning", SUMMARY, "summary_index"),
     "response.reasoning_summary_part": PartFamily("reasoning", SUMMARY, "summary_index"),
 }
@@ -40,6 +40,6 @@ def family_of(stem: str, incoming: IncomingEvent) -> PartFamily:
     if stem == "response.content_part" and isinstance(part, dict):
         if part.get("type") == REFUSAL:
             return PartFamily("message", REFUSAL, "content_index")
-        if part.get("type") == THOUGHT:
-            return PartFamily("reasoning", THOUGHT, "content_index")
+        if part.get("type") == REASONING_TEXT:
+            return PartFamily("reasoning", REASONING_TEXT, "content_index")
     return family

@@ -17,7 +17,7 @@ from ..reply_builder import ReplyBuilder
 from .events import EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
-from .part_families import REFUSAL, SUMMARY, TEXT, THOUGHT, PartFamily, family_of, is_text
+from .part_families import REASONING_TEXT, REFUSAL, SUMMARY, TEXT, PartFamily, family_of, is_text
 from .sent_text import SentText
 from .text_writer import PART_EVENTS, TextWriter, belongs, whole_part
 
@@ -194,7 +194,7 @@ class TextItems:
         `finish`: the response ends with this item; None where something may follow it.
         """
         body = with_needed(body, item.type, item.id)
-        if item.type == "reasoning" and self._answer.thoughts is not None:
+        if item.type == "reasoning" and self._answer.reasoning is not None:
             item.thought = self._thought(item, body)
         key = "content" if item.type == "message" else "summary"
         if item.type not in ("message", "reasoning") or not isinstance(body.get(key), list):
@@ -213,7 +213,7 @@ class TextItems:
 
     def _thought(self, item: Item, body: Json) -> str:
         """What an item of reasoning says: its own words, else their summary."""
-        for kind, key in ((THOUGHT, "content"), (SUMMARY, "summary")):
+        for kind, key in ((REASONING_TEXT, "content"), (SUMMARY, "summary")):
             entries = body.get(key) if isinstance(body.get(key), list) else []
             texts = [entry.get("text") for entry in entries or () if isinstance(entry, dict)]
             if not any(texts):

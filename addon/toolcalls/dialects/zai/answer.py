@@ -59,7 +59,7 @@ class ZaiAnswer(FragmentAnswer):
     def _stop_searching(self, text: str = "") -> SearchResult:
         """All that is held goes out, and this text behind it."""
         said = self.held_text + text
-        self.search = self.thoughts = None
+        self.search = self.reasoning = None
         return SearchResult((TextPiece(said),)) if said else SearchResult()
 
     # Calls
