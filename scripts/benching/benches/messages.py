@@ -48,7 +48,8 @@ def text_events(size: int, count: int) -> list[bytes]:
 def lines(count: int) -> list[str]:
     """Lines of code in deltas of 3 KB."""
     line = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can't be a call, \"tool\" or not\n"
-    return [(line * 40)[number : number + 3000] for number in range(count)]
+    text = line * (count * 3000 // len(line) + 1)
+    return [text[at : at + 3000] for at in range(0, count * 3000, 3000)]
 
 
 def fragments(count: int) -> list[bytes]:
