@@ -26,12 +26,11 @@ _EXAMPLE = (
     r"|contoh|citat|zitat"
 )
 _example = re.compile(
-    rf"(?!\W{{0,6}}(?:i|we|ich|wir|je|nous|ik|jag|jeg|я"
-    rf"|мы)\b).{{0,160}}\b(?:{_EXAMPLE})(?:,\s[^.,]{{1,20}})?\.?\W{{0,3}}\Z"
-    r"|.{0,120}(?:示例|例子|范例|範例|供参考|供參考)\W{0,3}\Z|.{0,120}(?:例|引用|サンプル)(?:です|でした)\W{0,3}\Z"
-    r"|.{0,120}(?:예시|예제|예|인용)(?:입니다|이다|예요)\W{0,3}\Z",
-    re.IGNORECASE | re.DOTALL,
+    rf"\b(?:{_EXAMPLE})(?:,\s[^.,]{{1,20}})?\.?\W{{0,3}}\Z"
+    r"|(?:示例|例子|范例|範例|供参考|供參考|(?:例|引用|サンプル)(?:です|でした)|(?:예시|예제|예|인용)(?:입니다|이다|예요))\W{0,3}\Z",
+    re.IGNORECASE,
 )
+_about_oneself = re.compile(r"\W{0,6}(?:i|we|ich|wir|je|nous|ik|jag|jeg|я|мы)\b", re.IGNORECASE)
 _call = re.compile(
     r"\b(?:das|dies)\s(?:war|ist)\s(?:der|ein|nur\sder)\s(?:\w{1,14}\s)?(?:aufruf|befehl)\b(?!,)"
     r"|\bc['’](?:est|était)\s(?:l['’]|un\s|la\s|une\s)(?:appel|commande)\b(?!\squi)"
@@ -70,7 +69,9 @@ _other_time = re.compile(
 
 def presents(sentence: str) -> bool:
     """Does a sentence that announces nothing speak about texts, so that the call below it is one of them?"""
-    if _example.match(sentence) is not None or _call.search(sentence) is not None:
+    if _example.search(sentence) is not None and _about_oneself.match(sentence) is None:
+        return True
+    if _call.search(sentence) is not None:
         return True
     if _phrase.match(sentence) is not None and _has_a_verb.search(sentence) is None:
         return True

@@ -54,6 +54,8 @@ _speaks = re.compile(
     r"|쓰|작성|표시|보냅|포함)[^.!?]{0,10}\W{0,3}\Z",
     re.IGNORECASE,
 )
+_ends = re.compile(r"(?::|\b(?:this|the\sfollowing))\W{0,3}\Z", re.IGNORECASE)
+"""All of those in ASCII end like this: a quick look."""
 _asked = re.compile(
     r"\b(?:what|how|whether|why|where|which|if|was|wie|ob|ce\sque|comment|qué|cómo|o\sque|como|cosa|come|что"
     r"|как|co|jak)\b|什么|怎么|何を|どう|무엇|어떻게",
@@ -64,5 +66,7 @@ _asked = re.compile(
 
 def speak(sentence: str) -> bool:
     """Does somebody else say or do what stands below?"""
+    if sentence.isascii() and _ends.search(sentence) is None:
+        return False
     found = _speaks.search(sentence)
     return found is not None and _asked.search(sentence, 0, found.start()) is None
