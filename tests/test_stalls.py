@@ -17,10 +17,12 @@ import pytest
 from tests.hard_work import OWN, RESPONSES, WIRES, answers, frames
 from tests.splits import cut, cut_at_random, feed
 from toolcalls.engine import Response
+from toolcalls.mend.arguments import Finish, Mended, mend_arguments
 from toolcalls.policy import Policy
 from toolcalls.request.mend import mend_request
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode, read_request
+from toolcalls.turn import outgoing_calls
 from toolcalls.websocket import ResponsesSocket
 from toolcalls.work import MOST, TooMuchWork, Work
 
@@ -258,6 +260,154 @@ def test_a_request_of_far_too_many_values_goes_up_as_it_came(messages: list[Json
     body, steps, took = mended(messages)
     assert body == json.dumps(asked(messages)).encode() and not steps
     assert took < LONGEST
+
+
+SOUND = '{"command": "ls %d"}'
+
+
+def request_of(protocol: str, entries: list[Json]) -> bytes:
+    """A request with these messages or items."""
+    return json.dumps(
+        {**WIRES[protocol].request, "input" if protocol == "responses" else "messages": entries}
+    ).encode()
+
+
+def time_of(protocol: str, body: bytes) -> float:
+    before = time.process_time()
+    request = decode(body)
+    read_request(request, protocol)
+    mend_request(protocol, body, request, Policy(), Refusals())
+    return time.process_time() - before
+
+
+def same_id(protocol: str) -> list[Json]:
+    """A result of a megabyte, and 3,000 others of its call."""
+    texts = ["x" * 1_000_000, *map(str, range(3000))]
+    call = {"id": "c", "name": "Bash"}
+    if protocol == "chat":
+        calls: Json = {
+            "role": "assistant",
+            "tool_calls": [{"id": "c", "function": {"name": "Bash", "arguments": "{}"}}],
+        }
+        return [calls, *({"role": "tool", "tool_call_id": "c", "content": text} for text in texts)]
+    if protocol == "messages":
+        results = [{"type": "tool_result", "tool_use_id": "c", "content": text} for text in texts]
+        use = {**call, "type": "tool_use", "input": {}}
+        return [{"role": "assistant", "content": [use]}, {"role": "user", "content": results}]
+    made = {"type": "function_call", "call_id": "c", "name": "Bash", "arguments": "{}"}
+    return [made, *({"type": "function_call_output", "call_id": "c", "output": text} for text in texts)]
+
+
+@pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
+def test_thousands_of_results_of_one_call_are_not_compared_with_all_of_a_long_one(protocol: str) -> None:
+    """Each comparison wrote the long one as JSON: 8 to 10 seconds."""
+    assert time_of(protocol, request_of(protocol, same_id(protocol))) < 3 * LONGEST
+
+
+def test_results_without_calls_behind_much_reasoning_are_put_before_it_in_their_order() -> None:
+    """Each was put there by going back over all of the reasoning: 1.3 seconds."""
+    reasoning = [{"type": "reasoning", "id": f"rs_{at}", "summary": []} for at in range(2500)]
+    outputs = [{"type": "function_call_output", "call_id": f"c{at}", "output": f"said {at}"} for at in range(2500)]
+    body = request_of("responses", [*reasoning, *outputs, {"type": "message", "role": "assistant", "content": "a"}])
+    assert time_of("responses", body) < 2 * LONGEST
+    changed = mend_request("responses", body, decode(body), Policy(), Refusals())
+    assert changed is not None
+    items = json.loads(changed.body)["input"]
+    assert [item["type"] for item in items] == ["message"] * 2500 + ["reasoning"] * 2500 + ["message"]
+    assert [item["content"][0]["text"].split()[-1] for item in items[:2500]] == [str(at) for at in range(2500)]
+
+
+def test_a_history_that_is_far_too_long_goes_up_as_it_came_and_is_counted() -> None:
+    body, steps, took = mended(history("{'command': '%d'}", 12_000))
+    assert steps == {"history left as it came": 1}
+    assert body == json.dumps(asked(history("{'command': '%d'}", 12_000))).encode()
+    assert took < LONGEST
+
+
+def test_a_long_session_is_mended_whole() -> None:
+    """1,200 turns, of which ten are broken, one has no name and one has no result."""
+    messages = history(SOUND, 1200)
+    for at in range(0, 1000, 100):
+        messages[2 * at]["tool_calls"][0]["function"]["arguments"] = "{'command': 'ls'}"
+    messages[11 * 2]["tool_calls"][0]["function"]["name"] = ""
+    del messages[2 * 1100 + 1]
+    _, steps, _ = mended(messages)
+    assert steps == {"arguments": 10, "name": 1, "cancelled call": 1}
+
+
+def test_a_call_without_a_name_is_not_compared_with_thousands_of_tools_for_ever() -> None:
+    """2,000 tools and 3,000 such calls: five seconds."""
+    messages = history(SOUND, 1500)
+    for message in messages[::2]:
+        message["tool_calls"][0]["function"]["name"] = ""
+    tools = [tool(f"t{number}", command={"type": "string"}) for number in range(2000)]
+    body = json.dumps({**asked(messages), "tools": tools}).encode()
+    before = time.process_time()
+    changed = mend_request("chat", body, decode(body), Policy(), Refusals())
+    assert time.process_time() - before < 2 * LONGEST
+    assert changed is not None
+    assert 0 < changed.steps["name"] < 100 and changed.steps["name left as it came"] == 1500 - changed.steps["name"]
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["its type first", "its type last"])
+def test_a_request_of_a_websocket_is_read_within_the_same_limits(first: bool) -> None:
+    kind, numbers = {"type": "response.create"}, {"x": [1] * 2_000_000}
+    text = json.dumps({**kind, **RESPONSES.request, **numbers} if first else {**RESPONSES.request, **numbers, **kind})
+    socket = ResponsesSocket()
+    before = time.process_time()
+    assert socket.client_message(text) == text
+    assert socket.server_message(text) == [text]
+    assert time.process_time() - before < LONGEST
+
+
+def test_of_more_choices_items_or_calls_than_a_stream_may_have_a_document_passes_as_it_came() -> None:
+    function = {"name": "Bash", "arguments": "{'command': 'ls'}"}
+    calls = [{"id": f"c{at}", "type": "function", "function": function} for at in range(501)]
+    item = {"type": "function_call", "name": "Bash", "arguments": "{'command': 'ls'}", "status": "completed"}
+    items = [{**item, "id": f"fc_{at}", "call_id": f"c{at}"} for at in range(501)]
+    uses = [{"type": "tool_use", "id": f"t{at}", "name": "Bash", "input": "{'command': 'ls'}"} for at in range(501)]
+    bodies: dict[str, Json] = {
+        "chat": {"choices": [{"index": 0, "message": {"tool_calls": calls}, "finish_reason": "tool_calls"}]},
+        "messages": {"type": "message", "role": "assistant", "content": uses, "stop_reason": "tool_use", "usage": {}},
+        "responses": {"id": "r", "object": "response", "status": "completed", "output": items},
+    }
+    choices = [{"index": at, "message": {"content": "Hi."}, "finish_reason": "stop"} for at in range(501)]
+    for protocol, document in [*bodies.items(), ("chat", {"choices": choices})]:
+        body = json.dumps(document).encode()
+        answer = Response(protocol, read_request({**WIRES[protocol].request, "stream": False}, protocol), Policy())
+        assert feed(answer, [body]) == body
+        assert answer.limited and not answer.outcomes and answer.failure is None
+
+
+def test_a_document_of_a_hundred_broken_calls_or_choices_is_mended() -> None:
+    function = {"name": "Bash", "arguments": "{'command': 'ls'}"}
+    calls = [{"id": f"c{at}", "type": "function", "function": function} for at in range(100)]
+    one = {"index": 0, "message": {"tool_calls": calls}, "finish_reason": "tool_calls"}
+    several = [{**one, "index": at, "message": {"tool_calls": [calls[at]]}} for at in range(100)]
+    for choices in ([one], several):
+        body = json.dumps({"choices": choices}).encode()
+        answer = Response("chat", read_request({**asked(), "stream": False, "n": len(choices)}), Policy())
+        feed(answer, [body])
+        assert [outcome.status for outcome in answer.outcomes] == ["repaired"] * 100
+
+
+def test_calls_in_the_text_are_compared_with_structured_ones_that_are_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """60 of each: every pair of them was read anew, 3,600 times."""
+    read: list[str] = []
+
+    def mend_and_count(arguments: str, finish: Finish) -> Mended:
+        read.append(arguments)
+        return mend_arguments(arguments, finish)
+
+    monkeypatch.setattr(outgoing_calls, "mend_arguments", mend_and_count)
+    text = "".join(HERMES % f'"{at}"' for at in range(60))
+    body = b"".join(call(json.dumps({"command": f"a{at}"}), at) for at in range(60)) + said(text)
+    answer = Response("chat", read_request(asked()), Policy())
+    feed(answer, cut(body, READ))
+    assert len(answer.outcomes) == 120
+    assert len(read) == 120
 
 
 def test_every_byte_allows_a_step_and_no_more_than_so_many_are_saved_up() -> None:

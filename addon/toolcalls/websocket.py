@@ -7,7 +7,6 @@ that declared some: follow-up frames of Codex carry `previous_response_id` and n
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,7 @@ from .request.heard import Heard, heard_in
 from .request.ids_in_history import used_ids
 from .request.mend import mend_frame
 from .request.refusals import Refusals
-from .request.request import read_request, seed_of
+from .request.request import decode, read_request, seed_of
 from .wire import messages
 
 _CREATE = "response.create"
@@ -70,7 +69,10 @@ class ResponsesSocket:
 
     def client_message(self, text: str) -> str:
         """A frame of the client, whose answer is the next response; gives the frame that goes up."""
-        message = _object(text)
+        message = decode(text)
+        if message is None and messages.type_of(text) == _CREATE:
+            # More than is read at once. What is not known of it is known of none before it either.
+            self._request = self._answer = None
         if message is None or message.get("type") != _CREATE:
             return text
         inner = message.get("response")
@@ -89,7 +91,7 @@ class ResponsesSocket:
             self._remember(identity)
         self._answer = None
         try:
-            return mend_frame(text, self._policy, self._refusals, self.request_steps.update) or text
+            return mend_frame(text, self._policy, self._refusals, self.request_steps.update, message) or text
         except Exception as failure:
             self.failure = failure
             return text
@@ -154,14 +156,6 @@ def _newest(texts: list[str]) -> list[str]:
     while len(kept) > 1 and length > _MOST_HEARD_LENGTH:
         length -= len(kept.pop(0))
     return kept
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        message = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return message if isinstance(message, dict) else None
 
 
 def _items(request: dict[str, Any]) -> list[dict[str, Any]]:

@@ -21,11 +21,20 @@ LINE: Final = 4
 """A line of an event that has many."""
 VALUE: Final = 4
 """A value of a JSON document, looked at in Python."""
+BROKEN: Final = 160
+"""Arguments that are not strict JSON, however short they are: all that is tried with them."""
+COMMA: Final = 3
+"""A comma in arguments that have one too many: all of them are found by a pattern."""
 MENDING: Final = 6
 """A unit of work of the tolerant grammar (`mend/reading/source.py`)."""
 
 CALL: Final = 240
 """A call that is decided and written: as much of what it takes as the events that tell it do not pay for."""
+
+ANSWER: Final = 320
+"""A choice of a document: an answer of its own, with all that searches its text."""
+TEXT: Final = 240
+"""A text of a document that another one follows: what its end shows of the next one is looked at."""
 
 CHARACTERS: Final = 6
 """Two to the power of this: so many characters of a JSON text are read in a step."""

@@ -324,6 +324,14 @@ PROMISES = (
         ((ENGINE + "turn/fragment_assembler.py", "        refuse([call, *(one for one in self.calls if not one.whole())])\n", ""),),
     ),
     Mutation(
+        "promise: a name that comes twice may be that of two calls", "../must_not_run/test_names_that_come_twice.py is_refused", "such a call counts as strict JSON only",
+        ((ENGINE + "turn/fragment_assembler.py", "if call.named_twice and call.unnamed:", "if False:"),),
+    ),
+    Mutation(
+        "promise: a history takes no more than its share", "../test_stalls.py far_too_long_goes_up", "the steps of a history are counted",
+        ((ENGINE + "request/history_work.py", "            self.exceeded = True\n        return not self.exceeded\n", "            pass\n        return not self.exceeded\n"),),
+    ),
+    Mutation(
         "promise: a copy that lost its id is no second call", "../must_not_run/test_lost_pieces.py has_lost_its_id", "calls without an id are compared with those that have one",
         ((ENGINE + "turn/resent.py", "return alike is not None and alike.kept and _same(alike, call)", "return False"),),
     ),

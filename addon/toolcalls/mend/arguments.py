@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..work import MENDING, Work
+from ..work import BROKEN, COMMA, MENDING, Work
 from .finish import Finish
 from .reading import characters as chars
 from .reading.document import read_document
@@ -61,7 +61,7 @@ def mend_arguments(
         if type(value) is dict:
             return Mended("valid", text, value)
         if work is not None:
-            work.spend(len(text) // _PER_STEP)
+            work.spend(BROKEN + len(text) // _PER_STEP)
         value = _mend(text, value, options, steps, level=0)
         return Mended("repaired", write(value), value, tuple(steps))
     except Refusal as refusal:
@@ -101,7 +101,7 @@ def _mend(text: str, value: Any, policy: ReadOptions, steps: dict[str, None], le
         steps["no arguments"] = None
         return {}
     if isinstance(value, json.JSONDecodeError):
-        value = _lax(text, value, steps)
+        value = _lax(text, value, policy, steps)
     match value:
         case dict():
             return value
@@ -163,7 +163,7 @@ def _is_nothing(text: str) -> bool:
     return len(text) < 200 and _NO_ARGUMENTS.fullmatch(chars.blanks.sub("", text)) is not None
 
 
-def _lax(text: str, error: json.JSONDecodeError, steps: dict[str, None]) -> Any:
+def _lax(text: str, error: json.JSONDecodeError, policy: ReadOptions, steps: dict[str, None]) -> Any:
     """JSON but for raw control characters in its strings or commas before closing brackets, at C speed.
 
     Gives the last error where that is not all. A drive letter and one backslash are left to the grammar.
@@ -176,6 +176,7 @@ def _lax(text: str, error: json.JSONDecodeError, steps: dict[str, None]) -> Any:
             break
         if _trailing_comma_at(rewritten, value.pos):
             done.append("trailing comma")
+            policy.work.spend(COMMA * text.count(","))
             rewritten = _TRAILING_COMMA.sub(r"\1", rewritten)
         elif value.msg.startswith("Invalid control character"):
             done.append("raw control characters")

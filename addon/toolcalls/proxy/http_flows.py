@@ -65,7 +65,7 @@ class HttpFlows:
         state.changed = self._mend_request(flow, state, asked)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
-            if state.changed is not None:
+            if state.changed is not None and state.changed.body is not body:
                 # Compressed again as it came: mitmproxy follows the header.
                 flow.request.content = state.changed.body
 

@@ -11,6 +11,7 @@ from mitmproxy import http
 from ..engine import Response
 from ..outcome import Outcome
 from ..recording.redact import redact
+from ..request.request_edit import LEFT
 from ..shown import shown
 from ..wire.encoding import Corrupt, Inflated
 from ..wire.events import MOST_CALLS
@@ -55,7 +56,10 @@ class Reporter:
         """Say what was mended in a request."""
         would = "would have mended" if self._settings.observes else "mended"
         said = ", ".join(f"{number} × {step}" for step, number in steps.items())
-        logger.info(f"{place(flow)}: {would} the request: {said}")
+        if steps.keys() <= LEFT:
+            logger.info(f"{place(flow)}: the request is too much to be mended at once and goes up unchanged: {said}")
+        else:
+            logger.info(f"{place(flow)}: {would} the request: {said}")
         self.metrics.mended_request(protocol, steps)
 
     def calls(self, flow: http.HTTPFlow, outcomes: Iterable[Outcome]) -> None:

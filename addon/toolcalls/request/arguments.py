@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..mend.arguments import Finish, mend_arguments
 from ..mend.reading.strict import write
-from ..work import Work
 
 NOTHING = "{}"
 MAX_KNOWN = 65_536
@@ -25,7 +24,8 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON value")
 
 
-_scan = json.JSONDecoder(parse_constant=_no_constant).scan_once  # type: ignore[attr-defined]
+_decoder = json.JSONDecoder(parse_constant=_no_constant)
+_scan = _decoder.scan_once  # type: ignore[attr-defined]
 
 
 class KnownGoodArguments:
@@ -47,13 +47,27 @@ class KnownGoodArguments:
         new = {key: text for text, key in zip(texts, hashes, strict=True) if key not in known}
         if not _are_objects(list(new.values())):
             return False
-        known.update(dict.fromkeys(new))
-        while len(known) > MAX_KNOWN:
-            del known[next(iter(known))]
+        self._learn(new)
         return True
 
     def is_object(self, text: str) -> bool:
-        return self.are_objects((text,))
+        """Is the text one strict JSON object?"""
+        key = hash(text)
+        if key in self._hashes:
+            return True
+        try:
+            is_object = type(_decoder.decode(text)) is dict
+        except (ValueError, RecursionError):
+            return False
+        if is_object:
+            self._learn((key,))
+        return is_object
+
+    def _learn(self, keys: Iterable[int]) -> None:
+        known = self._hashes
+        known.update(dict.fromkeys(keys))
+        while len(known) > MAX_KNOWN:
+            del known[next(iter(known))]
 
 
 def _are_objects(texts: list[str]) -> bool:
@@ -77,23 +91,12 @@ def _are_objects(texts: list[str]) -> bool:
     return True
 
 
-def mended(text: str, work: Work | None = None) -> str:
-    """The object that was meant; an empty one where that cannot be told.
-
-    The call is past, and it failed or it ran: what counts is that the upstream can read it. Why the model
-    stopped is not known any more, so nothing that was cut off is completed.
-    """
-    return mend_arguments(text, Finish.UNKNOWN, work=work).text or NOTHING
-
-
 def one_object(text: str) -> str:
-    """The arguments as an object: a list of one object stands for that object."""
+    """Arguments that are neither a text nor an object, as an object: a list of one stands for that one."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return NOTHING
-    if isinstance(value, str):
-        return mended(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
         return write(value[0])
     return NOTHING

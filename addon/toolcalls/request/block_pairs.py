@@ -185,14 +185,18 @@ class BlockPairs:
             added, lead = [], 0
         orphans = [result for result in leaving if result in pairing.orphans]
         written = len(order)
+        gone_from: dict[int, dict[int, PlacedResult]] = {}
+        for one in leaving:
+            number, place = self._places[one.number]
+            gone_from.setdefault(number, {})[place] = one
         for number in turn.messages:
-            gone = {self._places[one.number][1]: one for one in leaving if self._places[one.number][0] == number}
+            gone = gone_from.get(number, {})
             blocks: list[int | str] = []
             for place in range(len(self._form.list_of(self._messages[number]))):
-                one = gone.get(place)
-                if one is None:
+                left = gone.get(place)
+                if left is None:
                     blocks.append(place)
-                elif not staying and (text := kept_as_text([one] if one in pairing.orphans else ())):
+                elif not staying and (text := kept_as_text([left] if left in pairing.orphans else ())):
                     blocks.append(write(self._form.text(text)))
             if number == first and added:
                 blocks[lead:lead] = added

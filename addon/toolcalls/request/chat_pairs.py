@@ -107,13 +107,12 @@ class _ChatPairs:
         out: list[int | str] = []
         gone: list[PlacedResult] = []
         kept = {result.number for batch in self._batches.values() for result in batch.kept}
-        leaving = pairing.leaving
         words = _AddedWords()
         for number in range(len(self._messages)):
             if number in self._doubled or number in kept:
                 continue
             result = self._results.get(number)
-            if result is not None and result in leaving:
+            if result is not None and result in pairing.leaving:
                 gone.append(result)
                 continue
             self._close_gap(out, gone, number, pairing, words)

@@ -44,8 +44,8 @@ class _Turn(NamedTuple):
     results: list[Json]
 
 
-_Said = dict[str, list[tuple[Place, int, bool]]]
-"""The places of each call, with the number of the turn, and whether its result stands behind that turn."""
+_Said = dict[str, list[tuple[Json, Place, int, bool]]]
+"""The calls of each id: each with its place, the number of its turn, and whether its result stands behind that."""
 
 
 def find_copies(form: BlockForm, messages: Sequence[Json], revision: RequestEdit) -> Copies:
@@ -64,8 +64,7 @@ def find_copies(form: BlockForm, messages: Sequence[Json], revision: RequestEdit
             identity = form.id_of(call)
             ours = identity and identity not in given_back and revision.touches(call.get("name"))
             if ours and place[0] not in copies.messages:
-                same_call = said.setdefault(_what_it_says(call), [])
-                same_call.append((place, number, identity in answered))
+                said.setdefault(identity, []).append((call, place, number, identity in answered))
         if not form.ids_are_unique:
             copies.blocks.update(_leaving(said))
     if form.ids_are_unique:
@@ -108,12 +107,18 @@ def _what_it_says(call: Json) -> str:
 
 def _leaving(said: _Said) -> Iterator[Place]:
     """Of each call all but the first in every turn that is followed by its result, or but the first of all."""
-    for places in said.values():
-        kept = {turn for _, turn, answered in places if answered} or {places[0][1]}
-        for place, turn, _ in places:
-            if turn not in kept:
-                yield place
-            kept.discard(turn)
+    for of_one_id in said.values():
+        if len(of_one_id) == 1:
+            continue
+        alike: dict[str, list[tuple[Place, int, bool]]] = {}
+        for call, place, turn, answered in of_one_id:
+            alike.setdefault(_what_it_says(call), []).append((place, turn, answered))
+        for places in alike.values():
+            kept = {turn for _, turn, answered in places if answered} or {places[0][1]}
+            for place, turn, _ in places:
+                if turn not in kept:
+                    yield place
+                kept.discard(turn)
 
 
 def _drop_empty(form: BlockForm, messages: Sequence[Json], copies: Copies) -> None:

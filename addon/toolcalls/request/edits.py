@@ -19,7 +19,8 @@ Rewrite = Callable[[str], str]
 
 _scan_value: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
 _scan_key: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
-_space = re.compile(r"[ \t\n\r]*")
+_space = re.compile(r"[ \t\n\r]*+")
+_separator = re.compile(r"[ \t\n\r]*+(?:,[ \t\n\r]*+)?")
 
 
 class _Removed:
@@ -36,6 +37,37 @@ class _Branch:
         self.below: dict[str | int, _Branch | _Removed | str | Rewrite] = {}
         self.added: dict[str, str] = {}
         self.order: Sequence[int | str] | None = None
+
+
+_Change = _Branch | _Removed | str | Rewrite | None
+
+
+def _changed_value(value: Any, change: _Change) -> Any:
+    """A decoded value with the changes of its text; what is not changed is shared with the value before."""
+    if isinstance(change, str):
+        return json.loads(change)
+    if not isinstance(change, _Branch):
+        return value
+    below = change.below
+    if isinstance(value, list):
+        if change.order is not None:
+            return [
+                _changed_value(value[item], below.get(item)) if isinstance(item, int) else json.loads(item)
+                for item in change.order
+            ]
+        return [
+            _changed_value(item, below[number]) if number in below else item
+            for number, item in enumerate(value)
+            if below.get(number) is not _REMOVED
+        ]
+    if isinstance(value, dict):
+        entries = {
+            key: _changed_value(entry, below[key]) if key in below else entry
+            for key, entry in value.items()
+            if below.get(key) is not _REMOVED
+        }
+        return entries | {key: json.loads(text) for key, text in change.added.items()}
+    return value
 
 
 class _RepeatedKey(Exception):
@@ -90,6 +122,16 @@ class Edits:
             changed = _Splice(write(read(text))).run(self._root)
         return changed.encode(encoding, "surrogatepass")
 
+    def applied_to_value(self, value: Any, at: Path = ()) -> Any:
+        """What the changed body says at a path where it said this, without reading all of it again.
+
+        Asked when the changes were made in the text, so that all of them are texts by now.
+        """
+        change: _Change = self._root
+        for step in at:
+            change = change.below.get(step) if isinstance(change, _Branch) else None
+        return _changed_value(value, change)
+
 
 def texts_at(body: bytes, paths: Iterable[Path]) -> dict[Path, str]:
     """The texts of the values at these paths, as they stand in the body."""
@@ -110,16 +152,19 @@ def texts_at(body: bytes, paths: Iterable[Path]) -> dict[Path, str]:
 class _Splice:
     """One walk over the text. `_done` is where the part begins that is not yet copied or replaced."""
 
-    __slots__ = ("_done", "_out", "_text")
+    __slots__ = ("_done", "_out", "_rewritten", "_text")
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._rewritten: list[tuple[_Branch, str | int, str]] = []
         self._out: list[str] = []
         self._done = 0
 
     def run(self, root: _Branch) -> str:
         self._value(root, self._skip_space(0))
         self._copy_to(len(self._text))
+        for branch, step, text in self._rewritten:
+            branch.below[step] = text
         return "".join(self._out)
 
     def _copy_to(self, at: int) -> None:
@@ -129,7 +174,15 @@ class _Splice:
     def _skip_space(self, at: int) -> int:
         return _space.match(self._text, at).end()  # type: ignore[union-attr]
 
-    def _value(self, change: _Branch | _Removed | str | Rewrite | None, at: int) -> int:
+    def _change(self, branch: _Branch, step: str | int, at: int) -> _Change:
+        """What becomes of the value at `at`. From the text of one that is rewritten its new text is made now."""
+        change = branch.below.get(step)
+        if callable(change):
+            change = change(self._text[at : _scan_value(self._text, at)[1]])
+            self._rewritten.append((branch, step, change))
+        return change
+
+    def _value(self, change: _Change, at: int) -> int:
         """Step over the value at `at`, changed or not; gives where it ends."""
         if isinstance(change, _Branch):
             opener = self._text[at]
@@ -138,11 +191,10 @@ class _Splice:
             if opener == "[":
                 return self._list(change, at)
         end = _scan_value(self._text, at)[1]
-        if change is None or isinstance(change, _Branch | _Removed):
-            return end
-        self._copy_to(at)
-        self._out.append(change if isinstance(change, str) else change(self._text[at:end]))
-        self._done = end
+        if isinstance(change, str):
+            self._copy_to(at)
+            self._out.append(change)
+            self._done = end
         return end
 
     def _object(self, branch: _Branch, at: int) -> int:
@@ -154,7 +206,7 @@ class _Splice:
             start = at
             key, at = _scan_key(text, at + 1, False)
             at = self._skip_space(self._skip_space(at) + 1)
-            change = branch.below.get(key)
+            change = self._change(branch, key, at)
             if change is not None:
                 if key in met:
                     raise _RepeatedKey
@@ -184,8 +236,13 @@ class _Splice:
         if removing:
             self._copy_to(at)
         kept = number = 0
+        below = branch.below
         while text[at] != "]":
-            change = branch.below.get(number)
+            if number not in below and not removing:
+                number += 1
+                at = self._next(_scan_value(text, at)[1])
+                continue
+            change = self._change(branch, number, at)
             if change is _REMOVED:
                 at = self._value(None, at)
             else:
@@ -209,7 +266,7 @@ class _Splice:
         at = self._skip_space(at + 1)
         while self._text[at] != "]":
             self._out, self._done = [], at
-            at = self._value(branch.below.get(len(items)), at)
+            at = self._value(self._change(branch, len(items), at), at)
             self._copy_to(at)
             items.append("".join(self._out))
             at = self._next(at)
@@ -219,5 +276,4 @@ class _Splice:
 
     def _next(self, at: int) -> int:
         """From the end of a value to the next one or to the closing bracket."""
-        at = self._skip_space(at)
-        return self._skip_space(at + 1) if self._text[at] == "," else at
+        return _separator.match(self._text, at).end()  # type: ignore[union-attr]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..mend.arguments import Finish, mend_arguments
 from ..mend.shape.preflight import invalid_name, missing_required, missing_sentence
 from ..policy import Policy
 from ..tools.declared import Tools
@@ -115,11 +114,8 @@ def _first_text(content: object) -> str | None:
     return None
 
 
-def lacking(name: str, given: object, tools: Tools, policy: Policy) -> str | None:
-    """What a call in the history lacks, as its declared schema has it; None when nothing."""
-    value: Any = mend_arguments(given, Finish.UNKNOWN).value if isinstance(given, str) else given
-    if not isinstance(value, dict):
-        value = {}
+def lacking(name: str, value: dict[str, Any], tools: Tools, policy: Policy) -> str | None:
+    """What a call in the history with these arguments lacks, as its declared schema has it; None when nothing."""
     if name == invalid_name(policy.invalid_tool, tools):
         # The payload of the client's tool for invalid calls says itself why the call went there.
         error = value.get("error")

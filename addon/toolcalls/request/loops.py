@@ -19,7 +19,7 @@ from .contents_as_messages import CALL, RESULT, entry_in, inner, parts_in
 from .edits import Path
 from .guidance import OURS, told
 from .pairs import CANCELLED, text_of
-from .request_edit import HistoryResult, RequestEdit
+from .request_edit import HistoryResult, RequestEdit, same
 
 Json = dict[str, Any]
 Turn = tuple[object, HistoryResult] | None
@@ -55,7 +55,7 @@ def _same(one: tuple[object, HistoryResult], other: tuple[object, HistoryResult]
     if one[0] != other[0] or one[1].failed != other[1].failed:
         return False
     first, second = (_as_it_came(turn[1].entry.get(turn[1].key)) for turn in (one, other))
-    return json.dumps(first) == json.dumps(second)
+    return same(first, second)
 
 
 def _is_cleared(result: HistoryResult) -> bool:

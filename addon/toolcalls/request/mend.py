@@ -8,7 +8,6 @@ in the same way on every turn and prompt caches hold. Ids of ours are given back
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,9 +30,11 @@ from ..request.hints import add_hints
 from ..request.refusals import Refusals
 from ..tools.declared import Tools
 from .given_back import GivenBack, put_back
+from .history_work import LOOKING, LOOPS, MENDING, PAIRING, HistoryWork
 from .loops import mend_loops
 from .needs_no_change import needs_no_change
-from .request_edit import RequestEdit
+from .request import decode
+from .request_edit import HISTORY_LEFT, RequestEdit
 from .widen import widen_tools
 
 # Ollama's own wire has no ids to pair by, and rejects no pair.
@@ -54,8 +55,13 @@ _PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
 }
 _CREATE = "response.create"
 
-Recall = Callable[[dict[str, Any]], dict[int, GivenBack]]
-"""From a request to what its messages get back, by their numbers."""
+Recall = Callable[[dict[str, Any], HistoryWork], dict[int, GivenBack]]
+"""From a request, and what may be done for it, to what its messages get back, by their numbers."""
+
+
+def _nothing(request: dict[str, Any], work: HistoryWork) -> dict[int, GivenBack]:
+    return {}
+
 
 known_arguments = KnownGoodArguments()
 """Shared by all requests: a history comes again with every turn."""
@@ -80,7 +86,7 @@ def mend_request(
     request: dict[str, Any] | None,
     policy: Policy,
     refusals: Refusals,
-    recall: Recall = lambda _: {},
+    recall: Recall = _nothing,
 ) -> Changed | None:
     """The body that goes up instead of this one; None when nothing is to be changed.
 
@@ -90,17 +96,19 @@ def mend_request(
 
 
 def mend_frame(
-    text: str, policy: Policy, refusals: Refusals, tell: Callable[[dict[str, int]], None] = lambda _: None
+    text: str,
+    policy: Policy,
+    refusals: Refusals,
+    tell: Callable[[dict[str, int]], None] = lambda _: None,
+    message: dict[str, Any] | None = None,
 ) -> str | None:
     """The frame of a Responses WebSocket that goes up instead of this one; None where nothing is to be changed.
 
-    Only `response.create` carries a request. `tell` hears what was changed.
+    Only `response.create` carries a request. `tell` hears what was changed. `message` is what the frame says, where
+    somebody has read it already.
     """
-    try:
-        message = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(message, dict) or message.get("type") != _CREATE:
+    message = decode(text) if message is None else message
+    if message is None or message.get("type") != _CREATE:
         return None
     inner = message.get("response")
     request, at = (inner, ("response",)) if isinstance(inner, dict) else (message, ())
@@ -119,36 +127,46 @@ def _mend(
     policy: Policy,
     refusals: Refusals,
     at: Path,
-    recall: Recall = lambda _: {},
+    recall: Recall = _nothing,
 ) -> Changed | None:
     mend = _PROTOCOLS.get(protocol)
     if mend is None or request is None:
         return None
     wishes = policy.request and (policy.hints or policy.retry_guidance is True or policy.schemas == "widen")
     guides = policy.request and policy.retry_guidance == "auto"
-    given = recall(request) if policy.request and policy.reasoning == "auto" else {}
+    work = HistoryWork(request, body)
+    given = recall(request, work) if policy.request and policy.reasoning == "auto" else {}
+
+    def is_sound(request: dict[str, Any]) -> bool:
+        return needs_no_change(protocol, request, known_arguments, refusals, guides=guides, loops=policy.loops)
+
     changes = wishes or given
-    if not changes and needs_no_change(
-        protocol, request, known_arguments, refusals, guides=guides, loops=policy.loops
-    ):
+    if not changes and work.allows(LOOKING) and is_sound(request):
         return None
+    if work.exceeded and not changes:
+        return Changed(body, {HISTORY_LEFT: 1})
     revision = RequestEdit(policy, refusals, known_arguments, Tools.read(request))
     if given:
         revision.steps |= put_back(given, request, revision.edits, at)
         body, request = revision.settle(body, request, at)
     if policy.request and policy.hints:
         add_hints(request, revision, at)
-    mend(request, revision, at)
-    if policy.request and protocol in _PAIRS:
-        body, request = revision.settle(body, request, at)
-        _PAIRS[protocol](request, revision, at, body)
-    if policy.request and policy.loops:
-        body, request = revision.settle(body, request, at)
-        mend_loops(protocol, request, revision, at)
+    if work.allows_changes(MENDING):
+        mend(request, revision, at)
+    mended = bool(revision.edits)
+    body, request = revision.settle(body, request, at)
+    if policy.request and not (mended and is_sound(request)):
+        if protocol in _PAIRS and work.allows_changes(PAIRING):
+            _PAIRS[protocol](request, revision, at, body)
+            body, request = revision.settle(body, request, at)
+        if policy.loops and work.allows_changes(LOOPS):
+            mend_loops(protocol, request, revision, at)
+    if work.exceeded:
+        revision.count(HISTORY_LEFT)
     if policy.request and policy.schemas == "widen":
         body, request = revision.settle(body, request, at)
         widen_tools(request, revision, at)
-    after, _ = revision.settle(body, request, at)
     if not revision.steps:
         return None
+    after = revision.edits.applied_to(body) if revision.edits else body
     return Changed(after, revision.steps, revision.reasons, given)

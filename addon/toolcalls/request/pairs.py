@@ -60,10 +60,8 @@ class Pairing:
     moved: set[PlacedResult] = field(default_factory=set)
     repeated: set[PlacedResult] = field(default_factory=set)
     orphans: set[PlacedResult] = field(default_factory=set)
-
-    @property
-    def leaving(self) -> set[PlacedResult]:
-        return self.moved | self.repeated | self.orphans
+    leaving: set[PlacedResult] = field(default_factory=set)
+    """All of these."""
 
 
 def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[str]) -> Pairing:
@@ -71,10 +69,12 @@ def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[
 
     `strays` stand in the place of no batch. `unclear` are ids of calls that are left alone, with all their results.
     """
-    homes = Counter(call for batch in batches for call in set(batch.calls))
     strays = list(strays)
-    answered: Counter[str] = Counter()
+    lacks = False
     for batch in batches:
+        if [result.id for result in batch.results] == batch.calls:
+            batch.kept = batch.results
+            continue
         wanted = Counter(batch.calls)
         for result in batch.results:
             if wanted[result.id]:
@@ -82,10 +82,14 @@ def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[
                 batch.kept.append(result)
             else:
                 strays.append(result)
-        answered.update(result.id for result in batch.kept)
         batch.missing = list(wanted.elements())
+        lacks = lacks or bool(batch.missing)
     strays = [stray for stray in strays if stray.id not in unclear]
     pairing = Pairing()
+    if not strays and not lacks:
+        return pairing
+    homes = Counter(call for batch in batches for call in set(batch.calls))
+    answered = Counter(result.id for batch in batches for result in batch.kept)
     first: dict[str, PlacedResult] = {}
     for stray in strays:
         first.setdefault(stray.id, stray)
@@ -100,6 +104,7 @@ def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[
         if stray in pairing.moved:
             continue
         (pairing.repeated if answered[stray.id] and stray.id not in lacking else pairing.orphans).add(stray)
+    pairing.leaving = pairing.moved | pairing.repeated | pairing.orphans
     return pairing
 
 

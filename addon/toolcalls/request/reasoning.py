@@ -27,6 +27,7 @@ from .conversation import (
     upstream_id,
 )
 from .given_back import NOTHING_SAID, GivenBack, lacking
+from .history_work import RECALLING, HistoryWork
 from .host_manners import HostManners, asks, index_in, refuses
 from .pairs import text_of
 from .said_so_far import SaidSoFar
@@ -122,13 +123,13 @@ class ReasoningSession:
         self._given: dict[int, GivenBack] = {}
         self._last_user = -1
 
-    def recall(self, request: Json) -> dict[int, GivenBack]:
-        """What the messages of this request get back, by their numbers."""
+    def recall(self, request: Json, work: HistoryWork) -> dict[int, GivenBack]:
+        """What the messages of this request get back, by their numbers; nothing where that is too much work."""
         manners = self._memory.manners(self._host, self._model)
         if manners is None or manners.refuses or _thinking_is_off(request):
             return {}
         messages = conversation_of(self._protocol, request)
-        if not _may_lack(messages, manners):
+        if not _may_lack(messages, manners) or not work.allows_changes(RECALLING):
             return {}
         for number, message, key in self._turns(messages, everywhere=manners.everywhere):
             turn = self._memory.find(key)

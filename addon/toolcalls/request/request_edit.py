@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any
 
 from ..ids import restore
-from ..mend.arguments import Finish, mend_arguments
+from ..mend.arguments import Finish, Mended, mend_arguments
 from ..mend.nameless import tool_that_fits
 from ..mend.reading.strict import write
 from ..mend.shape.preflight import invalid_name
 from ..policy import Policy
 from ..tools.declared import Tools
-from ..work import TooMuchWork, Work
+from ..work import BROKEN, TooMuchWork, Work
 from . import arguments, guidance
 from .added_text import with_text
 from .edits import Edits, Path
@@ -27,6 +27,18 @@ from .pairs import Pairing
 from .refusals import Refusals
 
 Json = Mapping[str, Any]
+
+_MOST_MENDING = 100_000
+"""Steps: about 25 ms, 300 short arguments or 20 of 3 KB."""
+_EDIT = 120
+"""A change that is written into the text."""
+_COMPARED = 4
+"""Steps for each declared tool that a call without a name is compared with."""
+ARGUMENTS_LEFT = "arguments left as they came"
+NAME_LEFT = "name left as it came"
+HISTORY_LEFT = "history left as it came"
+LEFT = frozenset({ARGUMENTS_LEFT, NAME_LEFT, HISTORY_LEFT})
+"""What is counted where there was too much to do."""
 
 
 @dataclass(slots=True)  # not frozen: that costs three times as much, for each call of each history
@@ -68,11 +80,14 @@ class RequestEdit:
     """What the upstream is told instead of an id of ours."""
     _shared: set[str] = field(default_factory=set)
     """Ids that several different calls of one batch have: their results are told apart by nothing but order."""
-    _missing: dict[str, str] = field(default_factory=dict)
+    _noted: dict[str, tuple[str, object]] = field(default_factory=dict)
+    """The name and the arguments of each call, by the id that the client knows."""
     _named: dict[str, str] = field(default_factory=dict)
     """The names that calls without one got, by the ids that the client knows."""
-    _work: Work | None = field(default_factory=Work)
+    _work: Work | None = field(default_factory=lambda: Work(_MOST_MENDING))
     """What mending arguments may still cost; None where it was too much, and the rest goes up as it came."""
+    _read: dict[str, Mended] = field(default_factory=dict)
+    """Arguments that were read: the same text comes for the name, for the arguments and for the guidance."""
 
     @property
     def mends(self) -> bool:
@@ -99,11 +114,8 @@ class RequestEdit:
         """The body with the changes so far, and what it says at a path; the next changes are changes of that."""
         if not self.edits:
             return body, request
-        body, self.edits = self.edits.applied_to(body), Edits()
-        inside = json.loads(body)
-        for step in at:
-            inside = inside[step]
-        return body, inside
+        edits, self.edits = self.edits, Edits()
+        return edits.applied_to(body), edits.applied_to_value(request, at)
 
     # Calls
 
@@ -150,39 +162,71 @@ class RequestEdit:
         if isinstance(value, str):
             if self.known.is_object(value):
                 return
-            good = self._mended(value)
-            if good != value:
-                self.edits.replace((*at, key), write(good))
+            read = self._read_arguments(value)
+            if read is None:
+                self.count(ARGUMENTS_LEFT)
+            elif read.text != value:
+                self.edits.replace((*at, key), write(read.text or arguments.NOTHING))
                 self.count("arguments")
-            return
-        self.count("arguments")
-        if key in entry:
-            self.edits.rewrite((*at, key), arguments.quoted)
-        else:
+        elif key not in entry:
             self.edits.add(at, key, write(arguments.NOTHING))
+            self.count("arguments")
+        elif self._may_look_at(value):
+            self.edits.rewrite((*at, key), arguments.quoted)
+            self.count("arguments")
+        else:
+            self.count(ARGUMENTS_LEFT)
 
-    def _mended(self, value: str) -> str:
-        """The arguments that were meant; as they came where the history has more broken ones than can be mended.
+    def _read_arguments(self, text: str) -> Mended | None:
+        """The arguments that were meant; None where the history has more broken ones than can be mended.
 
-        Calls are looked at from the first to the last, so that the next turn leaves the same ones as they are.
+        Calls are looked at from the first to the last, so that the next turn leaves the same ones as they are. The
+        call is past, and it failed or it ran: what counts is that the upstream can read it. Why the model stopped is
+        not known any more, so nothing that was cut off is completed.
         """
-        if self._work is not None:
+        found = self._read.get(text)
+        if found is None and self._work is not None:
             try:
-                return arguments.mended(value, self._work)
+                found = self._read[text] = mend_arguments(text, Finish.UNKNOWN, work=self._work)
+                if found.status != "valid":
+                    self._work.spend(_EDIT)
             except TooMuchWork:
                 self._work = None
-        self.count("arguments left as they came")
-        return value
+        return found
+
+    def _may_spend(self, steps: int) -> bool:
+        try:
+            if self._work is not None:
+                self._work.spend(steps)
+        except TooMuchWork:
+            self._work = None
+        return self._work is not None
+
+    def _may_look_at(self, value: object) -> bool:
+        """May every value inside this one be read and written once more?"""
+        try:
+            if self._work is not None and isinstance(value, dict | list):
+                self._work.look_at(value)
+        except TooMuchWork:
+            self._work = None
+        return self._may_spend(BROKEN)
 
     def take_object(self, at: Path, entry: Json, key: str, name: object) -> None:
         """Arguments that must be an object."""
-        if isinstance(entry.get(key), dict) or not self.touches(name):
+        value = entry.get(key)
+        if isinstance(value, dict) or not self.touches(name):
             return
-        self.count("arguments")
-        if key in entry:
+        if isinstance(value, str):
+            read = self._read_arguments(value)
+            if read is None:
+                self.count(ARGUMENTS_LEFT)
+                return
+            self.edits.replace((*at, key), read.text or arguments.NOTHING)
+        elif key in entry:
             self.edits.rewrite((*at, key), arguments.one_object)
         else:
             self.edits.add(at, key, arguments.NOTHING)
+        self.count("arguments")
 
     def take_name(self, at: Path, entry: Json, identity: str, given: object) -> str:
         """The name of a call. One that is none gets that of the one tool that its arguments fit, else the invalid
@@ -190,8 +234,10 @@ class RequestEdit:
         name = entry.get("name")
         if not self.mends or is_name(name):
             return name if isinstance(name, str) else ""
-        value = mend_arguments(given, Finish.UNKNOWN).value if isinstance(given, str) else given
-        tool = tool_that_fits(value if isinstance(value, dict) else None, self.tools)
+        if not self._may_spend(BROKEN + _COMPARED * len(self.tools)):
+            self.count(NAME_LEFT)
+            return ""
+        tool = tool_that_fits(self._object(given), self.tools)
         if tool is not None and tool.namespace is None and is_name(tool.name):
             good = tool.name
         else:
@@ -205,13 +251,22 @@ class RequestEdit:
         return good
 
     def note_call(self, identity: object, name: object, given: object) -> None:
-        """For guidance: what a call lacks, by its id."""
+        """Remember a call for the guidance that its result may get."""
         if self.guides and isinstance(identity, str) and isinstance(name, str):
-            lacks = guidance.lacking(name, given, self.tools, self.policy)
-            if lacks:
-                self._missing[identity] = lacks
-            else:
-                self._missing.pop(identity, None)
+            self._noted[identity] = name, given
+
+    def _object(self, given: object) -> dict[str, Any] | None:
+        """The arguments of a call as an object, where they are one or can be mended."""
+        read = self._read_arguments(given) if isinstance(given, str) else None
+        value = read.value if read is not None else given
+        return value if isinstance(value, dict) else None
+
+    def _lacking(self, identity: str) -> str | None:
+        """What a call lacks, by the id that the client knows."""
+        name, given = self._noted.get(identity, ("", None))
+        if not name or (isinstance(given, str) and self._read_arguments(given) is None):
+            return None
+        return guidance.lacking(name, self._object(given) or {}, self.tools, self.policy)
 
     def touches(self, name: object) -> bool:
         return self.mends and (not isinstance(name, str) or self.policy.touches(name))
@@ -248,7 +303,7 @@ class RequestEdit:
         if reason is not None:
             self.reasons[result.id] = reason
         line = self._line(result, reason, content)
-        if not line or guidance.says(content, line) or guidance.told(content):
+        if not line or guidance.says(content, line) or guidance.told(content) or not self._may_spend(_EDIT):
             return
         self.count("reason in a result")
         place = (*result.at, result.key)
@@ -271,12 +326,12 @@ class RequestEdit:
     def _line(self, result: HistoryResult, reason: str | None, content: object) -> str:
         """What a result is to say besides; empty where it is nothing."""
         every = self.policy.retry_guidance is True
-        blames = self.guides and guidance.blames_arguments(content, failed=result.failed)
+        blames = self.guides and self._work is not None and guidance.blames_arguments(content, failed=result.failed)
         if reason is not None:
             if every or blames or (self.guides and guidance.concerns_arguments(reason)):
                 return guidance.rewrite(None if guidance.says(content, reason) else reason)
             return "" if guidance.says(content, reason) else guidance.refused(reason)
-        missing = self._missing.get(result.id)
+        missing = self._lacking(result.id) if blames or every else None
         if blames or (every and missing):
             return guidance.rewrite(missing)
         failed = every and (result.failed or guidance.plainly_failed(content, result.part))
@@ -293,8 +348,8 @@ def is_name(name: object) -> bool:
 
 
 def same(one: object, other: object) -> bool:
-    """As JSON, so that true is not 1 and the order counts."""
-    return json.dumps(one) == json.dumps(other)
+    """As JSON, so that true is not 1 and the order counts. Written only where they are equal: one may be long."""
+    return one == other and json.dumps(one) == json.dumps(other)
 
 
 def _same_result(one: HistoryResult, other: HistoryResult) -> bool:

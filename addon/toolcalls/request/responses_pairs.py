@@ -6,7 +6,7 @@ call is right, and nothing is looked at. A call is never parted from the reasoni
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from typing import Any
 
 from ..mend.reading.strict import write
@@ -50,28 +50,32 @@ class _ResponsesPairs:
         gone = {result.number for result in pairing.leaving}
         orphans = {result.number for result in pairing.orphans}
         order: list[int | str] = []
+        reasoning: list[int | str] = []
+        """The end of what is written, where that is reasoning: nothing comes between it and its item."""
         waiting: list[int | str] = []
         known: dict[str, Json] = {}
         for number, item in enumerate(self._items):
             if waiting and not self._belongs(number):
-                order += waiting
-                waiting = []
+                order += reasoning + waiting
+                reasoning, waiting = [], []
             if number in self._copies:
                 continue
             if _is_double(item, known):
                 self._revision.count("repeated message")
-            elif number not in gone:
-                order.append(number)
             elif number in orphans:
-                at = self._before_reasoning(order)
-                order[at:at] = self._as_text(self._results[number])
+                order += self._as_text(self._results[number])
+            elif item.get("type") == "reasoning":
+                reasoning.append(number)
+            elif number not in gone:
+                order += [*reasoning, number]
+                reasoning = []
             batch = self._batches.get(number)
             if batch is not None:
                 waiting += [late.number for late in batch.late]
                 kind = _OUTPUTS[item["type"]]
                 waiting += [write({"type": kind, "call_id": call, "output": CANCELLED}) for call in batch.missing]
                 self._revision.count("cancelled call", len(batch.missing))
-        order += waiting
+        order += reasoning + waiting
         self._revision.count("repeated call", len(self._copies))
         self._revision.count_pairing(pairing)
         order = self._without_left_reasoning(order)
@@ -81,7 +85,7 @@ class _ResponsesPairs:
     def _read(self) -> tuple[list[PlacedResult], set[str]]:
         """Find the calls and their outputs; gives the outputs behind no call of theirs, and unclear ids."""
         strays: list[PlacedResult] = []
-        open_calls: dict[str, list[Batch]] = {}
+        open_calls: dict[str, deque[Batch]] = {}
         unclear: set[str] = set()
         for number, item in enumerate(self._items):
             kind, identity = item.get("type"), item.get("call_id")
@@ -92,12 +96,12 @@ class _ResponsesPairs:
             if kind in _OUTPUTS.values():
                 result = self._results[number] = PlacedResult(number, identity, text_of(item.get("output")))
                 if open_calls.get(identity):
-                    open_calls[identity].pop(0).results.append(result)
+                    open_calls[identity].popleft().results.append(result)
                 else:
                     strays.append(result)
             elif kind in _OUTPUTS and self._revision.touches(item.get("name")):
                 batch = self._batches[number] = Batch([identity])
-                open_calls.setdefault(identity, []).append(batch)
+                open_calls.setdefault(identity, deque()).append(batch)
             else:
                 unclear.add(identity)
         called = Counter(batch.calls[0] for batch in self._batches.values())
@@ -111,13 +115,6 @@ class _ResponsesPairs:
         """Is this item one of the calls and outputs in a row, between which nothing is put?"""
         kind = self._items[number].get("type")
         return isinstance(kind, str) and isinstance(self._items[number].get("call_id"), str)
-
-    def _before_reasoning(self, order: list[int | str]) -> int:
-        """The end of what is written, or before the reasoning there: nothing comes between that and its item."""
-        at = len(order)
-        while at and isinstance(last := order[at - 1], int) and self._items[last].get("type") == "reasoning":
-            at -= 1
-        return at
 
     def _as_text(self, orphan: PlacedResult) -> list[int | str]:
         text = kept_as_text([orphan])

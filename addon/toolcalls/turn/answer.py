@@ -100,6 +100,10 @@ class Answer:
         """Was a call seen that is not out?"""
         return self.outgoing.has_found
 
+    def spend(self, steps: int) -> None:
+        """So many steps are about to be taken for this answer."""
+        self._mender.work.spend(steps)
+
     # Text
 
     def say(self, text: str, source: bytes | None = None) -> SearchResult | None:

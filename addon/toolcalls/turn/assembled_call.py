@@ -227,7 +227,7 @@ class AssembledCall:
             self.asked_at_sight = self.asked_at_sight or not another
             self.asked_at_another = self.asked_at_another or another
             text = full_arguments(self.fragments)[0]
-            mended = mend_arguments(text, Finish.CUT)
+            mended = mend_arguments(text, Finish.CUT, work=self.work)
             self.closed = (
                 mended.value is not None and MAY_CHANGE_WITH_MORE.isdisjoint(mended.steps) and not _goes_on(text)
             )

@@ -60,7 +60,9 @@ class FragmentAnswer(Answer):
 
     def note_that_more_follows(self) -> None:
         """Something came behind the calls so far."""
-        for call in self.assembler.calls:
+        for call in reversed(self.assembler.calls):
+            if call.followed:
+                break
             call.followed = True
 
     def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:

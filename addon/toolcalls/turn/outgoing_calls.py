@@ -57,9 +57,10 @@ class OutgoingCalls:
         "_awaits_arguments",
         "_found",
         "_mender",
-        "_outcomes",
         "_safe_ids",
         "_spoiler",
+        "_uncompared",
+        "_values",
         "notes",
         "resent",
         "sent",
@@ -82,8 +83,10 @@ class OutgoingCalls:
         self._awaits_arguments = awaits_arguments
         self._found: list[tuple[FoundCall, str]] = []
         """With the step that says where each was found."""
-        self._outcomes: list[Outcome] = []
-        """What became of the structured calls."""
+        self._uncompared: list[Outcome] = []
+        """What became of structured calls that no call in the text was compared with yet."""
+        self._values: dict[str, list[Any]] = {}
+        """The arguments of the others, by the names of their tools: each is read once."""
         self.resent = ResentCalls(tools)
         self.sent = 0
         """How many calls the client got."""
@@ -105,7 +108,7 @@ class OutgoingCalls:
             if self._safe_ids and call.live is None and not self._mender.ids.keeps(call.id or ""):
                 call.steps = (*call.steps, "new id")
             outcome = self._decide(call, call.finish or finish, before_error or call.unfinished)
-            self._outcomes.append(outcome)
+            self._uncompared.append(outcome)
             yield self._count(outcome, live=call.live is not None)
 
     def found(self, calls: Iterable[FoundCall], step: str = WRITTEN_AS_TEXT) -> None:
@@ -176,8 +179,11 @@ class OutgoingCalls:
         return outcome
 
     def _is_structured_too(self, call: FoundCall) -> bool:
-        alike = [outcome for outcome in self._outcomes if outcome.name == call.name]
-        return bool(alike) and _value(call.arguments) in [_value(outcome.arguments) for outcome in alike]
+        for outcome in self._uncompared:
+            self._values.setdefault(outcome.name, []).append(_value(outcome.arguments))
+        self._uncompared.clear()
+        alike = self._values.get(call.name)
+        return alike is not None and _value(call.arguments) in alike
 
 
 def _value(arguments: str) -> Any:

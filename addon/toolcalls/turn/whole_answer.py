@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..mend.finish import Finish
+from ..wire.events import MOST_CALLS, LimitReached
+from ..work import TEXT
 from .answer import Answer, CompletedCall
 from .assembled_call import AssembledCall
 from .block_call import BlockCall
@@ -60,12 +62,14 @@ def mend_answer(
 def _assembled(read: ReadEvent) -> list[AssembledCall]:
     """The calls of an answer."""
     assembled_calls: list[AssembledCall] = []
+    others = (number for number, part in enumerate(read.parts) if not isinstance(part, Fragment | Stop))
+    last_other = max(others, default=-1)
     for number, part in enumerate(read.parts):
         last = assembled_calls[-1] if assembled_calls else None
         if isinstance(part, CallStart):
             call = BlockCall.of_start(part)
             call.ended = True
-            call.followed = any(not isinstance(later, Fragment | Stop) for later in read.parts[number + 1 :])
+            call.followed = number < last_other
             assembled_calls.append(call)
         elif isinstance(part, Fragment) and isinstance(last, BlockCall):
             last.add(part.arguments)
@@ -74,6 +78,8 @@ def _assembled(read: ReadEvent) -> list[AssembledCall]:
             last.take(part)
         elif isinstance(part, Fragment) and not part.empty:
             assembled_calls.append(AssembledCall.of(part))
+        if len(assembled_calls) > MOST_CALLS:
+            raise LimitReached
     return assembled_calls
 
 
@@ -85,6 +91,7 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
         return None
     spoken: list[str] = []
     for text in texts[:-1]:
+        answer.spend(TEXT)
         # Something else stands between two texts: what is not decided then is none.
         known = answer.say(text)
         spoken.append((text if known is None else known.text) + answer.pass_text_on().text)

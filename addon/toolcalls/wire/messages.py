@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 import re
 
+from ..work import TooMuchWork, Work
 from .events import Event
 
 _TYPE_FIRST = re.compile(r'\s*+\{\s*+"type"\s*+:\s*+"([^"\\]*+)"')
 
 
 def type_of(text: str) -> str | None:
-    """The type of a message; None where it is no JSON object or has none. Servers say it first."""
+    """The type of a message; None where it is no JSON object, has none, or is too much to be read for that.
+
+    Servers say it first.
+    """
     first = _TYPE_FIRST.match(text)
     if first is not None:
         return first[1]
     try:
+        Work().read_json(text, last=True)
         message = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, TooMuchWork):
         return None
     kind = message.get("type") if isinstance(message, dict) else None
     return kind if isinstance(kind, str) else None

@@ -12,6 +12,8 @@ from ...turn import payload
 from ...turn.fragment_answer import FragmentAnswer
 from ...turn.parts import Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ...turn.whole_answer import mend_answer
+from ...wire.events import MOST_CALLS, LimitReached
+from ...work import ANSWER
 from .leaked_reasoning import split_message
 from .reader import FOREIGN_REASONS, Json, finish_of, fragments_of, reasoning_in, says_something
 from .writer import LEGACY_WORDS, WORDS, written_call
@@ -22,9 +24,12 @@ def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> 
     answer = payload.object_in(body)
     if answer is None or not isinstance(answer.get("choices"), list) or answer.get("error"):
         return body
+    if len(answer["choices"]) > MOST_CALLS:
+        raise LimitReached
     changed = request.choices == 1 and _merge_choices(answer["choices"])
     for choice in answer["choices"]:
         if isinstance(choice, dict) and isinstance(choice.get("message"), dict):
+            mender.work.spend(ANSWER)
             before = payload.write(choice)
             _mend_choice(choice, choice["message"], request, policy, mender)
             changed = changed or before != payload.write(choice)
@@ -37,13 +42,16 @@ def _merge_choices(choices: list[Any]) -> bool:
     if not isinstance(first, dict):
         return False
     moved: list[Any] = []
+    kept: list[Any] = choices[:1]
     for other in choices[1:]:
         message = other.get("message") if isinstance(other, dict) else None
         if isinstance(message, dict) and message.get("tool_calls"):
             calls = message.pop("tool_calls")
             moved += calls if isinstance(calls, list) else [calls]
             if not says_something(message):
-                choices.remove(other)
+                continue
+        kept.append(other)
+    choices[:] = kept
     if moved:
         own = first.get("tool_calls")
         first["tool_calls"] = [*(own if isinstance(own, list) else []), *moved]

@@ -12,6 +12,7 @@ from ...mend.arguments import Finish
 from ...turn import payload
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item
+from ...wire.events import MOST_CALLS, LimitReached
 from ..reply_builder import ReplyBuilder
 from .call_items import CallItems
 from .events import EventWriter, IncomingEvent, Json
@@ -98,6 +99,8 @@ class Finalizer:
         status = status_of(kind, response)
         failed = status in FAILED
         output = response.get("output")
+        if isinstance(output, list) and len(output) > MOST_CALLS:
+            raise LimitReached
         self._listed.match(output)
         finish = finish_in(kind, response)
         self._calls.flush(finish, reply, before_error=failed)

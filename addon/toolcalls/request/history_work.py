@@ -1,0 +1,67 @@
+"""How much of a history is looked at: counted in steps before it is done, so that no long history stops the proxy.
+
+Each look at a history goes over all of its entries, and may end in a walk over the text in which they are changed.
+What would be too much is not done: the history goes up as the looks before it left it. A history gets the same looks
+in every later request, until it is too long, so that prompt caches hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..work import TooMuchWork, Work
+from .contents_as_messages import inner
+
+LOOKING: Final = 2
+RECALLING: Final = 12
+MENDING: Final = 6
+PAIRING: Final = 20
+LOOPS: Final = 2
+"""Steps for each entry."""
+
+_MOST: Final = 180_000
+"""About 45 ms. A turn of one call and its result is two to four entries: 1,400 to 2,800 of them get all looks, and
+5,000 to 10,000 the one at ids and arguments."""
+_MESSAGES: Final = ("messages", "input", "contents")
+_INSIDE: Final = ("tool_calls", "content", "parts")
+
+
+class HistoryWork:
+    """The steps that are left for one request."""
+
+    __slots__ = ("_body", "_entries", "_left", "_walk", "exceeded")
+
+    def __init__(self, request: dict[str, Any], body: bytes) -> None:
+        self._left = Work(_MOST)
+        self._entries = _entries_of(request)
+        self._body = body
+        self._walk: int | None = None
+        self.exceeded = False
+        """Something was not done."""
+
+    def allows(self, steps: int) -> bool:
+        """May every entry be looked at, so many steps each? Where not, nothing behind this is allowed either."""
+        try:
+            self._left.spend(steps * self._entries)
+        except TooMuchWork:
+            self.exceeded = True
+        return not self.exceeded
+
+    def allows_changes(self, steps: int) -> bool:
+        """As `allows`, for a look that may end in a walk over the text. Long strings are no work there."""
+        if self._walk is None:
+            self._walk = sum(map(self._body.count, (b",", b"{", b"["))) >> 2
+        try:
+            self._left.spend(self._walk)
+        except TooMuchWork:
+            self.exceeded = True
+        return self.allows(steps)
+
+
+def _entries_of(request: dict[str, Any]) -> int:
+    """The messages, items, calls and blocks of a history."""
+    asked = inner(request)[0]
+    lists = (asked.get(key) for key in _MESSAGES)
+    messages = [message for one in lists if isinstance(one, list) for message in one]
+    inside = (message.get(key) for message in messages if isinstance(message, dict) for key in _INSIDE)
+    return len(messages) + sum(len(one) for one in inside if isinstance(one, list))
