@@ -21,8 +21,6 @@ LINE: Final = 4
 """A line of an event that has many."""
 VALUE: Final = 4
 """A value of a JSON document, looked at in Python."""
-BROKEN: Final = 160
-"""Arguments that are not strict JSON, however short they are: all that is tried with them."""
 COMMA: Final = 3
 """A comma in arguments that have one too many: all of them are found by a pattern."""
 MENDING: Final = 6

@@ -20,7 +20,16 @@ from dataclasses import dataclass
 from functools import cache
 
 from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol
-from tests.must_not_run import introductions, last_words, prose_behind, quoted_ends, read_aloud, rehearsals, shown
+from tests.must_not_run import (
+    introductions,
+    last_words,
+    plain_words,
+    prose_behind,
+    quoted_ends,
+    read_aloud,
+    rehearsals,
+    shown,
+)
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part, text_of
 from tests.must_not_run.quoted_ends import CALL
@@ -119,6 +128,9 @@ def _shown() -> Iterator[Way]:
     for number, (group, text) in enumerate(texts):
         formats = tuple(COMMON[(number + step) % len(COMMON)] for step in range(SHOWN_FORMATS))
         yield Way(group, text, _said(SAID_BEFORE + text), formats=formats)
+    for number, words in enumerate(plain_words.SHOWN):
+        text = f"{words}\n\n{CALL}"
+        yield Way("plain words", text, _said(SAID_BEFORE + text), formats=(COMMON[number % len(COMMON)],))
 
 
 def _rehearsals() -> Iterator[Way]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from tests.dialects.text_protocols import CHAT, GEMINI, OLLAMA, PROTOCOLS, Client, Protocol
-from tests.must_not_run import introductions, last_words, meant, quotations, quoted_ends, shown
+from tests.must_not_run import introductions, last_words, meant, plain_words, quotations, quoted_ends, shown
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part
 from tests.must_not_run.quotations import CALL, MEANT, QUOTED, STRUCTURED, all_ways, cases, problem
@@ -96,7 +96,7 @@ def examples(protocol: Protocol) -> Iterator[tuple[str, FormatWriter, tuple[Part
                 continue  # The fence of the format itself is open or not, and nobody knows.
             if fits:
                 yield name, format, (Part("text", filled(text, format)),), expected(name, text), {}
-    words = (*shown.MEANT, *introductions.ANNOUNCED, *last_words.ANNOUNCED)
+    words = (*shown.MEANT, *introductions.ANNOUNCED, *last_words.ANNOUNCED, *plain_words.ANNOUNCED)
     announced = [*(f"{said}\n\n{CALL}" for said in words), *shown.MEANT_LINES]
     for number, text in enumerate(announced):
         format = FORMATS[COMMON[number % len(COMMON)]]

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..work import BROKEN, COMMA, MENDING, Work
+from ..work import COMMA, MENDING, Work
 from .finish import Finish
 from .reading import characters as chars
 from .reading.document import read_document
@@ -61,7 +61,7 @@ def mend_arguments(
         if type(value) is dict:
             return Mended("valid", text, value)
         if work is not None:
-            work.spend(BROKEN + len(text) // _PER_STEP)
+            work.spend(len(text) // _PER_STEP)
         value = _mend(text, value, options, steps, level=0)
         return Mended("repaired", write(value), value, tuple(steps))
     except Refusal as refusal:

@@ -20,9 +20,9 @@ LOOPS: Final = 2
 """Steps for each entry."""
 
 _MOST: Final = 180_000
-"""About 45 ms. A turn of one call and its result is two to four entries: 1,400 to 2,800 of them get all looks, and
-5,000 to 10,000 the one at ids and arguments."""
-_MESSAGES: Final = ("messages", "input", "contents")
+"""About 45 ms. A turn of one call and its result is three or four entries: 1,400 to 2,000 of them get all looks, and
+5,000 to 7,000 the one at ids and arguments."""
+_MESSAGES: Final = ("messages", "contents")
 _INSIDE: Final = ("tool_calls", "content", "parts")
 
 
@@ -50,7 +50,7 @@ class HistoryWork:
     def allows_changes(self, steps: int) -> bool:
         """As `allows`, for a look that may end in a walk over the text. Long strings are no work there."""
         if self._walk is None:
-            self._walk = sum(map(self._body.count, (b",", b"{", b"["))) >> 2
+            self._walk = self._body.count(b",") >> 1
         try:
             self._left.spend(self._walk)
         except TooMuchWork:
@@ -59,9 +59,10 @@ class HistoryWork:
 
 
 def _entries_of(request: dict[str, Any]) -> int:
-    """The messages, items, calls and blocks of a history."""
+    """The messages, calls and blocks of a history; an item of Responses is a message and its call in one."""
     asked = inner(request)[0]
-    lists = (asked.get(key) for key in _MESSAGES)
-    messages = [message for one in lists if isinstance(one, list) for message in one]
+    items = asked.get("input")
+    messages = [message for key in _MESSAGES if isinstance(asked.get(key), list) for message in asked[key]]
     inside = (message.get(key) for message in messages if isinstance(message, dict) for key in _INSIDE)
-    return len(messages) + sum(len(one) for one in inside if isinstance(one, list))
+    blocks = sum(len(one) for one in inside if isinstance(one, list))
+    return 2 * len(items) + len(messages) + blocks if isinstance(items, list) else len(messages) + blocks

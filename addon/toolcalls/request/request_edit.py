@@ -19,7 +19,7 @@ from ..mend.reading.strict import write
 from ..mend.shape.preflight import invalid_name
 from ..policy import Policy
 from ..tools.declared import Tools
-from ..work import BROKEN, TooMuchWork, Work
+from ..work import TooMuchWork, Work
 from . import arguments, guidance
 from .added_text import with_text
 from .edits import Edits, Path
@@ -30,6 +30,8 @@ Json = Mapping[str, Any]
 
 _MOST_MENDING = 100_000
 """Steps: about 25 ms, 300 short arguments or 20 of 3 KB."""
+_BROKEN = 160
+"""Arguments that are not strict JSON, or a name that is none, however short they are: all that is tried with them."""
 _EDIT = 120
 """A change that is written into the text."""
 _COMPARED = 4
@@ -189,7 +191,7 @@ class RequestEdit:
             try:
                 found = self._read[text] = mend_arguments(text, Finish.UNKNOWN, work=self._work)
                 if found.status != "valid":
-                    self._work.spend(_EDIT)
+                    self._work.spend(_BROKEN + _EDIT)
             except TooMuchWork:
                 self._work = None
         return found
@@ -209,7 +211,7 @@ class RequestEdit:
                 self._work.look_at(value)
         except TooMuchWork:
             self._work = None
-        return self._may_spend(BROKEN)
+        return self._may_spend(_BROKEN)
 
     def take_object(self, at: Path, entry: Json, key: str, name: object) -> None:
         """Arguments that must be an object."""
@@ -234,7 +236,7 @@ class RequestEdit:
         name = entry.get("name")
         if not self.mends or is_name(name):
             return name if isinstance(name, str) else ""
-        if not self._may_spend(BROKEN + _COMPARED * len(self.tools)):
+        if not self._may_spend(_BROKEN + _COMPARED * len(self.tools)):
             self.count(NAME_LEFT)
             return ""
         tool = tool_that_fits(self._object(given), self.tools)

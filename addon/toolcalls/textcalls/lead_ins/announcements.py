@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from . import telling
+
 _DOING = (
     "check|look|read|run|list|search|find|open|see|inspect|verify|test|try|get|fetch|view|examine|write|edit|fix"
     "|apply|update|call|do"
@@ -17,41 +19,79 @@ _NOT_BEGUN = (
     r"|typed"
     r"|printed|noticed|came|dreamt|read\W{0,3}\Z)|have(?!\sto\b)|had|think|believe|guess|suppose|assume|remember"
     r"|recall"
-    r"|know|see\s(?:this|the\sfollowing|it)|can\s(?:show|explain|describe)"
+    r"|know|see\s(?:this|the\sfollowing|it)|can\s(?:show|explain|describe)|(?:take|took)\sback|withdraw"
+    r"|retract|regret"
+    r"|suggest|propose|recommend|advise|discard|abandon|see\b|notice|expect|observe|hear|understand|hope|fear"
+    r"|wonder|doubt"
+    r"|keep\s\w{2,12}ing|still\s(?:see|get|have)|hereby|agree|disagree|object|mean\b|await|offer|prefer|ask\b"
+    r"|request\b"
+    r"|(?:need|want)\s(?:you|your)\b"
+    r"|(?:\w{1,14}ly\s|just\s|already\s|then\s|also\s)?"
+    r"(?!need|feed|proceed|speed|seed|embed|shed)\w{2,14}ed\b(?![^.!?]{0,80}\bto\s(?:run|do|clean)\snow\b)"
 )
 _ANNOUNCEMENTS = {
     "English": (
         r"\blet['’]?s?\s(?:me|us)?\b|\bi(?:['’]ll|['’]m)\b(?!\s(?:not|never|refus|declin))"
-        rf"|\bi\s(?!{_NOT_BEGUN})\w|\b(?:instead(?!\sof)|we\s(?:can|need|should|look|run|check|see))\b"
-        r"|\A\W{0,6}(?:now|next|first|then|finally)\b"
+        rf"|\bi\s(?!{_NOT_BEGUN})(?=\w)|\b(?:instead(?!\sof)|we\s(?:can(?!\ssee)|need(?!\san?\b|\syour?\b)"
+        rf"|should(?!\s(?:reject|refuse|avoid|expect|see))|look|run|check))\b"
+        r"|\A\W{0,6}(?:now|next|first|then|finally)\b(?!,?\s(?:you|your|the\s\w{1,16}['’]s|comes?)\b"
+        r"|,?\s(?:the\s|an?\s|this\s)?(?:second\s|other\s|next\s)?(?:wrong|bad|old|incorrect|broken|example"
+        r"|sample|correct)\b"
+        r"|,?\s(?:look|consider|compare|see|read)\b[^.!?]{0,20}\b(?:this|that|these|example|sample|version"
+        r"|call)s?\W{0,3}\Z)"
     ),
     "what comes now": (
         r"\b(?:steps?|phase|fix(?:es)?|try|plan|todo|tasks?|action|commands?|tool ?calls?|function calls?|way to)"
-        r"\s?(?:\d{1,3}(?:/\d{1,3})?)?\W{0,6}(?=:|\s(?:is|are)\b)|\b(?:thing|way) to do\b"
-        r"|\bthis (?:will|should)\b|\bhere (?:goes|we go)\b|\bgo(?:es)? ahead\b|\bcorrect one\b"
-        r"|\b(?:user|you) (?:want(?:s|ed)?|asked|needs?) (?:me|us|to)\b|\bi(?:\swould|['’]d)\slike\sto\b"
+        r"\s?(?:\d{1,3}(?:/\d{1,3})?)?\W{0,6}(?=:|\s(?:is|are)\b(?!\s\w{2,12}ed\b))|\b(?:thing|way) to do\b"
+        r"|\bthis (?:will|should)\b(?!\s(?:not\s|never\s)?(?:be|crash|break|fail|trigger|confuse|look"
+        r"|give)\b)|\bhere (?:goes|we go)\b|\bgo(?:es)? ahead\b|\bcorrect one\b"
+        r"|\b(?:user|you) (?:want(?:s|ed)?|asked|needs?) (?:(?:me|us) to\b(?! (?:print|repeat|quote|explain"
+        r"|describe|show) )"
+        r"|to (?!know\b|(?:see|have|get) (?:an?|the raw|what|how)\b))|\bi(?:\swould|['’]d)\slike\sto\b"
         r"|\bbut (?:first|now|then|this)\b|\bbetter (?:this|that)\b|,\s(?:just|only)\b|(?:,\sso|\byet)\W{0,3}\Z"
-        r"|\bwe(?:['’]ll|['’]re)\b|\bado\b"
+        r"|\bwe(?:['’]ll|['’]re)\b(?!\s(?:get|see|receive|have|find|end)\b)|\bado\b"
     ),
     "an action that goes on": (
         r"(?:\A|[,;–—]\s)\W{0,6}(?!thinking|nothing|something|anything|everything|following|warning|during|according"
         r"|using:|reading:|listing\s\d|pending|awaiting|showing|printing|quoting|explaining|describing|regarding"
         r"|concerning"
-        r"|remaining|missing|meaning|existing|being|having|simulating|imagining|supposing)[A-Za-z]{2,12}ing\b"
+        r"|remaining|missing|meaning|existing|being|having|simulating|imagining|supposing|repeating|reciting|citing)"
+        r"[A-Za-z]{2,12}ing\b(?!(?:\s(?!if\b|whether\b|wh\w{1,4}\b|how\b|that\b)[^\s.,;:]{1,30}){0,6}"
+        r"\s(?:would|could|might|makes|deletes|removes|destroys|wipes|leads|means|gives|gave|looks|results"
+        r"|fails|failed|crash\w{0,2}"
+        r"|returns|returned|shows|showed|reveals|revealed|yields|yielded|produces|produced|throws|threw"
+        r"|raises|breaks|broke"
+        r"|is|was|are|were|requires|takes)\b)"
     ),
     "an order": (
-        r"\A\W{0,6}(?!see (?:the|this|also)|test (?:case|input|string|data|fixture|output)|commit (?:message|id))"
+        r"\A\W{0,6}(?!do(?:\snot|n['’]t)|[^!?:]{1,60}\b(?:this|the following|these)\b|make\sthe\s(?:model"
+        r"|agent|assistant)"
+        r"|[^.!?:]{1,60}\s(?:to|with|as|in)\W{0,3}\Z|see (?:the|this|also|how|what|that|where)|test (?:case"
+        r"|input|string|data|fixture|output)|commit (?:message|id))"
         rf"(?:{_DOING}|clean|remove|delete|create|add|install|build|start|set|make|move|rename|commit)\b"
     ),
     "German": (
-        r"\bich\s(?!w[üu]rde|werde\b[^.]{0,30}\bnicht|habe)\w|\b(?:ich werde|jetzt|schauen wir|lass(?:t|en)?) "
+        r"\bich\s(?!w[üu]rde|sehe\b(?! mir)|brauche|rate\b|empfehle|warte\sauf|bitte\b|schlage|zitiere"
+        r"|werde\b[^.]{0,30}\bnicht|habe)(?=\w)|\b(?:ich werde|jetzt|schauen wir|lass(?:t|en)?) "
         r"|\b(?:als n[äa]chstes|zuerst|dann|nun)\b"
     ),
     "French, Spanish, Portuguese, Italian": (
-        r"\b(?:je\s(?!ne\b|n)\w|j['’]|voyons|regardons|d[ée]jame|voy a|veamos|vamos a|vou|deixe-me|vejamos|vediamo"
+        r"\b(?:je\s(?!ne\b|n|(?:te\s|vous\s)?(?:montre|vois|déconseille|recommande|propose|cite|explique"
+        r"|suggère))(?=\w)|j['’](?!attend)|voyons|regardons|d[ée]jame|voy a|veamos|vamos a|vou\b|deixe-me"
+        r"|vejamos|vediamo"
         r"|controllo|ora |d['’]abord|ensuite|maintenant|primero|ahora|luego|primeiro|agora|depois|prima |poi )"
     ),
-    "Russian": r"\b(?:я|сейчас|давайте|посмотр\w{1,4}|проверю|сначала|теперь|далее|затем|нужно|надо)\s(?!не\b|бы\b)",
+    "verbs in the first person": (
+        r"\A\W{0,6}(?:(?:ejecut|elimin|borr|limpi|revis|compruéb|compruebo|lanz|prueb|actualiz|edit|instal"
+        r"|busc|abr|execut|remov|apag"
+        r"|limp|lei|verific|esegu|rimuov|cancell|pulisc|legg|apr|cerc|lanci|prov|aggiorn|modific|install|avvi|cre)o"
+        r"|(?!цитир|показыв|привож|повтор|объясн)[а-я]{2,14}(?:аю|яю|ую|юю|шу|жу|чу)"
+        r"|(?!cytuj|pokazuj|podaj|przytacz|powtarz)[a-ząćęłńóśźż]{3,14}(?:am|ę))\b"
+    ),
+    "Russian": (
+        r"\b(?:я|сейчас|давайте|посмотр\w{1,4}|проверю|сначала|теперь|далее|затем|нужно|надо)\s(?!не\b|бы\b"
+        r"|ваше|твоё|твое|виж)"
+    ),
     "Dutch, Swedish, Danish, Norwegian": r"\b(?:ik (?!zal niet)|laat me|jag|jeg|låt mig|lad mig|la meg|nu |nå )",
     "Polish, Czech, Turkish": (
         r"\b(?:sprawdz\w{1,3}|zobacz\w{1,3}|uruchomi\w{1,2}|teraz|najpierw|podív\w{1,3}|zkontroluj\w{1,2}|nejprve"
@@ -68,7 +108,8 @@ _ANNOUNCEMENTS = {
 _announcement = re.compile("|".join(_ANNOUNCEMENTS.values()), re.IGNORECASE)
 _showing = re.compile(
     r"(?:\W{0,3}\w{1,20}){0,2}\W{0,3}\b(?:(?:show|quot|explain|cite|demonstrat|illustrat|describ|paste|zitier|zeig"
-    r"|erklär|montr|expliqu|muestr|mostr|explic|spieg)|покаж|процитир|объясн|展示|解释|解釋|说明|說明|引用|演示|示范|説明)",
+    r"|erklär|montr|expliqu|muestr|mostr|explic|spieg)|покаж|процитир|объясн|展示|解释|解釋|说明|說明|引用"
+    r"|演示|示范|説明)",
     re.IGNORECASE,
 )
 """Right behind words of announcing: what is announced is no call, but an example."""
@@ -99,8 +140,17 @@ _acts = re.compile(
 
 
 def find(sentence: str, begin: int = 0) -> re.Match[str] | None:
-    """The words that say that something is done now, from here on."""
-    return _announcement.search(sentence, begin)
+    """The words that say that something is done now, from here on, and that it is more than to tell something."""
+    for found in _announcement.finditer(sentence, begin):
+        if not telling.is_announced(sentence, found.end()):
+            return found
+    return None
+
+
+def tells(sentence: str) -> bool:
+    """Is it announced that something is told or shown?"""
+    found = _announcement.search(sentence)
+    return found is not None and telling.is_announced(sentence, found.end())
 
 
 def shows_behind(sentence: str, announced: int) -> bool:

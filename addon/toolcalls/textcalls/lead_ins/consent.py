@@ -36,8 +36,18 @@ _QUESTIONS = {
     "Arabic, Hebrew, Hindi": r"هل (?:تريد|ترغب|أ)|האם|(?:चाहते|क्या मैं)",
 }
 _question = re.compile("|".join(_QUESTIONS.values()), re.IGNORECASE)
+_decision = re.compile(
+    r"\b(?:can|could|would|will) you (?:please )?(?:check|confirm|review|approve|look|verify|agree|tell)\b|"
+    + "|".join(said for name, said in _QUESTIONS.items() if name != "about what follows"),
+    re.IGNORECASE,
+)
 
 
 def asks(sentence: str) -> bool:
     """Does this question leave a decision to somebody else, or is it about what follows?"""
     return _question.search(sentence) is not None
+
+
+def leaves_decision(sentence: str) -> bool:
+    """Does this question leave a decision to somebody else?"""
+    return _decision.search(sentence) is not None

@@ -47,6 +47,15 @@ _FINAL = {
         r"|[,\"”]\s(?:it|he|she|they)\s(?:wrote|said|replied|answered)\W{0,3}\Z"
         r"|\b(?:says|said|wrote|reads|replied|answered):\s[\"“]?(?:let me|now i|i['’]ll|i will|sure|okay|first)\b"
     ),
+    "refused by a verb": (
+        r"\b(?:i|we)\b(?![^.!?]{0,20}\bnot\b)[^.!?]{0,20}\b(?:refuse|decline|abstain)\b(?!\sto\sbelieve)"
+        r"|\bnot\s(?:something|a\sthing|what)\s(?:i|we)(?:['’]ll|['’]d|\s(?:will|would|want|can|should|do|am))\b"
+        r"|\bno\sway\W{0,3}\Z|\bje\srefuse\b|\bme\sniego\b|\brechazo\b|\brecuso\b|\bmi\srifiuto\b|\brifiuto\b"
+        r"|\bodmawiam\b|\bотказываюсь\b"
+        r"|\bweiger(?:e)?\s(?:ik|ich|mich)\b|\bik\sweiger\b|\bvägrar\b|\bnægter\b|\bnekter\b|\bodmít[áa]m\b"
+        r"|\breddediyorum\b|我(?:必须|只能|要)?拒[绝絕]"
+        r"|お断り|拒否し|거절|거부하"
+    ),
     "under no circumstances": (
         r"\bunder no circumstances\b|\bso no\W{0,3}\Z|\bhard no\b|\bnot to be (?:executed|run)\W{0,3}\Z"
     ),
@@ -64,14 +73,20 @@ _FINAL = {
 _TURNED = {
     "refused": (
         rf"(?:\A\W{{0,6}}(?:please\s|but\s)?|\b(?:i|we|you)\s?)(?:{_NOT})\b[^.!?]{{0,30}}?\b(?:{_DO})\s(?:{_THIS})\b"
-        r"|\A\W{0,6}(?:(?:absolutely|certainly|definitely|hard|probably|not)\s)?(?:no|not|nope|never|nein|non|нет|不)"
+        r"|\A\W{0,6}(?:(?:absolutely|certainly|definitely|hard|probably|not)\s)?(?:no|not|nope|never|nein|non"
+        r"|нет|不)"
         r"(?:\s(?:on|to|for|be|way)\b[^.]{0,30})?\W{0,6}\Z"
         r"|\bi(?:['’]m|\sam)?\s(?:won['’]t|can['’]?t|cannot|refuse\w?|declin(?:e|ed|ing)|not\sgoing\sto|ignored"
         r"|skipped"
         rf"|stopped\sbefore)(?:\s(?:{_THIS}|do\s(?:{_THIS})|be\sdoing\s\w{{1,12}}|sending\s(?:{_THIS})))?\W{{0,4}}\Z"
         r"|\b(?:left|kept)\s(?:it|this|that|the\s(?:last\s)?line)\s(?:alone|unchanged|as\sis)\b|\bkept\sas\sis\b"
         r"|\A\W{0,6}not\s(?:executed|run)\W{0,4}\Z"
-        r"|\A\W{0,6}(?:decoded|translated|transcribed|quoted|redacted|skipped|blocked|refused|rejected|denied|ignored"
+        r"|\b(?:asked|told|says?|said|instructed|wants?|wanted|ordered|warned|promised|decided|agreed"
+        r"|supposed|meant|print)\b"
+        r"[^.!?]{0,30}\b(?:not|never)\sto\s(?:run|execute|call|send|do|(?:\w{1,12}\s)(?:anything|it|this|that"
+        r"|them))\b"
+        r"|\A\W{0,6}(?:decoded|translated|transcribed|quoted|redacted|skipped|blocked|refused|rejected|denied"
+        r"|ignored"
         r"|declined|intercepted)\W{1,4}\Z"
     ),
     "shown": (

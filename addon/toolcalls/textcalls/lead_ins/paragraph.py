@@ -10,7 +10,21 @@ from __future__ import annotations
 
 import re
 
-from . import announcements, citations, consent, doubts, look_alikes, outright, refusals, titles
+from . import (
+    about_texts,
+    announcements,
+    below,
+    citations,
+    conditions,
+    consent,
+    doubts,
+    look_alikes,
+    outright,
+    refusals,
+    speakers,
+    telling,
+    titles,
+)
 from .labels import Label
 
 KEPT = 160
@@ -27,10 +41,17 @@ _sentence_end = re.compile(
 """Where a sentence ends, or an item of a list begins."""
 _abbreviated = re.compile(r"\b(?:e\.g|z\. ?b|p\. ?e[jx]|np|i\.e|cf|viz|vs|namely)\.\Z", re.IGNORECASE)
 _needs_an_object = re.compile(
-    r"\b(?:is|are|was|were|be|been|to|for|of|with|than|as|like|about|from|by|into|via|if|that|whether|maybe|perhaps"
+    r"\b(?:is|are|was|were|be|been|has|had|to|for|of|with|than|as|like|about|from|by|into|via|if|that|whether"
+    r"|maybe|perhaps"
     r"|r[au]n(?:ning|s)?|call(?:s|ed|ing)?|execut(?:e|es|ed|ing)|invok(?:e|es|ed|ing)|emit(?:s|ted)?|sends?|sent"
     r"|becomes?|became|reads?|contains?|needs?|tr(?:y|ied)|outputs?|prints?|printed|expects?|expected|gives?|gave"
-    r"|wrote|writes?|quot(?:e|es|ed))\W{0,3}\Z",
+    r"|wrote|writes?|quot(?:e|es|ed)|holds?|held|includes?|included|carries|carried|says?|said|shows?|showed"
+    r"|generates?"
+    r"|produces?|returns?|answers?|replies|replied|means?|includes?|matches"
+    r"|steht|lautet|enthält|heißt|zeigt|sagt|schreibt|contient|affiche|indique|montre|dit|dice|pone|muestra|contiene"
+    r"|contém|mostra|diz|legge|znajduje się|zawiera|brzmi|mówi|jest|czytamy|widnieje|содержит|гласит|говорит"
+    r"|написано"
+    r"|стоит|это|staat|luidt|bevat|zegt|står|innehåller|säger|lyder)\W{0,3}\Z",
     re.IGNORECASE,
 )
 """At the end of a sentence that is not over: the call below is what it speaks about ("The wrong way is", "Maybe")."""
@@ -48,12 +69,22 @@ def shows(paragraph: str) -> bool:
     announced = announcement.end() if announcement is not None else None
     if _is_heading(said, sentence, line, label, announced) or _is_taken_back(sentence, announced):
         return True
+    ended = said[-1] in ".!?。！？"
+    if conditions.not_now(sentence, ended=ended):
+        return True
     if _question_mark.search(said) is not None:
         return consent.asks(sentence)
+    if speakers.speak(sentence) or telling.says_so(sentence):
+        return True
+    if announced is None and announcements.tells(sentence):
+        return True
+    if announced is None and (
+        below.points(sentence) or about_texts.presents(sentence) or _was_refused(said[: -len(sentence)])
+    ):
+        return True
     shown_by_colon = label.ends_with_colon and not label.is_one_word and _foreign_script.search(sentence) is None
     if shown_by_colon and (announced is None or announcements.only_tells(sentence, announced)):
         return True
-    ended = said[-1] in ".!?。！？"
     refusal = refusals.find(sentence)
     if refusal is not None and announcements.find(sentence, refusal.end()) is None:
         return not refusals.is_checked(sentence, refusal) and (not ended or refusals.is_about_this(sentence))
@@ -86,6 +117,21 @@ def _is_taken_back(sentence: str, announced: int | None) -> bool:
         return True
     found = (outright.find(sentence), doubts.find(sentence))
     return any(words is not None and announcements.find(sentence, words.end()) is None for words in found)
+
+
+def _was_refused(said: str) -> bool:
+    """Does a sentence of this text refuse what follows, or ask for leave, with nothing announced behind it?"""
+    while sentence := _last_sentence(said):
+        said = said[: said.rindex(sentence)]
+        if announcements.find(sentence) is not None:
+            return False
+        if refusals.find(sentence) is not None and refusals.is_about_this(sentence):
+            return True
+        if outright.is_final(sentence) or outright.find(sentence) is not None:
+            return True
+        if _question_mark.search(sentence) is not None:
+            return consent.leaves_decision(sentence)
+    return False
 
 
 def _last_sentence(said: str) -> str:

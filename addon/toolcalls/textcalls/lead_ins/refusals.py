@@ -64,7 +64,9 @@ _checking = re.compile(
 )
 """Before a refusal: it is what is checked that must not happen."""
 _of_this = re.compile(
-    r"\b(?:this|these|the following|such|below|what follows|das hier|detta|dette|này|đó|ceci|esto|isto|questo|это)\b",
+    r"\b(?:this|these|the following|such|below|what (?:follows|comes next)|the next (?:line|call|command|text)"
+    r"|das hier|detta|dette|này|đó|ceci|esto|isto|questo|это)\b"
+    r"|これ|この|これら|次の|以下|이 ?(?:명령|호출|것)|이를|다음|这|這|下面",
     re.IGNORECASE,
 )
 

@@ -83,7 +83,7 @@ _PRESENTED = (
 )
 _presents = re.compile(
     rf"\W{{0,6}}(?:(?:here(?:['’]s| is| are)|below is)\s(?:[\w'’-]{{1,16}}\s){{0,3}}{_PRESENTED}[^.:!?]{{0,50}}[.:]"
-    rf"|(?!\w{{1,12}}ed\b)(?:[\w'’-]{{1,16}}\s){{0,3}}{_PRESENTED}"
+    rf"|(?!\w{{1,12}}ed\b|(?:i|we)\s)(?:[\w'’-]{{1,16}}\s){{0,3}}{_PRESENTED}"
     r"(?:(?:\s(?:of|from|by|in|you)\b[^.:!?]{1,40})?:|[^.:!?]{1,30}\b(?:as follows|like this|below|follows)[.:])"
     r"|model [A-Z\d]:|scene \d{1,3}[:.]?)\W{0,3}\Z",
     re.IGNORECASE,

@@ -17,7 +17,7 @@ _PRESENTED = 3
 _SHORT = 120
 """A paragraph that presents a text is shorter."""
 
-_CHARACTER, _WORD = 15, 90  # The steps that a character and a word take.
+_CHARACTER, _WORD = 25, 200  # The steps that a character and a word take.
 MOST_STEPS = KEPT * (_CHARACTER + _WORD // 2)
 """What looking at them can take at most."""
 _words = re.compile(r"\w+")
