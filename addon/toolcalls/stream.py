@@ -267,39 +267,44 @@ class Stream:
 
     def _take_events(self, block: bytes, verdict: Pass | Hold | None, out: list[bytes]) -> None:
         """Take the events of a block, or the one event for which the fast path gave a verdict."""
-        if verdict is not None:
-            self._obey(verdict, block, out)
+        if isinstance(verdict, Hold):
+            self._hold(verdict.key, block, len(block))
             return
-        ledger, limit = self._ledger, self._limit
-        take = self._fast_path.take
+        if verdict is PASS:
+            self._pass(block, out)
+            return
+        ledger, limit, take = self._ledger, self._limit, self._fast_path.take
         events = self._framing.split(block)
         if len(events) == 1 and ledger.held_bytes + len(block) <= limit:
             self._read_event(block, out)
             return
         before = len(out)
+        start = end = 0  # Between them stand the events that pass and are not out yet.
         for raw in events:
             # All is asked for each event, so that the result is the same however the stream was cut: whether the
             # limit is reached, and whether the event takes the fast path, as it would in a chunk of its own.
             size = len(raw)
             if ledger.held_bytes + size > limit:
+                self._pass(block[start:end], out)
                 out += self._stop_holding()
                 return
             verdict = take(raw)
-            if verdict is PASS:
-                ledger.passed(size, raw, out)
-            elif verdict is None:
-                self._read_event(raw, out)
-            else:
-                self._obey(verdict, raw, out)
-        if out[before:] == events:
+            if verdict is not PASS:
+                self._pass(block[start:end], out)
+                start = end + size
+                if isinstance(verdict, Hold):
+                    self._hold(verdict.key, raw, size)
+                else:
+                    self._read_event(raw, out)
+            end += size
+        self._pass(block[start:end], out)
+        if len(out) > before + 1 and b"".join(out[before:]) == block:
             out[before:] = [block]
 
-    def _obey(self, verdict: Pass | Hold, raw: bytes, out: list[bytes]) -> None:
-        """An event that was not read passes or is held."""
-        if isinstance(verdict, Hold):
-            self._hold(verdict.key, raw, len(raw))
-        else:
-            self._ledger.passed(len(raw), raw, out)
+    def _pass(self, events: bytes, out: list[bytes]) -> None:
+        """Events that were not read, if any, go out as they came."""
+        if events:
+            self._ledger.passed(len(events), events, out)
 
     def _hold(self, key: str, raw: bytes, size: int) -> None:
         """Hold an event, and account for its values, but for about as many as the envelope of a fragment has."""
@@ -339,7 +344,7 @@ class Stream:
 
     def _ask_dialect(self, event: Event, size: int, out: list[bytes]) -> None:
         """Ask the dialect about an event that came as so many bytes."""
-        if event.data is None and self._passes_silent():
+        if event.data is None and not self._dialect.converting and not self._dialect.waits:
             verdict: Verdict = PASS
         else:
             verdict = self._dialect.read(event)
@@ -356,11 +361,6 @@ class Stream:
             self._ledger.passed_last = bool(verdict.out) and verdict.out[-1] is event.raw
         else:
             self._ledger.passed(size, event.raw, out)
-
-    def _passes_silent(self) -> bool:
-        """Do events without data pass?"""
-        dialect = self._dialect
-        return not dialect.converting and not dialect.waits
 
     def _read_lines_alone(self, event: Event) -> Verdict:
         """A "blank" line of spaces glued events together: each data line is read alone, and counts as one event."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..mend.reading.strict import write
 from ..outcome import Outcome
 from ..policy import Policy
 from ..request.request import Request
-from ..tools.declared import Tools
+from ..tools.declared import Tool, Tools
 from ..wire import sse
 from ..wire.events import Event
 from .answers import PROTOCOLS, chat_events, write_answer
@@ -38,12 +38,12 @@ class Recovered:
 class Recovery:
     """The errors of one response."""
 
-    __slots__ = ("_ask", "_over", "_protocol", "_request", "_seen", "_spoken", "_tools")
+    __slots__ = ("_ask", "_over", "_policy", "_protocol", "_request", "_seen", "_spoken")
 
     def __init__(self, protocol: str, request: Request, policy: Policy, ask: Ask) -> None:
         self._protocol = protocol
         self._request = request
-        self._tools = _ours(request, policy)
+        self._policy = policy
         self._ask = ask
         self._seen = False
         self._over = False
@@ -56,7 +56,7 @@ class Recovery:
         if protocol not in (_IN_STREAMS if in_stream else PROTOCOLS) or request.legacy_functions:
             return False
         # Of several choices nobody knows which one the server could not read.
-        return policy.text_calls and request.choices == 1 and len(_ours(request, policy)) > 0
+        return policy.text_calls and request.choices == 1 and any(_ours(request, policy))
 
     def of_document(self, body: bytes) -> Recovered | None:
         """An error that is the whole answer."""
@@ -96,16 +96,15 @@ class Recovery:
         if quoted is None or (quoted.rest and self._spoken):
             # Behind a text it depends on that text whether a call is shown or meant.
             return []
-        return read_calls(quoted, self._request, self._tools, self._ask)
+        return read_calls(quoted, self._request, Tools(_ours(self._request, self._policy)), self._ask)
 
     def _written(self, calls: Sequence[Outcome], raw: bytes, *, stream: bool) -> tuple[str, bytes]:
         return write_answer(self._protocol, calls, _identity(raw), self._request.model, stream=stream)
 
 
-def _ours(request: Request, policy: Policy) -> Tools:
+def _ours(request: Request, policy: Policy) -> Iterator[Tool]:
     """The functions that this answer may call and that the user wants touched."""
-    tools = request.callable_tools
-    return Tools(tool for tool in tools if tool.kind == "function" and policy.touches(tool.name))
+    return (tool for tool in request.callable_tools if tool.kind == "function" and policy.touches(tool.name))
 
 
 def _identity(raw: bytes) -> str:

@@ -21,7 +21,7 @@ from .fragments import full_name
 from .live import LiveArguments, LiveCall, LivePart
 from .outgoing_calls import CUT_INSIDE, WRITTEN_AS_REASONING, GatheredCall, OutgoingCalls
 from .reasoning_search import ReasoningSearch
-from .structured_text import StructuredText, structured_around
+from .structured_text import StructuredText, mends_structured
 from .text_search import SearchResult, TextPiece, TextSearch, searches
 
 
@@ -79,10 +79,11 @@ class Answer:
         self._mender = mender
         self._tools = request.tools
         searched = searches(request, policy)
-        self.search = structured_around(TextSearch(request, policy) if searched else None, request, policy, mender)
+        self.search: TextSearch | StructuredText | None = None
+        """What the text that is being read goes through."""
         self.reasoning = ReasoningSearch(request, policy) if searched else None
-        self.searches = self.search is not None
-        """Is the text searched for calls?"""
+        self.searches = searched or mends_structured(request, policy)
+        """Is the text searched for calls, or mended as JSON that was asked for?"""
         self.outgoing = outgoing
         self._lives: dict[int, LiveCall] = {}
         self.incomplete = False

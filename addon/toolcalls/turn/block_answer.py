@@ -35,8 +35,6 @@ class BlockAnswer(Answer):
         )
         self.assembler = BlockAssembler(mender.work)
         self._texts = SearchedTexts(request, policy, mender)
-        self.search = None
-        """The search of the block of text that is being read."""
         self.text_block: Place = None
         """That block."""
 

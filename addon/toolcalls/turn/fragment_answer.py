@@ -16,6 +16,8 @@ from .assembled_call import AssembledCall
 from .fragment_assembler import FragmentAssembler
 from .outgoing_calls import CUT_INSIDE, OutgoingCalls
 from .parts import Fragment
+from .structured_text import structured_around
+from .text_search import TextSearch, searches
 
 
 class FragmentAnswer(Answer):
@@ -32,6 +34,8 @@ class FragmentAnswer(Answer):
     ) -> None:
         """`whole_calls`: calls come in one piece. `says_complete`: an answer that is complete says so."""
         super().__init__(request, policy, mender, OutgoingCalls(request.tools, mender, awaits_arguments=False))
+        search = TextSearch(request, policy) if searches(request, policy) else None
+        self.search = structured_around(search, request, policy, mender)
         self._whole_calls = whole_calls
         self._says_complete = says_complete
         self.assembler = FragmentAssembler(request.tools, whole_calls=whole_calls, work=mender.work)

@@ -49,7 +49,6 @@ class ItemAnswer(Answer):
         super().__init__(request, policy, mender, OutgoingCalls(request.tools, mender))
         self.streamed = True
         """False where there is nothing but the list of all items."""
-        self.search = None
         self.texts = SearchedTexts(request, policy, mender, has_calls=self._has_calls)
         self.items = items
         self.assembler = ItemAssembler(items, kind, mender.work)

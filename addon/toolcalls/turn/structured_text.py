@@ -150,6 +150,11 @@ class StructuredText:
         return held
 
 
+def mends_structured(request: Request, policy: Policy) -> bool:
+    """Is the text of the answer JSON that was asked for, and mended as such?"""
+    return policy.structured and request.structured is not None
+
+
 def structured_around(
     search: TextSearch | None,
     request: Request,

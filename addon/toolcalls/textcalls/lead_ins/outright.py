@@ -56,6 +56,17 @@ _FINAL = {
         r"|\breddediyorum\b|我(?:必须|只能|要)?拒[绝絕]"
         r"|お断り|拒否し|거절|거부하"
     ),
+    "nothing was run, in other languages": (
+        r"\bnichts\s(?:davon\s)?(?:ausgef[üu]hrt|gel[öo]scht|gestartet|aufgerufen)\b|\brien\s(?:ex[ée]cut[ée]"
+        r"|lanc[ée]|supprim[ée])\b"
+        r"|\bno\s(?:he|se\sha)\s(?:ejecutado|borrado|eliminado|lanzado)\snada\b|\bnada\s(?:se\sha"
+        r"|foi)\s(?:ejecutado|executado|apagado)\b"
+        r"|\bnão\s(?:executei|apaguei|rodei)\snada\b|\bnon\sho\s(?:eseguito|cancellato|lanciato)\s(?:nulla|niente)\b"
+        r"|\bnic(?:zego)?\snie\s(?:uruch|wykon|usun)|\bничего\sне\s(?:запуск|запуст|выполн|удал|вызыв)"
+        r"|\bniets\s(?:uitgevoerd|verwijderd)\b"
+        r"|(?:没有|沒有|并未|並未|尚未|未)(?:执行|執行|运行|運行|删除|刪除|调用|調用)(?:任何|过|過|它|\W{0,3}\Z)"
+        r"|何も(?:実行|削除|呼び出)|아무것도 ?(?:실행|삭제|호출)"
+    ),
     "under no circumstances": (
         r"\bunder no circumstances\b|\bso no\W{0,3}\Z|\bhard no\b|\bnot to be (?:executed|run)\W{0,3}\Z"
     ),

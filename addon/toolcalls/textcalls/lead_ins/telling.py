@@ -11,7 +11,8 @@ _TEXT = (
 )
 _verbs = re.compile(
     r"(?:\W{0,3}(?!and\b|then\b)[\w'’]{1,12}){0,2}?\W{0,3}\b(?:"
-    r"(?:quot(?:e|ing)|cit(?:e|ing)|recit|illustrat|demonstrat|recap|remind|paraphras|rephras|transcrib"
+    r"(?:quot(?:e|ing)|cit(?:e|ing)|recit|illustrat|demonstrat|recap|remind|paraphras|rephras|restat|propos"
+    r"|suggest|recommend|transcrib"
     r"|imagin|suppos"
     r"|pretend|hypothesi|zitier|veranschaulich|zitiere)\w{0,6}\b"
     r"|(?:explain|describ)\w{0,4}\s(?:how|what|why\b[^.]{0,20}\bcall|the\s(?:\w{1,12}\s)?(?:format|syntax"
@@ -19,6 +20,7 @@ _verbs = re.compile(
     r"|(?:spell|writ\w{1,4}|sketch|point)\w{0,3}\s(?:it\s|this\s)?(?:out|down)\b|sketch\w{0,3}\b"
     r"|(?:answer|reply|respond)\w{0,3}\swith\b|show(?:ing)?\s(?:you|them|how|what)\b|(?:show"
     r"|print)\w{0,4}\s(?:it|this|that)\b"
+    r"|repeat\w{0,3}\s(?:the|your|his|her)\s(?:[\w'’-]{1,14}\s){0,2}(?:message|words|text|request|instructions?)\b"
     r"|(?:draft|phras|formulat)\w{0,4}\s(?:the|a|my|this)\s(?:\w{1,12}\s)?(?:call|command|request|reply|answer)\b"
     r"|(?:show|giv|print|past|copy|includ|attach|reproduc|present|shar|repeat|translat|provid|display)\w{0,4}\s"
     rf"(?:you\s)?(?:(?:an?|the|this|that|his|its|another|some)\s)?(?:[\w-]{{1,14}}\s){{0,2}}(?:{_TEXT})"
@@ -28,6 +30,8 @@ _verbs = re.compile(
     r"(?:[\w-]{1,14}\s){0,2}(?:example|sample|call|snippet|excerpt|transcript)s?\b(?:\sas\b[^.]{0,20})?\W{0,3}\Z"
     r"|(?:look|see|tak|consider|compar)\w{0,4}\s(?:at\s|with\s)?(?:this"
     r"|these)\s(?:[\w-]{1,14}\s){0,1}\w{1,14}\W{0,3}\Z"
+    r"|(?:keep|sav|leav|not|list)\w{0,3}\s(?:it|this|that)\s(?:down|as\san?\s(?:draft|note|proposal"
+    r"|suggestion)|for\s(?:later|you))\b"
     r"|consider\s(?:what|how)\b|stop(?:ping)?\s(?:here|there)\b|wait(?:ing)?\sfor\s(?:you|your|the\suser"
     r"|approval|permission)\b)"
     r"|(?:\s?(?:dir|ihnen|euch))?\s?(?:zeige|erkläre|zitiere|beschreibe)\s(?:dir|ihnen|euch|wie|ein|das"
