@@ -31,7 +31,7 @@ CALL: Final = 240
 
 ANSWER: Final = 320
 """A choice of a document: an answer of its own, with all that searches its text."""
-TEXT: Final = 240
+TEXT: Final = 400
 """A text of a document that another one follows: what its end shows of the next one is looked at."""
 
 CHARACTERS: Final = 6
