@@ -20,8 +20,8 @@ from .structured import structured_output_of
 
 MAX_BODY = 64 * 1024 * 1024
 """Above this a request body is not read: no agent sends it, and reading it would stall every stream."""
-MOST_STEPS = 80_000
-"""What the values of a request may cost to read. Long texts and images are none; 300,000 commas are."""
+MOST_STEPS = 120_000
+"""What the values of a request may cost to read. Long texts and images are none; half a million commas are."""
 
 
 @dataclass(slots=True, frozen=True)
