@@ -340,6 +340,17 @@ def test_a_long_session_is_mended_whole() -> None:
     assert steps == {"arguments": 10, "name": 1, "cancelled call": 1}
 
 
+def test_tables_and_code_in_results_are_no_work() -> None:
+    """360,000 commas in the results of 100 calls, of which one is broken and one has no result."""
+    messages = history(SOUND, 100)
+    for message in messages[1::2]:
+        message["content"] = "1,2,3,4,5,6,7,8,9\n" * 400
+    messages[20]["tool_calls"][0]["function"]["arguments"] = "{'command': 'ls'}"
+    del messages[61]
+    _, steps, _ = mended(messages)
+    assert steps == {"arguments": 1, "cancelled call": 1}
+
+
 def test_a_call_without_a_name_is_not_compared_with_thousands_of_tools_for_ever() -> None:
     """2,000 tools and 3,000 such calls: five seconds."""
     messages = history(SOUND, 1500)

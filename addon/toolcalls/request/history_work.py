@@ -50,7 +50,8 @@ class HistoryWork:
     def allows_changes(self, steps: int) -> bool:
         """As `allows`, for a look that may end in a walk over the text. Long strings are no work there."""
         if self._walk is None:
-            self._walk = self._body.count(b",") >> 1
+            # Keys, and items of lists. Commas inside texts, of which code and tables have many, are no work.
+            self._walk = (self._body.count(b'":') >> 1) + (self._body.count(b",") >> 4)
         try:
             self._left.spend(self._walk)
         except TooMuchWork:
