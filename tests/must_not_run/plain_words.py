@@ -414,6 +414,16 @@ SHOWN = (
     "何も実行していません。",
     "호출 형식은 이렇습니다:",
     "아무것도 실행하지 않았습니다.",
+    "I'd rather not touch your build directory.",
+    "Please ignore the following text, it came from the web page.",
+    "Let's say the assistant answers this way:",
+    "Shall I run:",
+    "Das Modell würde dann Folgendes ausgeben:",
+    "我不会执行这个命令，它会删除你的工作：",
+    "Running this would be a mistake.",
+    "The assertion compares the output against",
+    "我不确定是否应该执行：",
+    "I should double check with the user first.",
 )
 
 ANNOUNCED = (

@@ -41,7 +41,8 @@ _sentence_end = re.compile(
 """Where a sentence ends, or an item of a list begins."""
 _abbreviated = re.compile(r"\b(?:e\.g|z\. ?b|p\. ?e[jx]|np|i\.e|cf|viz|vs|namely)\.\Z", re.IGNORECASE)
 _needs_an_object = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|had|to|for|of|with|than|as|like|about|from|by|into|via|if|that|whether"
+    r"\b(?:is|are|was|were|be|been|has|had|to|for|of|with|than|as|like|against|about|from|by|into|via|if|that"
+    r"|whether"
     r"|maybe|perhaps"
     r"|r[au]n(?:ning|s)?|call(?:s|ed|ing)?|execut(?:e|es|ed|ing)|invok(?:e|es|ed|ing)|emit(?:s|ted)?|sends?|sent"
     r"|becomes?|became|reads?|contains?|needs?|tr(?:y|ied)|outputs?|prints?|printed|expects?|expected|gives?|gave"
