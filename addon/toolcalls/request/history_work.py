@@ -20,8 +20,8 @@ LOOPS: Final = 2
 """Steps for each entry."""
 
 _MOST: Final = 180_000
-"""About 45 ms. A turn of one call and its result is three or four entries: 1,400 to 2,000 of them get all looks, and
-5,000 to 7,000 the one at ids and arguments."""
+"""About 45 ms. A turn of one call and its result is three or four entries: 1,200 to 1,600 of them get all looks, and
+4,500 to 5,800 the one at ids and arguments."""
 _MESSAGES: Final = ("messages", "contents")
 _INSIDE: Final = ("tool_calls", "content", "parts")
 
