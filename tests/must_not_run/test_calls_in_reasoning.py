@@ -29,6 +29,7 @@ from tests.must_not_run.quotations import MEANT, QUOTED, STRUCTURED, Case, all_w
 from tests.must_not_run.test_quotations import filled
 from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS
+from tests.sampling import part
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
@@ -39,6 +40,13 @@ THOUGHT = "The user wants it gone. I run the command now.\n\n"
 
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 common_formats = pytest.mark.parametrize("format", COMMON)
+PAIRS = [
+    pytest.param(protocol, format, id=f"{protocol.name}-{format}")
+    for number, protocol in enumerate(PROTOCOLS)
+    for format in part(COMMON, 2, number)
+]
+every_second = pytest.mark.parametrize(("protocol", "format"), PAIRS)
+"""Every protocol with every second of the common formats, and every format with every second protocol."""
 
 
 def question(**request: Any) -> Request:
@@ -92,8 +100,7 @@ def test_a_call_that_the_reasoning_ends_with_is_one_where_nothing_else_is_said(
         assert client.finish == protocol.finishes[1]
 
 
-@every_protocol
-@common_formats
+@every_second
 def test_what_may_stand_around_such_a_call(protocol: Protocol, format: str) -> None:
     written = FORMATS[format]
     for text, calls in (
@@ -151,8 +158,7 @@ AFTER = {
 }
 
 
-@every_protocol
-@common_formats
+@every_second
 @pytest.mark.parametrize("after", AFTER)
 def test_a_rehearsal_that_something_follows_stays_a_thought(protocol: Protocol, format: str, after: str) -> None:
     rehearsed = thought(THOUGHT + FORMATS[format](QUOTED))
@@ -226,8 +232,7 @@ def test_an_answer_that_was_cut_off_or_ends_without_a_word_has_no_calls_in_its_r
         assert made(client) == []
 
 
-@every_protocol
-@common_formats
+@every_second
 def test_what_the_client_does_not_want_is_not_looked_for(protocol: Protocol, format: str) -> None:
     call = FORMATS[format](QUOTED)
     parts = (thought(THOUGHT + call),)
@@ -255,9 +260,7 @@ def test_nothing_that_is_quoted_or_rehearsed_in_the_reasoning_runs(protocol: Pro
     """The 1,800 ways to quote a call, with all that was said as reasoning: a part of the cases on each wire."""
     seen: Counter[str] = Counter()
     wrong = []
-    for case in cases(all_ways(), CHAT):
-        if case.number % 5 != rest % 5:
-            continue
+    for case in part(cases(all_ways(), CHAT), 10, rest):
         parts = in_the_reasoning(case)
         answer = Response(protocol.name, question_of(case))
         if case.number % 4 == 3 and not protocol.converts:
@@ -268,7 +271,7 @@ def test_nothing_that_is_quoted_or_rehearsed_in_the_reasoning_runs(protocol: Pro
         seen["cases"] += 1
         if any(calls.count(call) > case.way.meant.count(call) for call in calls):
             wrong.append(str(case))
-    assert seen["cases"] > 2_000
+    assert seen["cases"] > 1_500
     assert not wrong, f"{len(wrong)} of {seen['cases']}:\n" + "\n".join(wrong[:40])
 
 
@@ -276,7 +279,7 @@ def test_nothing_that_is_quoted_or_rehearsed_in_the_reasoning_runs(protocol: Pro
 def test_a_call_that_is_meant_is_found_in_the_reasoning_as_it_would_be_in_the_text(protocol: Protocol) -> None:
     missed = []
     for number, (name, text) in enumerate({**meant.WHOLE, **meant.TEXTS}.items()):
-        for written in (FORMATS[each] for each in COMMON):
+        for written in part([FORMATS[each] for each in COMMON], 2, number):
             parts = (thought(filled(text, written)),)
             answer = Response(protocol.name, question())
             raw = wire.stream(protocol, parts, (0, 30, -1)[number % 3], number)

@@ -18,6 +18,7 @@ from tests.must_not_run.parts import Part
 from tests.must_not_run.quotations import CALL, MEANT, QUOTED, STRUCTURED, all_ways, cases, problem
 from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS, RARE, FormatWriter, Made
+from tests.sampling import part
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole
 from toolcalls.request.request import read_request
@@ -38,9 +39,9 @@ def test_there_are_more_ways_than_anybody_thinks_of_at_once() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_quoted_call_is_text_and_the_text_is_not_changed(group: str, protocol: Protocol) -> None:
-    """All of them on Chat, half of them on each of the others: the text of all goes the same way."""
+    """Each on one of the wires, unless they are few: the text of all goes the same way."""
     every = list(cases([way for way in WAYS if way.group == group], protocol))
-    sample = every if protocol is CHAT or len(every) < 200 else every[PROTOCOLS.index(protocol) % 2 :: 2]
+    sample = every if len(every) < 200 else part(every, len(PROTOCOLS), PROTOCOLS.index(protocol))
     wrong = [f"{said}: {case}" for case in sample if (said := problem(case))]
     assert not wrong, f"{len(wrong)} of {len(sample)}:\n" + "\n".join(wrong[:60])
 
@@ -48,7 +49,7 @@ def test_a_quoted_call_is_text_and_the_text_is_not_changed(group: str, protocol:
 @pytest.mark.parametrize(("protocol", "rest"), [(OLLAMA, 0), (GEMINI, 1)], ids=["ollama", "gemini"])
 def test_a_quoted_call_is_text_on_the_other_wires_too(protocol: Protocol, rest: int) -> None:
     """Their text goes the same way, so a part of the cases shows it."""
-    sample = [replace(case, protocol=protocol) for case in cases(WAYS, CHAT) if case.number % 4 == rest]
+    sample = [replace(case, protocol=protocol) for case in part(cases(WAYS, CHAT), 7, rest)]
     assert len(sample) > 2_000
     wrong = [f"{said}: {case}" for case in sample if (said := problem(case))]
     assert not wrong, f"{len(wrong)} of {len(sample)}:\n" + "\n".join(wrong[:60])

@@ -13,6 +13,7 @@ from tests.must_not_run.left_open import IDEAS
 from tests.must_not_run.quoted_ends import CALL
 from tests.must_not_run.wires import Said, document, outcomes, stream
 from tests.must_not_run.written import COMMON, FORMATS
+from tests.sampling import part
 from toolcalls.engine import Response, mend_whole
 
 QUOTED = [(idea, name) for idea, cases in IDEAS.items() for name in cases.quoted]
@@ -32,21 +33,21 @@ def test_every_idea_has_ten_cases_and_near_misses() -> None:
         assert len(cases.quoted) + len(cases.calls) >= 10, idea
 
 
-@pytest.mark.parametrize(("idea", "name"), QUOTED)
+@pytest.mark.parametrize(("idea", "name"), part(QUOTED, 2))
 def test_a_call_in_an_open_quotation_is_text(idea: str, name: str) -> None:
     said = _said(IDEAS[idea].quoted[name])
     for where, client in outcomes(said):
         assert (client.calls, client.text) == ([], "".join(said.text)), where
 
 
-@pytest.mark.parametrize(("idea", "name"), CALLS)
+@pytest.mark.parametrize(("idea", "name"), part(CALLS, 2))
 def test_a_call_behind_a_closed_quotation_is_a_call(idea: str, name: str) -> None:
     said = _said(IDEAS[idea].calls[name])
     for where, client in outcomes(said):
         assert [(each["name"], each["arguments"]) for each in client.calls] == [MEANT], where
 
 
-@pytest.mark.parametrize("format", COMMON)
+@pytest.mark.parametrize("format", part(COMMON, 2))
 @pytest.mark.parametrize("idea", IDEAS)
 def test_the_same_holds_in_every_common_format(idea: str, format: str) -> None:
     cases = IDEAS[idea]

@@ -20,6 +20,7 @@ from mitmproxy.test import taddons, tflow, tutils
 from wsproto.frame_protocol import Opcode
 
 from tests.chat_client import events
+from tests.sampling import part
 from tests.splits import cut_at_random
 from toolcalls.cli.upstream import compressed
 from toolcalls.recording import store
@@ -139,7 +140,7 @@ def encoded(recording: store.Recording, pieces: list[bytes]) -> list[bytes]:
     return [piece for piece in compressed(pieces, name) if piece] if name else pieces
 
 
-@pytest.mark.parametrize("directory", DIRECTORIES, ids=lambda directory: directory.name)
+@pytest.mark.parametrize("directory", part(DIRECTORIES, 2), ids=lambda directory: directory.name)
 def test_observed_every_byte_passes_and_the_same_is_said_as_in_repair_mode(directory: Path) -> None:
     recording = store.load(directory)
     (repaired,) = play(recording, "repair", encoded(recording, recording.pieces()))
