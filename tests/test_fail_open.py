@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import toolcalls
+from tests import sampling
 from tests.chat_client import events
 from tests.splits import cut
 from toolcalls.engine import Response
@@ -188,8 +189,10 @@ def walk(name: str, error: type[Exception], *, thorough: bool) -> None:
     scout = Saboteur()
     good, _ = run(recording, pieces, scout)
     assert len(scout.counts) > 60, "the walk must really walk"
-    # The recordings share most lines: each walks a quarter of them, and together they walk all, most of them twice.
+    # The recordings share most lines: each walks a quarter of them, and together they walk all, most of them twice;
+    # those that raise an error that is easily forgotten, a part of that.
     share = list(scout.counts.items())[NAMES.index(name) % 4 :: 4]
+    share = share if thorough else sampling.part(share, 2)
     for number, (line, times) in enumerate(share):
         for execution in {1, times} if thorough else {(number % times) + 1}:
             out, answer = run(recording, pieces, Saboteur(line, execution, error))
@@ -208,7 +211,7 @@ def test_the_same_for_the_errors_that_are_easily_forgotten(name: str, error: typ
 
 
 def test_the_entries_of_the_ledger_do_nothing_but_store_what_is_known() -> None:
-    """And nothing in the ledger changes the books but an entry."""
+    """And nothing in the ledger changes what it counts but an entry."""
     tree = ast.parse(LEDGER.read_text())
     (ledger,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
     for method in ledger.body:
@@ -223,7 +226,7 @@ def test_the_entries_of_the_ledger_do_nothing_but_store_what_is_known() -> None:
                 assert not marked or all(isinstance(part, ast.Name | ast.Constant) for part in known)
                 # How far was searched and how the last event went are no part of what is owed to the client.
                 harmless = {ast.unparse(part) for part in stored} <= {"self.searched", "self.passed_last"}
-                assert marked or harmless or not ours, f"line {node.lineno} changes the books and is no entry"
+                assert marked or harmless or not ours, f"line {node.lineno} changes the account and is no entry"
             elif marked and isinstance(node, ast.Call):
                 assert ast.unparse(node.func).endswith((".append", ".extend")), f"line {node.lineno} may fail"
 

@@ -51,12 +51,10 @@ def test_the_sdk_of_openai_gets_a_mended_call(run: Run, plays: Plays, upstream: 
     assert result.stderr == "toolfix: 1 call, 1 mended, 0 refused\n"
 
 
-@pytest.mark.parametrize(("api", "base"), [("messages", ""), ("responses", "/v1")])
-def test_the_sdks_of_the_other_protocols_get_a_mended_call(
-    api: str, base: str, run: Run, plays: Plays, upstream: Upstream
-) -> None:
-    plays.add(f"run-{api}", play_recording(store.load(ROOT / f"recordings/{api}/{api}-args-python-literals")))
-    result = run(CLIENTS_PYTHON, SCRIPT, api, f"{upstream.url}/run-{api}{base}")
+def test_the_sdk_of_anthropic_gets_a_mended_call(run: Run, plays: Plays, upstream: Upstream) -> None:
+    recording = store.load(ROOT / "recordings/messages/messages-args-python-literals")
+    plays.add("run-messages", play_recording(recording))
+    result = run(CLIENTS_PYTHON, SCRIPT, "messages", f"{upstream.url}/run-messages")
     assert result.returncode == 0, result.stderr
     assert isinstance(json.loads(result.stdout), dict)
     assert last_line(result) == "toolfix: 1 call, 1 mended, 0 refused"
