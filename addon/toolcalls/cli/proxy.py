@@ -23,7 +23,8 @@ WRONG_USAGE = 2
 _WORDY = {"-v", "--verbose"}
 _PORT = re.compile(r"^--port(?==|$)")
 """What `toolfix run` calls it."""
-_TAKEN = re.compile(r"\('[^'\s]{1,64}', (\d{1,5})[\d, ]{0,16}\): address already in use")
+_TAKEN = re.compile(r"\('[^'\s]{1,64}', (\d{1,5})[\d, ]{0,16}\): (?:\[errno \d{1,4}\] )?address already in use")
+"""Newer Pythons repeat the number of the error."""
 _LISTENING = re.compile(r" listening at \S*?:(\d+)")
 
 
