@@ -41,22 +41,21 @@ class HistoryWork:
 
     def allows(self, steps: int) -> bool:
         """May every entry be looked at, so many steps each? Where not, nothing behind this is allowed either."""
-        try:
-            self._left.spend(steps * self._entries)
-        except TooMuchWork:
-            self.exceeded = True
-        return not self.exceeded
+        return self._may_spend(steps * self._entries)
 
     def allows_changes(self, steps: int) -> bool:
         """As `allows`, for a look that may end in a walk over the text. Long strings are no work there."""
         if self._walk is None:
             # Keys, and items of lists. Commas inside texts, of which code and tables have many, are no work.
             self._walk = (self._body.count(b'":') >> 1) + (self._body.count(b",") >> 4)
+        return self._may_spend(self._walk) and self.allows(steps)
+
+    def _may_spend(self, steps: int) -> bool:
         try:
-            self._left.spend(self._walk)
+            self._left.spend(steps)
         except TooMuchWork:
             self.exceeded = True
-        return self.allows(steps)
+        return not self.exceeded
 
 
 def _entries_of(request: dict[str, Any]) -> int:

@@ -43,7 +43,7 @@ def mend_answer(
     texts = _searched(read, answer, finish)
     assembled_calls = _assembled(read)
     if not assembled_calls:
-        _look_into_thoughts(read, answer, finish)
+        _look_into_reasoning(read, answer, finish)
     calls_expected = stop is not None and words.needs_calls(stop.reason)
     found = answer.outgoing.has_found
     if not (assembled_calls or texts is not None or found or calls_expected or rewrite):
@@ -100,7 +100,7 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
     return spoken if answer.outgoing.has_found or spoken != texts else None
 
 
-def _look_into_thoughts(read: ReadEvent, answer: Answer, finish: Finish) -> None:
+def _look_into_reasoning(read: ReadEvent, answer: Answer, finish: Finish) -> None:
     """Reasoning may end with the call of an answer that says nothing else."""
     if any(
         isinstance(part, OtherDelta) or (isinstance(part, TextDelta) and part.text.strip()) for part in read.parts

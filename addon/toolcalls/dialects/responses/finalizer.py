@@ -108,7 +108,7 @@ class Finalizer:
             self._calls.flush_found(reply, before_error=True)
             return self._failed_output(output)
         self._close_items("incomplete" if status == "incomplete" else "completed", finish, reply)
-        self._look_into_thoughts(finish)
+        self._look_into_reasoning(finish)
         self._calls.flush_found(reply)
         for index, note in self._answer.notes():
             self._texts.say(note, index, reply)
@@ -174,7 +174,7 @@ class Finalizer:
             item.type == "reasoning" or (item.done is not None and not _says_something(item.done)) for item in items
         )
 
-    def _look_into_thoughts(self, finish: Finish) -> None:
+    def _look_into_reasoning(self, finish: Finish) -> None:
         """Reasoning may end with the call of an answer that says nothing else."""
         if self._answer.reasoning is None or not self._only_thinks():
             return
