@@ -1,9 +1,9 @@
-"""toolfix: the mitmproxy script. Options, hooks, and which flows are ours. No repair logic.
+"""toolfix: the mitmproxy script. Options, hooks, and the choice of flows to handle. No repair logic.
 
     mitmdump -s addon/toolfix.py
 
 The engine is the package `toolcalls` beside this file; it needs nothing but the standard library.
-What the hooks do stands in `toolcalls/proxy`.
+The hooks only call `toolcalls/proxy`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from toolcalls.request.refusals import Refusals
 logger = logging.getLogger("toolfix")
 
 MAX_ADVISED = 100
-"""Most pieces of advice that are remembered, so that each is given once."""
+"""How many pieces of advice are remembered, so that each is given once."""
 
 
 class Toolfix:
@@ -52,7 +52,8 @@ class Toolfix:
 
     def running(self) -> None:
         self.remove_view = content_view.register(self.http.shown)
-        # What mitmproxy and the addon consist of stays: looking at it in every full collection takes up to 50 ms.
+        # The objects of mitmproxy and the addon live as long as the process; scanning them in every full garbage
+        # collection takes up to 50 ms.
         if not gc.get_freeze_count():
             gc.collect()
             gc.freeze()
@@ -62,7 +63,7 @@ class Toolfix:
             self.settings.updated(updated)
         except policy.BadOption as bad:
             if len(updated) == len(ctx.options.keys()):
-                # The script is being loaded: an error that is logged ends mitmdump, without a traceback.
+                # The script is being loaded: mitmdump exits on a logged error, without a traceback.
                 logger.error(str(bad))
                 return
             raise exceptions.OptionsError(str(bad)) from None
@@ -91,7 +92,7 @@ class Toolfix:
         self.reporter.summary.no_answer(upstream_trouble.of_connection(flow.request.host, flow.request.port, error))
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
-        """A client that does not know our CA tells nobody what it needs."""
+        """Log how the client can be made to trust our CA, because its own error does not say."""
         host = data.conn.sni or (data.context.server.address or ("the host",))[0]
         ca = Path(ctx.options.confdir).expanduser() / "mitmproxy-ca-cert.pem"
         agent = self.user_agents.get(data.context.client, "")
@@ -112,7 +113,7 @@ class Toolfix:
 
     @command.command("toolfix.stats")
     def stats(self) -> str:
-        """What toolfix has done since it started, as /metrics says it."""
+        """What toolfix has done since it started, in the format of /metrics."""
         return self.reporter.stats(list(self.http.open.values()))
 
     def request(self, flow: http.HTTPFlow) -> None:

@@ -1,1 +1,1 @@
-"""What the commands of this folder run: each is a launcher that runs one of the packages here."""
+"""The commands of this folder: each is a launcher that runs one of the packages here."""

@@ -1,5 +1,5 @@
-# Shared by the scripts, which set $root: finds a Python and keeps virtual environments current.
-# Everything it says goes to stderr.
+# Shared by the scripts, which set $root: finds a Python and keeps virtual environments up to date.
+# All its messages go to stderr.
 
 say() { printf 'toolfix: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -18,7 +18,7 @@ find_python() {
   return 1
 }
 
-# A Python of an environment of ours, which may be set aside: the Python that it was made with.
+# For a Python in one of our environments, which may be replaced, prints the Python that it was made with.
 outside() {
   case $1 in
     "$root"/.venv*) "$1" -c 'import sys; print(sys._base_executable)' ;;
@@ -38,13 +38,13 @@ supported_python() {
 
 # environment DIR PYTHON LOCK: make DIR and install what scripts/locks/LOCK.txt names, unless that was done before:
 #   run      the project and what it needs to run
-#   test     the same and what its tests need
+#   test     the same, and what its tests need
 #   newest   as test, with the newest mitmproxy, which the registry may not be able to resolve
-#   clients  the SDKs that the end-to-end tests speak with
-# LOCKED=0 installs what pip finds today instead; HASHES=1 takes only files whose hashes the lock knows.
-# An environment that works is never removed: it is brought up to date, or set aside until the new one works.
+#   clients  the SDKs that the end-to-end tests use as clients
+# LOCKED=0 installs what pip finds today instead; HASHES=1 accepts only files whose hashes are in the lock.
+# A working environment is never lost: it is brought up to date, or kept aside until the new one works.
 environment() {
-  # Two at once wait for each other, where there is a command for that.
+  # Two commands at once wait for each other, if this machine has flock.
   if command -v flock >/dev/null 2>&1; then
     exec 9>"$1.lock"
     flock -n 9 || { say "waiting: $1 is being set up by another command"; flock 9; }
@@ -57,7 +57,7 @@ bring_up_to_date() {
   folder=$1 python=$2 lock=$3
   series=$(series_of "$python")
   known=$(cat "$folder/.stamp" 2>/dev/null) || known=
-  # What the tests need is more than what running needs, and what was checked by hashes is as good as what was not.
+  # An environment for the tests will do for running too, and one that was checked by hashes will do for any.
   for enough in "$lock" $([ "$lock" != run ] || echo test); do
     for checked in hashes $([ "${HASHES:-}" = 1 ] || echo any); do
       [ "$known" != "$(stamp_of "$series" "$enough" "$checked")" ] || return 0
@@ -65,7 +65,7 @@ bring_up_to_date() {
   done
   if has_uv; then say "setting up $folder with uv: this takes some seconds, once"
   else say "setting up $folder with pip: this takes about a minute, once"; fi
-  # Hashes are those of files: what is installed already was not compared with them.
+  # Hashes are compared when a file is installed, so HASHES=1 needs a new environment.
   if [ "$(series_of "$folder/bin/python" 2>/dev/null)" != "$series" ] || [ "${HASHES:-}" = 1 ]; then
     set_aside "$folder" && "$python" -m venv "$folder" || {
       put_back "$folder"
@@ -88,8 +88,8 @@ stamp_of() {
   printf '%s %s %s %s %s' "$1" "$2" "$3" "${LOCKED:-1}" "$(cat "$root/pyproject.toml" "$root/scripts/locks/$2.txt" | cksum)"
 }
 
-# install_into DIR LOCK SERIES: the versions that the tests passed with, build tools included; where the lock is not for this
-# Python or system, or its versions cannot be had here, what pip finds, and that is said.
+# install_into DIR LOCK SERIES: install the versions that the tests passed with, build tools included. If the lock is not for
+# this Python or system, or its versions cannot be installed here, say so and install what pip finds.
 install_into() {
   folder=$1 lock=$2 file=$root/scripts/locks/$2.txt why=
   [ "${LOCKED:-1}" != 0 ] || why="LOCKED=0"
@@ -102,7 +102,7 @@ install_into() {
     return
   fi
   if [ -z "$why" ]; then
-    # Every version is named, so that nothing is left to resolve; the hashes only for those who ask for them.
+    # The lock names every version, so there is nothing to resolve. Hashes are compared only with HASHES=1.
     sed -e '/^ *--hash=/d' -e 's/ *\\$//' "$file" >"$folder/.lock.txt"
     if pip_install "$folder" --no-deps -r "$folder/.lock.txt" && add_project; then return 0; fi
     why="the tested versions (scripts/locks/$lock.txt) cannot be installed here, see above"
@@ -118,7 +118,7 @@ install_into() {
 # The project itself, built with the tools that the lock has just installed.
 add_project() { [ "$lock" = clients ] || pip_install "$folder" --no-deps --no-build-isolation -e "$root"; }
 
-# uv where there is one (USE_UV=0: not), and pip where uv cannot: it does not read pip's configuration.
+# Installs with uv if there is one (unless USE_UV=0), and with pip if uv fails: uv does not read pip's configuration.
 pip_install() {
   into=$1
   shift
@@ -126,13 +126,13 @@ pip_install() {
     if ticking uv pip install --quiet --python "$into/bin/python" "$@"; then return 0; fi
     say "uv could not install this (see above): trying pip"
   fi
-  # Errors alone: what pip warns of (a package of an old kind, a mirror without a page) is nobody's to mend here.
+  # Errors only: nobody here can fix what pip warns about (an outdated package format, a mirror without a page).
   ticking "$into/bin/python" -m pip install --quiet --quiet --disable-pip-version-check "$@"
 }
 
 has_uv() { [ "${USE_UV:-1}" != 0 ] && command -v uv >/dev/null 2>&1; }
 
-# Run a command, and count the seconds where a person is watching.
+# Run a command, and count the seconds on a terminal.
 ticking() {
   if [ ! -t 2 ]; then "$@" 1>&2; return; fi
   (seconds=0; while sleep 1; do seconds=$((seconds + 1)); printf '\r  %s s ' "$seconds" >&2; done) 9>&- &

@@ -44,11 +44,11 @@ for module in pkgutil.walk_packages(toolcalls.__path__, "toolcalls."):
         importlib.import_module(module.name)
 
 # Made when they are first needed.
-from toolcalls.mend.reading import characters, kinds
+from toolcalls.mend.reading import characters, mixed_quotes
 for quote in characters.QUOTES:
     for place in (characters.KEY, characters.OBJECT, characters.ARRAY):
         for typographic in (True, False):
-            kinds.has_two_ends(": ' : \\" : `", quote, place, typographic=typographic)
+            mixed_quotes.has_two_ends(": ' : \\" : `", quote, place, typographic=typographic)
 
 names = set()
 

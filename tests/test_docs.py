@@ -62,3 +62,27 @@ def test_every_agent_has_its_section() -> None:
     for agent in AGENTS:
         assert f"\n### {agent.name}\n" in text, agent.name
         assert f"toolfix run -- {agent.binary}" in text
+
+
+def test_every_file_and_name_on_the_architecture_page_exists() -> None:
+    engine = ROOT / "addon" / "toolcalls"
+    sources = {path: path.read_text() for path in [*engine.rglob("*.py"), ROOT / "addon" / "toolfix.py"]}
+    page = (ROOT / "docs/architecture.md").read_text()
+    quoted = set(re.findall(r"`([^`\n]+)`", page))
+    for name in filter(lambda name: re.fullmatch(r"[\w./]+\.py", name), quoted):
+        found = [path for path in (*sources, ROOT / name) if path.exists() and path.as_posix().endswith(f"/{name}")]
+        assert found, f"there is no file {name}"
+    code = "\n".join(
+        [*sources.values(), *(path.read_text() for path in (ROOT / "tests" / "must_not_run").glob("*.py"))]
+    )
+    foreign = {"Infinity", "NaN"}
+    for name in filter(lambda name: re.fullmatch(r"[A-Z]\w+(?:\.\w+)?|[A-Z_]{4,}", name), quoted - foreign):
+        for part in name.split("."):
+            assert re.search(rf"\b(?:class|def) {part}\b|^ *(?:self\.)?{part}\b.* = ", code, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("folder", ["turn", "unread", "textcalls", "parse_failure"])
+def test_the_architecture_page_mentions_every_file_of_a_folder(folder: str) -> None:
+    page = (ROOT / "docs/architecture.md").read_text()
+    files = {path.name for path in (ROOT / "addon" / "toolcalls" / folder).glob("*.py")} - {"__init__.py"}
+    assert sorted(name for name in files if f"{name}`" not in page and f"/{name}" not in page) == []

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.sampling import part
 from tests.splits import cut
 from toolcalls.dialects.responses import events, repeated_string
 from toolcalls.engine import Response
@@ -32,7 +33,7 @@ def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("everything_is_long")
-@pytest.mark.parametrize("directory", DIRECTORIES, ids=lambda directory: directory.name)
+@pytest.mark.parametrize("directory", part(DIRECTORIES, 4), ids=lambda directory: directory.name)
 def test_the_recordings_are_mended_alike_where_every_call_counts_as_long(directory: Path) -> None:
     recording = store.load(directory)
     for pieces in (None, cut(recording.before, 7)):

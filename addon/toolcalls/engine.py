@@ -1,7 +1,7 @@
-"""The front door of the engine: one `Response` for one response, whatever its protocol.
+"""The entry to the engine: one `Response` object per HTTP response, in any protocol.
 
-The script, the command and the tests come in here. The protocol follows from the path or, where that
-is unknown, from the first thing that the upstream says; never from a provider's name.
+The mitmproxy script, the `toolfix` command and the tests all start here. The protocol is chosen by the path or, if
+the path is unknown, by the first data that the upstream sends; never by a provider's name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .outcome import Outcome
 from .parse_failure.recovery import Recovered as Recovered
 from .parse_failure.recovery import Recovery
 from .policy import Policy
-from .request.heard import Heard
+from .request.read_by_model import ReadByModel
 from .request.request import Request
 from .stream import Stream
 from .wire.encoding import decoder
@@ -52,22 +52,22 @@ _PATHS = (
     (re.compile(r"/responses\Z"), "responses"),
     (re.compile(r"/api/chat\Z"), "ollama"),
     (re.compile(r":(?:generateContent|streamGenerateContent)\Z"), "gemini"),
-    # Messages behind Vertex, and behind gateways with the paths of Bedrock that speak SSE.
+    # Messages on Vertex, and on gateways that have the paths of Bedrock but send SSE.
     (re.compile(r":(?:rawPredict|streamRawPredict)\Z"), "messages"),
     (re.compile(r"/model/[^/]+/(?:invoke|invoke-with-response-stream)\Z"), "messages"),
 )
 
 
 def protocol_of(path: str) -> str | None:
-    """Which protocol is spoken at this path; None when it is none of ours."""
+    """The protocol that belongs to this path; None if it is not one of ours."""
     bare = path.partition("?")[0].rstrip("/")
     return next((name for end, name in _PATHS if end.search(bare) and name in _DIALECTS), None)
 
 
 class Response:
-    """One response: feed it the chunks of the upstream, send what it gives back. Never raises."""
+    """One response: feed it the chunks of the upstream and send the client what it returns. Never raises."""
 
-    __slots__ = ("_stream", "close", "feed", "heard", "outcomes", "seconds")
+    __slots__ = ("_stream", "close", "feed", "outcomes", "read_by_model", "seconds")
 
     def __init__(
         self,
@@ -78,18 +78,19 @@ class Response:
         encoding: str = "",
         messages: bool = False,
         seed: str | Callable[[], str] = "",
-        tell: Callable[[Outcome], None] = lambda _: None,
+        on_outcome: Callable[[Outcome], None] = lambda _: None,
     ) -> None:
-        """`seed` is what new ids are made from, or how it is found; `tell` hears of each outcome at once.
+        """`seed`: new ids are derived from this string, or from what this function returns.
 
-        `messages`: it is Responses over a WebSocket, and each chunk is one message.
+        `on_outcome` is called with each outcome at once. `messages`: this is Responses over a WebSocket, and each
+        chunk is one message.
         """
         request = request or Request()
         policy = policy or Policy()
-        self.heard = Heard(before=request.heard)
+        self.read_by_model = ReadByModel(before=request.read_by_model)
         """What the model was given to read, up to the end of this answer."""
-        request = replace(request, heard=self.heard)
-        # Not `self` in here: an answer that knows itself waits for the garbage collection, with all that it holds.
+        request = replace(request, read_by_model=self.read_by_model)
+        # `report` must not use `self`: the reference cycle would keep all held data until a garbage collection.
         outcomes: list[Outcome] = []
         self.outcomes = outcomes
 
@@ -97,7 +98,7 @@ class Response:
             if len(outcomes) >= MOST_CALLS:
                 raise LimitReached
             outcomes.append(outcome)
-            tell(outcome)
+            on_outcome(outcome)
 
         work = Work()
         mender = Mender(request.tools, policy, Ids(seed, request.used_ids), report, request.callable_tools, work)
@@ -119,11 +120,11 @@ class Response:
 
     @property
     def holding(self) -> bool:
-        """Is a tool call held back right now?"""
+        """Whether a tool call is held back right now."""
         return self._stream.holding
 
     def keep_alive(self) -> bytes:
-        """An event of the protocol that says nothing new, for the client of a call that is held."""
+        """An event of the protocol without new content, sent to the client while a call is held."""
         return self._stream.keep_alive()
 
     @property
@@ -138,17 +139,17 @@ class Response:
 
     @property
     def changed_sent_text(self) -> bool:
-        """Did the upstream change text that the client had already received, and keeps?"""
+        """Whether the upstream changed text that the client had already received and cannot take back."""
         return self._stream.changed_sent_text
 
     @property
     def limited(self) -> bool:
-        """Was the limit of held bytes reached?"""
+        """Whether a limit was reached: held bytes, calls or work."""
         return self._stream.limited
 
 
 def recovery_for(protocol: str, request: Request, policy: Policy, seed: str | Callable[[], str]) -> Recovery:
-    """What is made of errors in which a server quotes a call that it could not read."""
+    """The handler for errors in which a server quotes a call that it could not parse."""
 
     def ask(body: bytes) -> tuple[bytes, list[Outcome]]:
         answer = Response("chat", replace(request, stream=False), policy, seed=seed)
@@ -160,14 +161,14 @@ def recovery_for(protocol: str, request: Request, policy: Policy, seed: str | Ca
 def recovered(
     protocol: str, request: Request, policy: Policy, body: bytes, seed: str | Callable[[], str]
 ) -> Recovered | None:
-    """The answer that takes the place of an error document; None where the error goes on as it came."""
+    """The answer that replaces an error document; None if the error is forwarded unchanged."""
     if not Recovery.is_wanted(protocol, request, policy):
         return None
     return recovery_for(protocol, request, policy, seed).of_document(body)
 
 
 def mend_whole(answer: Response, body: bytes, chunk_size: int = 0) -> bytes:
-    """Run a whole body through an answer, in one piece or in chunks of a size."""
+    """Feed a whole body to a response, in one piece or in chunks of `chunk_size`; the bytes for the client."""
     size = chunk_size or max(len(body), 1)
     out = [piece for start in range(0, len(body), size) for piece in answer.feed(body[start : start + size])]
     return b"".join([*out, *answer.close()])

@@ -1,8 +1,8 @@
-"""Ids of tool calls: kept where a protocol allows them, replaced where not, and the way back.
+"""Ids of tool calls: kept if the protocol allows them, otherwise replaced, and restored in later requests.
 
-A replaced id carries the original inside it, so that the next request can be given the original without
-any memory of ours (Kimi's template renders the id: upstream must see its own). Knows no protocol beyond
-the alphabet of an id.
+A replacement contains the original id, so the next request can get the original back although we store nothing
+(Kimi's template renders the id, so the upstream must see its own). All this module knows of the protocols is which
+characters an id may have.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable
 
 MARK = "tfx"
-"""Stands in every id that carries an original."""
+"""Appears in every id that contains an original id."""
 _SALT = 8
 _FRESH_SALT = 16
 _OURS = re.compile(rf"(?:call|toolu)_{MARK}_(?:[0-9a-f]{{{_SALT}}}|[0-9a-f]{{{_FRESH_SALT}}})_([A-Za-z0-9_-]+)")
@@ -23,30 +23,30 @@ _MESSAGES = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 class Ids:
-    """New call ids of one response. The same seed and the same answer give the same ids, however it was cut."""
+    """The call ids of one response. The same seed and answer give the same ids, however the answer was cut."""
 
     __slots__ = ("_count", "_seed", "_taken")
 
     def __init__(self, seed: str | Callable[[], str] = "", used: Iterable[str] = ()) -> None:
-        """`seed` may be a function: it is asked only where an id is made. `used` are taken from the start."""
+        """`seed` may be a function; it is called when the first id is made. `used`: ids that are already taken."""
         self._seed = seed
         self._count = 0
         self._taken = set(used)
 
     def unique(self, wanted: str) -> str:
-        """The wanted id if it is there and free, else a new one."""
+        """The wanted id if it is not empty and not taken, else a new one."""
         return self._choose(wanted if restore(wanted) is None else "", wanted, "call")
 
     def safe(self, wanted: str) -> str:
-        """The wanted id if it is there, free and of the alphabet that Messages allows, else a new one."""
+        """The wanted id if it is not taken and has only the characters that Messages allows, else a new one."""
         return self._choose(wanted if self.keeps(wanted) else "", wanted, "toolu")
 
     def keeps(self, wanted: str) -> bool:
-        """Would `safe` give this very id?"""
+        """Whether `safe` would return this id unchanged."""
         return _MESSAGES.fullmatch(wanted) is not None and wanted not in self._taken and restore(wanted) is None
 
     def fresh(self, original: str, kind: str, why: str) -> str:
-        """An id that no other call has, of no user and in no conversation: what is remembered of it is its own."""
+        """An id that no call of any user or conversation shares, so what is remembered under it is unambiguous."""
         salt = why
         while True:
             self._count += 1
@@ -58,7 +58,7 @@ class Ids:
                 return chosen
 
     def new(self, kind: str) -> str:
-        """An id for something of ours that has no original."""
+        """An id for something that we add and that has no original id."""
         return self._choose("", "", kind)
 
     def _choose(self, usable: str, original: str, kind: str) -> str:
@@ -78,7 +78,7 @@ class Ids:
 
 
 def restore(identity: str) -> str | None:
-    """The id that the upstream gave; None when this id is not one of our replacements."""
+    """The upstream's id inside one of our replacements; None if this id is not a replacement."""
     ours = _OURS.fullmatch(identity) if MARK in identity else None
     if not ours:
         return None

@@ -1,4 +1,4 @@
-"""What became of one call, whatever its protocol: mended, refused or as it came."""
+"""What happened to one call, in any protocol: mended, refused or unchanged."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 STRUCTURED: Final = "structured output"
-"""The name of an outcome that is no call, but an answer that was asked for as JSON."""
+"""The name in an outcome that is about an answer requested as JSON, not about a call."""
 
 Status = Literal["valid", "repaired", "refused"]
 
 
 @dataclass(slots=True, frozen=True)
 class Outcome:
-    """What became of one call. `name` and `arguments` are what the client gets, unless it is dropped."""
+    """What happened to one call. The client gets `name` and `arguments`, unless the call is dropped."""
 
     status: Status
     name: str
@@ -24,15 +24,15 @@ class Outcome:
     reason: str = ""
     dropped: bool = False
     note: str = ""
-    """A line of text for the client where a dropped call was the only one."""
+    """A line of text for the client, sent if it got no call because this one was dropped."""
     namespace: str | None = None
-    """The namespace of the tool, in protocols that have such a thing."""
+    """The namespace of the tool, in protocols that have namespaces."""
     id: str = ""
-    """The id that the client gets; empty where the call has none or is dropped."""
+    """The id that the client gets; empty if the call has none or is dropped."""
 
     @property
     def is_call(self) -> bool:
-        """Is it about a call, and not about an answer that was asked for as JSON?"""
+        """Whether this is about a call, not about an answer requested as JSON."""
         return self.received_name != STRUCTURED
 
     @property

@@ -1,4 +1,4 @@
-"""The classes that steps and reasons belong to: without the names and paths that a model wrote."""
+"""Labels for the kinds of steps and reasons, free of the names and paths that a model wrote."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 OTHER = "other"
 STATUS_WORDS = {"valid": "unchanged", "repaired": "mended", "refused": "refused"}
-"""What people read for the status of a call; files and metrics have the status itself."""
+"""The status of a call in words for people; files and metrics contain the status itself."""
 LONGEST_LABEL = 60
 
 _STEPS = (
@@ -30,7 +30,7 @@ _REASONS = (
 
 
 def step_class(step: str) -> str:
-    """A step without the names and paths in it."""
+    """The label of a step: its text without names and paths."""
     for pattern, words in _STEPS:
         if pattern.fullmatch(step):
             return words
@@ -39,6 +39,6 @@ def step_class(step: str) -> str:
 
 
 def reason_class(reason: str) -> str:
-    """The kind of a refusal. What we quote of the model stands in backticks and does not count."""
+    """The label of a refusal's reason. Words in backticks are quoted from the model and are ignored."""
     plain = re.sub(r"`[^`]*`", "", reason)
     return next((name for name, words in _REASONS if any(word in plain for word in words)), "unreadable")

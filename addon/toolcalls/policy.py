@@ -1,7 +1,8 @@
-"""What the user allows: every `toolfix_…` option, its default, its help and the check of its value.
+"""Every `toolfix_…` option: its default, its help text and the check of its value.
 
-The script declares the options from this table, the command reads `--set` with it, a recording keeps it.
-All options arrive as text: mitmproxy drops an addon without a word when a typed option has a bad value.
+The mitmproxy script declares its options from this table, the command checks `--set` with it, and recordings store
+the values. All options are declared as text, because mitmproxy silently drops an addon if a typed option has a bad
+value.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ ENVIRONMENT = "TOOLFIX_"
 
 
 class BadOption(ValueError):
-    """The value of an option is not allowed; the message says what is."""
+    """The value of an option is not allowed; the message says which values are."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -50,7 +51,7 @@ class Policy:
     max_held_bytes: int = 16 * MIB
 
     def touches(self, tool: str) -> bool:
-        """Is this tool one of those that the user wants mended?"""
+        """Whether calls of this tool are to be mended."""
         return not self.tools or any(pattern.search(tool) for pattern in self.tools)
 
 
@@ -63,7 +64,7 @@ class Option:
     help: str
     read: Callable[[str], Any] = field(repr=False)
     secret: bool = False
-    """Its text is not told to anybody, wrong or not."""
+    """The value never appears in a message, not even if it is invalid."""
 
     @property
     def full_name(self) -> str:
@@ -91,7 +92,7 @@ def _switch(text: str) -> bool:
 
 
 def _is_off(text: str) -> bool:
-    """Does a switch of another tool say off? What it says otherwise is not ours to check."""
+    """Whether another tool's switch is off. Its other values are not ours to check."""
     try:
         return not _switch(text)
     except BadOption:
@@ -223,7 +224,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("record", "off", "A directory to record before/after flows into; off: do not record.", _directory),
     Option("metrics", "off", "Who may read /metrics: off, loopback (any client on this machine), or a bearer token.",
            _readers, secret=True),
-    Option("max_held_bytes", "16 MiB", "Most bytes held for one response; past it the rest passes unchanged.", _size),
+    Option("max_held_bytes", "16 MiB", "The most bytes held for one response; beyond that the rest passes unchanged.",
+           _size),
 )  # fmt: skip
 
 BY_NAME: dict[str, Option] = {option.full_name: option for option in OPTIONS}
@@ -232,7 +234,7 @@ _LEGACY_SWITCHES = {"RCC_TOOL_ENHANCE": "toolfix_arguments", "RCC_SSE_TOOL_AGGRE
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The option texts that the environment sets: TOOLFIX_…, and the two switches of other tools."""
+    """The option texts set in the environment: TOOLFIX_… variables, and two switches of other tools."""
     texts = {name: "false" for variable, name in _LEGACY_SWITCHES.items() if _is_off(environment.get(variable, ""))}
     for option in OPTIONS:
         if option.variable in environment:
@@ -241,7 +243,7 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_options(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Check every text and give the values of all options by full name."""
+    """Check every text and return the values of all options by full name."""
     unknown = sorted(set(texts) - set(BY_NAME))
     if unknown:
         raise BadOption(f"there is no option {unknown[0]!r}. {_meant(unknown[0], BY_NAME)}")
@@ -249,11 +251,11 @@ def read_options(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 _NEAR = 0.85
-"""From here on two names are one, misspelt. All of them begin alike, so it is high."""
+"""From this similarity on, one name is a misspelling of the other. High, because all names begin alike."""
 
 
 def check_variables(environment: Mapping[str, str]) -> None:
-    """Raise BadOption where a TOOLFIX_… variable is an option misspelt; other programs may have some of their own."""
+    """Raise BadOption if a TOOLFIX_… variable is a misspelt option; others may belong to another program."""
     known = [option.variable for option in OPTIONS]
     for name in sorted(environment):
         if name.startswith(ENVIRONMENT) and name not in known and get_close_matches(name, known, 1, _NEAR):
@@ -261,12 +263,12 @@ def check_variables(environment: Mapping[str, str]) -> None:
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    """What a misspelt name probably means, or all that there are."""
+    """A hint: the option that a misspelt name probably means, or else all options."""
     names = list(known)
     near = get_close_matches(name, names, 1, _NEAR)
     return f"Did you mean {near[0]}?" if near else f"The options are {', '.join(names)}."
 
 
 def make_policy(values: Mapping[str, Any]) -> Policy:
-    """The part of the checked option values that concerns one response."""
+    """The policy for one request and its response, from the checked option values."""
     return Policy(**{known.name: values[PREFIX + known.name] for known in fields(Policy)})

@@ -1,7 +1,7 @@
-"""Foreign text that people look at: names, paths and reasons in a log line, arguments in a view.
+"""Makes foreign text safe to show: names, paths and reasons in log lines, arguments in a view.
 
-A terminal obeys what is printed on it, and a line end makes a second log line of the upstream's own. So what is not
-plainly visible is escaped, as Python writes it, and what is long is cut.
+A terminal obeys control sequences, and a line end would let the upstream forge a log line. So characters that are
+not printable are escaped as in Python, and long texts are cut.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SUSPECT: Final = re.compile(r"[^ -~]")
 
 
 def shown(text: str, most: int = NAME) -> str:
-    """The text in one line of at most so many characters, and how long it is where it was cut."""
+    """The text on one line, cut after `most` characters; a cut text is followed by its full length."""
     cut = text[:most]
     if _SUSPECT.search(cut):
         cut = "".join(char if char.isprintable() else _escaped(char) for char in cut)[: 2 * most]
@@ -26,7 +26,7 @@ def shown(text: str, most: int = NAME) -> str:
 
 
 def shown_lines(text: str, most: int) -> str:
-    """The text with its line ends and tabs, everything else as in `shown`; cut at so many characters."""
+    """Like `shown`, but line ends and tabs are kept."""
     cut = text[:most].replace("\r\n", "\n")
     if not cut.isascii() or _CONTROL.search(cut):
         cut = "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in cut)

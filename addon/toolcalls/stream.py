@@ -1,10 +1,10 @@
 """One response body in flight: bytes of the upstream in, bytes for the client out.
 
-Strategy: undo the content encoding, look once at the first bytes (an event stream, one JSON document,
-or neither), cut the stream into events, ask the dialect about each of them. An event like one that the
-dialect has read takes the fast path (`unread/`). `feed` and `close` never raise: on any exception, and
-at the limit of held bytes, what is held goes out as it came and the rest passes untouched; a dialect that
-converts says instead how the answer ends.
+Strategy: undo the content encoding, decide by the first bytes what the body is (an event stream, one JSON document,
+or neither), cut the stream into events, and ask the dialect about each event. An event that resembles one the
+dialect has parsed takes the fast path (`unread/`). `feed` and `close` never raise: on any exception, and at the
+limit of held bytes, the held bytes are sent as they arrived and the rest passes unchanged; a dialect that converts
+the stream ends the answer with an error of its own instead.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from .wire.encoding import Decoder, Inflated
 from .wire.events import PASS, SPLIT_LINES, Event, Hold, LimitReached, Pass, Replace, Verdict, joined
 from .wire.framing import SSE
 from .wire.ledger import Ledger
-from .work import CHARACTERS, EVENT, LINE, SILENT, Work
+from .work import CHARACTERS, EVENT, EVENT_WITHOUT_DATA, LINE, Work
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
 _LF = b"\n"
 _WRAPPED = ("data:", "event:")
-"""Servers that forward another server's stream as data repeat its field names."""
+"""Servers that forward another server's stream inside their own data lines repeat its field names."""
 _LONG_EVENT = 1024
 _WHOLE_JSON = (b"}", b"]")
 _MOST_VALUES = 250_000
-"""Values in the events of one answer that are held."""
+"""How many JSON values the held events of one answer may contain."""
 _SEPARATING_BYTES = b",["
 _ENVELOPE = 8
-"""Bytes for each value of the event around a fragment. Code has fewer values, lists of numbers four times as many."""
+"""In a held event, one value per this many bytes is not counted: these values are the JSON around a fragment."""
 
 
 class Stream:
-    """Feeds a dialect. `failure` is the exception that made us fail open, if one did."""
+    """Feeds the events of one response to a dialect. `failure` is the exception that made us fail open, if any."""
 
     __slots__ = (
         "_after_cr",
@@ -77,33 +77,33 @@ class Stream:
         self._outcomes = [] if outcomes is None else outcomes
         self._work = work or Work()
         self._values_left = Work(_MOST_VALUES)
-        """The values that may still be gathered: when a call is complete they are read all at once."""
+        """How many more values may be held: when a call is complete, all of them are parsed at once."""
         self._fast_path = FastPath()
         self._framing = dialect.framing
         self._ledger = Ledger(dialect.framing)
         self._line_ended = False
-        """The line that may be a document is here, and nothing behind it yet."""
+        """The line that may be the whole document is complete, and nothing has followed it yet."""
         self._after_cr = False
-        self._one_a_chunk = dialect.framing.one_a_chunk
+        self._one_a_chunk = dialect.framing.event_per_chunk
         self._kind = BodyKind.EVENTS if self._one_a_chunk else BodyKind.UNKNOWN
         self._whole_chunks = self._one_a_chunk
-        """An event stream without a content encoding, and no LF is awaited: most chunks are whole events."""
+        """Most chunks are whole events: an event stream without content encoding, and no LF is due after a CR."""
         self._last, self._ends = dialect.framing.whole_ends(b"")
-        """The last bytes of these chunks are one of the ends."""
+        """A chunk of whole events usually ends so: its bytes at `_last` are one of `_ends`."""
         self._changed = False
-        """Something did not go out as it came."""
+        """Something was not sent as it arrived."""
         self.failure: Exception | None = None
         self.limited = False
         self.recover_event: Callable[[Event, bool], tuple[list[Event], list[Outcome]]] | None = None
-        """The events that take the place of one, and the calls in them, where somebody looks for such."""
+        """Returns the events that replace an error event, and the calls in them; None if that is not wanted."""
 
     def set_dialect(self, dialect: Dialect) -> None:
-        """It turned out which dialect the answer is in: that one is asked from now on."""
+        """Use this dialect from now on: the protocol of the answer has been recognised."""
         self._dialect = dialect
 
     @property
     def holding(self) -> bool:
-        """Is a tool call of an event stream held back right now?"""
+        """Whether a tool call of an event stream is held back right now."""
         if self._kind is not BodyKind.EVENTS:
             return False
         return self._ledger.held_bytes > 0 or self._dialect.holding
@@ -117,15 +117,15 @@ class Stream:
         return self._dialect.changed_sent_text
 
     def keep_alive(self) -> bytes:
-        """An event for the client while a call is held. The ledger does not count it, and nothing changes."""
+        """An event for the client while a call is held. It is not entered in the ledger and changes no state."""
         try:
             return self._dialect.keep_alive()
         except Exception:
             return b""
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take a chunk; give the chunks for the client. Never an empty chunk: an empty list holds back."""
-        # Nearly every chunk of nearly every answer comes here, so this is `_feed` in one piece.
+        """Take a chunk and return the chunks for the client: an empty list to send nothing, never an empty chunk."""
+        # Nearly every chunk of nearly every answer takes this path, so the common case of `_feed` is inlined here.
         if not self._whole_chunks:
             return self._feed(chunk)
         ledger = self._ledger
@@ -154,7 +154,7 @@ class Stream:
         return self._take_block(block, verdict)
 
     def _take_block(self, block: bytes, verdict: Pass | Hold | None) -> list[bytes]:
-        """The rest of `feed`: a block for which the fast path gave this verdict."""
+        """Finish `feed` for a block that does not simply pass; `verdict` is that of the fast path."""
         out: list[bytes] = []
         outcomes_before = len(self._outcomes)
         try:
@@ -166,7 +166,7 @@ class Stream:
         return out
 
     def _feed(self, chunk: bytes) -> list[bytes]:
-        """Any chunk: the first one, one that is encoded or ends with a CR, one of a body that is no event stream."""
+        """Take any chunk: the first, an encoded one, one that ends with a CR, or one of a body without events."""
         if not chunk or self._kind is BodyKind.ENDED:
             return []
         try:
@@ -185,7 +185,7 @@ class Stream:
         out: list[bytes] = []
         outcomes_before = len(self._outcomes)
         if self._kind is BodyKind.OPEN:
-            # The client was told of no encoding, so it gets none, whatever it was that made us let go.
+            # Our header names no content encoding, so the client gets decoded bytes, even after we failed open.
             return [data] if data else []
         self._ledger.coming = data
         try:
@@ -200,7 +200,7 @@ class Stream:
         return out
 
     def close(self) -> list[bytes]:
-        """The upstream is done; what is still held goes out. A second call finds nothing to do."""
+        """The upstream has ended: return what is still to be sent. A second call returns nothing."""
         out: list[bytes] = []
         outcomes_before = len(self._outcomes)
         try:
@@ -215,7 +215,7 @@ class Stream:
         return out
 
     def _look(self, data: bytes, out: list[bytes]) -> None:
-        """Decide by the first byte that is not white space what the body is; by the first line, where it is lines."""
+        """Decide what the body is by its first byte other than white space; if that may begin lines, by the line."""
         self._ledger.open(data)
         self._ledger.held(_DOCUMENT, len(data))
         if self._kind is BodyKind.UNKNOWN:
@@ -231,7 +231,7 @@ class Stream:
             self._read(self._ledger.coming_again(), out)
 
     def _kind_of_line(self, data: bytes) -> BodyKind:
-        """A body of lines: one document, on one line or several, or a stream."""
+        """Whether a body of lines is a stream or one document, on one line or several."""
         if self._line_ended:
             return BodyKind.EVENTS if data.strip() else BodyKind.LINE
         if _LF not in data:
@@ -251,7 +251,7 @@ class Stream:
         if self._after_cr and data:
             self._after_cr = False
             if data.startswith(b"\n"):
-                # The LF of a CRLF whose CR ended the last event: it goes where that event went.
+                # The LF of a CRLF whose CR ended the last event: it is sent if that event was sent.
                 if ledger.passed_last:
                     out.append(b"\n")
                 data = ledger.coming = data[1:]
@@ -266,7 +266,7 @@ class Stream:
                 self._last, self._ends = self._framing.whole_ends(block)
 
     def _take_events(self, block: bytes, verdict: Pass | Hold | None, out: list[bytes]) -> None:
-        """Take the events of a block, or the one event for which the fast path gave a verdict."""
+        """Take the events of a block; `verdict`: what the fast path decided if the block is one event."""
         if isinstance(verdict, Hold):
             self._hold(verdict.key, block, len(block))
             return
@@ -279,10 +279,10 @@ class Stream:
             self._read_event(block, out)
             return
         before = len(out)
-        start = end = 0  # Between them stand the events that pass and are not out yet.
+        start = end = 0  # Between these are the events that pass and have not been sent yet.
         for raw in events:
-            # All is asked for each event, so that the result is the same however the stream was cut: whether the
-            # limit is reached, and whether the event takes the fast path, as it would in a chunk of its own.
+            # The limit and the fast path are checked for each event as if it were a chunk of its own, so that the
+            # result does not depend on how the stream was cut.
             size = len(raw)
             if ledger.held_bytes + size > limit:
                 self._pass(block[start:end], out)
@@ -302,12 +302,12 @@ class Stream:
             out[before:] = [block]
 
     def _pass(self, events: bytes, out: list[bytes]) -> None:
-        """Events that were not read, if any, go out as they came."""
+        """Send events that were not parsed, if there are any, as they arrived."""
         if events:
             self._ledger.passed(len(events), events, out)
 
     def _hold(self, key: str, raw: bytes, size: int) -> None:
-        """Hold an event, and account for its values, but for about as many as the envelope of a fragment has."""
+        """Hold an event, and count its values, except for about as many as the envelope of a fragment has."""
         values = len(raw) - len(raw.translate(None, _SEPARATING_BYTES)) - len(raw) // _ENVELOPE
         if values > 0:
             self._values_left.spend(values)
@@ -315,20 +315,20 @@ class Stream:
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
         work = self._work
-        work.came(len(raw))
+        work.add_bytes(len(raw))
         if len(raw) > _LONG_EVENT:
             work.spend(len(raw) >> CHARACTERS)
             work.read_json(raw)
             work.spend(LINE * sse.count_lines(raw))
         event = self._framing.read_event(raw)
-        work.spend(SILENT if event.data is None else EVENT)
+        work.spend(EVENT_WITHOUT_DATA if event.data is None else EVENT)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
         if event.data is None or not self._recover(event, len(raw), out):
             self._ask_dialect(event, len(raw), out)
 
     def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
-        """Was it an error that quotes a call? Then events with that call are read in its place."""
+        """If the event is an error that quotes a call, ask the dialect about events with that call instead."""
         events, calls = (
             self.recover_event(event, self.holding or bool(self._outcomes)) if self.recover_event else ([], [])
         )
@@ -338,12 +338,12 @@ class Stream:
                 one = one._replace(raw=self._framing.write(one.data or "", one.type))
             self._ask_dialect(one, 0 if number else size, out)
         if len(self._outcomes) == known + len(calls):
-            # They say how the call was found; what the client got of it is the same.
+            # These outcomes also say how the call was found; what the client got is the same.
             self._outcomes[known:] = calls
         return bool(events)
 
     def _ask_dialect(self, event: Event, size: int, out: list[bytes]) -> None:
-        """Ask the dialect about an event that came as so many bytes."""
+        """Ask the dialect about an event and carry out its verdict; `size`: how many bytes of the block it takes."""
         if event.data is None and not self._dialect.converting and not self._dialect.waits:
             verdict: Verdict = PASS
         else:
@@ -357,13 +357,13 @@ class Stream:
             self._hold(verdict.key, event.raw, size)
         elif isinstance(verdict, Replace):
             self._ledger.replied(size, verdict, out)
-            # The event may be the end of its own reply: then the LF of its last CRLF belongs there too.
+            # If the replacement ends with the event itself, the LF of the event's last CRLF has to be sent too.
             self._ledger.passed_last = bool(verdict.out) and verdict.out[-1] is event.raw
         else:
             self._ledger.passed(size, event.raw, out)
 
     def _read_lines_alone(self, event: Event) -> Verdict:
-        """A "blank" line of spaces glued events together: each data line is read alone, and counts as one event."""
+        """Parse each data line as an event of its own: a "blank" line with spaces in it glued events together."""
         return joined((line, self._read_line_alone(line)) for line in sse.lines_alone(event))
 
     def _read_line_alone(self, line: Event) -> Verdict:
@@ -373,21 +373,21 @@ class Stream:
     def _close_events(self, out: list[bytes]) -> None:
         last = self._ledger.ended()
         if last:
-            self._work.came(len(last))
+            self._work.add_bytes(len(last))
             if last.rstrip().endswith(_WHOLE_JSON):
                 self._work.read_json(last)
             self._work.spend(LINE * sse.count_lines(last))
             event = sse.unwrapped(self._framing.read_event(last))
             if self._framing is SSE and sse.is_whole(event.data, say_done=self._changed):
-                # Clients drop an event without its blank line. Half an event is dropped by right.
+                # Clients drop an event without its blank line, which is right only for half an event.
                 event = event._replace(raw=self._framing.ended(event.raw))
             self._ask_dialect(event, len(last), out)
         reply = self._dialect.close()
         if reply is not None:
             self._ledger.replied(0, reply, out)
-            # The event that the upstream did not end, wherever it stands, is ended before another one follows.
+            # An event that the upstream did not end gets its end before another event follows.
             out[:-1] = [self._framing.ended(piece) for piece in out[:-1]]
-        # What the dialect still has not asked for is no call: nobody may think that one is held.
+        # What the dialect has not released by now is no call, and `holding` must not report one.
         self._ledger.drain()
 
     def _close_document(self, out: list[bytes]) -> None:
@@ -413,15 +413,15 @@ class Stream:
             self.failure = error
             out = self._abort("the answer could not be read")
         if self._kind is BodyKind.OPEN:
-            # What this step claimed to have mended goes out as it came.
+            # The calls that were mended in this step are sent as they arrived.
             del self._outcomes[outcomes_before:]
             out += [unread] if unread else []
         return out
 
     def _cut_off(self, error: Inflated) -> list[bytes]:
-        """The rest would fill the memory, and as it came nobody could read it: its header is gone.
+        """End the response as if the connection had ended here.
 
-        So it is as if the connection had ended here.
+        The rest would fill the memory, and the client could not decode it: the content-encoding header is gone.
         """
         out = self.close()
         self.failure = error
@@ -431,9 +431,8 @@ class Stream:
 
     def _stop_holding(self) -> list[bytes]:
         self.limited = True
-        return self._abort(
-            "the answer is more than toolfix holds (toolfix_max_held_bytes, its calls) or reads in time"
-        )
+        limits = "toolfix_max_held_bytes, the number of calls, or the work of reading it"
+        return self._abort(f"the answer exceeds a limit of toolfix ({limits})")
 
     def _abort(self, reason: str) -> list[bytes]:
         self._whole_chunks = False

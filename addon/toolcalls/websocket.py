@@ -1,8 +1,9 @@
-"""Responses over a WebSocket: the same events as on HTTP, one JSON text a frame, no SSE framing.
+"""Responses over a WebSocket: the same events as over HTTP, one JSON text per frame, without SSE framing.
 
-Sans-IO, one object a connection. Each frame is one event (`wire/messages.py`) and goes through the same `Response`
-as a stream, so its bytes are accounted for and it fails open in the same way. The tools are those of the last request
-that declared some: follow-up frames of Codex carry `previous_response_id` and new items, but no tools.
+One object per connection; it does no input or output. Each frame is one event (`wire/messages.py`) and goes through
+the same `Response` as a stream, so its bytes are accounted for and it fails open in the same way. The tools are
+those of the last request that declared some: follow-up frames of Codex carry `previous_response_id` and new items,
+but no tools.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any
 from .engine import Response
 from .outcome import Outcome
 from .policy import Policy
-from .request.heard import Heard, heard_in
 from .request.ids_in_history import used_ids
 from .request.mend import mend_frame
+from .request.read_by_model import ReadByModel, heard_in
 from .request.refusals import Refusals
 from .request.request import decode, read_request, seed_of
 from .wire import messages
@@ -24,18 +25,18 @@ from .wire import messages
 _CREATE = "response.create"
 _MOST_HEARD = 64
 _MOST_HEARD_LENGTH = 16 * 1024 * 1024
-"""So many of the newest texts of a connection are remembered, and so many characters; the newest one always is."""
+"""How many of a connection's newest texts are remembered, and how many characters; the newest text always is."""
 _MOST_IDS_LENGTH = 1024 * 1024
-"""Most characters of the ids that are remembered: the oldest are forgotten first."""
+"""How many characters of ids are remembered; the oldest ids are forgotten first."""
 
 
 class ResponsesSocket:
-    """`failure` is the exception that made us fail open in the last response that had one."""
+    """One WebSocket connection. `failure` is the last exception that made us fail open."""
 
     __slots__ = (
         "_answer",
-        "_heard",
         "_policy",
+        "_read_by_model",
         "_refusals",
         "_request",
         "_seed",
@@ -52,26 +53,26 @@ class ResponsesSocket:
         self._policy = policy or Policy()
         self._refusals = Refusals() if refusals is None else refusals
         self._request: dict[str, Any] | None = None
-        self._heard = Heard()
+        self._read_by_model = ReadByModel()
         self._seed = ""
         self._answer: Response | None = None
         self._started = False
         self.outcomes: list[Outcome] = []
-        """What became of the calls of all responses on this connection so far."""
+        """What happened to the calls of all responses on this connection so far."""
         self.request_steps: Counter[str] = Counter()
-        """What was mended in the frames of the client, until somebody says so."""
+        """What was mended in the frames of the client since the caller last reported it."""
         self.seconds: list[float] = []
-        """What mending took, one figure a call."""
+        """How long mending took, one number per call."""
         self.failure: Exception | None = None
         self._used: dict[str, None] = {}
-        """The ids of this connection, the newest last: a follow-up frame does not bring those of the turns before."""
+        """The ids of this connection, the newest last: follow-up frames do not repeat the ids of earlier turns."""
         self._used_length = 0
 
     def client_message(self, text: str) -> str:
-        """A frame of the client, whose answer is the next response; gives the frame that goes up."""
+        """Take a frame of the client and return the frame to send upstream. The next response answers it."""
         message = decode(text)
         if message is None and messages.type_of(text) == _CREATE:
-            # More than is read at once. What is not known of it is known of none before it either.
+            # The request is too large to parse, so its tools are unknown; those of earlier requests do not apply.
             self._request = self._answer = None
         if message is None or message.get("type") != _CREATE:
             return text
@@ -84,7 +85,7 @@ class ResponsesSocket:
         self._request["input"] = additional or kept.get("input")
         self._request["tool_choice"] = request.get("tool_choice")
         self._request["text"] = request.get("text")
-        # A follow-up frame brings only what is new: what was read before stands in the conversation all the same.
+        # A follow-up frame contains only what is new, but the model still sees what earlier frames contained.
         self._hear_more(*heard_in(request).texts)
         self._seed = seed_of(text.encode("utf-8", "replace"))
         for identity in used_ids(request):
@@ -97,7 +98,7 @@ class ResponsesSocket:
             return text
 
     def server_message(self, text: str) -> list[str]:
-        """The frames to deliver instead of this one; none while a call is held."""
+        """The frames to send the client instead of this one; none while a call is held."""
         kind = messages.type_of(text)
         if kind is None or not (kind.startswith("response.") or kind == "error"):
             return [text]
@@ -115,23 +116,27 @@ class ResponsesSocket:
 
     @property
     def holding(self) -> bool:
-        """Is a tool call held back right now?"""
+        """Whether a tool call is held back right now."""
         return self._answer is not None and self._answer.holding
 
     def keep_alive(self) -> str:
-        """A message of the protocol that says nothing new, for the client of a call that is held."""
+        """A message of the protocol without new content, sent to the client while a call is held."""
         assert self._answer is not None
         return self._answer.keep_alive().decode("utf-8", "replace")
 
     def _hear_more(self, *texts: str) -> None:
-        """Remember what was read up to here, what the last answer brought included."""
-        heard = self._heard if self._answer is None else self._answer.heard
-        self._heard = Heard(_newest([*heard.texts, *texts]))
+        """Remember what the model was given to read, including what the last answer added."""
+        read_by_model = self._read_by_model if self._answer is None else self._answer.read_by_model
+        self._read_by_model = ReadByModel(_newest([*read_by_model.texts, *texts]))
 
     def _begin(self) -> None:
         self._hear_more()
-        question = replace(read_request(self._request), used_ids=frozenset(self._used), heard=self._heard)
-        self._answer = Response("responses", question, self._policy, messages=True, seed=self._seed, tell=self._hear)
+        question = replace(
+            read_request(self._request), used_ids=frozenset(self._used), read_by_model=self._read_by_model
+        )
+        self._answer = Response(
+            "responses", question, self._policy, messages=True, seed=self._seed, on_outcome=self._hear
+        )
         self._started = False
 
     def _hear(self, outcome: Outcome) -> None:
@@ -150,7 +155,7 @@ class ResponsesSocket:
 
 
 def _newest(texts: list[str]) -> list[str]:
-    """The newest texts that may be remembered."""
+    """The newest texts that fit into the limits."""
     kept = texts[-_MOST_HEARD:]
     length = sum(map(len, kept))
     while len(kept) > 1 and length > _MOST_HEARD_LENGTH:

@@ -1,1 +1,1 @@
-"""Measures what toolfix costs: each module of `benches` measures one thing, and all give rows of one table."""
+"""Measures what toolfix costs: each module of `benches` measures one thing and returns rows of one table."""

@@ -1,4 +1,4 @@
-"""One table of what toolfix costs: all benches, or those that are named.
+"""Measures what toolfix costs, as one table: with all benches, or with those that are named.
 
     scripts/bench                 all of them
     scripts/bench chat proxy      only some
@@ -38,8 +38,8 @@ def main() -> int:
             parser.error(f"there is no bench {name!r}: say one of {', '.join(known)}.")
     run_of = circumstances()
     rows: list[Row] = []
-    # Each in a process of its own: what one bench taught the interpreter, which rewrites its code for the types that
-    # it meets, and what it left in memory moved the rows of the next by up to a quarter.
+    # Each bench runs in a process of its own: what an earlier bench left in memory, and the bytecode that Python
+    # specialised for its types, changed the rows of the next one by up to a quarter.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as processes:
         for name in options.names or known:
             print(f"{name} …", file=sys.stderr, flush=True)

@@ -75,12 +75,12 @@ _ANSWERS: dict[str, Callable[[list[str]], list[bytes]]] = {
 
 
 def answer(protocol: str, arguments: str, piece: int) -> list[bytes]:
-    """The events of an answer with one call, its arguments `piece` characters at a time."""
+    """The events of an answer with one call, with `piece` characters of its arguments in each event."""
     return _ANSWERS[protocol]([arguments[at : at + piece] for at in range(0, len(arguments), piece)])
 
 
 def request(protocol: str, arguments: str | None = None) -> bytes:
-    """A request that declares the tool; with arguments, one whose history has a call with them."""
+    """A request that declares the tool; if `arguments` are given, its history contains a call with them."""
     asked: Json = {"model": "m", "stream": True, "max_tokens": 9}
     question = {"role": "user", "content": "Go on."}
     function: Json = {"name": NAME, "parameters": SCHEMA}
@@ -100,7 +100,7 @@ def request(protocol: str, arguments: str | None = None) -> bytes:
         ]
     else:
         asked["tools"] = [{"name": NAME, "input_schema": SCHEMA}]
-        # Messages carries an object: what is broken there is a text in its place.
+        # In Messages the arguments are an object; broken ones are sent as a text instead.
         try:
             given = json.loads(arguments or "{}")
         except ValueError:

@@ -1,4 +1,4 @@
-"""Argument texts of any size: valid ones, and those that are broken in one way."""
+"""Argument texts of any size: valid ones, and ones that are broken in one way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of Chat streams as today's servers write them: text, and calls in pieces."""
+"""Events of Chat streams as today's servers write them: text, and calls in fragments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINE = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can
 
 
 def event(delta: dict[str, Any], separators: tuple[str, str] = COMPACT, **rest: Any) -> str:
-    """The data of one event, as the servers of today write it."""
+    """The data of one event, as today's servers write it."""
     chunk = {
         "id": "chatcmpl-9f8e7d6c5b4a39281706",
         "object": "chat.completion.chunk",
@@ -42,7 +42,7 @@ def big_events(count: int) -> list[str]:
 
 
 def delta_events(count: int) -> list[str]:
-    """A call whose arguments come ten bytes at a time."""
+    """A call whose arguments arrive ten bytes at a time."""
     start = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "Write", "arguments": '{"text": "'}}
     pieces = (f"abc def {number % 100:02d}" for number in range(count))
     deltas = [event({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces]
@@ -50,7 +50,7 @@ def delta_events(count: int) -> list[str]:
 
 
 def varied_events(count: int) -> list[str]:
-    """A call whose arguments come ten bytes at a time, from a server that pads every event with something else."""
+    """A call whose arguments arrive ten bytes at a time, from a server that pads each event differently."""
     return [f'{data[:-1]},"obfuscation":"{number * 7919:x}"}}' for number, data in enumerate(delta_events(count))]
 
 

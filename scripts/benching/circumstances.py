@@ -1,4 +1,4 @@
-"""What a figure depends on beside the code: the commit, the versions and the machine."""
+"""What the figures of a run depend on: the commit, the versions and the machine."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def circumstances() -> dict[str, Any]:
 
 
 def command(words: list[str]) -> str:
-    """The command line without the file for the JSON, which is a path of one machine."""
+    """The command line without `--json FILE`, which is a path of one machine."""
     return " ".join(["scripts/bench", *re.sub(r"--json(=| )\S+ ?", "", " ".join(words)).split()])
 
 
 def commit() -> str:
-    """The commit that is checked out, with a plus sign where files differ from it; empty outside a clone."""
+    """The commit that is checked out, with a plus sign if files differ from it; "" outside a clone."""
     done = subprocess.run(
         ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"],
         capture_output=True,

@@ -1,10 +1,10 @@
-"""The probe of the benches: what holds up mitmproxy's event loop, and for how long. Loaded with -s, as the last.
+"""The probe of the benches: measures what blocks mitmproxy's event loop, and for how long. Loaded last, with -s.
 
-It takes the longest turn, which is all that runs between two waits for the network, and within it the longest single
-call of a stream callable or of a hook of the addon. Both in processor time of the loop's thread, so that a busy
-neighbour on the machine does not count. Python's garbage collection begins wherever the next object is made and walks
-through all that mitmproxy has: a call is taken without it, and with it too. `GET http://lag.invalid/` gives the
-seconds, and begins anew.
+It measures the longest turn, which is everything that runs between two waits for the network, and the longest single
+call of a stream callable or of a hook of the addon. Both are processor time of the loop's thread, so that other work
+on the machine does not count. Python's garbage collection starts whenever an object is made and walks through
+everything that mitmproxy has, so a call is measured both without and with it. `GET http://lag.invalid/` returns the
+seconds and starts again from zero.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HOOKS = ("request", "responseheaders", "response", "error")
 
 
 class Lag:
-    """The longest turn of the event loop and the longest call, in seconds since they were asked for."""
+    """The longest turn of the event loop and the longest call since the last request for them, in seconds."""
 
     def __init__(self) -> None:
         self.turn = self.call = self.collecting_call = self.began = 0.0

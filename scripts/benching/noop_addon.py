@@ -1,4 +1,4 @@
-"""What the addon is compared with: a mitmproxy script that streams every answer and changes nothing."""
+"""The script that the addon is compared with: it streams every answer and changes nothing."""
 
 from __future__ import annotations
 

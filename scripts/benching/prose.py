@@ -1,17 +1,17 @@
-"""The text and the tools that the benches of the dialects share where text is searched for calls."""
+"""The text and the tools that the benches of the dialects share for text that is searched for calls."""
 
 from __future__ import annotations
 
 from typing import Any
 
 TEXT_GOAL = 0.6
-"""Text without tools, against `json.loads` of the same events."""
+"""Text without tools, compared with `json.loads` of the same events."""
 SEARCH_GOAL = 1.0
-"""Text with 20 declared tools, against `json.loads` of the same events."""
+"""Text with 20 declared tools, compared with `json.loads` of the same events."""
 CUT_GOAL = 1.5
-"""Text of which every chunk cuts an event."""
+"""Text in which every chunk cuts an event."""
 MARKDOWN_GOAL = 1.5
-"""Text that is full of what quoting depends on, with 20 declared tools, against `json.loads` of the same events."""
+"""Text full of characters that matter for quoting, with 20 tools, compared with `json.loads` of the same events."""
 
 _PROSE = (
     "The parser reads one event at a time and keeps what it has not understood yet. Most of an answer is plain prose "
@@ -28,7 +28,7 @@ _SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "req
 
 
 def deltas(count: int, *, markdown: bool = False) -> list[str]:
-    """An answer, five words at a time. In Markdown every third delta has something that quoting depends on."""
+    """An answer, five words at a time. In Markdown every third delta has a character that matters for quoting."""
     words = (_MARKDOWN if markdown else _PROSE).split(" ")
     return [" ".join(words[(number * 5 + at) % len(words)] for at in range(5)) + " " for number in range(count)]
 

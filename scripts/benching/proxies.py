@@ -1,7 +1,7 @@
-"""What the end-to-end benches share: proxies that run side by side, a client, and what /proc tells of a process.
+"""What the end-to-end benches share: proxies that run side by side, a client, and the figures of /proc.
 
-Each bench runs the addon beside a no-op, and a second no-op beside that: how far the two are apart is the noise of
-this very run. All carry the probe of lag_addon.py.
+Each bench runs the addon beside two no-ops: the difference of these two is the noise of the run. All three proxies
+have the probe of lag_addon.py.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ def side_by_side(stack: ExitStack, folder: Path) -> list[ProxyProcess]:
 
 
 class Lag(NamedTuple):
-    """What held up an event loop at most, in milliseconds of processor time."""
+    """The longest times for which an event loop was blocked, in milliseconds of processor time."""
 
     call: float
     """One call of a stream callable, or of a hook of the addon, without a garbage collection that began in it."""
     collecting_call: float
     """One call with the garbage collections that began in it."""
     turn: float
-    """All that ran between two waits for the network, with what mitmproxy itself did."""
+    """Everything that ran between two waits for the network, including mitmproxy's own work."""
 
 
 def lag(proxy: ProxyProcess) -> Lag:
-    """What held up the event loop of a proxy since this was asked last."""
+    """What blocked the event loop of a proxy since the last call of this function."""
     connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
     try:
         connection.request("GET", f"http://{LAG_HOST}/")
@@ -53,7 +53,7 @@ def lag(proxy: ProxyProcess) -> Lag:
 
 
 async def ask(port: int, url: str, request: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, bytes, float]:
-    """Send a request through a proxy; gives the first bytes of the body too, and the seconds until they came."""
+    """Send a request through a proxy; also return the first bytes of the body and the seconds until they arrived."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**24)
     head = (
         f"POST {url} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
@@ -95,7 +95,7 @@ def unchunked(body: bytes) -> bytes:
 
 
 def processor_seconds(pid: int) -> float:
-    """Processor time of the main thread, where mitmproxy's event loop runs; 0 where the system does not tell."""
+    """Processor time of the main thread, which runs mitmproxy's event loop; 0 if the system does not report it."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
     except (OSError, ValueError):
@@ -103,7 +103,7 @@ def processor_seconds(pid: int) -> float:
 
 
 def memory(pid: int, field: str) -> int:
-    """The bytes of a field of /proc/PID/status: `RssAnon` is what it has now, `VmHWM` the most that it ever had."""
+    """The bytes in a field of /proc/PID/status: `RssAnon` is the memory now, `VmHWM` the most that it ever was."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     except OSError:

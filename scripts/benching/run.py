@@ -12,12 +12,12 @@ from .verdict import judged
 
 
 def names() -> list[str]:
-    """The names of all benches, in the order of the alphabet."""
+    """The names of all benches, in alphabetical order."""
     return sorted(module.name for module in pkgutil.iter_modules(benches.__path__))
 
 
 def run(name: str, quick: bool) -> list[Row]:
-    """The rows of one bench with their verdicts; `quick` measures tiny sizes where the bench has them."""
+    """The rows of one bench with their verdicts; `quick` measures tiny sizes, if the bench supports that."""
     work = importlib.import_module(f"{benches.__name__}.{name}").run
     rows = work(quick=True) if quick and "quick" in inspect.signature(work).parameters else work()
     return [judged(name, row) for row in rows]

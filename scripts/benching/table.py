@@ -50,7 +50,7 @@ def save(rows: list[Row], run: dict[str, Any], path: Path) -> None:
 
 
 def save_markdown(rows: list[Row], run: dict[str, Any], path: Path) -> None:
-    """Write the table as Markdown, below what it was measured with; what follows the old table in the file stays."""
+    """Write the circumstances and the table as Markdown; what follows the old table in the file stays."""
     lines = ["# What toolfix costs", "", FIRST_WORDS, "", "    " + run["command"], ""]
     lines += [f"- {name}: {value}" for name, value in run.items() if name != "command"]
     lines += ["", total(rows) + ". A goal is for the ratio if there is one, otherwise for the figure."]

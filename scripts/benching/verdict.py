@@ -1,4 +1,4 @@
-"""The verdict on a row: what it costs against its goal, whatever the bench calls its figures."""
+"""The verdict on a row: its cost compared with its goal, whatever names the bench uses for its figures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def first(row: Row, keys: tuple[str, ...]) -> Any:
 
 
 def judged(bench: str, row: Row) -> Row:
-    """The row with its verdict: a goal is for the ratio where there is one, else for the figure."""
+    """The row with its verdict: a goal is for the ratio if there is one, otherwise for the figure."""
     figure, goal, ratio = first(row, FIGURES), first(row, GOALS), row.get("ratio")
     unit = row.get("unit") if "figure" in row else "µs"
     if "limit_ms" in row:

@@ -1,6 +1,6 @@
-"""What text, reasoning and calls cost on wires where a call comes whole: Ollama's lines, Gemini's events.
+"""What text, reasoning and calls cost in protocols in which a call arrives whole: Ollama's lines, Gemini's events.
 
-The events vary as servers vary them: Ollama's time in each line, Gemini's token counts in each event. Each row is
+The events vary as with real servers: Ollama has the time in each line, Gemini token counts in each event. Each row is
 compared with `json.loads` of the same events.
 """
 
@@ -23,7 +23,7 @@ _TOOLS = [
 
 
 def _seconds(work: Callable[[], object], rounds: int) -> float:
-    """The shortest of several runs, in seconds of this process."""
+    """The shortest of several runs, in processor seconds."""
     found = []
     for _ in range(rounds):
         start = time.process_time()

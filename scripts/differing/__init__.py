@@ -1,1 +1,1 @@
-"""Compares the engine of a tag with that of the working tree, for as long as the engine is being rebuilt."""
+"""Runs an earlier version of the engine and the working tree on the same inputs and compares the results."""

@@ -107,14 +107,14 @@ def _result(process: subprocess.Popen[str]) -> Any:
 
 
 def _show(job: jobs.Job, one: Any, other: Any) -> None:
-    """The lines in which the two results differ."""
+    """Print the lines in which the two results differ."""
     print(f"DIFFERENT: {job['where']}, {job['protocol']}, {json.dumps(job['set'])}, chunks of {job.get('size', 0)}")
     lines = difflib.unified_diff(_lines(one), _lines(other), "old", "new", n=1, lineterm="")
     print("\n".join(line[:600] for line in islice(lines, 40)))
 
 
 def _lines(result: Any) -> list[str]:
-    """A result as text: the body's lines, then everything else of it, an entry a line."""
+    """A result as text: the lines of the body, then everything else, one entry per line."""
     if not isinstance(result, list):
         return [json.dumps(result)]
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""What both versions of the engine get to do: recordings at many splits, answers and requests made by chance."""
+"""The jobs for both versions of the engine: recordings in many splits, and random answers and requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scripts.fuzzing.parts import PARTS
 Job = dict[str, Any]
 
 SIZES = (0, 1, 2, 3, 7, 64, 1000)
-"""Bytes of a chunk; 0 is the whole body at once."""
+"""The bytes of a chunk; 0 is the whole body at once."""
 
 OPTIONS: tuple[dict[str, str], ...] = (
     {},
@@ -41,12 +41,12 @@ REQUEST_OPTIONS: tuple[dict[str, str], ...] = (
 )
 STREAMS = ("chat", "messages", "responses", "zai")
 SOCKET = "socket"
-"""Responses over a WebSocket, an event a message."""
+"""Responses over a WebSocket, one event per message."""
 PROTOCOLS = (*STREAMS, SOCKET, "ollama", "gemini")
 
 
 def kept_recordings(old: Path, new: Path) -> list[Path]:
-    """The recordings that say the same in both versions; others were made or changed with a change of behaviour."""
+    """The recordings that are the same in both versions; the others are new, or changed with the behaviour."""
     known = {flow.parent.name: flow.parent for flow in old.rglob("flow.json")}
     recordings = (flow.parent for flow in sorted(new.rglob("flow.json")))
     return [one for one in recordings if one.name in known and _contents(one) == _contents(known[one.name])]
@@ -57,7 +57,7 @@ def _contents(recording: Path) -> dict[str, bytes]:
 
 
 def of_recordings(recordings: list[Path]) -> Iterator[Job]:
-    """Each recording at every size with the default options, and whole and in small chunks with the others."""
+    """Each recording in chunks of every size with the default options, and whole and in small chunks with others."""
     for directory in recordings:
         told = json.loads((directory / "flow.json").read_text(encoding="utf-8"))
         request = _text(directory / "request.json")
@@ -78,7 +78,7 @@ def of_recordings(recordings: list[Path]) -> Iterator[Job]:
 
 
 def of_chance(seed: int, protocols: list[str] | None) -> Iterator[Job]:
-    """Mutated streams and documents, answers with known calls, and mutated requests, without an end."""
+    """An endless sequence of mutated streams and documents, answers with known calls, and mutated requests."""
     chance = random.Random(seed)
     options = cycle(OPTIONS)
     requests = {name: [""] + [json.dumps(entry["request"]) for entry in corpus(name)] for name in STREAMS}
@@ -129,7 +129,7 @@ def _socket(messages: list[list[Any]], options: dict[str, Any], where: str) -> J
 
 
 def _recorded_messages(directory: Path) -> list[list[Any]]:
-    """The messages of a recording, each with whether the client sent it; of one over HTTP, its events."""
+    """The messages of a recording, each with whether the client sent it; for a recording over HTTP, its events."""
     frames = directory / "before.jsonl"
     if frames.exists():
         entries = [json.loads(line) for line in frames.read_text(encoding="utf-8").splitlines()]
@@ -139,7 +139,7 @@ def _recorded_messages(directory: Path) -> list[list[Any]]:
 
 
 def _messages(request: str, body: bytes) -> list[list[Any]]:
-    """A request and the events of its answer as messages of a WebSocket."""
+    """A request and the events of its answer, as messages of a WebSocket."""
     asked = json.loads(request) if request else {}
     events = re.findall(r"(?m)^data: ?(.*?)\r?$", body.decode("utf-8", "replace"))
     first = json.dumps({"type": "response.create", **(asked if isinstance(asked, dict) else {})})

@@ -1,4 +1,4 @@
-"""Differences to `before-rebuild` that were made on purpose since, each with the commit that made it."""
+"""Differences from the engine before its rebuild that were made on purpose, each with its commit or issue."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from typing import Any
 
 from .jobs import Job
 
-TAG = "before-rebuild"
+TAG = "83a7ba1f"
+"""The last commit before Messages, Responses and Z.AI moved to `turn/`: `scripts/differ --tag 83a7ba1f`."""
 _MIXED = "the fragments of several calls cannot be told apart"
 _TEXT = "written as text"
 _TEXT_KEYS = tuple(re.compile(rf'"{key}": ?("(?:[^"\\]|\\.)*")') for key in ("content", "reasoning_content"))
 _ORDER = "0f873c3 and issue 16: the same text, held text before what follows it"
 _LOST = "[toolfix] The result of a call that is no longer part of this conversation"
 _LOST_RESULTS = "request: a result that lost its call is told"
+_OTHER = "[toolfix] Another result of a call that has one already"
+_OTHER_RESULTS = "request: a second result of a call that says something else is kept as text"
+_CHOICE = "one choice was asked for, and another one has calls too"
 _RESPONSES_PAIRS = "issue 20: Responses items are paired with their results by what hosts accept"
 _LIMIT = "rebuild: what is held is counted in one place, so that the limit is met a little earlier or later"
 _NOT_JSON = "rebuild: WebSocket messages are events, and one that is not JSON, or has line ends, is treated as in SSE"
@@ -24,10 +28,12 @@ _RENAMED = "issue 16: a Responses call whose ids change between its events runs 
 
 
 def reason_for(job: Job, old: Any, new: Any) -> str:
-    """Why the results differ; empty where nobody has said."""
+    """Why the results differ; "" if no reason is known."""
     if job["kind"] == "request":
         if job["protocol"] == "responses" and old is not None:
             return _RESPONSES_PAIRS
+        if new is not None and _OTHER in new[1]:
+            return _OTHER_RESULTS
         return _LOST_RESULTS if new is not None and new[1].count(_LOST) > (old[1].count(_LOST) if old else 0) else ""
     if "toolfix_max_held_bytes" in job["set"]:
         return _LIMIT
@@ -41,7 +47,7 @@ def reason_for(job: Job, old: Any, new: Any) -> str:
 
 
 def _spoken(body: str) -> list[str]:
-    """All text and all reasoning of a Chat stream, however they are cut into events, and its events with calls."""
+    """All text and all reasoning of a Chat stream, however they are split into events, and its events with calls."""
     lines = base64.b64decode(body).decode("utf-8", "replace").splitlines()
     texts = ["".join(json.loads(found) for line in lines for found in key.findall(line)) for key in _TEXT_KEYS]
     return [*texts, *(line for line in lines if '"tool_calls"' in line)]
@@ -63,7 +69,7 @@ def _runs_once(job: Job, old: Any, new: Any) -> bool:
 
 
 def _refuses_cut(job: Job, old: Any, new: Any) -> bool:
-    """Is the only change that inner quotes are no longer mended in a value that may be cut?"""
+    """Whether the only change is that inner quotes are no longer mended in a value that may be cut off."""
     changed = [(one, other) for one, other in zip(old, new, strict=False) if one != other]
     return (
         len(old) == len(new)
@@ -83,6 +89,10 @@ def _doubted(job: Job, old: Any, new: Any) -> bool:
     return _MIXED in {outcome.get("reason") for outcome in new if outcome not in old}
 
 
+def _of_further_choices(job: Job, old: Any, new: Any) -> bool:
+    return _CHOICE in {outcome.get("reason") for outcome in new}
+
+
 def _searched(job: Job, old: Any, new: Any) -> bool:
     changed = [outcome for outcome in (*old, *new) if (outcome in old) != (outcome in new)]
     return bool(changed) and all(_TEXT in outcome.get("steps", ()) for outcome in changed)
@@ -93,5 +103,6 @@ _REASONS: dict[str, Callable[[Job, Any, Any], bool]] = {
     _RENAMED: _runs_once,
     "issue 16: inner quotes are not mended where the value may have been cut": _refuses_cut,
     "8281a55: a call whose name came twice, not with each fragment, counts only as strict JSON": _doubted,
+    "calls of a further choice, where one was asked for, are refused": _of_further_choices,
     "issue 16: which text is a call": _searched,
 }

@@ -1,7 +1,7 @@
-"""One version of the engine: jobs in, a line each, and what comes out of them as a line each.
+"""Runs one version of the engine: reads jobs, one per line, and writes their results, one per line.
 
-It is run with the `addon` directory of that version on the path, so it knows both the old and the new place of
-whatever the rebuild has moved.
+It runs with the `addon` directory of that version on the path, so it must know both the old and the new module of
+everything that the rebuild has moved.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ Job = dict[str, Any]
 
 PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "Response": (("toolcalls.engine", "Response"), ("toolcalls.engine", "Answer")),
-    "ResponsesSocket": (("toolcalls.websocket", "ResponsesSocket"),),
+    "ResponsesSocket": (
+        ("toolcalls.websocket", "ResponsesSocket"),
+        ("toolcalls.dialects.responses.ws", "ResponsesSocket"),
+    ),
     "mend_whole": (("toolcalls.engine", "mend_whole"),),
     "read_request": (
         ("toolcalls.request.request", "read_request"),
@@ -31,7 +34,7 @@ PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "policy": (("toolcalls.policy", "make_policy"),),
     "defaults": (("toolcalls.policy", "OPTIONS"),),
 }
-"""Where each thing is found, the newest place first."""
+"""The module and name of each thing, the newest first."""
 
 
 def find(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 scripts/fuzz                                  all parts
 scripts/fuzz chat text --inputs 5000 --seed 3
-scripts/fuzz meant --inputs 100000 --count    to the end, one finding of each kind and how often it came
+scripts/fuzz meant --inputs 100000 --count    to the end; one finding of each kind, and how often it occurred
 scripts/fuzz --minutes 5 --markdown docs/evidence/fuzz.md
 scripts/fuzz --atheris chat --minutes 10      guided by coverage; needs `pip install atheris`
 """
@@ -23,7 +23,7 @@ DEFAULT_INPUTS = 50_000
 
 
 def main() -> int:
-    logging.disable()  # What is said of thousands of broken answers is not what is looked for.
+    logging.disable()  # The warnings about thousands of broken answers are of no interest here.
     parser = argparse.ArgumentParser(
         prog="scripts/fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -61,7 +61,7 @@ def main() -> int:
 
 
 def _parts() -> dict[str, Part]:
-    """All parts; loaded late, because atheris has to be there before the engine is."""
+    """All parts; imported late, because atheris must be imported before the engine."""
     from .parts import PARTS
 
     return PARTS

@@ -24,7 +24,7 @@ from .part import Part, chance_of, corpus, cuts, need
 
 STREAMS = ("chat", "messages", "responses", "zai")
 WHOLE_CALLS: dict[str, Callable[[bytes], object]] = {"ollama": ollama_validator.read, "gemini": gemini_validator.read}
-"""Protocols in which each call comes in one piece, and who reads them."""
+"""Protocols in which each call arrives in one piece, each with its validator."""
 DEFAULT = Policy()
 POLICIES = [
     DEFAULT,
@@ -40,7 +40,7 @@ POLICIES = [
     Policy(zai_after_null="forward_all", zai="on"),
 ]
 ONLY_GATHERED = Policy(shape=False, preflight=False, drop_empty=frozenset(), text_calls=False)
-"""With no tool declared nothing of a legal call may change but the number of its fragments."""
+"""With this policy and no declared tools, only the number of fragments of a legal call may change."""
 VALIDATORS: dict[str, Callable[[bytes], object]] = {
     "chat": chat_validator.validate,
     "messages": messages_validator.read,
@@ -49,7 +49,7 @@ VALIDATORS: dict[str, Callable[[bytes], object]] = {
 
 
 def one_choice(body: bytes) -> None:
-    """Raises where the body is not legal Chat with one choice, which is what comes out whoever sent more."""
+    """Raises if the body is not legal Chat with one choice: only one is sent, even if the server sends more."""
     chat_validator.validate(body)
     choices = [choice for chunk in payloads(body) for choice in entries(chunk.get("choices"))]
     need(all(choice.get("index") == 0 for choice in choices), "several choices")
@@ -61,7 +61,7 @@ FRAGMENTS: dict[str, Callable[[bytes], object]] = {
     "responses": partial(responses_validator.validate, one_delta=False),
 }
 OF_CALLS = (b"tool", b"function", b"custom", b"mcp", b"computer", b"shell", b"patch")
-"""An answer in which none of these stands has no call."""
+"""An answer that contains none of these has no call."""
 
 
 @cache
@@ -85,7 +85,7 @@ def run(answer: Response, pieces: list[bytes]) -> bytes:
 
 
 def accepts(validate: Callable[[bytes], object], body: bytes) -> str:
-    """Why the body is not legal; empty where it is."""
+    """Why the body is not legal; "" if it is."""
     try:
         validate(body)
     except AssertionError as error:
@@ -97,7 +97,7 @@ def accepts(validate: Callable[[bytes], object], body: bytes) -> str:
 
 def check_stream(protocol: str, body: bytes) -> None:
     if b"\r\r\n" in body:
-        return  # Where lines end with CR and with CRLF, an LF may come after its event: the bytes depend on the cut.
+        return  # If lines end with both CR and CRLF, an LF may follow its event, so the bytes depend on the cut.
     chance = chance_of(body)
     question = chance.choice(questions(protocol))
     policy = chance.choice(POLICIES)
@@ -109,18 +109,18 @@ def check_stream(protocol: str, body: bytes) -> None:
     if protocol != "zai":
         silent = policy.text_calls is False or not len(question.tools)
         if silent and not policy.think and not any(word in body for word in OF_CALLS):
-            # Of a stream that is broken in itself (no usage, no end) more is mended than its calls.
+            # In a stream that is broken itself (no usage, no end) more is mended than the calls.
             sound = is_sound(body) if protocol == "chat" else not accepts(VALIDATORS[protocol], body)
             need(not sound or not is_ended(body) or out == body, "an answer without a call was changed")
         check_legal(protocol, question, body)
-    # Where a call was dropped, what is left of the text around it may look like another one.
+    # If a call was dropped, the rest of the text around it may look like another call.
     sound = not accepts(VALIDATORS["chat" if protocol == "zai" else protocol], out)
     if policy is DEFAULT and sound and not whole.limited and not any(call.dropped for call in whole.outcomes):
         check_calls(protocol, question, out)
 
 
 def check_whole_calls(protocol: str, body: bytes) -> None:
-    """A stream of a protocol in which calls come in one piece."""
+    """Check a stream of a protocol in which calls arrive in one piece."""
     if b"\r\r\n" in body:
         return
     chance = chance_of(body)
@@ -130,22 +130,22 @@ def check_whole_calls(protocol: str, body: bytes) -> None:
     need(run(other, cuts(body, chance)) == out, "another output when it is cut otherwise")
     need(other.outcomes == whole.outcomes, "other outcomes when it is cut otherwise")
     read = WHOLE_CALLS[protocol]
-    # `original` sends arguments as they came, and those of a call in text may be no object.
+    # `original` sends arguments unchanged, and those of a call in text need not be an object.
     why = accepts(read, out) if policy.fallback != "original" else ""
     need(not why or bool(accepts(read, body)), f"legal before, not legal after: {why}")
 
 
 def check_legal(protocol: str, question: Request, body: bytes) -> None:
-    """A stream that a strict client accepts: it accepts what comes out too, and its calls are the same."""
+    """If a strict client accepts the stream, it must accept the mended one too, with the same calls."""
     if b"\r" in body.replace(b"\r\n", b""):
-        return  # A CR ends a line, in the middle of JSON too; the validators do not look.
+        return  # A CR ends a line, even in the middle of JSON; the validators do not know that.
     if not accepts(FRAGMENTS[protocol], body):
         out = run(Response(protocol, question, seed="s"), [body])
         why = accepts(VALIDATORS[protocol], out)
         need(not why, f"legal before, not legal after: {why}")
         out = run(Response(protocol, Request(), ONLY_GATHERED), [body])
         made = CALLS[protocol](body)
-        # What an error leaves unfinished is dropped, and the old form is not read here.
+        # A call that an error leaves unfinished is dropped, and `CALLS` does not read the old `function_call`.
         exempt = (b'"error"',) if protocol == "responses" else (b'"error"', b'"function_call"')
         if not any(word in body for word in exempt) and all(is_sound_call(*call) for call in made):
             after = CALLS[protocol](out)
@@ -157,12 +157,12 @@ def is_sound_call(name: Any, text: Any) -> bool:
 
 
 def check_calls(protocol: str, question: Request, out: bytes) -> None:
-    """A second proxy behind this one finds nothing to mend; only ids of ours it makes its own."""
-    # Text that was no call because its answer was cut may look whole behind a first proxy, so it is not searched.
+    """A second toolfix behind this one must find nothing to mend, except that it replaces our ids by its own."""
+    # Text that was no call because its answer was cut may look complete to a second proxy, so it is not searched.
     policy = Policy(text_calls=False)
     protocol = "chat" if protocol == "zai" else protocol
     if not all(isinstance(inside(said, "item", "type"), str) for said in payloads(out) if "item" in said):
-        return  # An item that does not say what it is may be taken for another thing each time.
+        return  # An item without a type may be understood differently each time.
     again = run(Response(protocol, question, policy, seed="t"), [out])
     need(CALLS[protocol](again) == CALLS[protocol](out), "mended again the calls change again")
 
@@ -187,7 +187,7 @@ def check_document(body: bytes) -> None:
         again = Response(entry["protocol"], question, seed="t")
         run(again, [out])
         made = [[(call.name, json.loads(call.arguments)) for call in answer.outcomes] for answer in (whole, again)]
-        # The order is that in which they were looked at: calls in text behind those that are calls already.
+        # Outcomes are in the order of mending, with calls in text after the structured ones, so both are sorted.
         need(sorted(made[0], key=repr) == sorted(made[1], key=repr), f"mended again the calls change again: {made}")
 
 

@@ -1,8 +1,8 @@
 """What the arguments engine promises, checked for one text after another.
 
-Whatever comes in, nothing may be raised, and what comes out is a refusal or strict JSON that mends to itself.
-Where the damage is known, so is the object: anything but that object or a refusal is a wrong value. A text that was
-cut off gives the whole object or nothing, unless the model is said to have been finished.
+Whatever the input is, nothing may be raised, and the result is a refusal, or strict JSON that mending leaves
+unchanged. If the damage is known, the object is known too: anything but that object or a refusal is a wrong value. A
+text that was cut off gives the whole object or nothing, unless the finish reason says that the model was finished.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .mutated_arguments import mutated, texts
 
 @dataclass
 class Report:
-    """How many texts were mended, and those that broke a promise or gave another value than was meant."""
+    """How many texts were mended, and which ones broke a promise or gave another value than was meant."""
 
     inputs: int = 0
     seconds: float = 0.0
@@ -42,7 +42,7 @@ class Report:
 
 
 def run(count: int, seed: int = 0) -> Report:
-    """Check so many texts, mutated and damaged ones in turns."""
+    """Check `count` texts, mutated and damaged ones in turns."""
     chance = random.Random(seed)
     report = Report()
     begin = time.perf_counter()
@@ -57,11 +57,11 @@ def run(count: int, seed: int = 0) -> Report:
 
 
 def check(report: Report, chance: random.Random, text: str, meant: dict[str, Any] | None, how: str) -> None:
-    """Mend one text and write what came out into the report."""
+    """Mend one text and add the result to the report."""
     report.inputs += 1
     finish = chance.choice(list(Finish))
     if how.endswith(CUT) and how.startswith(UNCLEAR) and finish is Finish.COMPLETE:
-        # Nobody can tell half of such a text from a whole one: that is what the finish is for.
+        # A part of such a text cannot be told from a whole one without the finish reason, so this one says "cut".
         finish = Finish.CUT
     try:
         mended = mend_arguments(text, finish, complete_truncated=meant is None and chance.random() < 0.2)
@@ -81,13 +81,16 @@ def check(report: Report, chance: random.Random, text: str, meant: dict[str, Any
 
 
 def as_meant(got: Any, meant: Any, how: str, finish: Finish) -> bool:
-    """Where the model says that it was finished, whole values of a cut text may come out."""
+    """Whether the value is the one that was meant.
+
+    If the finish reason says that the model was finished, complete values of a cut text are right too.
+    """
     finished = finish is Finish.COMPLETE
     return bool(got == meant) or (how.endswith(CUT) and finished and complete_part(meant, got))
 
 
 def broken_promise(text: str, status: str, out: str | None, value: Any, reason: str) -> str:
-    """The promise that what came out breaks; empty where it breaks none."""
+    """The promise that the result breaks; "" if it breaks none."""
     if status == "refused":
         return "" if out is None and value is None and reason else "a refusal without its reason"
     if out is None or not isinstance(value, dict):
@@ -120,7 +123,7 @@ def numbers(value: Any) -> Iterator[float]:
 
 
 def complete_part(whole: Any, part: Any) -> bool:
-    """What a cut text may still give: whole values only. A number may be cut where nothing says so."""
+    """Whether `part` consists of complete values of `whole`. A number may be cut without any sign of it."""
     if isinstance(whole, dict) and isinstance(part, dict):
         return all(key in whole and complete_part(whole[key], part[key]) for key in part)
     if isinstance(whole, list) and isinstance(part, list):

@@ -1,4 +1,4 @@
-"""The arguments engine: mutated texts, and damaged ones of which it is known what was meant."""
+"""The arguments engine: mutated texts, and damaged ones whose meaning is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .mutated_arguments import mutated, texts
 from .part import Part, chance_of, need
 
 KNOWN = b"\x01"
-"""Before an input of which it is known what was meant: a list of the text, the object and the damage."""
+"""Marks an input whose meaning is known: a list of the text, the object and the damage."""
 
 
 def make(chance: random.Random) -> bytes:

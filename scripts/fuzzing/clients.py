@@ -1,4 +1,4 @@
-"""What a careless client makes of an answer: the calls in it, whatever else is wrong with the stream."""
+"""How a careless client reads an answer: it takes the calls, whatever else is wrong with the stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Call = tuple[Any, Any]
 
 
 def data_of(body: bytes) -> list[str]:
-    """The data of each event that has some."""
+    """The data of each event that has data."""
     end = max(0, sse.end_of_last_event(body))
     raws = [*(sse.split(body[:end]) if end else []), *([body[end:]] if body[end:] else [])]
     return [data for raw in raws if (data := sse.read_event(raw).data) is not None]
@@ -24,7 +24,7 @@ def payloads(body: bytes) -> list[dict[str, Any]]:
 
 
 def is_sound(body: bytes) -> bool:
-    """Whether every event is a chunk or the end, so that nothing in the stream is to be mended."""
+    """Whether every event is a chunk or the end, so that nothing in the stream needs mending."""
     objects = [_object(data) for data in data_of(body) if data != "[DONE]"]
     chunks = all(said is not None and said.get("choices") is not None for said in objects)
     return chunks and b"error:" not in body  # llama.cpp's errors are a field of their event

@@ -20,18 +20,18 @@ ENDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Cut:
-    """How much of the arguments came, and how."""
+    """How much of the arguments arrived, and how."""
 
     arguments: str
     end: str
     size: int = 0
-    """Characters of a fragment, or 0 for all in one."""
+    """The characters of a fragment, or 0 for all in one."""
     closed: bool = True
     """Whether the server ended the block or item, as servers do when they stop."""
     encoded: bool = False
-    """Whether the server wrote what it had as a JSON string."""
+    """Whether the server encoded the incomplete arguments as a JSON string."""
     followed: bool = False
-    """Whether another call, a whole one, follows."""
+    """Whether another, complete call follows."""
 
     @property
     def fragments(self) -> list[str]:

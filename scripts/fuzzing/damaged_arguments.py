@@ -1,4 +1,4 @@
-"""Objects made by chance and written with one kind of damage, so that it is known which object was meant."""
+"""Random objects, written with one kind of damage, so that it is known which object was meant."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def single_backslashes(text: str) -> str:
 
 @dataclass
 class Writer:
-    """Writes a value as JSON, but for what is asked to be otherwise."""
+    """Writes a value as JSON, with the given deviations."""
 
     chance: random.Random
     quote: str = '"'

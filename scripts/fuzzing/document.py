@@ -1,4 +1,4 @@
-"""The document that chat.z.ai patches: any edits, against the same document read in one piece."""
+"""The document that chat.z.ai patches: any edits, compared with the same document read in one piece."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check(data: bytes) -> None:
 
 
 def _edits(data: bytes) -> list[tuple[int, str]]:
-    """The edits that the input says; none where it says something else."""
+    """The edits in the input; none if it is something else."""
     try:
         value: Any = json.loads(data)
     except (ValueError, RecursionError):
@@ -64,7 +64,7 @@ def _edits(data: bytes) -> list[tuple[int, str]]:
 
 
 def _applied(document: bytes, index: int, text: str) -> bytes:
-    """An edit on the UTF-16 bytes, as the web client does it; a pair is never cut."""
+    """The document after an edit of its UTF-16 bytes, as the web client does it; a surrogate pair is never cut."""
     cut = min(max(index, 0), len(document) // 2)
     before, after = document[2 * cut - 2 : 2 * cut], document[2 * cut : 2 * cut + 2]
     if len(before) == len(after) == 2 and 0xD8 <= before[1] <= 0xDB and 0xDC <= after[1] <= 0xDF:

@@ -1,4 +1,4 @@
-"""Inputs that atheris chooses by the code that they reach, for one part."""
+"""Fuzzes one part with atheris, which chooses inputs by the code that they reach."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .run import tried
 
 
 def instrumented_parts() -> dict[str, Part]:
-    """All parts, with the engine loaded so that each branch that it takes is seen."""
+    """All parts, with the engine imported so that atheris sees each branch that is taken."""
     try:
         import atheris
     except ImportError:
@@ -24,7 +24,7 @@ def instrumented_parts() -> dict[str, Part]:
 
 
 def guided(part: Part, minutes: float, seed: int) -> int:
-    """Check inputs that reach new code until the time is over; libFuzzer ends at a finding and writes it down."""
+    """Check inputs that reach new code until the time is over; libFuzzer stops at a finding and saves it."""
     import atheris
 
     def one(data: bytes) -> None:

@@ -1,7 +1,8 @@
-"""The calls that are meant, and no others: answers with a known set of calls, on every wire.
+"""Only the calls that are meant may run: answers with a known set of calls, on every wire.
 
-Quoted, rehearsed, read aloud, written as text in every format, structured and sent in pieces, woven, again, cut off
-at any byte, with markup in their values: what comes out runnable are the calls that were meant, or fewer of them.
+The calls are quoted, rehearsed in reasoning, read aloud from the request, written as text in every format, or
+structured and sent in pieces, interleaved ("woven"), repeated, cut off at any byte, with markup in their values. The
+calls that can run afterwards must be those that were meant, or fewer.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from toolcalls.engine import Response
+from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request
 
 from . import clients, plans, recipes
@@ -27,7 +29,7 @@ DECLARED = [{"type": "function", "function": {"name": name, "parameters": schema
 
 
 def written(recipe: Json) -> bytes:
-    """A recipe as the input of a part."""
+    """A recipe as an input of the fuzzer."""
     return json.dumps(recipe, ensure_ascii=False).encode()
 
 
@@ -42,13 +44,14 @@ def check(data: bytes) -> None:
         plan = plans.plan(recipe)
         body = answer_of(recipe, plan)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-        return  # No recipe: a driver that changes bytes makes such. A test builds many of those that `make` makes.
+        return  # Not a recipe: atheris changes bytes. (A test makes sure that those of `make` are recipes.)
     chance = chance_of(data)
     question = question_of(recipe["request"], tuple(plan.requested))
-    answer = Response(recipe["protocol"], question, seed="s")
+    policy = Policy(aggregate=not recipe.get("live"))
+    answer = Response(recipe["protocol"], question, policy, seed="s")
     out = run(answer, cuts(body, chance) if recipe["form"] == "stream" else [body])
     if chance.random() < 0.2:
-        other = Response(recipe["protocol"], question, seed="s")
+        other = Response(recipe["protocol"], question, policy, seed="s")
         need(run(other, [body]) == out, "another output when it is cut otherwise")
     for calls in carriers(recipe, out):
         _only_meant(runnable(calls), plan, recipe, body)
@@ -78,7 +81,7 @@ def _unknown(call: Key, plan: Plan) -> str:
 
 
 def _valid_without_us(call: Key, recipe: Json, body: bytes) -> bool:
-    """Two woven calls that are valid JSON as they came, by chance: that is one call for everyone who reads it."""
+    """Whether two woven calls happen to be valid JSON as they arrived: every client reads that as one call."""
     if recipe["form"] != "stream":
         return False
     protocol = recipe["protocol"]
@@ -87,9 +90,10 @@ def _valid_without_us(call: Key, recipe: Json, body: bytes) -> bool:
 
 
 def _told_whole(call: Key, recipe: Json, body: bytes) -> bool:
-    """Is this object the whole fragment of a Chat stream, with an id and a name of its own? Then that is a call.
+    """Whether this object is a whole fragment of a Chat stream, with an id and a name of its own: that is a call.
 
-    Two objects of one call look so where they are cut just between them: an id with other arguments is another call.
+    Two objects in one call look like this if they are cut exactly between them: the same id with other arguments is
+    another call.
     """
     if recipe["form"] != "stream" or recipe["protocol"] != "chat":
         return False
@@ -100,7 +104,7 @@ def _told_whole(call: Key, recipe: Json, body: bytes) -> bool:
 
 
 def _zai_deltas(body: bytes) -> list[clients.Call]:
-    """The calls of Z.AI's own deltas, each fragment without an id taken for one of the last call."""
+    """The calls of Z.AI's own deltas; a fragment without a name belongs to the last call."""
     calls: list[list[str]] = []
     for event in clients.payloads(body):
         data = event.get("data") or {}
@@ -115,7 +119,7 @@ def _zai_deltas(body: bytes) -> list[clients.Call]:
 
 
 def request_of(request: str, texts: tuple[str, ...]) -> Json:
-    """The request that the answer answers, with these texts on the page that the user sent."""
+    """The request of the answer, with these texts in the user's message."""
     asked: Json = {"tools": DECLARED, "stream": True}
     if request == "none":
         asked["tool_choice"] = "none"
@@ -133,11 +137,11 @@ def question_of(request: str, texts: tuple[str, ...]) -> Request:
 
 
 def runnable(calls: list[clients.Call]) -> Counter[Key]:
-    """The calls of declared tools with arguments that are more than a refusal."""
+    """The calls of declared tools whose arguments are not those of a refusal."""
     made: Counter[Key] = Counter()
     for name, text in calls:
         if name not in TOOLS:
-            continue  # The invalid tool among them.
+            continue  # This includes the invalid tool of a refusal.
         try:
             arguments = json.loads(text) if isinstance(text, str) and text else text or {}
         except ValueError:
@@ -148,7 +152,7 @@ def runnable(calls: list[clients.Call]) -> Counter[Key]:
 
 
 def carriers(recipe: Json, out: bytes) -> Iterator[list[clients.Call]]:
-    """The calls of an answer, from each place that a client may take them from."""
+    """The calls of an answer, once for each kind of event that a client may take them from."""
     if recipe["form"] == "document":
         yield _document_calls(recipe["protocol"], out)
         return

@@ -87,7 +87,7 @@ def _upstream(recipe: Json, plan: Plan, chance: random.Random) -> Upstream:
     upstream = Upstream()
     for part in plan.parts:
         if part.sent:
-            # An answer that was completed and then cut off: the first of the two ends counts.
+            # In an answer that is completed and then cut off the first end counts, so it is not ended twice here.
             twice = part.how == "ended twice" and recipe["finish"] in recipes.CUT
             resent.RESPONSES["one after the other" if twice else part.how](chance, upstream, part.sent)
         elif part.kind == "reasoning":

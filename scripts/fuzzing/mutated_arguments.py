@@ -18,12 +18,12 @@ PIECES = [
     '"a":', "'a':", "a:", '", "', '"}', "'}", "```", "```json\n", "{}", "//", "/*", "*/",
     "</tool_call>", "<|im_end|>", '"""', "'''", "r'", "é", "\U0001f600", "\ud83d", "\u2028", "\xa0",
 ]  # fmt: skip
-"""What is put into a text."""
+"""The pieces that are inserted into a text."""
 
 
 @cache
 def texts() -> list[str]:
-    """The texts of the corpus, but for the longest."""
+    """The texts of the corpus, except for the longest."""
     inputs = (json.loads(line)["input"] for line in CORPUS.read_text(encoding="utf-8").splitlines())
     return [text for text in inputs if len(text) < LONGEST]
 

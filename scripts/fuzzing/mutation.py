@@ -1,4 +1,4 @@
-"""Damage that knows the structure: JSON values, events of a stream, bytes."""
+"""Random changes that respect the structure: of JSON values, of events of a stream, of bytes."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ RAW = [
 
 
 def mutated_bytes(chance: random.Random, data: bytes, other: bytes = b"") -> bytes:
-    """One change of the bytes."""
+    """The bytes with one change."""
     at = chance.randint(0, len(data))
     to = min(len(data), at + chance.choice((1, 1, 2, 8, 40, 200)))
     match chance.randrange(9):
@@ -178,7 +178,7 @@ def mutated_bytes(chance: random.Random, data: bytes, other: bytes = b"") -> byt
 
 
 def pumped(chance: random.Random, data: bytes) -> bytes:
-    """A stretch again and again: what is not linear shows."""
+    """The data with a part of it repeated many times, which reveals work that is not linear."""
     at = chance.randint(0, len(data))
     stretch = data[at : at + chance.choice((1, 2, 5, 20, 100, 1000))]
     most = chance.choice((500, 2_000, 2_000, MAX_PUMPED))
@@ -232,13 +232,13 @@ def _text(chance: random.Random, text: str) -> str:
 
 
 def with_twice_a_key(chance: random.Random, text: str) -> str:
-    """The text of an object in which a key comes twice."""
+    """The text of an object with one more key, which may be there already."""
     again = json.dumps({chance.choice(KEYS): chance.choice(VALUES)})[1:-1]
     return f"{text[:-1]}, {again}}}" if text.endswith("}") and len(text) > 2 else text
 
 
 def mutated_json(chance: random.Random, text: str) -> str:
-    """A JSON text with one change; as it came where it is none, or nested too deep already."""
+    """A JSON text with one change; unchanged if it is not JSON, or nested too deeply."""
     try:
         value = json.loads(text)
         if chance.random() < 0.1:
@@ -249,7 +249,7 @@ def mutated_json(chance: random.Random, text: str) -> str:
 
 
 def mutated_stream(chance: random.Random, stream: bytes, other: bytes) -> bytes:
-    """An event stream with one to four changes: of an event's place, of what it says, of the bytes."""
+    """An event stream with one to four changes: of the order of events, of the content of one, or of bytes."""
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         if chance.random() < 0.25:
             stream = mutated_bytes(chance, stream, other)

@@ -1,4 +1,4 @@
-"""What a part of the fuzzer is: how an input is made, and the check that one input must pass."""
+"""A part of the fuzzer: how its inputs are made, and the check that each input must pass."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Part:
     """The promises, for the table."""
     make: Callable[[random.Random], bytes]
     check: Callable[[bytes], None]
-    """Raises where a promise is broken; all random choices in it follow from the input."""
+    """Raises if a promise is broken; all its random choices are derived from the input."""
     seeds: Callable[[], list[bytes]]
-    """What a coverage-guided driver begins with."""
+    """The inputs with which coverage-guided fuzzing begins."""
     smaller: Callable[[bytes], Iterator[bytes]] | None = None
-    """An input with something left out, where that is more than leaving out bytes."""
+    """Inputs with something left out, if leaving out bytes makes no sense for this part."""
 
 
 def need(condition: object, promise: str) -> None:
@@ -37,7 +37,7 @@ def need(condition: object, promise: str) -> None:
 
 
 def chance_of(data: bytes) -> random.Random:
-    """Choices that follow from the input alone."""
+    """Random choices that depend on the input only."""
     return random.Random(zlib.crc32(data))
 
 

@@ -1,4 +1,4 @@
-"""All parts by their names."""
+"""All parts of the fuzzer, by name."""
 
 from __future__ import annotations
 

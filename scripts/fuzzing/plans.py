@@ -1,4 +1,4 @@
-"""What a recipe says: the parts of the answer, the calls that may come out, and where every other call is from."""
+"""What a recipe means: the parts of the answer, the calls that may run, and why every other call must not."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ class Part:
 class Plan:
     parts: list[Part] = field(default_factory=list)
     allowed: Counter[Key] = field(default_factory=Counter)
-    """The calls that may come out, and how often."""
+    """The calls that may run, and how often."""
     origins: dict[Key, str] = field(default_factory=dict)
     """Why another call must not run."""
     requested: list[str] = field(default_factory=list)
-    """Texts that stand in the request."""
+    """Texts that the request contains."""
 
 
 @dataclass(slots=True)
 class _Call:
-    """A call that is written as text, while nothing else was said behind it."""
+    """A call written as text, while no other text has followed it."""
 
     key: Key
     thought: str = ""
-    """Why the call must not run unless the answer ends with it, where it stands at the end of a thought."""
+    """For a call at the end of reasoning: why it must not run unless the answer ends with it."""
     requested: bool = False
-    """Whether the text of the call stands in the request."""
+    """Whether the request contains the text of the call."""
 
 
 class _Reader:
-    """Walks through the pieces and keeps in mind what is quoted, what is thought and what may still count."""
+    """Walks through the pieces and tracks what is quoted, what is reasoning, and which calls may still run."""
 
     def __init__(self, recipe: Json) -> None:
         self.recipe = recipe
@@ -76,11 +76,11 @@ class _Reader:
         self.cut = bool(recipe.get("cut"))
         self.pending: list[_Call] = []
         self.quotation = ""
-        """The quotation that was opened and not closed yet."""
+        """The quotation that was opened and is not closed yet."""
         self.closer = ""
         """The mark that would close the open quotation."""
         self.talked = False
-        """Whether something was said behind the last thought."""
+        """Whether text followed the last reasoning."""
 
     def read(self) -> Plan:
         for piece in self.recipe["pieces"]:
@@ -95,7 +95,7 @@ class _Reader:
         self.plan.origins.setdefault(call, origin)
 
     def perhaps(self, call: _Call) -> None:
-        """Allow a call to come out, unless the request forbids it."""
+        """Allow a call to run, unless the request forbids it."""
         if self.recipe["request"] == "none":
             self.never(call.key, "tool_choice none")
         elif call.requested:
@@ -111,7 +111,7 @@ class _Reader:
             parts.append(Part(kind, text))
 
     def settle(self, *, thoughts_only: bool = False) -> None:
-        """Decide on pending calls when something follows them: none is meant, unless the answer may be cut there."""
+        """Decide about pending calls when something follows: none is meant, unless the answer may be cut there."""
         kept = []
         for call in self.pending:
             if thoughts_only and not call.thought:
@@ -137,7 +137,7 @@ class _Reader:
         (call,), text = _calls(piece)
         number, how = piece["number"], piece["how"]
         if FORMATS[piece["format"]].whole and not self.talked:
-            self.say("It says:\n")  # A fence around a call that is the whole message is a way to write it.
+            self.say("It says:\n")  # If a call is the whole message, a fence around it is one way to write it.
         plain = not self.closer
         self.quotation = ""
         if how == "span":
@@ -155,7 +155,7 @@ class _Reader:
             said, plain = before + text + behind, False
         self.say(f"\n\n{said}\n\n")
         if "```" in text and said.count("```") > text.count("```"):
-            self.closer = self.closer or "```"  # Fences around a call that has its own: nobody knows what is open.
+            self.closer = self.closer or "```"  # Fences around a call with fences: it is unclear what is open.
         self.talked = "</think>" not in said
         if self.cut and not plain:
             self.perhaps(_Call(call))
@@ -164,7 +164,7 @@ class _Reader:
 
     def read_opened(self, piece: Json) -> None:
         if OPENERS[piece["number"] % len(OPENERS)][1].strip() in ENDS_OF_TURN:
-            return  # What asks for the result of a call opens no quotation behind one.
+            return  # A token that asks for the result of a call opens no quotation after one.
         self.settle()
         self.talked = True
         name, opener, closer = OPENERS[piece["number"] % len(OPENERS)]
@@ -172,7 +172,7 @@ class _Reader:
         if not self.closer:
             self.quotation, self.closer = f"never closed — {name}", closer.strip()
         elif self.closer.rpartition("\n")[2][:3] in opener:
-            self.quotation = ""  # It closes the first one, by the last line of its closer.
+            self.quotation = ""  # This opener closes the first quotation, because it matches its closer.
 
     def read_thought(self, piece: Json) -> None:
         self.settle()
@@ -185,20 +185,20 @@ class _Reader:
             self.never(call, "rehearsed")
         else:
             self.pending.append(_Call(call, "rehearsed"))
-        self.talked = self.talked and piece["how"] == "open"  # Behind a thought the message begins once more.
+        self.talked = self.talked and piece["how"] == "open"  # After reasoning the message begins again.
 
     def read_closer(self, piece: Json) -> None:
-        """A lone closer: what was said so far was a thought."""
+        """A closing tag without an opening one: everything before it was reasoning."""
         for call in self.pending:
             call.thought = call.thought or "rehearsed, a lone closer"
-        self.quotation = ""  # In a quotation the closer is quoted as well, or it is not: nobody knows.
+        self.quotation = ""  # In a quotation it is unclear whether the closer is quoted as well.
         self.talked = False
         closers = [closer for _, closer in WRAPPERS if "final" not in closer]
         self.say(closers[piece["number"] % len(closers)] + "\n\n")
 
     def read_reasoning(self, piece: Json) -> None:
         if self.recipe["protocol"] in ("chat", "ollama") and self.recipe["form"] == "document":
-            return  # There it has no place before or behind the text.
+            return  # A document of these protocols does not say whether reasoning is before or after the text.
         self.settle()
         self.quotation = ""
         (call,), text = _calls(piece)
@@ -210,9 +210,9 @@ class _Reader:
         calls, text = _calls(piece)
         aloud = self.recipe["request"] == "read aloud"
         behind = bool(self.pending)
-        """Right behind another call it is one of several, or it is not: either will do."""
+        """Directly after another call this one may count as one of several or not: either is right."""
         if self.closer and self.closer in text:
-            self.quotation = ""  # The call itself closes it, by its form.
+            self.quotation = ""  # The text of the call itself closes the quotation.
         for call in calls:
             if self.quotation:
                 self.never(call, self.quotation)
@@ -221,7 +221,7 @@ class _Reader:
             else:
                 self.pending.append(_Call(call, requested=aloud))
         if piece["how"] == "unclosed":
-            # Does the line end before the next tag belong to a value that is not closed? Either will do.
+            # Whether the line break before the next tag belongs to an unclosed value is unclear: either is right.
             others = [other for call in calls for other in _by_a_line_end(call)]
             self.pending += [_Call(other, requested=aloud) for other in others if not self.quotation]
         for name, arguments in piece["calls"]:
@@ -259,13 +259,13 @@ class _Reader:
             self.never(key_of(declared, arguments), "another tool's name")
 
     def copies(self) -> list[Json]:
-        """The last call that was written, structured as well."""
+        """The last call that was written as text, sent as a structured call too."""
         written = [piece for piece in self.recipe["pieces"] if piece["is"] == "written"]
         return [{"id": "call_copy", "call": written[-1]["calls"][-1], "style": "plain"}] if written else []
 
 
 def _calls(piece: Json) -> tuple[list[Key], str]:
-    """The calls of a piece, and how they are written."""
+    """The calls of a piece, and their text."""
     made: list[Made] = [(name, arguments) for name, arguments in piece["calls"]]
     text = FORMATS[piece["format"]](*made)
     if piece.get("how") == "unclosed":
@@ -281,12 +281,12 @@ def _without_a_closer(text: str, number: int) -> str:
     at = places[number % len(places)]
     end = text.index(">", at) + 1
     if text[at - 1] == "\n" and text[end : end + 1] == "\n":
-        end += 1  # The tag is missing with its line.
+        end += 1  # The whole line of the tag is missing.
     return text[:at] + text[end:]
 
 
 def _by_a_line_end(call: Key) -> Iterator[Key]:
-    """The call with one line end more, or less, at the end of a value."""
+    """The call with one line break more, or less, at the end of a value."""
     name, arguments = call[0], json.loads(call[1])
     for key, value in arguments.items():
         if isinstance(value, str):
@@ -296,7 +296,7 @@ def _by_a_line_end(call: Key) -> Iterator[Key]:
 
 
 def _inner(arguments: Json) -> Iterator[Key]:
-    """The call that stands in a value."""
+    """The call inside a value."""
     for value in arguments.values():
         if isinstance(value, str) and (found := _INNER.search(value)):
             yield key_of("Bash", {"command": found[0]})

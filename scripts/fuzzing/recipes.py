@@ -1,17 +1,18 @@
-"""Answers of which it is known what was meant: a recipe is JSON, made by chance, and says what the answer is made of.
+"""Random answers whose meaning is known: a recipe is JSON that says what the answer is made of.
 
-`make` throws the dice, for answers of all kinds; `make_calls` and `make_text` for those that are the hardest to tell:
-several structured calls, and quotations before written calls. `plans` says what a recipe means. What is left out of a
-recipe is left out of the answer, so a finding can be made smaller by dropping pieces.
+`make` makes recipes for answers of all kinds; `make_calls` and `make_text` for the hardest ones: several structured
+calls, and quotations before written calls. `plans` says what a recipe means. What is left out of a recipe is left out
+of the answer, so a finding can be made smaller by dropping pieces.
 
-A recipe: protocol, form (stream or document), finish, request, seed, size of the deltas, cut, pieces. A piece:
+A recipe: protocol, form (stream or document), finish, request, seed, size of the deltas, cut, pieces, and live:
+whether calls are sent while they arrive (`toolfix_aggregate=false`). A piece:
     prose     words that have no call in them
     quoted    a call in a closed quotation, or with prose behind it
     opened    a quotation that is opened and never closed
     thought   a call in a wrapper of reasoning, or an unclosed wrapper
-    closer    a lone closer: what was said before it was a thought
+    closer    a closing tag of reasoning without an opening one: everything before it was reasoning
     reasoning a call in the reasoning of the protocol
-    written   calls as text, meant where nothing but calls, white space and tokens follow
+    written   calls as text, which are meant if nothing but calls, white space and tokens follow
     token     a special token
     sent      structured calls
 """
@@ -31,7 +32,7 @@ from . import resent, resent_whole
 
 Json = dict[str, Any]
 Key = tuple[str, str]
-"""A call as it is compared: its name, and its arguments in one way to write them."""
+"""A call in the form in which calls are compared: its name, and its arguments in one spelling."""
 
 STREAMS = ("chat", "messages", "responses", "zai", "ollama", "gemini")
 DOCUMENTS = ("chat", "messages", "responses", "ollama", "gemini")
@@ -42,14 +43,14 @@ WAYS = {
 }
 """How calls are sent, by protocol."""
 CUT = ("length", "filter", "none")
-"""Finishes that mean that the answer was cut off, or that nobody knows."""
+"""Finish reasons that mean that the answer was cut off, or may have been."""
 
 
 def key_of(name: str, arguments: Any) -> Key:
     return name, json.dumps(arguments, sort_keys=True, ensure_ascii=False)
 
 
-# What there is to say
+# The material
 
 TOOLS: dict[str, Json] = {
     "Bash": {
@@ -131,9 +132,9 @@ NOT_MEANT: dict[str, Write] = {
     "two objects": lambda value: _json(value) + _json({**value, "description": "or so"}),
     "words behind": lambda value: f"{_json(value)}\n\nis what I would send.",
 }
-"""Arguments that say that the call is not to run, or that have two readings."""
+"""Arguments that say that the call should not run, or that have two readings."""
 SAID_BEHIND = ("do not run", "two objects", "words behind")
-"""Arguments of NOT_MEANT that look like meant ones where the answer was cut off."""
+"""Arguments of NOT_MEANT that look like meant ones if the answer was cut off."""
 
 SPANS = [
     (f"{kind}: {name}", opener, closer, name not in quoted_ends.FAINT.get(kind, ()))
@@ -143,7 +144,7 @@ SPANS = [
 OPENERS = [
     (name, opener, closer)
     for name, opener, closer, plain in SPANS
-    if plain and opener.endswith("\n")  # The call stands on a line of its own.
+    if plain and opener.endswith("\n")  # The call is on a line of its own.
 ]
 LINES = list(quoted_ends.LINES.items())
 SHOWN = [
@@ -171,7 +172,7 @@ class Dice:
         return self.chance.random() < share
 
     def call(self, nested: str = "") -> list[Any]:
-        """A call that no other call of the answer is equal to; `nested`: the format of what stands in its value."""
+        """A call that differs from all others of the answer. `nested`: the format of a call inside its value."""
         self.number += 1
         name = self.chance.choice(("Bash", "Bash", "Bash", "Read", "Write"))
         said = self.chance.choice(COMMANDS).format(n=self.number)
@@ -185,7 +186,7 @@ class Dice:
         return [name, {"file_path": f"a{self.number}.md", "content": said}]
 
     def nested(self, format: FormatWriter, said: str) -> str:
-        """A text with the format's own markup in it: a whole call, a piece of one, or a line of one."""
+        """A text that contains markup of the format: a whole call, a piece of one, or a line of one."""
         inner = format(("Bash", {"command": f"inner {self.number}"}))
         at, to = sorted((self.chance.randint(0, len(inner)), self.chance.randint(0, len(inner))))
         lines = inner.split("\n")
@@ -214,7 +215,7 @@ def make(chance: random.Random, protocols: Sequence[str] = STREAMS) -> Json:
 
 
 def make_calls(chance: random.Random) -> Json:
-    """Structured calls alone: two or more of them, sent in any way, with arguments of any style."""
+    """A recipe of structured calls only: two or more, sent in any way, with arguments in any style."""
     dice = Dice(chance)
     recipe = _empty(dice, 0.1, ("plain", 1))
     recipe["finish"] = chance.choice(("stop", "calls", "calls"))
@@ -230,7 +231,7 @@ def make_calls(chance: random.Random) -> Json:
     if dice.often(0.1):
         calls.append({"id": "call_tabs2", "call": ["list_tabs", {}], "style": "plain"})
     styles: dict[str, str] = {}
-    for entry in calls:  # Equal calls are written alike: nobody could say which of them came out.
+    for entry in calls:  # Equal calls are written alike, because it cannot be told which of them ran.
         entry["style"] = styles.setdefault(_json(entry["call"]), entry["style"])
     chance.shuffle(calls)
     if dice.often(0.1):
@@ -239,11 +240,21 @@ def make_calls(chance: random.Random) -> Json:
     recipe["pieces"] = [piece]
     if dice.often(0.25):
         _cut(dice, recipe)
+    if dice.often(0.15):
+        _let_out_live(recipe)
     return recipe
 
 
+def _let_out_live(recipe: Json) -> None:
+    """Send the calls while they arrive. Their shape is not mended then, so give them a correct one."""
+    recipe["live"] = True
+    for entry in recipe["pieces"][0]["calls"]:
+        if entry["style"] == "typographic quotes":
+            entry["style"] = "plain"
+
+
 def make_text(chance: random.Random) -> Json:
-    """Text alone: quotations, most often one that is never closed, thoughts, and written calls at the end."""
+    """A recipe of text only: quotations, mostly one that is never closed, reasoning, and written calls at the end."""
     dice = Dice(chance)
     recipe = _empty(dice, 0.05, ("plain", 1))
     pieces = recipe["pieces"]
@@ -262,7 +273,7 @@ def make_text(chance: random.Random) -> Json:
 
 
 def _empty(dice: Dice, documents: float, *requests: tuple[str, float], protocols: Sequence[str] = STREAMS) -> Json:
-    """A recipe without pieces; `documents`: how often it is no stream. `requests`: kinds of them, and how often."""
+    """A recipe without pieces. `documents`: the share of documents; `requests`: the kinds of requests and weights."""
     chance = dice.chance
     form = "document" if dice.often(documents) else "stream"
     return {
@@ -286,7 +297,7 @@ def _texts(dice: Dice) -> Iterator[Json]:
     chance = dice.chance
     for _ in range(chance.choice((0, 0, 1, 1, 2, 3))):
         yield _said(dice)
-    if dice.often(0.08):  # A model whose opener stood in the prompt: all of this is a thought.
+    if dice.often(0.08):  # The prompt contained the opening tag, so all of this is reasoning.
         yield _written(dice)
         yield {"is": "closer", "number": chance.randrange(10_000)}
     if dice.often(0.7):
@@ -345,7 +356,7 @@ def _sent(dice: Dice, recipe: Json) -> Json:
 
 
 def smaller(recipe: Json) -> Iterator[Json]:
-    """Recipes with something left out."""
+    """The recipe with one thing left out or made simpler, in every way."""
     pieces = recipe["pieces"]
     for at in range(len(pieces)):
         yield {**recipe, "pieces": pieces[:at] + pieces[at + 1 :]}

@@ -25,9 +25,9 @@ POLICIES = [
     Policy(request=False),
 ]
 MAY_COME_AGAIN = {"repeated call", "repeated result"}
-"""What a second mending may change: two broken calls with one id look alike once both are mended."""
+"""What a second mending may change: two broken calls with one id may be the same once both are mended."""
 GUIDED = MAY_COME_AGAIN | {"reason in a result"}
-"""What a second mending may change where the model is told why a call failed."""
+"""What a second mending may change if the model is told why a call failed."""
 
 
 @cache
@@ -71,7 +71,7 @@ def check(body: bytes) -> None:
         need(after is not None, "what goes up cannot be read")
         again = mend_request(protocol, changed.body, after, policy, refusals())
         allowed = GUIDED if policy.retry_guidance else MAY_COME_AGAIN
-        # A call that turns out to be a repetition leaves, and what answered it is looked at anew.
+        # A call that turns out to be repeated is removed, and then its result is looked at again.
         fine = again is None or "repeated call" in again.steps or set(again.steps) <= allowed
         need(fine, f"changed twice: {again}")
     text = body.decode("utf-8", "replace")

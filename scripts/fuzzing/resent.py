@@ -1,7 +1,7 @@
-"""Structured calls as servers send them: in pieces, woven into each other, under one index, and again.
+"""Ways in which servers send structured calls: in pieces, interleaved ("woven"), under one index, and repeated.
 
-One table a protocol, one line a way. The calls of an answer are what was meant, whatever way they are sent in: what
-comes out are these calls or fewer.
+There is one table for each protocol, with one entry for each way. However the calls are sent, they are what was
+meant: these calls may run, or fewer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Sent:
 
     @property
     def value(self) -> Any:
-        """The arguments as an object where they are one, else the text."""
+        """The arguments as a JSON value, or the text if it is not JSON."""
         try:
             return json.loads(self.text)
         except ValueError:
@@ -42,7 +42,7 @@ def fragments(chance: random.Random, text: str) -> list[str]:
 
 
 def woven(chance: random.Random, rows: list[list[Any]]) -> list[Any]:
-    """The rows in one, each in its own order."""
+    """The rows interleaved at random; each keeps its own order."""
     left = [row[::-1] for row in rows if row]
     out = []
     while left:
@@ -59,7 +59,7 @@ Entries = list[Json]
 
 @dataclass
 class ChatCalls:
-    """Entries of `tool_calls`, one a chunk, and what the finish chunk says beside its reason."""
+    """Entries of `tool_calls`, one for each chunk, and what the finish chunk contains besides its reason."""
 
     chunks: Entries
     last: Json = field(default_factory=dict)
@@ -72,7 +72,7 @@ def _entry(index: object, sent: Sent, arguments: Any, *, identity: bool = True, 
 
 
 def _row(chance: random.Random, index: object, sent: Sent, *, identity: bool = False, name: bool = False) -> Entries:
-    """A call in chunks; `identity` and `name`: in each of them and not only in the first."""
+    """A call in chunks. `identity` and `name`: every chunk has the id or the name, not only the first."""
     first, *rest = fragments(chance, sent.text)
     return [_entry(index, sent, first), *(_entry(index, sent, text, identity=identity, name=name) for text in rest)]
 
@@ -90,12 +90,12 @@ def _wholes(calls: list[Sent], begin: int = 0) -> Entries:
 
 
 def _without(chance: random.Random, key: str, entry: Json) -> Json:
-    """The entry, or the entry without this key."""
+    """The entry, sometimes without this key."""
     return {name: value for name, value in entry.items() if name != key or chance.random() < 0.7}
 
 
 def _ids_exchanged(entries: Entries, calls: list[Sent]) -> Entries:
-    """In the second half each entry that is no beginning has the id of the next call."""
+    """The entries; in the second half, those that do not begin a call have the id of the next call."""
     ids = [sent.id for sent in calls]
     after = dict(zip(ids, [*ids[1:], ids[0]], strict=True))
     half = len(entries) // 2
@@ -103,6 +103,27 @@ def _ids_exchanged(entries: Entries, calls: list[Sent]) -> Entries:
         entry if at < half or "name" in entry["function"] else {**entry, "id": after[entry["id"]]}
         for at, entry in enumerate(entries)
     ]
+
+
+def _one_beginning_lost(chance: random.Random, rows: list[list[Any]]) -> list[Any]:
+    """The rows in sequence, one of them without its first entry, which has the name."""
+    lost = chance.randrange(len(rows))
+    return [entry for at, row in enumerate(rows) for entry in (row[1:] if at == lost else row)]
+
+
+def _named_first(chance: random.Random, index: object, sent: Sent) -> Entries:
+    """A call whose first chunk has only its id and name."""
+    pieces = [_entry(index, sent, text, identity=False, name=False) for text in fragments(chance, sent.text)]
+    return [_entry(index, sent, ""), *pieces]
+
+
+def _name_in_pieces(chance: random.Random, index: object, sent: Sent) -> Entries:
+    """A call whose name arrives in two chunks."""
+    at = chance.randint(1, len(sent.name))
+    first, *rest = _named_first(chance, index, sent)
+    begin = {**first, "function": {**first["function"], "name": sent.name[:at]}}
+    more = {"index": index, "function": {"name": sent.name[at:], "arguments": ""}}
+    return [begin, *([more] if sent.name[at:] else []), *rest]
 
 
 CHAT: dict[str, Callable[[random.Random, list[Sent]], ChatCalls]] = {
@@ -195,6 +216,12 @@ CHAT: dict[str, Callable[[random.Random, list[Sent]], ChatCalls]] = {
     "all in one chunk and again": lambda chance, calls: ChatCalls(
         [*_wholes(calls), *_wholes(calls), *_wholes(calls)]
     ),
+    "a beginning lost": lambda chance, calls: ChatCalls(
+        _one_beginning_lost(chance, [_named_first(chance, n, sent) for n, sent in enumerate(calls)])
+    ),
+    "names in pieces": lambda chance, calls: ChatCalls(
+        _flat([_name_in_pieces(chance, n, sent) for n, sent in enumerate(calls)])
+    ),
 }
 
 
@@ -203,7 +230,7 @@ CHAT: dict[str, Callable[[random.Random, list[Sent]], ChatCalls]] = {
 
 @dataclass
 class MessagesCalls:
-    """Events of blocks before the stop reason, and behind it."""
+    """Events of blocks before the stop reason, and after it."""
 
     blocks: bytes
     behind: bytes = b""
@@ -215,7 +242,7 @@ def _block(chance: random.Random, index: int | None, sent: Sent) -> bytes:
 
 
 def _events(chance: random.Random, index: int, sent: Sent, *, placed: bool = True) -> list[bytes]:
-    """The events of a block, one by one; placed: the fragments have the index too."""
+    """The events of a block, one by one. `placed`: the fragments have the index too."""
     pieces = [wire.fragment(index if placed else None, text) for text in fragments(chance, sent.text)]
     return [wire.tool_start(index, sent.id, sent.name), *pieces, wire.stop(index)]
 
@@ -225,7 +252,7 @@ def _blocks(chance: random.Random, at: int, calls: list[Sent]) -> bytes:
 
 
 def _open_blocks(chance: random.Random, places: list[int], calls: list[Sent], *, starts_first: bool = True) -> bytes:
-    """Blocks that are open at the same time."""
+    """The events of blocks that are open at the same time."""
     starts = [wire.tool_start(place, sent.id, sent.name) for place, sent in zip(places, calls, strict=True)]
     rows = [
         [wire.fragment(place, text) for text in fragments(chance, sent.text)]
@@ -295,6 +322,13 @@ MESSAGES: dict[str, Callable[[random.Random, int, list[Sent]], MessagesCalls]] =
     "behind the stop reason": lambda chance, at, calls: MessagesCalls(b"", _blocks(chance, at, calls)),
     "again behind the stop reason": lambda chance, at, calls: MessagesCalls(
         _blocks(chance, at, calls), _blocks(chance, at + len(calls), calls)
+    ),
+    "a beginning lost": lambda chance, at, calls: MessagesCalls(
+        b"".join(_one_beginning_lost(chance, [_events(chance, at + n, sent) for n, sent in enumerate(calls)]))
+    ),
+    "a beginning lost, and again": lambda chance, at, calls: MessagesCalls(
+        b"".join(_one_beginning_lost(chance, [_events(chance, at + n, sent) for n, sent in enumerate(calls)]))
+        + _blocks(chance, at + len(calls), calls)
     ),
 }
 
@@ -378,7 +412,7 @@ def _woven_items(*, one_place: bool = False, named: bool = True, wrong: str = ""
 
 
 def _stated_otherwise(chance: random.Random, upstream: Upstream, calls: list[Sent]) -> None:
-    """The deltas of a call, and the end of an item that has the arguments of another one."""
+    """Write the deltas of each call, and end its item with the arguments of another call."""
     for sent, other in zip(calls, [*calls[1:], calls[0]], strict=True):
         place = len(upstream.output)
         item = {"id": f"fc_{place}", "type": "function_call", "call_id": sent.id, "name": sent.name}
@@ -391,7 +425,7 @@ def _stated_otherwise(chance: random.Random, upstream: Upstream, calls: list[Sen
 
 
 def _renamed(chance: random.Random, upstream: Upstream, calls: list[Sent]) -> None:
-    """The end of an item has other ids than its beginning."""
+    """Write items whose end has other ids than their beginning."""
     for sent in calls:
         begin = len(upstream.events)
         _call(chance, upstream, sent)
@@ -406,6 +440,14 @@ def _silent(chance: random.Random, upstream: Upstream, calls: list[Sent]) -> Non
         item = {"id": f"fc_{place}", "type": "function_call", "call_id": sent.id, "name": sent.name}
         upstream.say("response.output_item.added", output_index=place, item={**item, "arguments": ""})
         upstream.finish(place, {**item, "status": "completed", "arguments": sent.text})
+
+
+def _added_lost(chance: random.Random, upstream: Upstream, calls: list[Sent]) -> None:
+    """One of the items is never announced."""
+    begin = len(upstream.events)
+    _calls(chance, upstream, calls)
+    added = [event for event in upstream.events[begin:] if event["type"] == "response.output_item.added"]
+    upstream.events.remove(chance.choice(added))
 
 
 RESPONSES: dict[str, Callable[[random.Random, Upstream, list[Sent]], None]] = {
@@ -424,6 +466,7 @@ RESPONSES: dict[str, Callable[[random.Random, Upstream, list[Sent]], None]] = {
     "listed twice at the end": _listed_twice,
     "only listed at the end": _only_listed,
     "ended twice": _ended_twice,
+    "a beginning lost": _added_lost,
 }
 
 
@@ -493,7 +536,7 @@ ZAI: dict[str, Callable[[random.Random, Backend, list[Sent]], None]] = {
 }
 
 DOCUMENT = {"once": 1, "again": 2, "again and again": 3}
-"""How often a call stands in a document."""
+"""How often a call appears in a document."""
 
 WAYS: dict[str, list[str]] = {
     "chat": list(CHAT),

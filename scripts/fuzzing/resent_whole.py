@@ -1,6 +1,6 @@
-"""Calls that come whole, as servers send them: one by one, in one event, again; and Gemini's arguments in pieces.
+"""Ways in which servers send whole calls: one by one, in one event, repeated; and Gemini's arguments in pieces.
 
-Each way makes of the calls what the events carry, and what the last event carries beside its reason.
+Each way returns the calls in each event, and the calls in the last event, beside its reason.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ WAYS: dict[str, Callable[[random.Random, list[Json]], Events]] = {
     "again without ids": lambda chance, calls: ([[call] for call in calls], list(map(_without_its_id, calls))),
     "an empty event between": lambda chance, calls: ([each for call in calls for each in ([call], [])], []),
 }
-"""How calls that come whole are sent."""
+"""How calls that arrive whole are sent."""
 
 
 def _in_pieces(chance: random.Random, sent: Sent) -> list[Json]:
-    """The parts of one call whose texts come in pieces; whole where its arguments are no object of texts."""
+    """The parts of one call whose texts arrive in pieces; one part if its arguments are not an object of texts."""
     value = sent.value
     head = {"id": sent.id, "name": sent.name}
     if not isinstance(value, dict) or not all(isinstance(said, str) for said in value.values()):
@@ -54,9 +54,22 @@ def _one_by_one(chance: random.Random, calls: list[Sent]) -> list[Json]:
     return [part for sent in calls for part in _in_pieces(chance, sent)]
 
 
+def _in_disorder(parts: list[Json]) -> list[Json]:
+    """The parts, with the last piece of the last value moved before its other pieces."""
+    paths = [part["functionCall"].get("partialArgs", [{}])[0].get("jsonPath") for part in parts]
+    places = [at for at, path in enumerate(paths) if path and path == paths[-2]]
+    if len(places) < 2:
+        return parts
+    ordered = [parts[at] for at in (places[-1], *places[:-1])]
+    return [*parts[: places[0]], *ordered, *parts[places[-1] + 1 :]]
+
+
 IN_PIECES: dict[str, Callable[[random.Random, list[Sent]], list[Json]]] = {
     "in pieces": _one_by_one,
     "in pieces, again": lambda chance, calls: _one_by_one(chance, [*calls, *calls]),
+    "in pieces, in disorder": lambda chance, calls: [
+        part for sent in calls for part in _in_disorder(_in_pieces(chance, sent))
+    ],
     "in pieces, woven": lambda chance, calls: woven(chance, [_in_pieces(chance, sent) for sent in calls]),
 }
 """How Gemini sends arguments in pieces."""

@@ -1,4 +1,4 @@
-"""Running a part: many inputs, each checked and timed; a finding is made as small as it can be."""
+"""Runs a part: many inputs, each checked and timed; a finding is made as small as possible."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .part import Part
 
 BASE_SECONDS = 0.5
 SECONDS_PER_KB = 0.02
-"""Processor time that a check may take, which is ten times what linear work needs."""
+"""The processor time that a check may take, which is ten times what linear work needs."""
 MOST_FINDINGS = 20
 STALLED_SECONDS = 30.0
 MOST_MEMORY = 4 * 1024**3
 
 
 class Stalled(Exception):
-    """A check that would not end."""
+    """A check that did not end in time."""
 
 
 @dataclass(slots=True)
@@ -38,10 +38,10 @@ class Report:
     size: int = 0
     seconds: float = 0.0
     slowest: float = 0.0
-    """The most processor milliseconds for a KB, of inputs of at least 4 KB."""
+    """The most processor milliseconds per KB, among inputs of at least 4 KB."""
     findings: list[Finding] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
-    """How often each kind of finding came."""
+    """How often each kind of finding occurred."""
 
     def __str__(self) -> str:
         return (
@@ -51,7 +51,7 @@ class Report:
 
 
 def limit_memory() -> None:
-    """Limit the memory of this process, so that an input that takes all of it is a finding."""
+    """Limit the memory of this process, so that an input that needs too much becomes a finding."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
 
 
@@ -60,7 +60,7 @@ def _stalled(number: int, frame: FrameType | None) -> None:
 
 
 def run(part: Part, inputs: int, seed: int = 0, minutes: float = 0.0, *, count: bool = False) -> Report:
-    """Check so many inputs, or as many as there is time for; with `count` to the end, with one finding of a kind."""
+    """Check this many inputs, or as many as there is time for; with `count` to the end, one finding for each kind."""
     signal.signal(signal.SIGVTALRM, _stalled)
     chance = random.Random(f"{part.name} {seed}")
     report = Report(part.name, part.about)
@@ -85,10 +85,10 @@ def run(part: Part, inputs: int, seed: int = 0, minutes: float = 0.0, *, count: 
 
 
 def tried(part: Part, data: bytes) -> tuple[str, float]:
-    """What is wrong with this input, if anything, and the processor time that it took."""
+    """What went wrong with this input, if anything, and the processor time of its check."""
     allowed = BASE_SECONDS + SECONDS_PER_KB * len(data) / 1024
     spent = 0.0
-    for _ in range(2):  # What is slow only once was somebody else's doing.
+    for _ in range(2):  # A check that is slow only once was disturbed by other work on the machine.
         begin = time.process_time()
         signal.setitimer(signal.ITIMER_VIRTUAL, STALLED_SECONDS)
         try:
@@ -123,7 +123,7 @@ def smallest(part: Part, data: bytes, problem: str, tries: int = 150) -> bytes:
 
 
 def _with_less(part: Part, data: bytes, kind: str, tries: int) -> bytes:
-    """The smallest input with the finding, found by leaving out what the part itself says can be left out."""
+    """The smallest input with the finding, found by leaving out what `part.smaller` leaves out."""
     assert part.smaller is not None
     less = iter(part.smaller(data))
     while tries > 0 and (shorter := next(less, None)) is not None:

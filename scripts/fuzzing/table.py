@@ -11,7 +11,7 @@ BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 
 
 def write_table(page: Path, reports: list[Report], seed: int) -> None:
-    """Put the figures between the two marks of the page; the words around them stay."""
+    """Put the figures between the two marks of the page; the text around them stays."""
     lines = [
         f"Seed {seed}, Python {platform.python_version()}. Slowest: processor time of a check for a KB of its input.",
         "",

@@ -27,7 +27,7 @@ def make(chance: random.Random) -> bytes:
 
 
 def check(data: bytes) -> None:
-    with suppress(TooMuchWork):  # Then the stream lets the answer pass: a promise of its own.
+    with suppress(TooMuchWork):  # Then the stream lets the answer pass, which is checked elsewhere.
         _check(data)
 
 

@@ -1,7 +1,7 @@
-"""Answers that were cut off: what comes out is a call of the whole answer, or a refusal, never a part of a value.
+"""Answers that were cut off: the result is a call of the whole answer, or a refusal, never a part of a value.
 
-Two kinds of input: the beginning of an answer of the corpus, up to any byte; and a call whose arguments are broken,
-by inner quotes above all, cut at any character and ended in every way that means cut or unknown.
+Two kinds of input: the beginning of an answer of the corpus, up to any byte; and a call with broken arguments, mostly
+with inner quotes, cut at any character and ended in every way that means cut or unknown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .mutated_arguments import texts
 from .part import Part, need
 
 MADE = b"\x02"
-"""Before an input that is a call and its end, and not the beginning of an answer."""
+"""Marks an input that is a call and its end, and not the beginning of an answer."""
 POLICIES = {"held": Policy(), "live": Policy(aggregate=False)}
 
 VARIABLES = ("$BUILD", "$HOME", "${DIR:-/tmp}", "a b", "*.log", "x", "$(pwd)", "it's", "C")
@@ -34,7 +34,7 @@ COMMANDS = ("rm -rf /%s", "rm -rf %s/*", "cp -r %s %s", "git commit -m %s && git
 
 
 def quoted(chance: random.Random) -> str:
-    """Arguments with a command in which quotes stand unescaped, as they are or as Python or JavaScript has them."""
+    """Arguments with a command that contains unescaped quotes, written with double or with single quotes."""
     command = chance.choice(COMMANDS)
     while "%s" in command:
         command = command.replace("%s", f'"{chance.choice(VARIABLES)}"', 1)
@@ -91,21 +91,21 @@ def _check_made(data: bytes) -> None:
         body = WIRES[protocol](cut)
         need(whole.startswith(cut.arguments) and cut.end in ENDS[protocol], "another input")
     except Exception:
-        return  # An input that somebody else made smaller.
+        return  # Not such an input any more: it was made smaller.
     out = run(Response(protocol, Request(), policy), [body])
     meant = mend_arguments(whole, Finish.COMPLETE).value
     if meant is None or (made["policy"] == "live" and cut.end == "error"):
-        return  # Nobody knows what was meant; or what flowed on is with the client, and the error tells it to stop.
+        return  # The meaning is unknown; or the client already has the fragments, and the error tells it to stop.
     for name, text in CALLS[protocol](out):
         if name == NAME:
             value = _run_as(text)
-            # What is whole by itself is never second-guessed, whatever was to follow it.
+            # Arguments that are valid as they are run, whatever was meant to follow them.
             valid = mend_arguments(cut.arguments).status == "valid"
             need(not value or valid or value == meant, f"cut off, {name} runs with {text}, and {whole!r} was to come")
 
 
 def _run_as(text: Any) -> Any:
-    """The arguments with which a client would run the call; None where it rejects them."""
+    """The arguments with which a client would run the call; None if it rejects them."""
     try:
         return json.loads(text)
     except ValueError:
@@ -114,7 +114,7 @@ def _run_as(text: Any) -> Any:
 
 @cache
 def whole_calls(protocol: str, number: int) -> list[tuple[str, Any]]:
-    """The calls that the whole answer gives."""
+    """The calls of the whole answer."""
     answer = Response(protocol, questions(protocol)[number + 1])
     run(answer, [bodies(protocol)[number]])
     return [(call.name, json.loads(call.arguments)) for call in answer.outcomes if call.status != "refused"]

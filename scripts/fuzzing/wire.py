@@ -50,14 +50,14 @@ def _framing(data: bytes) -> None:
     raws = sse.split(data[:end]) if end else []
     need(b"".join(raws) == data[:end], "bytes were lost")
     if sse.BOM in data[1:]:
-        return  # A mark before an event in the middle is passed over, too: some servers write one before each.
+        return  # We skip a byte order mark before any event, because some servers write one before each.
     said = [event for raw in raws if (event := sse.read_event(raw)).data is not None]
     mine = [(event.type, event.data) for event in said]
     need(mine == _by_the_book(data[:end]), f"events {mine} are {_by_the_book(data[:end])} by the standard")
 
 
 def _by_the_book(data: bytes) -> list[tuple[str, str]]:
-    """https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation, step by step."""
+    """The events by https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation."""
     found = []
     kind = ""
     lines: list[bytes] = []
@@ -77,9 +77,9 @@ def _by_the_book(data: bytes) -> list[tuple[str, str]]:
 
 
 def _passes(data: bytes, chance: random.Random) -> None:
-    """Without anything that could be a call every byte passes, however it is cut.
+    """Without anything that could be a call every byte must pass, however the stream is cut.
 
-    Data that is no JSON is another matter: it may be mended, and some clients die of an event without data.
+    This does not hold for data that is not JSON: it may be mended, and an event without data breaks some clients.
     """
     whole = data[: max(0, sse.end_of_last_event(data))]
     quiet = whole.replace(b"tool", b"t00l").replace(b"function", b"f_nction")

@@ -1,1 +1,1 @@
-"""The pictures of the docs, made from what the commands really print and show."""
+"""Makes the pictures of the docs from what the commands really print and show."""

@@ -1,4 +1,4 @@
-"""`scripts/pictures [demo] [report]`: renews docs/demo.svg and docs/report.png."""
+"""`scripts/pictures [demo] [report]`: makes docs/demo.svg and docs/report.png again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command prints in a terminal of 80 columns, as an SVG."""
+"""Draws what a command prints in a terminal of 80 columns, as an SVG."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 COLUMNS, ROWS = 80, 24
 _WIDTH, _HEIGHT, _MARGIN, _BAR = 8.4, 19, 16, 30
 _SPACE = "\u00a0"
-"""Browsers join other spaces."""
+"""A no-break space, because browsers collapse other spaces."""
 _FONT = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _COLOURS = {"31": "#f28b82", "32": "#81c995", "33": "#fdd663", "36": "#78d9ec", "2": "#9aa0a6", "90": "#9aa0a6"}
 _SGR = re.compile(r"\x1b\[([\d;]*)m")
@@ -30,7 +30,7 @@ class Run(NamedTuple):
 
 
 def output_of(command: Sequence[str]) -> str:
-    """All that the command prints to a terminal, colours included."""
+    """Everything that the command prints to a terminal, including colours."""
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     environ = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
@@ -46,12 +46,12 @@ def output_of(command: Sequence[str]) -> str:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65536)
-    except OSError:  # Linux says so when the last program has let the terminal go.
+    except OSError:  # On Linux this is the end: no program has the terminal open any more.
         return b""
 
 
 def drawn(prompt: str, text: str) -> str:
-    """The picture: the prompt and what followed it."""
+    """The picture: the prompt and the text below it."""
     lines = [[Run("$ ", "#9aa0a6", False), Run(prompt, "", True)], *map(list, _lines(text))]
     height = _BAR + len(lines) * _HEIGHT + 2 * _MARGIN
     width = COLUMNS * _WIDTH + 2 * _MARGIN

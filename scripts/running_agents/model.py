@@ -1,7 +1,7 @@
-"""A model that calls tools badly: answers each request of an agent in its protocol, one scenario a session.
+"""A model that calls tools badly: answers each request of an agent in its protocol, with one scenario per session.
 
-The first answer has the broken call. When the tool has done its work, the model says that all is done; when an
-error comes back it sends the broken call again, as models do, and gives up after the third.
+The first answer contains the broken call. When the tool has done its work, the model says that all is done. If it
+gets an error, it sends the broken call again, as models do, and gives up after the third attempt.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GIVES_UP = "I give up, says the model."
 ATTEMPTS = 3
 EVENT_STREAM = {"content-type": "text/event-stream"}
 STREAM_PATH = ":streamGenerateContent"
-"""Asks for a stream by itself."""
+"""A path with this asks for a stream, without a field in the request."""
 WRITERS: dict[str, Writer] = {
     "/chat/completions": Chat(),
     "/messages": Messages(),
@@ -39,7 +39,7 @@ class Model:
     work: Path
     sent: int = 0
     results: list[str] = field(default_factory=list)
-    """What the tools gave back, as the agent last told it."""
+    """The tool results in the last request of the agent."""
     finished: bool = False
 
     def __call__(self, seen: Seen) -> Play:

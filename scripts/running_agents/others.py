@@ -1,4 +1,4 @@
-"""The agents of docs/agents.md without a column in the table: one broken call each, by the line that the page has."""
+"""The agents of docs/agents.md without a column in the table: one broken call each, with the command of that page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCENARIO = SCENARIOS[0]
 
 
 def _reverse(candidate: Candidate, url: str, prompt: str, toolfix: list[str]) -> tuple[AgentSession, list[str]]:
-    """For an agent that bypasses proxies: its base URL is that of `toolfix run --reverse`."""
+    """Start an agent that bypasses proxies, with the base URL of `toolfix run --reverse`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -24,7 +24,7 @@ def _reverse(candidate: Candidate, url: str, prompt: str, toolfix: list[str]) ->
 
 
 def _router(_candidate: Candidate, url: str, prompt: str, toolfix: list[str]) -> tuple[AgentSession, list[str]]:
-    """Claude Code Router is started first, then Claude Code behind toolfix, with the router's variables."""
+    """Start Claude Code Router, and then Claude Code behind toolfix, with the router's variables."""
     provider = {
         "name": "local",
         "api_base_url": f"{url}/v1/chat/completions",

@@ -52,10 +52,9 @@ def play(
     idle: float = 0.0,
     options: Sequence[str] = (),
 ) -> Ended:
-    """Run one session in an empty home, and keep what was said where that is wanted.
+    """Run one session in an empty home, and keep its output and requests in `keep`, if given.
 
-    `idle`: the agent waits so many seconds for the next word; 0: as long as it does by itself. `options` go to
-    `toolfix run`.
+    `idle`: how many seconds the agent waits for the next event; 0 is its default. `options` go to `toolfix run`.
     """
     with tempfile.TemporaryDirectory(prefix="toolfix-agent-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -65,7 +64,7 @@ def play(
         certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
         trusted = trust.prepare(folder / "trust", certificate, {})
         model = _model(candidate, scenario, work)
-        # Without toolfix over plain HTTP: what Rust clients think of a self-signed certificate is not the question.
+        # Without toolfix over plain HTTP, because Rust clients may reject a self-signed certificate.
         with Upstream(model, certificate if toolfix else None) as upstream:
             if toolfix:
                 words = [sys.executable, "-m", "toolcalls.cli", "run", "--verbose", *options]
@@ -108,7 +107,7 @@ def _model(candidate: Candidate, scenario: Scenario, work: Path) -> Model:
 
 
 def _bounded(command: Sequence[str], environ: dict[str, str], work: Path, patience: float) -> tuple[int | None, str]:
-    """Exit status (None when its time was over) and all that was said."""
+    """The exit status (None after a time-out) and the whole output of a command."""
     process = subprocess.Popen(
         command, env=environ, cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace", start_new_session=True,
@@ -126,7 +125,7 @@ def _bounded(command: Sequence[str], environ: dict[str, str], work: Path, patien
 
 
 def judge(model: Model, status: int | None, output: str) -> tuple[bool, str]:
-    """Whether a session ended well, and how it ended in words."""
+    """Whether a session ended well, and a description of how it ended."""
     if isinstance(model, StrictHost):
         return model.judged(status, output)
     mark = model.work / MARK

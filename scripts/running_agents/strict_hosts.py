@@ -1,7 +1,7 @@
-"""Hosts that reject a history which lacks something: a session of several right calls, one after the other.
+"""Hosts that reject a history in which something is missing: a session of several good calls, one after the other.
 
-`reasoning` is DeepSeek's: it comes with every call, and a request without it gets 400 in DeepSeek's words.
-`signatures` are those of Gemini 3, over Chat (`extra_content`) or on Google's own wire.
+`reasoning` is DeepSeek's: it arrives with every call, and a request without it gets status 400 with DeepSeek's words.
+`signatures` are those of Gemini 3, over Chat (`extra_content`) or in Google's own protocol.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TURNS = 6
 
 @dataclass(slots=True)
 class StrictHost(Model):
-    """A model that calls the shell six times, at a host that rejects what real ones reject."""
+    """A model that calls the shell six times, at a host that rejects what real hosts reject."""
 
     complaints: list[str] = field(default_factory=list)
 
@@ -61,7 +61,7 @@ class StrictHost(Model):
         return _chat_call(self.sent, self.tools.shell, given, signed=self.scenario.strict == "signatures")
 
     def judged(self, status: int | None, output: str) -> tuple[bool, str]:
-        """Whether the session ended well, and how it ended in words."""
+        """Whether the session ended well, and a description of how it ended."""
         if status == 0 and self.done() and FINAL in output:
             return True, "ok"
         turns = min(self.sent, TURNS)
@@ -121,4 +121,4 @@ def _wants(what: str) -> Scenario:
 
 STRICT = (_wants("reasoning"), _wants("signatures"))
 PROTOCOLS = ("chat", "gemini")
-"""What this host speaks."""
+"""The protocols of this host."""

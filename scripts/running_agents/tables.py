@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def table(ended: Sequence[Ended]) -> str:
-    """How each session ended without toolfix, and with it."""
+    """The table of how each session ended, without toolfix and with it."""
     names = list(dict.fromkeys(one.agent for one in ended))
     known = {(one.agent, one.scenario, one.toolfix): one for one in ended}
     rows = [["", *names]]
@@ -25,7 +25,7 @@ def table(ended: Sequence[Ended]) -> str:
 
 
 def short_table(ended: Sequence[Ended]) -> str:
-    """How many sessions of each agent succeed, without toolfix and with it."""
+    """The table of how many sessions of each agent succeed, without toolfix and with it."""
     names = list(dict.fromkeys(one.agent for one in ended))
     number = len({one.scenario for one in ended})
     rows = [[f"succeed, of {number} sessions", *names]]
@@ -36,7 +36,7 @@ def short_table(ended: Sequence[Ended]) -> str:
 
 
 def write(ended: Sequence[Ended]) -> None:
-    """Write the tables into docs/agents.md and README.md, between their marks; agents that did not run stay there."""
+    """Write the tables into docs/agents.md and README.md, between their marks; keep agents that did not run."""
     written = []
     for path, made in ((ROOT / "docs/agents.md", table(ended)), (ROOT / "README.md", short_table(ended))):
         before, mark, rest = path.read_text().partition("<!-- agents -->\n")
@@ -47,7 +47,7 @@ def write(ended: Sequence[Ended]) -> None:
 
 
 def merged(old: str, made: str) -> str:
-    """The old table with the columns of the new one, in their old places or at the end."""
+    """The old table with the columns of the new one, at their old positions or at the end."""
     titles, *kept = _columns(old)
     new_titles, *new = _columns(made)
     columns = {column[0]: column for column in (*kept, *new)}

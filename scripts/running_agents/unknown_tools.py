@@ -1,4 +1,4 @@
-"""The model that calls tools badly, for agents whose tools nobody wrote down: it calls whatever shell is declared."""
+"""The model that calls tools badly, for agents whose tools are not known: it calls whatever shell is declared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .broken_calls import MARK, RUN, Tools
 from .model import EVENT_STREAM, FINAL, WRITERS, Model, declarations, results
 
 COMMANDS = ("command", "cmd", "commands")
-"""A tool with one of these properties runs commands."""
+"""A tool with one of these properties is taken for the shell."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class UnknownTools(Model):
         return Play(writer.text(FINAL), headers=EVENT_STREAM)
 
     def _document(self, request: Json) -> Play:
-        """The answer to a client of Chat that does not stream."""
+        """The answer to a Chat client that does not stream."""
         self.results = [*results(request)]
         self.finished = self.done() or self.sent > 0
         message: Json = {"role": "assistant", "content": FINAL}

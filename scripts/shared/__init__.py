@@ -1,1 +1,1 @@
-"""What several packages of scripts/ use."""
+"""Modules that several packages of scripts/ share."""

@@ -1,4 +1,4 @@
-"""Streamed answers as servers write them: a text or one call, in each protocol, most nine characters at a time."""
+"""Streamed answers as servers write them: a text or one call, in each protocol, mostly nine characters at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def value_of(arguments: str) -> Any:
-    """Arguments where a protocol has an object: what is not JSON is sent as the text that it is."""
+    """Arguments for a protocol in which they are an object; a text that is not JSON is sent as a text."""
     try:
         return json.loads(arguments)
     except ValueError:
@@ -21,7 +21,7 @@ def value_of(arguments: str) -> Any:
 
 
 class Writer:
-    """Writes the events of an answer; a call with `finish` is cut off and says so."""
+    """Writes the events of an answer. A call with `finish` was cut off, and `finish` is the reason that is sent."""
 
     def text(self, text: str) -> list[bytes]:
         raise NotImplementedError
@@ -139,7 +139,7 @@ class Responses(Writer):
 
 
 class Gemini(Writer):
-    """Answers of `:streamGenerateContent?alt=sse`, where calls come whole."""
+    """Answers of `:streamGenerateContent?alt=sse`, in which calls arrive whole."""
 
     def answer(self, part: Json, finish: str = "") -> Json:
         candidate: Json = {"content": {"parts": [part], "role": "model"}, "index": 0}
@@ -151,7 +151,7 @@ class Gemini(Writer):
         return b"data: " + json.dumps(self.answer(part, finish)).encode() + b"\r\n\r\n"
 
     def text(self, text: str) -> list[bytes]:
-        """In one piece: Gemini's are long."""
+        """A text in one piece, because Gemini's pieces are long."""
         return [self._event({"text": text}), self._event({"text": ""}, "STOP")]
 
     def call_answer(self, name: str, arguments: str, finish: str) -> Json:
@@ -163,7 +163,7 @@ class Gemini(Writer):
 
 
 class Ollama(Writer):
-    """Answers of `/api/chat`: a JSON document on each line, where calls come whole."""
+    """Answers of `/api/chat`: a JSON document on each line, in which calls arrive whole."""
 
     def answer(self, message: Json, finish: str = "") -> Json:
         said = {"role": "assistant", "content": "", **message}

@@ -1,4 +1,4 @@
-"""Writes zstd with whichever library is there, as `toolcalls.wire.zstd` reads it."""
+"""Writes zstd with whichever library is installed, the same as `toolcalls.wire.zstd` reads with."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def compress(data: bytes) -> bytes:
 
 
 def compress_with_window(data: bytes, window_log: int) -> bytes:
-    """One frame that asks its reader for so large a window."""
+    """One frame that requires a window of 2 to the power of `window_log` bytes."""
     if hasattr(library, "CompressionParameter"):
         packer = library.ZstdCompressor(options={library.CompressionParameter.window_log: window_log})
         parts = [packer.compress(data), packer.flush()]
@@ -39,7 +39,7 @@ def compress_with_window(data: bytes, window_log: int) -> bytes:
 
 
 def decompress(data: bytes) -> bytes:
-    """What one frame holds, up to a mebibyte."""
+    """The content of one frame, up to a mebibyte."""
     if hasattr(library, "DecompressionParameter"):
         return bytes(library.decompress(data))
     return bytes(library.ZstdDecompressor().decompress(data, 1 << 20))

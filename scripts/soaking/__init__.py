@@ -1,1 +1,1 @@
-"""Sends mixed traffic with faults through a real mitmdump for as long as one likes, and accounts for every call."""
+"""Sends mixed traffic with faults through a real mitmdump for as long as you like, and accounts for every call."""

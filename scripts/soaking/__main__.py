@@ -1,4 +1,4 @@
-"""Mixed traffic at full speed with faults through one real mitmdump, for minutes or hours."""
+"""Sends mixed traffic with faults through one real mitmdump at full speed, for minutes or hours."""
 
 from __future__ import annotations
 

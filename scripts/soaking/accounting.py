@@ -1,4 +1,4 @@
-"""What the soak counted: requests, calls and faults, what was lost or wrong, and what was alive in mitmdump."""
+"""What the soak counts: requests, calls and faults, what was lost or wrong, and what was alive in mitmdump."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 SHOWN = 20
-"""Most complaints that are kept word for word."""
+"""The most complaints that are kept word for word."""
 FLAT = 1.05
 NAMES = {
     "rss": "bytes of RSS",
@@ -20,13 +20,13 @@ NAMES = {
     "kept": "flows and connections in the addon",
 }
 ROOM = {"rss": 64 * 2**20, "objects": 60_000, "fds": 12, "tasks": 12, "kept": 60}
-"""What a median may grow by between the second and the last quarter, beside FLAT: the traffic is not even, and
-mitmproxy's flows are garbage in circles that waits to be collected."""
+"""How much a median may grow between the second and the last quarter, in addition to FLAT: the traffic is uneven, and
+mitmproxy's flows are cyclic garbage that waits for a collection."""
 ROOM_COLLECTED = {"rss": 12 * 2**20, "objects": 15_000}
-"""What may grow from half time to the end with the garbage collected, where a leak is seen."""
+"""How much may grow from half time to the end after a garbage collection, which makes a leak visible."""
 LEFT = {"fds": 4, "tasks": 4, "kept": 0}
 SHORTEST_SECONDS = 110.0
-"""The shortest run in which growth is judged: before that mitmdump is still warming up."""
+"""The shortest run in which growth is judged; in a shorter one mitmdump is still warming up."""
 
 _TROUBLE = re.compile(r"Traceback \(most recent|toolfix failed|Addon error|has crashed|could not write a recording")
 _SAMPLE = re.compile(r"^(toolfix_\w+)\{([^}]*)\} (\S+)$")
@@ -35,7 +35,7 @@ _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 @dataclass(slots=True)
 class Range:
-    """A number that is known, up to what happened in answers that broke."""
+    """A number that is known except for answers that broke off: at least `least`, at most `most`."""
 
     least: int = 0
     most: int = 0
@@ -47,16 +47,16 @@ class Range:
 
 @dataclass(slots=True)
 class Books:
-    """All that is counted of one mitmdump, and what must not be in it."""
+    """Everything that is counted for one mitmdump, and the judgement of it."""
 
     kept_log: IO[str] | None = None
-    """The file that keeps the lines of the log, if there is one."""
+    """The file that gets the lines of the log, if there is one."""
     records: bool = False
     """Whether this mitmdump records."""
     asked: Counter[str] = field(default_factory=Counter)
     """Requests by protocol."""
     calls: int = 0
-    """Calls that reached the client as they must be."""
+    """Calls that reached the client correctly."""
     lost: int = 0
     wrong: int = 0
     faults: Counter[str] = field(default_factory=Counter)
@@ -65,12 +65,12 @@ class Books:
     statuses: dict[tuple[str, str], Range] = field(default_factory=dict)
     samples: list[dict[str, Any]] = field(default_factory=list)
     collected: list[dict[str, Any]] = field(default_factory=list)
-    """What was alive before, in the middle and after, each time with the garbage collected."""
+    """What was alive before, in the middle and after, each time after a garbage collection."""
     log: list[str] = field(default_factory=list)
-    """Lines of mitmdump's log that tell of an exception."""
+    """Lines of mitmdump's log from the first exception on."""
     exceptions: int = 0
     metrics: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    """What /metrics said at the end."""
+    """The counters of /metrics at the end."""
 
     @property
     def requests(self) -> int:
@@ -101,7 +101,7 @@ class Books:
     # Judging
 
     def problems(self, seconds: float) -> list[str]:
-        """Everything that must not be, in words."""
+        """Everything that is wrong, in words."""
         counted = {"calls lost": self.lost, "answers wrong": self.wrong, "exceptions in the log": self.exceptions}
         return [
             *(f"{number} {what}" for what, number in counted.items() if number),
@@ -113,13 +113,13 @@ class Books:
         ]
 
     def left(self) -> list[str]:
-        """What is still there when all is over, against what was there before it began."""
+        """What is still alive when everything is over, compared with the beginning."""
         first, last = self.collected[0], self.collected[-1]
         names = [name for name in ("fds", "tasks", "kept") if figure(last, name) > figure(first, name) + LEFT[name]]
         return [f"{figure(last, name)} {NAMES[name]} are left, {figure(first, name)} at first" for name in names]
 
     def _miscounted(self) -> list[str]:
-        """What /metrics says otherwise than the client."""
+        """The counts in which /metrics and the client disagree."""
         pairs = [
             *(
                 (f"answers of {key}", known, ("toolfix_answers_total", key, ""))
@@ -145,7 +145,7 @@ class Books:
         return wrong
 
     def unsettled(self) -> int:
-        """Answers whose recording is still waiting to be written."""
+        """The number of answers whose recording is still waiting to be written."""
         recorded = self.metric("toolfix_recordings_total")
         return self.metric("toolfix_answers_total") - recorded if self.records else 0
 
@@ -182,7 +182,7 @@ def figure(sample: dict[str, Any], name: str) -> int:
 
 
 def read_metrics(page: str) -> dict[tuple[str, str, str], int]:
-    """Counters by name, protocol and the second label."""
+    """The counters by name, protocol and second label."""
     found: dict[tuple[str, str, str], int] = {}
     for line in page.splitlines():
         if match := _SAMPLE.match(line):

@@ -1,8 +1,8 @@
 """A case of the soak: a request, the upstream's answer to it, and what the client must get.
 
-Each case is made for one request and carries a token of its own in its ids, and where it is made up in its
-arguments and its text too, so that nothing of one flow can pass for another's. What the calls must be is written
-by hand (`calls.json`, `Broken.mended`); the bytes around them are what the engine gives for the body in one piece.
+Each case is made for one request and has a token of its own in its ids (a made-up case also in its arguments and its
+text), so that nothing of one flow can be mistaken for another's. The expected calls are written by hand
+(`calls.json`, `Broken.mended`); the bytes around them are what the engine returns for the body in one piece.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PATHS = {
     "ollama": "/api/chat",
     "gemini": "/v1beta/models/m:streamGenerateContent?alt=sse",
 }
-"""Where an answer is asked for as a stream."""
+"""The paths for streamed answers."""
 WHOLE_PATHS = {**PATHS, "gemini": "/v1beta/models/m:generateContent"}
-"""Where it is asked for in one piece."""
+"""The paths for answers in one piece."""
 EVENT_STREAM = "text/event-stream"
 LINES = "application/x-ndjson"
 STREAMS = {"ollama": LINES}
-"""The content type of a stream, where it is not an event stream."""
+"""The content type of a stream, if it is not an event stream."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -35,21 +35,21 @@ class Case:
     name: str
     token: str
     protocol: str
-    """The protocol of the path, which is what /metrics calls it."""
+    """The protocol of the path, which is also the label in /metrics."""
     path: str
     request: bytes
     before: bytes
     after: bytes
     statuses: tuple[str, ...]
-    """What becomes of each call in `before`."""
+    """The status of each call in `before`."""
     delivered: int
-    """Calls that reach the client."""
+    """The number of calls that reach the client."""
     request_after: bytes | None = None
-    """What must reach the upstream; None where that depends on earlier requests."""
+    """What must reach the upstream; None if that depends on earlier requests."""
     content_type: str = EVENT_STREAM
     status: int = 200
     fault: str = ""
-    """The case is itself something that goes wrong, such as an error event."""
+    """The name of the fault, if the case itself is one, such as an error event."""
     cuts: tuple[int, ...] = field(default=())
     """Where the upstream's chunks begin in the recording."""
 
@@ -59,11 +59,11 @@ class Case:
 
 
 class Wrong(Exception):
-    """A case whose calls are not those that were written by hand: no soak is needed to see that."""
+    """A case whose calls are not the expected ones, even without any traffic."""
 
 
 def engine(case_path: str, request: bytes, body: bytes) -> tuple[bytes, list[str]]:
-    """The bytes for the client and the status of each call, as one piece gives them."""
+    """The bytes for the client and the status of each call, if the body is fed in one piece."""
     answer = Response(protocol_of(case_path) or "", read_request(decode(request)), seed=seed_of(request))
     mended = mend_whole(answer, body)
     if answer.failure is not None:

@@ -1,6 +1,6 @@
-"""What the clients of the soak have in common: how they take an answer and what they got, tunnels and leaving.
+"""What the clients of the soak share: how they take an answer, what they got, opening tunnels and leaving.
 
-The clients are small on purpose: they show what a client sees byte by byte, also when the transfer breaks, and can
+The clients are small on purpose: they show what a client sees byte by byte, even if the transfer breaks, and they can
 leave in mid-answer or read slowly.
 """
 
@@ -28,9 +28,9 @@ class Manner:
     """How a client takes its answer."""
 
     leaves_after: int | None = None
-    """Bytes of the body after which the client goes away without a word."""
+    """The bytes of the body after which the client disconnects."""
     resets: bool = False
-    """Whether the client goes away with a TCP reset."""
+    """Whether the client disconnects with a TCP reset."""
     slow: bool = False
 
 
@@ -42,7 +42,7 @@ class Got:
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     error: str = ""
-    """Why the transfer is not complete; empty when it is."""
+    """Why the transfer is not complete; "" if it is."""
     left: bool = False
 
     def decoded(self) -> bytes:
@@ -53,17 +53,17 @@ class Got:
 
 
 class Left(Exception):
-    """The client went away, as it was told to."""
+    """The client disconnected, as it was told to."""
 
 
 TROUBLE = (OSError, EOFError, ssl.SSLError, asyncio.IncompleteReadError, h2.exceptions.ProtocolError, TimeoutError)
 
 
 class Client(Protocol):
-    """Somebody who asks through the proxy."""
+    """A client that sends requests through the proxy."""
 
     multiplexed: bool
-    """Whether several may ask at once."""
+    """Whether it can send several requests at once."""
 
     async def ask(self, path: str, request: bytes, manner: Manner) -> Got: ...
 
@@ -71,7 +71,7 @@ class Client(Protocol):
 
 
 def leave(writer: asyncio.StreamWriter, *, resets: bool = False) -> None:
-    """Close the connection; with a reset, what is under way is thrown away on both sides."""
+    """Close the connection; with a reset, data that is under way is discarded on both sides."""
     if resets:
         sock: Any = writer.get_extra_info("socket")
         if sock is not None:
@@ -85,7 +85,7 @@ def leave(writer: asyncio.StreamWriter, *, resets: bool = False) -> None:
 async def tunnel(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, context: ssl.SSLContext | None
 ) -> None:
-    """Open a tunnel through the proxy, with TLS inside where there is a context."""
+    """Open a tunnel through the proxy, with TLS inside if a context is given."""
     writer.write(f"CONNECT {host} HTTP/1.1\r\nhost: {host}\r\n\r\n".encode())
     answer = await reader.readuntil(b"\r\n\r\n")
     if b" 200 " not in answer.partition(b"\r\n")[0]:

@@ -19,7 +19,7 @@ GARBAGE = b"\xff" * 32
 
 
 def cut_up(chance: random.Random, case: Case) -> list[bytes]:
-    """The body in chunks: in one, as it was recorded, at random places, or byte by byte."""
+    """The body in chunks: in one, as it was recorded, cut at random, or byte by byte."""
     body, kind = case.before, chance.random()
     if kind < 0.1 and case.cuts:
         places = list(case.cuts)
@@ -34,7 +34,7 @@ def cut_up(chance: random.Random, case: Case) -> list[bytes]:
 
 
 def plan(chance: random.Random, case: Case) -> Turn:
-    """How a case is played: nine in ten as they are, the others with a fault."""
+    """How a case is played: nine in ten without a fault, the others with one."""
     chunks, headers = cut_up(chance, case), {"content-type": case.content_type}
     if chance.random() < 0.15:
         encoding = chance.choice(["gzip", "br"])
@@ -80,8 +80,8 @@ def _reads_slowly(_chance: random.Random, turn: Turn) -> None:
 
 
 def _spoils(chance: random.Random, turn: Turn) -> None:
-    """Send the answer as gzip up to a flush, and garbage behind it."""
-    # A stream that is being converted (Z.AI) ends with an error event then; a document is mitmproxy's own to decode.
+    """Send the answer as gzip up to a flush, and garbage after it."""
+    # A converted stream (Z.AI) would end with an error event instead, and a document is decoded by mitmproxy itself.
     converted = turn.case.protocol == "chat" and turn.case.path.startswith("/api/")
     if not turn.case.streamed or not asks_for_a_stream(turn.case) or converted:
         turn.fault = turn.case.fault

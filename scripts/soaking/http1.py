@@ -1,4 +1,4 @@
-"""A client that speaks HTTP/1.1, plain or over TLS."""
+"""A client for HTTP/1.1, plain or over TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client that speaks HTTP/2, with several streams at once on one connection."""
+"""A client for HTTP/2, with several streams at once on one connection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .client import PATIENCE, SLOW_SECONDS, TROUBLE, Got, Left, Manner, tunnel
 
 
 class Http2:
-    """A connection that is shared: whoever asks gets a stream of its own."""
+    """A shared connection, on which each request gets a stream of its own."""
 
     multiplexed = True
 
@@ -71,7 +71,7 @@ class _Link:
         events = self._events[stream] = asyncio.Queue()
         head = [(":method", "POST"), (":scheme", "https"), (":authority", host), (":path", path)]
         self._wire.send_headers(stream, [*head, ("content-type", "application/json")])
-        # Requests of the soak fit into the first window and one frame.
+        # The requests of the soak fit into the first window and into one frame.
         self._wire.send_data(stream, request, end_stream=True)
         self._flush()
         try:
@@ -79,7 +79,7 @@ class _Link:
                 if self._take(got, stream, event):
                     return
                 if manner.leaves_after is not None and len(got.body) >= manner.leaves_after:
-                    with contextlib.suppress(h2.exceptions.StreamClosedError):  # its end is here already
+                    with contextlib.suppress(h2.exceptions.StreamClosedError):  # its end has already arrived
                         self._wire.reset_stream(stream, 8)
                     self._flush()
                     raise Left
@@ -90,7 +90,7 @@ class _Link:
             del self._events[stream]
 
     def _take(self, got: Got, stream: int, event: h2.events.Event) -> bool:
-        """Take in one event of the stream; True when the answer is complete."""
+        """Take one event of the stream; True if the answer is complete."""
         if isinstance(event, h2.events.ResponseReceived):
             got.headers = {_text(name): _text(value) for name, value in event.headers or []}
             got.status = int(got.headers[":status"])

@@ -1,4 +1,4 @@
-"""Cases that are made up: answers with one call that is broken in a known way, and answers without a call."""
+"""Made-up cases: answers with one call that is broken in a known way, and answers without a call."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WRITERS: dict[str, Writer] = {
 
 @dataclass(slots=True, frozen=True)
 class Broken:
-    """A way to send a call; `mended` gives what the client must get for the arguments that were meant."""
+    """A way to send a call; `mended` returns what the client must get for the arguments that were meant."""
 
     name: str
     write: Callable[[Json], str]
@@ -104,7 +104,7 @@ def made(broken: Broken, protocol: str, token: str, *, size: int = 0) -> Case:
 
 
 def document(broken: Broken, protocol: str, token: str) -> Case:
-    """An answer with one call in one piece, as a client gets it that did not ask for a stream."""
+    """An answer with one call in one piece, for a client that did not ask for a stream."""
     before = json.dumps(_DOCUMENTS[protocol](broken, token)).encode()
     request = question(protocol, stream=False)
     return _made(broken, protocol, token, WHOLE_PATHS[protocol], request, before, "application/json", 0)

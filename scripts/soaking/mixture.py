@@ -13,7 +13,7 @@ from .scenarios import Scenarios
 
 
 def cases(chance: random.Random, scenarios: Scenarios, tokens: Iterator[str]) -> Iterator[Case]:
-    """Cases without end: half of them are committed scenarios, each of which comes again when all have been."""
+    """An endless sequence of cases. Half are committed scenarios; each is repeated only after all the others."""
     waiting: list[Recording] = []
     for token in tokens:
         kind = chance.random()

@@ -1,6 +1,6 @@
-"""What is larger than the limit of held bytes: an event without an end, and calls that are held for too long.
+"""Answers that exceed the limit of held bytes: an event without an end, and calls that are too large to be held.
 
-It goes through a mitmdump of its own with a small `toolfix_max_held_bytes`, and must pass as it came.
+They go through a mitmdump of their own with a small `toolfix_max_held_bytes`, and must pass unchanged.
 """
 
 from __future__ import annotations
@@ -35,6 +35,6 @@ def oversized(chance: random.Random, token: str) -> Turn:
 
 
 def _call(protocol: str, token: str, size: int) -> bytes:
-    """Valid arguments, nearly all of them in one delta: what counts here are bytes."""
+    """A call with valid arguments, nearly all in one delta, because only the number of bytes matters here."""
     events = WRITERS[protocol].call(f"call_{token}", "Bash", '{"command":"MANY"}', "")
     return b"".join(events).replace(b"MANY", b"x" * size)

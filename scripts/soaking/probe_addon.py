@@ -1,4 +1,4 @@
-"""A mitmproxy script beside the addon: what is alive inside mitmdump, as JSON at /soak/probe of the proxy itself."""
+"""A mitmproxy script beside the addon: reports what is alive in mitmdump, as JSON at /soak/probe of the proxy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATH = "/soak/probe"
 
 
 def kept(addon: Any) -> dict[str, int]:
-    """How much the addon keeps of flows and connections; it forgets each of them when mitmproxy does."""
+    """How many flows and connections the addon keeps; it must forget each when mitmproxy does."""
     return {
         "flows": len(flows.flows),
         "sockets": len(flows.sockets),
@@ -45,7 +45,7 @@ def request(flow: http.HTTPFlow) -> None:
     path, _, question = flow.request.path.partition("?")
     if path == PATH:
         if question == "collect":
-            # What is left then is in use: neither garbage in a circle nor room that malloc keeps for later.
+            # What is left then is really in use: neither cyclic garbage nor memory that malloc keeps for later.
             gc.collect()
             if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
                 trim(0)

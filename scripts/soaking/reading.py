@@ -1,4 +1,4 @@
-"""What a client reads out of an answer, its calls and its text, without any code of the engine."""
+"""Reads the calls and the text of an answer as a client would, without any code of the engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 Json = dict[str, Any]
 EVENT_ENDS = {"ollama": b"\n", "gemini": b"\r\n\r\n"}
-"""What ends an event, where that is not a blank line of LF."""
+"""What ends an event, if it is not a blank line with LF."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -20,7 +20,7 @@ class Call:
 
 
 def events_of(body: bytes) -> list[Json]:
-    """The JSON of an event stream, of lines, or the one document."""
+    """The JSON objects of an event stream, of lines, or of one document."""
     if body.lstrip()[:1] == b"{":
         return [json.loads(line) for line in body.splitlines()]
     lines = (line.removeprefix(b"data: ") for line in body.split(b"\n") if line.startswith(b"data: {"))
@@ -38,12 +38,12 @@ _KEEP_ALIVE = re.compile(
 
 
 def without_keep_alives(body: bytes) -> bytes:
-    """An answer without the events that say nothing new, which may be there or not, as long as it took."""
+    """An answer without keep-alive events, whose number depends on how long it took."""
     return _KEEP_ALIVE.sub(b"", body)
 
 
 def calls_of(protocol: str, body: bytes) -> list[Call]:
-    """The calls of an answer; raises ValueError where arguments are no strict JSON, as a client does."""
+    """The calls of an answer; raises ValueError if arguments are not strict JSON, as a client does."""
     return _READERS[protocol](events_of(body))
 
 

@@ -1,7 +1,7 @@
-"""Responses over WebSockets, as Codex speaks it: an upstream and a client for the soak.
+"""Responses over WebSockets, as Codex uses it: an upstream and a client for the soak.
 
-One connection has several turns. The client's frame carries a token, the upstream answers with the frames that
-wait under it.
+One connection has several turns. The client's frame contains a token, and the upstream answers with the frames that
+wait for this token.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .reading import Call, calls_of
 
 MOST_TURNS = 12
 LEAVES = 0.04
-"""How often one side goes away in mid-turn."""
+"""How often one side disconnects in mid-turn."""
 
 
 class End:
@@ -48,7 +48,7 @@ class End:
         return event.data
 
     async def _receive(self) -> AsyncIterator[Event]:
-        """The events of the connection, with each message put together from its parts."""
+        """The events of the connection, with the parts of each message joined."""
         parts = ""
         while data := await self._reader.read(65536):
             self._wire.receive_data(data)
@@ -64,7 +64,7 @@ class End:
 
 
 class SocketUpstream:
-    """An upstream that answers a frame with the frames that wait under its token."""
+    """An upstream that answers a frame with the frames that wait for its token."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, tuple[list[str], bool]] = {}
@@ -103,7 +103,7 @@ class SocketUpstream:
 async def converse(
     proxy: int, upstream: SocketUpstream, chance: random.Random, tokens: Iterator[str], books: Books
 ) -> None:
-    """One connection with some turns, written down in the books."""
+    """Open one connection with some turns, and count them in the books."""
     reader, writer = await asyncio.open_connection("127.0.0.1", proxy, limit=2**24)
     try:
         host = f"127.0.0.1:{upstream.port}"
@@ -129,7 +129,7 @@ async def converse(
 async def _turn(
     end: End, upstream: SocketUpstream, chance: random.Random, token: str, books: Books, first: bool
 ) -> bool:
-    """Ask for one answer; False when the connection is over with it."""
+    """Ask for one answer; False if the connection is over after it."""
     broken = chance.choice(BROKEN)
     frames = [_data(event) for event in written(broken, "responses", token)]
     breaks, leaves = chance.random() < LEAVES, chance.random() < LEAVES

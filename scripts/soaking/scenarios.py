@@ -1,4 +1,4 @@
-"""Cases made from the recordings that are committed."""
+"""Cases made from the committed recordings."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Scenarios:
     def __init__(self) -> None:
         loaded = [store.load(path) for path in store.find(recordings_directory())]
         alone = [one for one in loaded if not one.options and one.suffix != ".jsonl" and not one.given_back]
-        # An error in whose place an answer goes out says how long it is; the upstream of a soak does not.
+        # An error is replaced by an answer only if it has a Content-Length, and the upstream of a soak sends none.
         self.recordings = [one for one in alone if int(one.flow.get("status", 200)) < 400 or one.after == one.before]
         self._ids = {one.name: _identity(one) for one in self.recordings}
 
     def case(self, recording: Recording, token: str) -> Case:
-        """The recording as a case, with the token in its ids where that changes nothing else."""
+        """The recording as a case, with the token in an id if that changes nothing else."""
         before, after = recording.before, recording.after or b""
         known = self._ids[recording.name]
         if known:
@@ -55,7 +55,7 @@ class Scenarios:
 
 
 def _identity(recording: Recording) -> bytes:
-    """An id of the answer that can be made unique without changing anything else; empty where there is none."""
+    """An id of the answer that can be made unique without changing anything else; b"" if there is none."""
     path = str(recording.flow.get("path", PATHS["chat"]))
     after = recording.after or b""
     for found in dict.fromkeys(_ID.findall(recording.before)):

@@ -1,7 +1,7 @@
-"""The soak itself: mixed traffic at full speed with faults through one real mitmdump, for minutes or hours.
+"""The soak itself: mixed traffic with faults at full speed through one real mitmdump, for minutes or hours.
 
-Every call that the upstream sends is accounted for on the client's side, /metrics must say the same, nothing may
-be raised, and nothing may grow. A second mitmdump with a small limit gets what is larger than it.
+Every call that the upstream sends is accounted for on the client's side, /metrics must agree, nothing may be raised,
+and nothing may grow. A second mitmdump with a small limit gets answers that exceed the limit.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from .verdict import verdict
 PROBE_SCRIPT = Path(__file__).with_name("probe_addon.py")
 KEPT_RECORDINGS = 1000
 SETTLE_SECONDS = 120.0
-"""How long the recorder may write when all is over."""
+"""How long the recorder may go on writing after the traffic."""
 PLAIN, TLS, HTTP2, STREAMS, SOCKETS = 8, 6, 2, 4, 2
 """How many clients there are of each kind, and how many streams share one HTTP/2 connection."""
 
 
 class Watched(NamedTuple):
-    """A mitmdump and the books that are kept of it."""
+    """A mitmdump and its books."""
 
     name: str
     books: Books
@@ -80,7 +80,7 @@ class Soak:
             "--set",
             "toolfix_metrics=loopback",
         )
-        # The scenarios are conversations of one user: what one of them made the host think is not for the next.
+        # All scenarios seem to come from one user, but reasoning of one must not be given back in the next.
         common = (*common, "--set", "toolfix_reasoning=off")
         trusting = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
         recording = ("--set", f"toolfix_record={self.recorded}")
@@ -135,7 +135,7 @@ class Soak:
             books.calls += case.delivered
 
     async def _talk(self, client: Client) -> None:
-        """One client that asks one request after another until the end, now and then with a new connection."""
+        """Send one request after another until the end, now and then over a new connection."""
         while not self.stop.is_set():
             await self._ask(client, plan(self._chance, next(self._cases)), self.books)
             if not client.multiplexed and self._chance.random() < 0.05:
@@ -180,7 +180,7 @@ class Soak:
             one.books.samples.append(json.loads(await fetch(one.proxy.port, PROBE)))
 
     async def _collect(self) -> None:
-        """Write down what is in use once the garbage is collected."""
+        """Note what is in use after a garbage collection."""
         for one in self.watched:
             one.books.collected.append(json.loads(await fetch(one.proxy.port, PROBE + "?collect")))
 
@@ -196,7 +196,7 @@ class Soak:
         sys.stderr.flush()
 
     async def _pause(self, seconds: float) -> None:
-        """Wait until the time is over, or the soak is."""
+        """Wait for this time, or until the soak is over."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.stop.wait(), seconds)
 
@@ -206,7 +206,7 @@ class Soak:
             await asyncio.to_thread(self._prune)
 
     def _prune(self) -> None:
-        """Delete all recordings but the newest, as somebody would whose disk is small; read one before."""
+        """Delete all recordings but the newest, as a user with a small disk would; load one of them before that."""
         names = sorted(path for path in self.recorded.iterdir() if path.is_dir())
         old = names[:-KEPT_RECORDINGS]
         if old:
@@ -217,7 +217,7 @@ class Soak:
     # The run
 
     async def run(self) -> list[str]:
-        """Run the soak; what is wrong, in words."""
+        """Run the soak; return what is wrong, in words."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop.set)
@@ -242,7 +242,7 @@ class Soak:
         return [f"{one.name}: {problem}" for one in self.watched for problem in one.problems(self.seconds)]
 
     async def _settle(self) -> None:
-        """Wait until mitmproxy has seen all ends, so that what is left then is left for good."""
+        """Wait until mitmproxy has seen the end of everything, so that what is still left is a leak."""
         deadline = time.monotonic() + SETTLE_SECONDS
         await self._read_metrics()
         while any(one.books.unsettled() for one in self.watched) and time.monotonic() < deadline:

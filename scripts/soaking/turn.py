@@ -1,4 +1,4 @@
-"""One request of the soak with the answer to it, as it is played."""
+"""One request of the soak, and how its answer is played."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Turn:
     manner: Manner = field(default_factory=Manner)
     fault: str = ""
     sent: bytes = b""
-    """The bytes that the upstream sent, where they were spoilt."""
+    """The bytes that the upstream sent instead of the case's answer, if any."""
     complaint: str = ""
-    """What the upstream has to say of the request that reached it."""
+    """What is wrong with the request that reached the upstream."""
 
     @property
     def certain(self) -> bool:
-        """Whether it is known what mitmdump saw: a broken connection throws away what nobody has read yet."""
+        """Whether it is known what mitmdump saw: a broken connection discards what has not been read yet."""
         return not (self.play.breaks or self.play.resets or self.manner.leaves_after is not None)

@@ -1,7 +1,7 @@
-"""Whether what came back is right, also where a fault was on the way.
+"""Whether the client got the right answer, even if there was a fault on the way.
 
-An answer that breaks off is right when what the client has is a beginning of the answer that it would have had:
-every event in it was final when it was sent, so no call in it is half a call.
+An answer that breaks off is right if it is a beginning of the whole right answer: every event in it was final when it
+was sent, so it contains no half call.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .turn import Turn
 
 
 def verdict(turn: Turn, got: Got) -> str:
-    """What is wrong with what the client got; empty when nothing is."""
+    """What is wrong with what the client got; "" if nothing is."""
     if turn.complaint:
         return turn.complaint
     broken = turn.play.breaks or turn.play.resets
     if broken and (got.status == 502 or (got.error and not got.body)):
-        return ""  # mitmproxy says that the upstream broke, or had nothing to pass on yet
+        return ""  # mitmproxy reports that the upstream broke, or had nothing to send yet
     if got.error and not broken:
         return f"the transfer broke: {got.error}"
     if got.status != turn.play.status:
@@ -31,7 +31,7 @@ def verdict(turn: Turn, got: Got) -> str:
     partial = bool(got.error) or got.left
     body = got.body if partial else got.decoded()
     if "content-encoding" in got.headers and partial:
-        return ""  # an answer that is not ours to decode, cut off
+        return ""  # cut off, and still encoded because toolfix does not handle it
     body = without_keep_alives(body)
     whole = without_keep_alives(turn.case.after)
     if (partial and not whole.startswith(body)) or (not partial and not broken and body != whole):
@@ -40,7 +40,7 @@ def verdict(turn: Turn, got: Got) -> str:
 
 
 def _as_it_came(turn: Turn, body: bytes) -> str:
-    """What is wrong with a spoilt answer, which must be a right beginning, what was held, and the spoilt bytes."""
+    """What is wrong with a corrupt answer, which must be a right beginning, what was held, and the corrupt bytes."""
     same = _common(body, turn.case.after)
     raw = _common(body[same:][::-1], turn.sent[::-1])
     held = body[same : len(body) - raw]
@@ -50,7 +50,7 @@ def _as_it_came(turn: Turn, body: bytes) -> str:
 
 
 def _same_text(case: Case, body: bytes, same: int) -> bool:
-    """Text that was held as a possible call is written anew when it is let go: the words count, not the bytes."""
+    """Whether the held part has the same text. Text held as a possible call is rewritten, so its bytes may differ."""
     end = EVENT_ENDS.get(case.protocol, b"\n\n")
     first, last = body.rfind(end, 0, same), body.rfind(end)
     held = body[first + len(end) if first >= 0 else 0 : last + len(end)]
@@ -61,7 +61,7 @@ def _same_text(case: Case, body: bytes, same: int) -> bool:
 
 
 def _common(one: bytes, other: bytes) -> int:
-    """How many bytes they begin with that are the same."""
+    """The length of the common beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
 

@@ -1,1 +1,1 @@
-"""Counts the functions and files on the way of a few events through the engine, in a tag and in the working tree."""
+"""Counts the functions and files that a few events pass through, in an earlier version and in the working tree."""

@@ -1,4 +1,4 @@
-"""`scripts/walk`: the functions and files that an event passes in the engine, in a tag and in the working tree."""
+"""`scripts/walk`: the functions and files that an event passes through, in an earlier version and in this one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _joined(figures: list[int]) -> str:
 
 
 def _list(old: Any, new: Any) -> None:
-    """The functions of the working tree in the order in which they are called, then those that are gone."""
+    """Print the functions of the working tree in the order in which they are called, then those that are gone."""
     before, after = ([f"{file}: {function}" for file, function in walk["functions"]] for walk in (old, new))
     for name in after:
         print(f"{' ' if name in before else '+'} {name}")

@@ -1,4 +1,4 @@
-"""The walks that are compared: what an answer says before, and the events whose way is followed."""
+"""The walks that are compared: the events at the beginning of an answer, and those that are followed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ARGUMENTS = '{"command": "ls -l"}'
 
 
 class Walk(NamedTuple):
-    """What is fed before anybody looks, and what is followed."""
+    """What is fed first, without being followed, and what is followed."""
 
     feed: Feed
     before: list[Any]
@@ -50,7 +50,7 @@ def _chat(protocol: str = "chat") -> Feed:
 
 
 def chat_fragment() -> Walk:
-    """One fragment of a call, the first without a name."""
+    """One fragment of a call, the first one without a name."""
     before = [_chat_chunk({"role": "assistant", "content": None}), _chat_call(name="bash", arguments="")]
     return Walk(_chat(), before, [_chat_call(arguments="{'comm")])
 
@@ -89,7 +89,7 @@ def messages_call() -> Walk:
 
 
 def websocket_completed() -> Walk:
-    """The frame `response.completed`, which tells that the call of the answer is complete, and all of it again."""
+    """The frame `response.completed`, which says that the call is complete and repeats all of it."""
     call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "bash"}
     begun = {**call, "arguments": "", "status": "in_progress"}
     ended = {**call, "arguments": _ARGUMENTS, "status": "completed"}
@@ -107,7 +107,7 @@ def websocket_completed() -> Walk:
 
 
 def zai_call() -> Walk:
-    """A call of chat.z.ai, from its block to the patch that says that the client has to run it."""
+    """A call of chat.z.ai, from its block to the patch that leaves it to the client."""
     metadata = {"id": "call_1", "name": "bash", "arguments": _ARGUMENTS, "result": ""}
     block = f"<glm_block >{json.dumps({'type': 'mcp', 'data': {'metadata': metadata}})}</glm_block>"
     at = block.index('"result": ') + len('"result": ')

@@ -1,4 +1,4 @@
-"""One version of the engine, whose `addon` directory is on the path: its walks and its size, as one JSON text."""
+"""Measures the version of the engine whose `addon` directory is on the path: its walks and its size, as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOMS = ("dialects", "turn", "unread", "textcalls")
 
 
 def follow(walk: Walk, engine: str) -> dict[str, Any]:
-    """Feed a walk; the functions of the engine on it, in the order of their first call, and how deep they go."""
+    """Feed a walk; return the functions of the engine in the order of their first call, and the deepest nesting."""
     for chunk in walk.before:
         walk.feed(chunk)
     functions: dict[tuple[str, str], None] = {}
@@ -26,7 +26,7 @@ def follow(walk: Walk, engine: str) -> dict[str, Any]:
     def note(frame: FrameType, event: str, _: Any) -> None:
         nonlocal depth, deepest
         code = frame.f_code
-        # Comprehensions are functions in some versions of Python and in others not.
+        # Comprehensions are functions only in some versions of Python.
         if not code.co_filename.startswith(engine) or code.co_name.startswith("<"):
             return
         if event == "call":
@@ -46,7 +46,7 @@ def follow(walk: Walk, engine: str) -> dict[str, Any]:
 
 
 def size(engine: Path) -> Iterator[tuple[str, int, int]]:
-    """The lines and the classes of each room."""
+    """The lines and the classes of each folder ("room")."""
     for room in ROOMS:
         texts = [path.read_text(encoding="utf-8") for path in sorted((engine / room).rglob("*.py"))]
         classes = sum(isinstance(node, ast.ClassDef) for text in texts for node in ast.walk(ast.parse(text)))
@@ -56,7 +56,7 @@ def size(engine: Path) -> Iterator[tuple[str, int, int]]:
 def main() -> None:
     engine = Path(str(import_module("toolcalls").__file__)).parent
     for make in WALKS.values():
-        # Once unseen: what is imported or cached on first use is no part of the way.
+        # A first run that is not counted, because imports and caches of the first use are no part of the walk.
         follow(make(), str(engine))
     walks = {name: follow(make(), f"{engine}/") for name, make in WALKS.items()}
     json.dump({"walks": walks, "size": list(size(engine))}, sys.stdout)

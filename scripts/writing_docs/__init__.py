@@ -1,1 +1,1 @@
-"""Writes the pages that are made from the code and from the recordings."""
+"""Writes the pages that are generated from the code and from the recordings."""

@@ -1,4 +1,4 @@
-"""The text of docs/commands.md, made from what every command says with --help."""
+"""The text of docs/commands.md, made from the --help of every command."""
 
 from __future__ import annotations
 

@@ -46,13 +46,13 @@ from .commands import ROOT, complaint, toolfix
             ["run", "--", "true"],
             {"HTTPS_PROXY": "http://[::1"},
             "HTTPS_PROXY is not the URL of a proxy, such as http://proxy.example.com:3128. "
-            "Unset it, or start toolfix where it is not set.",
+            "Unset it, or run toolfix in a shell without it.",
         ),
         (
             ["run", "--", "true"],
             {"ALL_PROXY": "socks5://me:secret@x:1"},
-            "the proxy socks5://x of ALL_PROXY cannot be chained: only http:// and https:// can. "
-            "Unset it, or start toolfix where it is not set.",
+            "ALL_PROXY names the proxy socks5://x, which toolfix cannot use: only http:// and https:// proxies work. "
+            "Unset it, or run toolfix in a shell without it.",
         ),
         (["run", "--port", "70000", "--", "true"], {}, "Invalid value for '--port': 70000 is not in the range 0<=x<=65535."),
         (["run"], {}, "name the command to run: toolfix run -- claude"),

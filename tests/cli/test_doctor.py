@@ -144,7 +144,7 @@ def test_an_agent_that_comes_through_and_one_that_does_not(tmp_path: Path) -> No
         "ok     Claude Code: started with a made-up key, its POST /v1/messages came through the proxy"
         in result.stdout
     )
-    assert result.stdout.endswith("all is well\n")
+    assert result.stdout.endswith("no problems\n")
 
     trusting = 'curl -s --cacert /etc/ssl/certs/ca-certificates.crt -A codex_exec -d "{}"'
     base = """$(sed -n 's/^base_url = "\\(.*\\)"/\\1/p' "$HOME/.codex/config.toml")"""
@@ -180,7 +180,7 @@ def test_a_home_that_cannot_be_written_is_one_sentence_and_not_well(tmp_path: Pa
     assert result.returncode == 1
     assert "wrong  there is no directory" in result.stdout
     assert "Traceback" not in result.stderr
-    assert result.stdout.endswith("1 thing is wrong\n")
+    assert result.stdout.endswith("1 problem\n")
 
 
 def test_agents_that_bypass_a_proxy_have_the_line_that_works(tmp_path: Path) -> None:

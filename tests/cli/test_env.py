@@ -1,59 +1,15 @@
-"""`toolfix env` in real shells: there and back again."""
+"""`toolfix env`: the lines for a shell, in bash and as text; tests/system/test_shells.py has zsh and fish."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-import pytest
-
-from .commands import ROOT, complaint, toolfix
-
-VARIABLES = ("HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "NODE_USE_ENV_PROXY")
+from .commands import complaint, toolfix
+from .shells import set_up_and_put_back
 
 
-def shell(program: str, script: str) -> list[str]:
-    if shutil.which(program) is None:
-        pytest.skip(f"no {program} on this machine")
-    environ = {
-        **{name: value for name, value in os.environ.items() if "proxy" not in name.lower() and "CERT" not in name},
-        "PYTHONPATH": str(ROOT / "addon"),
-        "NO_PROXY": "localhost,it's.corp",
-    }
-    shown = " ".join(f'"${name}"' for name in VARIABLES)
-    run = subprocess.run(
-        [program, "-c", script.replace("SHOW", f"printf '%s\\n' {shown}")],
-        env=environ, capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    return run.stdout.splitlines()
-
-
-@pytest.mark.parametrize("program", ["bash", "zsh"])
-def test_the_lines_set_up_a_shell_and_put_it_back(program: str, tmp_path: Path) -> None:
-    ask = f"{sys.executable} -m toolcalls.cli env --shell {program} --confdir '{tmp_path}/it is'"
-    lines = shell(program, f'eval "$({ask} --port 9999)"; SHOW; eval "$({ask})"; eval "$({ask} --unset)"; SHOW')
-    assert lines[:4] == ["http://127.0.0.1:9999", "it's.corp", f"{tmp_path}/it is/toolfix-bundle.pem", "1"]
-    assert lines[4:] == ["", "localhost,it's.corp", "", ""]
-
-
-def test_the_lines_set_up_fish_and_put_it_back(tmp_path: Path) -> None:
-    ask = f"{sys.executable} -m toolcalls.cli env --shell fish --confdir '{tmp_path}/it is'"
-    lines = shell("fish", f"{ask} --port 9999 | source; SHOW; {ask} --unset | source; SHOW")
-    assert lines[:4] == ["http://127.0.0.1:9999", "it's.corp", f"{tmp_path}/it is/toolfix-bundle.pem", "1"]
-    assert lines[4:] == ["", "localhost,it's.corp", "", ""]
-
-
-def test_the_line_of_the_help_sets_up_fish_where_another_shell_is_the_login_shell(tmp_path: Path) -> None:
-    (line,) = re.findall(r"toolfix (env .*\| source) +fish", toolfix("env", "--help").stdout.decode())
-    asked, _, source = line.partition(" | ")
-    ask = f"SHELL=/bin/bash {sys.executable} -m toolcalls.cli {asked} --confdir '{tmp_path}'"
-    lines = shell("fish", f"{ask} | {source}; SHOW; {ask} --unset | {source}; SHOW")
-    assert lines[:2] == ["http://127.0.0.1:8080", "it's.corp"]
-    assert lines[4:] == ["", "localhost,it's.corp", "", ""]
+def test_the_lines_set_up_bash_and_put_it_back(tmp_path: Path) -> None:
+    set_up_and_put_back("bash", tmp_path)
 
 
 def test_fish_gets_its_own_words(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_an_answer_in_json_is_not_told_as_a_call() -> None:
     arguments = ("filter", "--protocol", "responses", "--request", str(fenced / "request.json"))
     result = toolfix(*arguments, stdin=(fenced / "before.sse").read_bytes())
     assert result.stdout == (fenced / "after.sse").read_bytes()
-    assert result.stderr == b"toolfix: the answer in JSON was mended.\n"
+    assert result.stderr == b"toolfix: a JSON answer was mended.\n"
 
 
 def test_what_the_body_is_is_seen_by_looking() -> None:

@@ -61,7 +61,10 @@ def test_without_an_option_it_says_what_came_out() -> None:
 def test_what_is_no_recording_is_one_sentence(tmp_path: Path) -> None:
     assert "there is no recording at" in complaint(toolfix("replay", str(tmp_path)))
     (tmp_path / "flow.json").write_text("{}")
-    assert "has no before.sse or before.json" in complaint(toolfix("replay", str(tmp_path)), 1)
+    names = "before.sse, before.json, before.ndjson, before.jsonl"
+    assert f"has none of {names}: record it again" in complaint(toolfix("replay", str(tmp_path)), 1)
+    (tmp_path / "flow.json").write_text("[]")
+    assert "flow.json is not a JSON object" in complaint(toolfix("replay", str(tmp_path)), 1)
     (tmp_path / "flow.json").write_text("{oops")
     assert "cannot be read" in complaint(toolfix("replay", str(tmp_path)), 1)
     shutil.copytree(SCENARIO, tmp_path / "s")

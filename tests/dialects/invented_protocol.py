@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolcalls.dialects.reader_writer import AnswerForm, AnswerReader, AnswerWriter, ReaderWriterDialect
+from toolcalls.dialects.reader_writer import AnswerReader, AnswerWriter, ProtocolTraits, ReaderWriterDialect
 from toolcalls.mend.finish import Finish
 from toolcalls.mend.mender import Mender
 from toolcalls.policy import Policy
@@ -34,7 +34,7 @@ PARTS = {"say", "muse", "call", "args", "calls", "stop", "oops"}
 
 
 class InventedReader(AnswerReader):
-    form = AnswerForm(text_key="say", arguments_key="json")
+    traits = ProtocolTraits(text_key="say", arguments_key="json")
 
     def read(self, event: Event) -> ReadEvent | None:
         said = payload.read_strict(event.data or "")

@@ -12,7 +12,7 @@ from tests.dialects import invented_protocol
 from tests.dialects.test_chat import question
 from tests.splits import mend
 from toolcalls import engine
-from toolcalls.dialects.reader_writer import AnswerForm
+from toolcalls.dialects.reader_writer import ProtocolTraits
 from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
 from toolcalls.turn.parts import ReadEvent, Stop, TextDelta
@@ -184,8 +184,8 @@ LS = {"tool": "Bash", "json": '{"command": "ls"}'}
 @pytest.fixture
 def _whole_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls come in one piece, and an id is optional."""
-    form = AnswerForm(whole_calls=True, text_key="say", arguments_key="json")
-    monkeypatch.setattr(invented_protocol.InventedReader, "form", form)
+    traits = ProtocolTraits(whole_calls=True, text_key="say", arguments_key="json")
+    monkeypatch.setattr(invented_protocol.InventedReader, "traits", traits)
     monkeypatch.setattr(invented_protocol.InventedWriter, "ids", False)
 
 

@@ -137,5 +137,5 @@ def test_the_ids_and_texts_of_a_connection_are_remembered_up_to_a_limit(monkeypa
     assert "call_0049" in subject._used
     assert "call_0000" not in subject._used
     assert sum(map(len, subject._used)) <= 100
-    assert subject._heard.texts[-1] == "49" * 200
-    assert sum(map(len, subject._heard.texts)) <= 1000
+    assert subject._read_by_model.texts[-1] == "49" * 200
+    assert sum(map(len, subject._read_by_model.texts)) <= 1000

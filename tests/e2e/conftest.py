@@ -13,7 +13,7 @@ from toolcalls.cli.certificate import write_certificate
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Upstream
 
-from .running import Run, command, surroundings
+from .running import Run, client_environment, command
 from .stage import Asking, Clients, Plays, Start, Way, request_body
 
 
@@ -117,7 +117,7 @@ def run(confdir: Path, certificate: Path) -> Run:
     def start(*cmd: str, options: tuple[str, ...] = (), **environ: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command(confdir, *options, cmd=cmd),
-            env=surroundings(certificate, **environ),
+            env=client_environment(certificate, **environ),
             capture_output=True,
             text=True,
             timeout=120,

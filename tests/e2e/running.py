@@ -19,7 +19,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 
 
-def surroundings(ca: Path | None = None, **more: str) -> dict[str, str]:
+def client_environment(ca: Path | None = None, **more: str) -> dict[str, str]:
     """A user's environment: no proxy, no toolfix, and the CA that the upstream needs as a company's would be set."""
     unwanted = (*PROXY_VARIABLES, "NO_PROXY", "no_proxy", "SSL_CERT_DIR")
     kept = {name: value for name, value in os.environ.items() if name not in unwanted and "TOOLFIX" not in name}

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .running import command, surroundings
+from .running import client_environment, command
 from .stage import outside_address
 
 LOOK = """
@@ -28,7 +28,7 @@ def test_the_proxy_of_a_session_cannot_be_reached_from_outside(confdir: Path, ce
     outside = [address for address in (outside_address(),) if address]
     words = command(confdir, cmd=(sys.executable, "-c", LOOK, *outside))
     done = subprocess.run(
-        words, env=surroundings(certificate), capture_output=True, text=True, timeout=60, check=False
+        words, env=client_environment(certificate), capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "open at" not in done.stdout

@@ -108,7 +108,7 @@ def test_the_content_view_shows_before_and_after(
         before, after = text.split("── after: ")
         assert "{'comma" in before.split("── before: ")[1]
         assert '{\\"command\\":\\"ls\\",\\"background\\":true}' in after
-        assert "nothing to say about this message" in shown(web, flow, "request")
+        assert "toolfix has nothing to show for this message" in shown(web, flow, "request")
 
 
 def test_the_view_is_chosen_by_itself_where_a_call_was_changed_and_nowhere_else(

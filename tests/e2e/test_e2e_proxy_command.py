@@ -17,7 +17,7 @@ import pytest
 
 from toolcalls.cli.upstream import Play, Upstream
 
-from .running import PATIENCE, surroundings
+from .running import PATIENCE, client_environment
 from .stage import CHAT, EVENT_STREAM, Plays, broken_call, request_body
 
 
@@ -48,7 +48,7 @@ def toolfix_proxy(confdir: Path, ca: Path, *options: str) -> Iterator[Foreground
     words = [sys.executable, "-m", "toolcalls.cli", "proxy", "-p", "0", "--set", f"confdir={confdir}", *options]
     process = subprocess.Popen(
         words,
-        env=surroundings(ca),
+        env=client_environment(ca),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -120,7 +120,7 @@ def test_observing_says_would_and_samples_are_for_debugging(
 
 def test_reverse_mode_names_the_base_url(confdir: Path, certificate: Path) -> None:
     with toolfix_proxy(confdir, certificate, "--mode", "reverse:http://localhost:9") as proxy:
-        assert "such as /v1; no CA is needed" in proxy.hear("the client's base URL: http://127.0.0.1:")
+        assert "such as /v1; no CA is needed" in proxy.hear("set the client's base URL to http://127.0.0.1:")
 
 
 @pytest.mark.parametrize("words", [["--port", "{}"], ["--port={}"], ["--listen-port", "{}"], ["-p", "{}"]])
@@ -132,7 +132,12 @@ def test_a_port_that_is_taken_is_one_sentence(words: list[str], confdir: Path) -
         command = [sys.executable, "-m", "toolcalls.cli", "proxy", "--set", f"confdir={confdir}"]
         command += [word.format(port) for word in words]
         done = subprocess.run(
-            command, env=surroundings(confdir / "none.pem"), capture_output=True, text=True, timeout=60, check=False
+            command,
+            env=client_environment(confdir / "none.pem"),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
     assert done.returncode == 1
     assert f"toolfix: port {port} is taken: name another with --port.\n" in done.stderr
@@ -151,7 +156,7 @@ def test_a_port_that_is_taken_is_one_sentence(words: list[str], confdir: Path) -
 def test_a_wrong_command_line_is_one_sentence_and_exit_2(words: list[str], said: str, confdir: Path) -> None:
     command = [sys.executable, "-m", "toolcalls.cli", "proxy", "-p", "0", "--set", f"confdir={confdir}", *words]
     done = subprocess.run(
-        command, env=surroundings(confdir / "none.pem"), capture_output=True, text=True, timeout=60, check=False
+        command, env=client_environment(confdir / "none.pem"), capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 2
     assert said in done.stderr

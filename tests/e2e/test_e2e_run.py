@@ -22,7 +22,7 @@ from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.cli.upstream import Play, Seen, Upstream, play_recording
 from toolcalls.recording import store
 
-from .running import PATIENCE, Run, Running, command, curl, last_line, surroundings
+from .running import PATIENCE, Run, Running, client_environment, command, curl, last_line
 from .stage import (
     CHAT,
     DONE,
@@ -199,7 +199,7 @@ def test_a_proxy_that_was_there_before_is_on_the_way_and_a_local_server_is_not_b
         "--set", f"ssl_verify_upstream_trusted_ca={certificate}", "--set", "proxyauth=me:p@ss",
     )  # fmt: skip
     with ProxyProcess(tmp_path / "company", company, script=None) as before:
-        environ = surroundings(
+        environ = client_environment(
             before.ca,
             HTTPS_PROXY=f"http://me:p%40ss@127.0.0.1:{before.port}",
             NODE_EXTRA_CA_CERTS=str(certificate),
@@ -260,7 +260,7 @@ sys.exit(5)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_reaches_the_command_once(name: str, confdir: Path) -> None:
     words = command(confdir, cmd=(sys.executable, "-c", COUNTS_SIGNALS.format(name=name)))
-    session = Running(words, surroundings())
+    session = Running(words, client_environment())
     assert session.read_line() == "ready"
     session.process.send_signal(getattr(signal, name))
     status, out, err = session.end()
@@ -269,7 +269,7 @@ def test_a_signal_reaches_the_command_once(name: str, confdir: Path) -> None:
 
 
 def test_a_signal_that_ends_the_command_ends_with_its_status(confdir: Path) -> None:
-    session = Running(command(confdir, cmd=("sh", "-c", "echo ready; exec sleep 60")), surroundings())
+    session = Running(command(confdir, cmd=("sh", "-c", "echo ready; exec sleep 60")), client_environment())
     assert session.read_line() == "ready"
     session.process.terminate()
     status, _, err = session.end()
@@ -286,7 +286,7 @@ def test_ctrl_c_on_a_terminal_is_the_commands_own(confdir: Path) -> None:
 
     words = command(confdir, cmd=(sys.executable, "-c", COUNTS_SIGNALS.format(name="SIGINT")))
     process = subprocess.Popen(
-        words, env=surroundings(), stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=take_terminal
+        words, env=client_environment(), stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=take_terminal
     )
     os.close(theirs)
     screen = screen_of(ours, b"ready", b"\x03")
@@ -328,7 +328,7 @@ def test_a_proxy_that_dies_is_said_at_once_and_comes_back(
     plays.add("run-dies", Play(broken_call(), headers=EVENT_STREAM))
     asking = " ".join(f"'{word}'" for word in curl(f"{upstream.url}/run-dies{CHAT}", asked))
     words = command(confdir, cmd=("sh", "-c", f"{asking} | tail -n 1; echo ready; read _; {asking}"))
-    session = Running(words, surroundings(certificate))
+    session = Running(words, client_environment(certificate))
     while session.read_line() != "ready":
         pass
     first = session.proxy_pid()
@@ -354,7 +354,7 @@ def listening(session: Running) -> bool:
 
 def test_nothing_is_left_behind(confdir: Path, tmp_path: Path) -> None:
     """Even when toolfix itself is killed, its proxy ends."""
-    environ = surroundings(TMPDIR=str(tmp_path))
+    environ = client_environment(TMPDIR=str(tmp_path))
     session = Running(command(confdir, cmd=("sh", "-c", "echo ready; read _")), environ)
     assert session.read_line() == "ready"
     proxy = session.proxy_pid()
@@ -364,7 +364,7 @@ def test_nothing_is_left_behind(confdir: Path, tmp_path: Path) -> None:
     while Path(f"/proc/{proxy}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{proxy}").exists()
-    ended = Running(command(confdir, cmd=("true",)), surroundings(TMPDIR=str(tmp_path / "sub")))
+    ended = Running(command(confdir, cmd=("true",)), client_environment(TMPDIR=str(tmp_path / "sub")))
     (tmp_path / "sub").mkdir()
     ended.end()
     assert list((tmp_path / "sub").iterdir()) == []

@@ -15,7 +15,7 @@ import pytest
 
 from toolcalls.cli.upstream import Play, Upstream
 
-from .running import Run, Running, command, curl, last_line, surroundings
+from .running import Run, Running, client_environment, command, curl, last_line
 from .stage import CHAT, EVENT_STREAM, MENDED, Plays, arguments_of, broken_call
 
 NO_ANSWER = "toolfix: no answer from a model went through the proxy"
@@ -93,7 +93,7 @@ def test_a_certificate_that_nobody_trusts_is_named_with_both_ways_to_trust_it(
 
     def session(*options: str, **environ: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command(confdir, *options, cmd=asking), env=surroundings(**environ),
+            command(confdir, *options, cmd=asking), env=client_environment(**environ),
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
 
@@ -101,7 +101,7 @@ def test_a_certificate_that_nobody_trusts_is_named_with_both_ways_to_trust_it(
     assert result.returncode == 22
     assert result.stderr.splitlines()[-2:] == [
         "toolfix: the certificate of localhost is not trusted. If it is your own server, name its CA with "
-        "--set ssl_verify_upstream_trusted_ca=FILE or SSL_CERT_FILE=FILE; --set ssl_insecure=true trusts any.",
+        "--set ssl_verify_upstream_trusted_ca=FILE or SSL_CERT_FILE=FILE; --set ssl_insecure=true accepts any certificate.",
         NO_ANSWER,
     ]
     for way in (
@@ -256,7 +256,9 @@ def test_what_was_wrong_is_said_to_a_command_that_was_stopped(
 ) -> None:
     plays.add("run-stopped", Play([b"{}"], 401, {"content-type": "application/json"}))
     asking = asked_with(f"{upstream.url}/run-stopped{CHAT}", asked)
-    session = Running(command(confdir, cmd=("sh", "-c", f"{asking}; echo; exec sleep 60")), surroundings(certificate))
+    session = Running(
+        command(confdir, cmd=("sh", "-c", f"{asking}; echo; exec sleep 60")), client_environment(certificate)
+    )
     assert session.read_line() == "{}"
     session.process.terminate()
     status, _, err = session.end()

@@ -235,7 +235,7 @@ def question(recording: Recording, way: Way) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("recording", "way"), part(by_version(TOUCHED), 2), indirect=["way"])
+@pytest.mark.parametrize(("recording", "way"), part(by_version(TOUCHED), 3), indirect=["way"])
 def test_an_sdk_ends_with_the_right_calls(
     recording: Recording, way: Way, plays: Plays, proxy: ProxyProcess, clients: Clients
 ) -> None:
@@ -264,7 +264,7 @@ def in_json(recording: Recording) -> str:
     return "".join(call["arguments"] for call in recording.calls or [] if call.get("name") == STRUCTURED)
 
 
-@pytest.mark.parametrize(("recording", "way"), part(by_version(UNTOUCHED), 2), indirect=["way"])
+@pytest.mark.parametrize(("recording", "way"), part(by_version(UNTOUCHED), 3), indirect=["way"])
 def test_an_sdk_reads_an_untouched_answer_as_without_the_proxy(
     recording: Recording, way: Way, plays: Plays, proxy: ProxyProcess, clients: Clients, certificate: Path
 ) -> None:

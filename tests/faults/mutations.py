@@ -53,7 +53,7 @@ MUTATIONS = (
     ),
     Mutation(
         "resets at every byte", "test_resets.py ends_at_any_byte and chat", "half an event at the end is no event",
-        ((ENGINE + "dialects/chat/dialect.py", "return Replace() if odd.kind is OddKind.HALF and self._engaged and not self._done else PASS", "return PASS"),),
+        ((ENGINE + "dialects/chat/dialect.py", "return Replace() if odd.kind is DataKind.TRUNCATED and self._engaged and not self._done else PASS", "return PASS"),),
     ),
     Mutation(
         "resets at every byte", "test_resets.py promised_more and chat", "mitmproxy's: an early end of the connection is an error",
@@ -120,7 +120,7 @@ script.ReloadInterval = 0.05'''),),
     Mutation("1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "the limit of held bytes", (NO_LIMIT,)),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and responses", "arguments that are stated twice are one call, by their item and by their meaning",
-        ((ENGINE + "turn/item_assembler.py", "            report.wire_id\n            and call is not None", "            False\n            and call is not None"),
+        ((ENGINE + "turn/item_assembler.py", "            snapshot.wire_id\n            and call is not None", "            False\n            and call is not None"),
          (ENGINE + "turn/resent.py", "call.kept = call.out or not self._repeats(call)", "call.kept = True")),
     ),
     Mutation(

@@ -106,11 +106,11 @@ PROMISES = (
     ),
     Mutation(
         "promise: text around arguments", "../must_not_run/test_prose_around_arguments.py text_in_front", "only labels are dropped in front",
-        ((ENGINE + "mend/reading/around.py", "    return _pieces(text, behind=False)[0]", "    return LABEL"),),
+        ((ENGINE + "mend/reading/surroundings.py", "    return _pieces(text, behind=False)[0]", "    return LABEL"),),
     ),
     Mutation(
         "promise: text around arguments", "../must_not_run/test_prose_around_arguments.py text_behind", "only templates are dropped behind",
-        ((ENGINE + "mend/reading/around.py", "    found, at = _pieces(text, behind=True)\n", "    return LABEL\n    found, at = _pieces(text, behind=True)\n"),),
+        ((ENGINE + "mend/reading/surroundings.py", "    found, at = _pieces(text, behind=True)\n", "    return LABEL\n    found, at = _pieces(text, behind=True)\n"),),
     ),
     Mutation(
         "promise: comments that may be values", "../must_not_run/test_comments_in_arguments.py values_in_it", "a comment is looked at",
@@ -122,11 +122,11 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that is read aloud stays text", "../must_not_run/test_read_aloud.py stands_in_the_request", "what the model read is searched",
-        ((ENGINE + "request/heard.py", "        if _stands_in(wanted, self._newest):\n", "        if False:\n"),),
+        ((ENGINE + "request/read_by_model.py", "        if _stands_in(wanted, self._newest):\n", "        if False:\n"),),
     ),
     Mutation(
         "promise: two calls are not merged", "../must_not_run/test_merged_calls.py fragments_that_cannot", "calls of one place are judged",
-        ((ENGINE + "turn/shared_place.py", "        if not self.unsure:\n            return\n", "        return\n"),),
+        ((ENGINE + "turn/shared_place.py", "        if not self.all_or_none:\n            return\n", "        return\n"),),
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "the account is a part of the key",
@@ -159,7 +159,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: expressions take linear time", "../test_regular_expressions.py driven_to_more", "no repetition inside a repetition",
-        ((ENGINE + "request/heard.py", '_WORD = re.compile(r"[A-Za-z0-9]{4,}")', '_WORD = re.compile(r"(?:[A-Za-z0-9_]+)+!")'),),
+        ((ENGINE + "request/read_by_model.py", '_WORD = re.compile(r"[A-Za-z0-9]{4,}")', '_WORD = re.compile(r"(?:[A-Za-z0-9_]+)+!")'),),
     ),
     Mutation(
         "promise: TLS of other hosts while a script is reloaded", "../e2e/test_e2e_traps.py after_a_broken_reload", "what was allowed stays when a script is gone",
@@ -204,11 +204,11 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that is refused in words stays text", "../must_not_run/test_quotations.py is_text_and", "the words of refusing",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "    if refusal is not None and", "    if False and"),),
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "    if _refuses(sentence, ended=ended):", "    if False:"),),
     ),
     Mutation(
-        "promise: a call that is cited stays text", "../must_not_run/test_quotations.py is_text_and", "the words of citing",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "    if ended:\n        return False", "    return False"),),
+        "promise: a call below a description of calls stays text", "../must_not_run/test_quotations.py is_text_and", "findings are told from descriptions",
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return statements.describes(sentence,", "return False and statements.describes(sentence,"),),
     ),
     Mutation(
         "promise: a call below a colon that announces nothing stays text", "../must_not_run/test_quotations.py is_text_and", "a colon needs words of doing",
@@ -224,7 +224,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py shows_that_the_call_was_quoted", "what follows a call shows that it was quoted",
-        ((ENGINE + "textcalls/behind_calls.py", "            if not opener or region.answered:\n                raise NotACall", "            if not opener:\n                return end"),),
+        ((ENGINE + "textcalls/behind_calls.py", "            if not opener or region.turn_follows:\n                raise NotACall", "            if not opener:\n                return end"),),
     ),
     Mutation(
         "promise: a call in an answer that was cut off stays text", "../dialects/test_messages_text.py before_a_cut", "an answer that was cut off has no calls in its text",
@@ -238,7 +238,7 @@ PROMISES = (
         "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",
         ((ENGINE + "turn/reasoning_search.py", '        """Something else was said: whatever was thought is a thought."""\n        self._answered = True',
           '        """Something else was said: whatever was thought is a thought."""'),
-         (ENGINE + "turn/answer.py", "        return not self._spoke\n", "        return True\n")),
+         (ENGINE + "turn/answer.py", "        return not self._has_text\n", "        return True\n")),
     ),
     Mutation(
         "promise: a call in reasoning counts where the answer says that it is done", "../must_not_run/test_calls_in_reasoning.py cut_off_or_ends", "the reason of the end is asked",
@@ -279,7 +279,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call below a title or another speaker stays text", "../must_not_run/test_quotations.py is_text_and", "titles and speakers are known",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "or titles.somebody_speaks(line) ", ""),
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "        or titles.somebody_speaks(line)\n", ""),
          (ENGINE + "textcalls/lead_ins/paragraph.py", "return titles.is_title(label.text) or titles.is_title(sentence) or label", "return label")),
     ),
     Mutation(
@@ -305,7 +305,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that the host's own tools brought stays text", "../must_not_run/test_read_aloud_from_the_answer.py brought_is_not_run", "what they bring is remembered",
-        ((ENGINE + "request/heard.py", "            self._results[text] = None\n", ""),),
+        ((ENGINE + "request/read_by_model.py", "            self._results[text] = None\n", ""),),
     ),
     Mutation(
         "promise: a bracket behind inner quotes completes nothing", "../must_not_run/test_cut_values.py behind_inner_quotes", "the last value of an answer that may be cut is looked at",
@@ -321,7 +321,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a piece that may be another call's", "../must_not_run/test_lost_pieces.py missing_in_the_open or place_of_a_whole", "what goes to a complete call may be missing in an open one",
-        ((ENGINE + "turn/fragment_assembler.py", "        refuse([call, *(one for one in self.calls if not one.whole())])\n", ""),),
+        ((ENGINE + "turn/fragment_assembler.py", "            refuse([call, *others])\n", "            pass\n"),),
     ),
     Mutation(
         "promise: a name that comes twice may be that of two calls", "../must_not_run/test_names_that_come_twice.py is_refused", "such a call counts as strict JSON only",
@@ -337,7 +337,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an item that says what an open call says is that call",
-        ((ENGINE + "turn/item_assembler.py", "item = self._renamed(report) or self.open(", "item = self.open("),),
+        ((ENGINE + "turn/item_assembler.py", "item = self._renamed(snapshot) or self.open(", "item = self.open("),),
     ),
     Mutation(
         "promise: two different arguments for one call", "../must_not_run/test_calls_at_one_index.py tell_another_run_nothing", "the start of a block and its deltas are compared",
@@ -349,7 +349,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a malformed call that is quoted or refused", "../dialects/test_gemini.py quotes_or_refuses", "the text before it is asked",
-        ((ENGINE + "dialects/gemini/reader.py", "if quoted is not None and not (self.answer is not None and self.answer.shows_behind(text)):", "if quoted is not None:"),),
+        ((ENGINE + "dialects/gemini/reader.py", "if quoted is not None and not (self.answer is not None and self.answer.would_quote_after(text)):", "if quoted is not None:"),),
     ),
     Mutation(
         "promise: a call behind a malformed one", "../dialects/test_gemini.py behind_the_one_that_a_malformed", "it may be the same one",
@@ -357,11 +357,15 @@ PROMISES = (
     ),
     Mutation(
         "promise: arguments in an error that stand in the request", "../test_parse_failure.py that_stand_in_the_request_are_no_call", "what the model read is searched",
-        ((ENGINE + "parse_failure/reading.py", "if not request.heard.holds(tool.name, quoted.text):", "if True:"),),
+        ((ENGINE + "parse_failure/reading.py", "if not request.read_by_model.contains_call(tool.name, quoted.text):", "if True:"),),
     ),
     Mutation(
-        "promise: a sentence that breaks off shows what is below", "../must_not_run/test_quotations.py is_text_and", "the words that need an object",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return _needs_an_object.search(sentence) is not None or citations", "return citations"),),
+        "promise: a sentence that breaks off shows what is below", "../must_not_run/test_quotations.py is_text_and", "lines without an end are known",
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return breaks_off or (not label.ends_with_colon and titles.is_unended(said))", "return False"),),
+    ),
+    Mutation(
+        "promise: a call with placeholders stays text", "../textcalls/test_placeholders.py placeholders", "values are looked at",
+        ((ENGINE + "textcalls/placeholders.py", "    if len(arguments) > _LONGEST:", "    if True:"),),
     ),
     Mutation(
         "promise: what a line leaves open stays open", "../must_not_run/test_quotations_left_open.py in_an_open_quotation", "strings, comments and here-documents are known",

@@ -43,7 +43,7 @@ def test_answers_are_mended_while_the_disk_fails_and_recorded_again_afterwards(
     state: str, recording: Recording
 ) -> None:
     stage, folder = recording
-    trouble = f"toolfix cannot write recordings to {folder} now ({WORDS[state]})"
+    trouble = f"toolfix cannot write recordings to {folder} at the moment ({WORDS[state]})"
 
     async def play() -> None:
         await until(lambda: len(store.find(folder)) >= len(PROTOCOLS))
@@ -61,7 +61,7 @@ def test_answers_are_mended_while_the_disk_fails_and_recorded_again_afterwards(
         assert {path.name for path in store.find(folder)} == before
         await stage.probe(disk="fine")
         await stage.works()
-        await stage.hears(f"toolfix records to {folder} again; {len(PROTOCOLS)} were lost", 1)
+        await stage.hears(f"toolfix records to {folder} again; {len(PROTOCOLS)} recordings were lost", 1)
 
     stage.run(play())
     survived(stage)

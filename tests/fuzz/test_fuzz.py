@@ -9,6 +9,7 @@ import pytest
 from scripts.fuzzing import meant, meant_answers, plans, recipes
 from scripts.fuzzing.parts import PARTS
 from scripts.fuzzing.run import run
+from tests.sampling import WHOLE
 from toolcalls.engine import Response, mend_whole
 
 INPUTS = {
@@ -37,8 +38,9 @@ def test_every_part_is_run() -> None:
 
 @pytest.mark.parametrize("name", INPUTS)
 def test_no_input_breaks_a_promise(name: str) -> None:
-    report = run(PARTS[name], INPUTS[name], seed=11)
-    assert report.inputs == INPUTS[name]
+    inputs = INPUTS[name] if WHOLE else INPUTS[name] // 2
+    report = run(PARTS[name], inputs, seed=11)
+    assert report.inputs == inputs
     assert [finding.problem for finding in report.findings] == []
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from toolcalls.mend.reading.strict import ExactFloat, read, read_object, write
+from toolcalls.mend.reading.strict import ExactFloat, read, write
 from toolcalls.mend.refusal import Refusal
 
 
@@ -29,15 +29,15 @@ def test_a_computed_integer_of_any_size_is_written() -> None:
     assert write({"n": -(10**5000)}) == '{"n":-1' + "0" * 5000 + "}"
 
 
-@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}', "[1]", "1", '"x"', "null"])
-def test_what_is_not_an_object_of_json_values_is_refused(text: str) -> None:
+@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}'])
+def test_numbers_that_json_does_not_have_are_refused(text: str) -> None:
     with pytest.raises(Refusal):
-        read_object(text)
+        read(text)
 
 
 def test_text_that_is_not_json_is_the_grammars_error() -> None:
     with pytest.raises(json.JSONDecodeError):
-        read_object("{'a': 1}")
+        read("{'a': 1}")
 
 
 def test_depth_is_a_refusal_and_not_a_recursion_error() -> None:
@@ -51,11 +51,11 @@ def test_depth_is_a_refusal_and_not_a_recursion_error() -> None:
 
 
 def test_a_repeated_key_keeps_its_last_value_as_json_loads_does() -> None:
-    assert read_object('{"a": 1, "a": 2}') == {"a": 2}
+    assert read('{"a": 1, "a": 2}') == {"a": 2}
 
 
 def test_a_float_that_repr_writes_alike_stays_a_plain_float() -> None:
-    value = read_object('{"a": 1.5, "b": 1.50}')
+    value = read('{"a": 1.5, "b": 1.50}')
     assert type(value["a"]) is float
     assert value["b"] == 1.5
     assert value["b"].text == "1.50"

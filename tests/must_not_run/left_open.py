@@ -277,8 +277,8 @@ SPOKEN_OF = Idea(
     },
     calls={
         "a tag": f"I close the <page> tag.\n\n{CALL}",
-        "the tag of a call": f"Use the <tool_call> tag.\n\n{CALL}",
-        "a tag of inline code": f"It is the <code> tag.\n\n{CALL}",
+        "the tag of a call": f"Let me fix the <tool_call> tag.\n\n{CALL}",
+        "a tag of inline code": f"Let me look for the <code> tag.\n\n{CALL}",
         "a tag in inline code": f"It is the `<pre>` tag.\n\n{CALL}",
         "a generic type": f"It is a Map<String, List<Page>>.\n\n{CALL}",
         "an inch": f'It is a 5" disk.\n\n{CALL}',

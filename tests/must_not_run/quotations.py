@@ -21,6 +21,7 @@ from functools import cache
 
 from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol
 from tests.must_not_run import (
+    descriptions,
     introductions,
     last_words,
     plain_words,
@@ -128,9 +129,10 @@ def _shown() -> Iterator[Way]:
     for number, (group, text) in enumerate(texts):
         formats = tuple(COMMON[(number + step) % len(COMMON)] for step in range(SHOWN_FORMATS))
         yield Way(group, text, _said(SAID_BEFORE + text), formats=formats)
-    for number, words in enumerate(plain_words.SHOWN):
-        text = f"{words}\n\n{CALL}"
-        yield Way("plain words", text, _said(SAID_BEFORE + text), formats=(COMMON[number % len(COMMON)],))
+    for group, every in (("plain words", plain_words.SHOWN), ("a description", descriptions.SHOWN)):
+        for number, words in enumerate(every):
+            text = f"{words}\n\n{CALL}"
+            yield Way(group, text, _said(SAID_BEFORE + text), formats=(COMMON[number % len(COMMON)],))
 
 
 def _rehearsals() -> Iterator[Way]:

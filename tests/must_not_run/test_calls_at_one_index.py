@@ -39,8 +39,8 @@ class Told:
     """A call as the rule sees it."""
 
     strict: bool = True
-    doubt: str = ""
-    unsure: bool = False
+    refusal_reason: str = ""
+    all_or_none: bool = False
 
     def is_strict(self) -> bool:
         return self.strict
@@ -59,11 +59,11 @@ def _go_on(number: int, *, sure: bool) -> Happening:
 
 
 def _doubt(place: Place, calls: list[Told]) -> None:
-    place.make_unsure()
+    place.require_all_or_none()
 
 
 def _refuse(place: Place, calls: list[Told]) -> None:
-    place.refuse()
+    place.distrust()
 
 
 FIRST, SECOND = _begin(0), _begin(1)
@@ -113,7 +113,7 @@ def judged(name: str, *strict: bool, complete: bool = True, left_out: int | None
     for happen in HAPPENINGS[name]:
         happen(place, calls)
     place.judge(complete=complete, left_out=() if left_out is None else (id(calls[left_out]),))
-    return [not call.doubt for call in place.calls]
+    return [not call.refusal_reason for call in place.calls]
 
 
 def test_every_row_is_tried() -> None:
@@ -153,11 +153,11 @@ def test_a_call_that_turned_out_to_be_none_does_not_spoil_the_others() -> None:
 
 def test_a_reason_that_a_call_was_refused_for_is_kept() -> None:
     place: Place = SharedPlace()
-    call = Told(doubt="cut off")
+    call = Told(refusal_reason="cut off")
     place.begin(call)
-    place.refuse()
+    place.distrust()
     place.judge(complete=True)
-    assert call.doubt == "cut off"
+    assert call.refusal_reason == "cut off"
 
 
 def test_all_calls_of_a_place_know_at_once_that_they_are_unsure() -> None:
@@ -166,11 +166,11 @@ def test_all_calls_of_a_place_know_at_once_that_they_are_unsure() -> None:
     one, two, three = Told(), Told(), Told()
     place.begin(one)
     place.begin(two)
-    assert not one.unsure and not two.unsure
+    assert not one.all_or_none and not two.all_or_none
     place.go_on(two, sure=False)
-    assert one.unsure and two.unsure
+    assert one.all_or_none and two.all_or_none
     place.begin(three)
-    assert three.unsure
+    assert three.all_or_none
 
 
 def test_the_last_call_of_a_place_is_the_last_one_begun() -> None:

@@ -260,7 +260,7 @@ def test_nothing_that_is_quoted_or_rehearsed_in_the_reasoning_runs(protocol: Pro
     """The 1,800 ways to quote a call, with all that was said as reasoning: a part of the cases on each wire."""
     seen: Counter[str] = Counter()
     wrong = []
-    for case in part(cases(all_ways(), CHAT), 10, rest):
+    for case in part(cases(all_ways(), CHAT), 20, rest):
         parts = in_the_reasoning(case)
         answer = Response(protocol.name, question_of(case))
         if case.number % 4 == 3 and not protocol.converts:
@@ -271,7 +271,7 @@ def test_nothing_that_is_quoted_or_rehearsed_in_the_reasoning_runs(protocol: Pro
         seen["cases"] += 1
         if any(calls.count(call) > case.way.meant.count(call) for call in calls):
             wrong.append(str(case))
-    assert seen["cases"] > 1_500
+    assert seen["cases"] > 700
     assert not wrong, f"{len(wrong)} of {seen['cases']}:\n" + "\n".join(wrong[:40])
 
 

@@ -60,6 +60,40 @@ def test_messages_what_a_whole_call_said_may_be_said_again_while_another_one_com
         assert run(messages(*body, wire.stop(1))) == [{"command": "ls"}, WHOLE]
 
 
+WORDS = {
+    "in one fragment": (LS, RM[1]),
+    "behind the end of a fragment": (LS[:5], LS[5:9], LS[9:], RM[1]),
+}
+"""A whole call and the middle of another one, at its index: with fragments before it that are nothing else."""
+
+
+@pytest.mark.parametrize("pieces", WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize("first", [0, 1])
+def test_messages_a_piece_behind_a_whole_call_is_missing_in_the_one_that_goes_on(
+    pieces: tuple[str, ...], first: int
+) -> None:
+    begins = [wire.tool_start(0, "toolu_0", "Bash"), wire.tool_start(1, "toolu_1", "Bash")]
+    body = [*begins, wire.fragment(1 - first, RM[0]), *(wire.fragment(first, text) for text in pieces)]
+    body += [wire.fragment(1 - first, RM[2]), wire.stop(0), wire.stop(1)]
+    assert run(messages(*body)) == []
+
+
+@pytest.mark.parametrize("pieces", WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize("first", [0, 1])
+def test_chat_a_piece_behind_a_whole_call_is_missing_in_the_one_that_goes_on(
+    pieces: tuple[str, ...], first: int
+) -> None:
+    begins = [piece(0, "a", "Bash", ""), piece(1, "b", "Bash", "")]
+    deltas = [*begins, piece(1 - first, None, None, RM[0]), *(piece(first, None, None, text) for text in pieces)]
+    assert run(chat(*deltas, piece(1 - first, None, None, RM[2]))) == []
+
+
+def test_chat_words_behind_the_last_call_take_nothing_from_one_that_was_whole_before() -> None:
+    """The near miss."""
+    deltas = [piece(0, "a", "Bash", "".join(RM)), piece(1, "b", "Bash", LS), piece(1, None, None, " or so")]
+    assert run(chat(*deltas)) == [WHOLE]
+
+
 # Z.AI and Chat: the middle under the id of a call that is whole
 
 
@@ -232,3 +266,19 @@ def test_responses_an_item_listed_twice_with_fewer_ids_is_one_call(lost: tuple[s
     upstream.end()
     for made in (responses(upstream), responses_document(upstream), responses_socket(upstream)):
         assert run(made) == [{"command": "ls"}]
+
+
+@pytest.mark.parametrize("blank", ["", {}])
+def test_ollama_a_copy_without_an_id_is_one_of_two_calls_without_arguments(blank: Any) -> None:
+    """Some servers write no arguments in two ways."""
+
+    def tabs(arguments: Any, **identity: str) -> Json:
+        return {**identity, "function": {"name": "list_tabs", "arguments": arguments}}
+
+    body = ollama_line({"tool_calls": [tabs({}, id="a")]}) + ollama_line({"tool_calls": [tabs(blank, id="b")]})
+    out, _ = mend(
+        body + ollama_line({"tool_calls": [tabs({}), tabs(blank)]}, done_reason="stop"),
+        protocol="ollama",
+        question=QUESTION,
+    )
+    assert [call["name"] for call in OLLAMA.read(out).calls] == ["list_tabs"] * 2

@@ -63,7 +63,7 @@ IN_FRONT = [
     "(do not run) ",
     "~~",
 ]
-BEHIND = [
+PRECEDED_BY = [
     " (do not run)",
     " is what I would never run.",
     " // do not run",
@@ -103,7 +103,7 @@ def test_text_in_front_that_is_no_label_is_refused(front: str) -> None:
     assert mended(front + CALL).status == "refused"
 
 
-@pytest.mark.parametrize("behind", BEHIND)
+@pytest.mark.parametrize("behind", PRECEDED_BY)
 def test_text_behind_is_refused(behind: str) -> None:
     assert mended(CALL + behind).status == "refused"
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.must_not_run.wires import Said, outcomes
 from tests.textcalls.negatives import DSML, GLM, HERMES, INVOKE, KIMI, MISTRAL, QWEN
-from toolcalls.request.heard import Heard
+from toolcalls.request.read_by_model import ReadByModel
 
 FORMATS = {
     "hermes": HERMES,
@@ -74,8 +74,8 @@ def test_what_stands_in_the_request_is_not_run(format: str, before: str) -> None
     ],
 )
 def test_spelling_and_wrapping_do_not_hide_it(page: str) -> None:
-    assert Heard([page]).holds("Bash", INVOKE)
-    assert Heard([page]).holds("Bash", f"<function_calls>{INVOKE}</function_calls>")
+    assert ReadByModel([page]).contains_call("Bash", INVOKE)
+    assert ReadByModel([page]).contains_call("Bash", f"<function_calls>{INVOKE}</function_calls>")
 
 
 WRAPPED = re.compile(r"(.{20}\S*) ")
@@ -104,22 +104,24 @@ def test_what_converters_and_wrapped_lines_do_to_a_page_does_not_hide_it(format:
         *(f"+{call[:at]}\n+{call[at + 1 :]}" for at in spaces),
     ]
     for page in pages:
-        assert Heard([page]).holds("Bash", call), page
+        assert ReadByModel([page]).contains_call("Bash", call), page
         for other in (call.replace("evil", "good"), call.replace("Bash", "Read"), call.replace("now", "then")):
-            assert not Heard([page]).holds("Bash", other), (page, other)
+            assert not ReadByModel([page]).contains_call("Bash", other), (page, other)
 
 
 def test_what_was_read_long_ago_is_found_by_its_words() -> None:
     for call in LONGER.values():
         for page in (call, call.replace("_", "\\_"), call.replace(" ", "\n"), call.replace("\n", "<br>\n")):
-            assert Heard(["y" * 100_000, f"x {page} y", "z" * 100_000]).holds("Bash", call), page
-            assert not Heard(["y" * 100_000, page, "z" * 100_000]).holds("Bash", call.replace("evil", "good")), page
+            assert ReadByModel(["y" * 100_000, f"x {page} y", "z" * 100_000]).contains_call("Bash", call), page
+            assert not ReadByModel(["y" * 100_000, page, "z" * 100_000]).contains_call(
+                "Bash", call.replace("evil", "good")
+            ), page
 
 
 def test_a_page_in_two_parts_or_two_reads_is_one() -> None:
     for call in LONGER.values():
         for at in range(1, len(call)):
-            assert Heard([f"page {call[:at]}", f"{call[at:]} end"]).holds("Bash", call), call[:at]
+            assert ReadByModel([f"page {call[:at]}", f"{call[at:]} end"]).contains_call("Bash", call), call[:at]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_a_page_in_two_parts_or_two_reads_is_one() -> None:
     ],
 )
 def test_a_call_that_only_does_what_was_asked_for_is_one(page: str) -> None:
-    assert not Heard([page]).holds("Bash", INVOKE)
+    assert not ReadByModel([page]).contains_call("Bash", INVOKE)
     for where, client in outcomes(Said(text=(INVOKE,), request=requests(page)["chat user"])):
         if where.startswith("chat"):
             assert len(client.calls) == 1, where

@@ -15,8 +15,8 @@ from tests.must_not_run.wires import TOOLS
 from tests.splits import mend
 from tests.textcalls.negatives import HERMES, KIMI, QWEN
 from toolcalls.engine import Response, mend_whole
-from toolcalls.request import heard
-from toolcalls.request.heard import Heard, heard_in
+from toolcalls.request import read_by_model
+from toolcalls.request.read_by_model import ReadByModel, heard_in
 from toolcalls.request.request import read_request
 from toolcalls.websocket import ResponsesSocket
 
@@ -137,13 +137,13 @@ def test_results_in_the_turns_of_the_model_stand_in_the_request_too() -> None:
         {"input": [ITEMS["code"](page)]},
         {"contents": [{"role": "model", "parts": [{"toolResponse": {"response": {"text": page}}}]}]},
     ):
-        assert heard_in(request).holds("Bash", HERMES)
+        assert heard_in(request).contains_call("Bash", HERMES)
     for request in (
         {"contents": [{"role": "model", "parts": [{"text": page}]}]},
         {"messages": [{"role": "assistant", "content": [{"type": "text", "text": page}]}]},
         {"input": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": page}]}]},
     ):
-        assert not heard_in(request).holds("Bash", HERMES)
+        assert not heard_in(request).contains_call("Bash", HERMES)
 
 
 def test_one_answer_does_not_read_what_another_one_brought() -> None:
@@ -168,11 +168,11 @@ def test_a_conversation_over_a_websocket_remembers_what_its_answers_brought() ->
 
 
 def test_an_answer_that_brings_more_than_is_kept_has_no_calls_in_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heard, "_MOST_IN_ANSWER", 1000)
-    read = Heard(before=Heard(["x"]))
-    read.hear(BLOCKS["bash"]("a" * 900))
-    read.hear(BLOCKS["bash"]("a" * 900))
-    assert not read.holds("Bash", HERMES)
-    read.hear(BLOCKS["bash"]("b" * 200))
-    assert read.holds("Bash", HERMES)
+    monkeypatch.setattr(read_by_model, "_MOST_IN_ANSWER", 1000)
+    read = ReadByModel(before=ReadByModel(["x"]))
+    read.add_results(BLOCKS["bash"]("a" * 900))
+    read.add_results(BLOCKS["bash"]("a" * 900))
+    assert not read.contains_call("Bash", HERMES)
+    read.add_results(BLOCKS["bash"]("b" * 200))
+    assert read.contains_call("Bash", HERMES)
     assert sum(map(len, read.texts)) <= 1000

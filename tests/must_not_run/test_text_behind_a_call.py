@@ -141,7 +141,7 @@ IS_A_CALL = {
     "a type that is one": '<tool_call>{"name": "Bash", "arguments": {"command": "ls"}, "type": "function"}</tool_call>',
     "brackets that are closed": f"【结果】没有。\n\n{HERMES}",
     "an apostrophe": f"It's the user’s file.\n\n{HERMES}",
-    "a tag that is spoken of": f"Use the <tool_call> tag.\n\n{HERMES}",
+    "a tag that is spoken of": f"Let me fix the <tool_call> tag.\n\n{HERMES}",
     "behind reasoning": f"<reasoning>hm</reasoning>{HERMES}",
     "a thought, in a sentence": f"That was my thinking, and now I look.\n{HERMES}",
 }

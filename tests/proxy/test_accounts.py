@@ -1,4 +1,4 @@
-"""Whose request it is: what the model of one user thought is for nobody else."""
+"""Which account a request belongs to: the reasoning of one account never goes into the requests of another."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_flow_that_is_over_keeps_nothing_alive(
     addon.request(flow)
     answered(flow)
     gc.collect()  # mitmproxy's own helpers, which made this flow, know it in circles.
-    addon.settings.somebody_looks = looked_at
+    addon.settings.bodies_are_wanted = looked_at
     play(addon, flow, events(arguments))
     assert len(addon.http.closed) == looked_at
     addon.done()
@@ -82,7 +82,7 @@ def test_the_body_of_a_flow_and_what_the_view_shows_of_it_are_one_copy(
     addon: Toolfix, context: taddons.context
 ) -> None:
     flow = asked()
-    addon.settings.somebody_looks = True
+    addon.settings.bodies_are_wanted = True
     addon.request(flow)
     response = answered(flow)
     play(addon, flow, events())

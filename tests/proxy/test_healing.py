@@ -192,3 +192,15 @@ def test_thinking_of_ollama_goes_up_with_the_next_request(addon: Toolfix, contex
     lines = [{"message": {"role": "assistant", "content": "", **one}, "done": not one} for one in pieces]
     play(addon, flow, [json.dumps({"model": "gpt-oss", **line}).encode() + b"\n" for line in lines])
     assert went_up(ask(history))[1] == {**history[1], "thinking": "I look."}
+
+
+def test_a_request_that_cannot_be_rewritten_is_no_failure_of_ours(
+    addon: Toolfix, context: taddons.context, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = {**CALL, "function": {"name": "Bash", "arguments": "{'command': 'ls'}"}}
+    messages = json.dumps([{**HISTORY[1], "tool_calls": [broken]}, HISTORY[2]])
+    body = f'{{"model": "m", "messages": [], "messages": {messages}, "temperature": NaN}}'.encode()
+    flow = asked("api.deepseek.com", content=body)
+    addon.request(flow)
+    assert flow.request.content == body
+    assert "please report" not in caplog.text

@@ -545,7 +545,7 @@ def test_the_script_is_where_the_command_looks_for_it() -> None:
 def test_a_flow_whose_answer_failed_is_forgotten_with_it(addon: Toolfix, context: taddons.context) -> None:
     """The frames of the exception know the flow."""
     flow = asked()
-    addon.settings.somebody_looks = True
+    addon.settings.bodies_are_wanted = True
     addon.request(flow)
     answered(flow, content_encoding="gzip")
     play(addon, flow, [b"\x1f\x8b no gzip", b"and more"])

@@ -10,6 +10,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from toolcalls.policy import BY_NAME
 from toolcalls.recording import record, store, writer
 from toolcalls.recording.captured import CapturedBytes
 from toolcalls.recording.frames import Frames, SocketTranscript
-from toolcalls.recording.record import Exchange, Recorder, StreamTranscript, write_recording
+from toolcalls.recording.record import Exchange, Recorder, write_recording
 from toolcalls.recording.replay import replay
 
 SECRET = "sk-live-abcdefghijklmnopqrstuvwx"
@@ -33,6 +34,12 @@ def kept(*chunks: bytes) -> CapturedBytes:
     for number, chunk in enumerate(chunks):
         body.add(chunk, 100.0 + number / 100)
     return body
+
+
+@dataclass
+class Transcript:
+    before: CapturedBytes
+    after: CapturedBytes
 
 
 def exchange(*chunks: bytes, **more: Any) -> Exchange:
@@ -49,7 +56,7 @@ def exchange(*chunks: bytes, **more: Any) -> Exchange:
         "started": 1_763_251_200.0,
         "options": OPTIONS,
         "request": b'{"stream": true}',
-        "transcript": StreamTranscript(kept(*chunks), kept(*chunks)),
+        "transcript": Transcript(kept(*chunks), kept(*chunks)),
         "outcomes": [],
         **more,
     }
@@ -176,7 +183,7 @@ def test_a_flow_that_lasts_is_written_as_far_as_it_has_come(
     assert not recording.complete
     assert recording.before == EVENT
     assert replay(recording).drift == []
-    assert isinstance(live.transcript, StreamTranscript)
+    assert isinstance(live.transcript, Transcript)
     live.transcript.before.add(EVENT, 101.0)
     live.transcript.after.add(EVENT, 101.0)
     recorder.write(live)
@@ -261,7 +268,7 @@ def test_a_full_directory_stops_the_recording_with_one_line_and_goes_on_when_the
         file.unlink()
     recorder.write(exchange(EVENT, id="99999999"))
     assert wait_for(lambda: "again; " in caplog.text)
-    assert f"{recorder.lost} were lost" in caplog.text
+    assert f"{recorder.lost} recordings were lost" in caplog.text
 
 
 def test_an_answer_larger_than_the_limit_is_recorded_in_part_and_the_log_says_so(
@@ -273,7 +280,7 @@ def test_an_answer_larger_than_the_limit_is_recorded_in_part_and_the_log_says_so
     recording = only(recorder.directory)
     assert recording.before == EVENT * 2
     assert not recording.complete
-    assert "toolfix records only the first" in caplog.text
+    assert "toolfix recorded only the first" in caplog.text
 
 
 # A disk that fails

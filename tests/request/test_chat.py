@@ -374,3 +374,11 @@ def test_hints_and_guidance_are_part_of_what_the_option_switches_off() -> None:
 def test_the_old_function_call_is_mended_beside_new_ones_too() -> None:
     both = {**turn(call())[0], "function_call": {"name": "read", "arguments": "{'a': 1}"}}
     assert mended(body(both))[0]["function_call"]["arguments"] == '{"a":1}'
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999"])
+def test_a_request_that_cannot_be_rewritten_is_sent_unchanged(number: str) -> None:
+    sent = body(*turn(call("{'filePath': 'a'}")), tools=[READ])
+    assert mend(sent) is not None
+    messages = json.dumps(json.loads(sent)["messages"]).encode()
+    assert mend(sent[:-1] + b', "messages": ' + messages + f', "temperature": {number}}}'.encode()) is None

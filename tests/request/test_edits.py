@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolcalls.request.edits import Edits, Path, texts_at
+from toolcalls.request.edits import Edits, Path, Uneditable, texts_at
 
 KEYS = "abc"
 
@@ -69,6 +69,15 @@ def test_of_a_key_that_comes_twice_the_last_one_is_changed() -> None:
     body = b'{"a": {"b": "first", "b": "last"}}'
     assert json.loads(edits.applied_to(body)) == {"a": {"b": "last!"}}
     assert edits.applied_to_value(json.loads(body)) == {"a": {"b": "last!"}}
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999"])
+def test_a_repeated_key_beside_a_number_that_json_does_not_have_cannot_be_changed(number: str) -> None:
+    edits = Edits()
+    edits.replace(("a",), "3")
+    with pytest.raises(Uneditable):
+        edits.applied_to(f'{{"a": 1, "a": 2, "n": {number}}}'.encode())
+    assert edits.applied_to(f'{{"a": 1, "n": {number}}}'.encode()) == f'{{"a": 3, "n": {number}}}'.encode()
 
 
 def test_texts_are_found_as_they_stand() -> None:

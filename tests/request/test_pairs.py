@@ -65,6 +65,7 @@ def tool(identity: str, text: str = "") -> Json:
 
 
 LOST = "[toolfix] The result of a call that is no longer part of this conversation"
+SECOND = "[toolfix] Another result of a call that has one already"
 
 
 @pytest.mark.parametrize(
@@ -125,10 +126,16 @@ LOST = "[toolfix] The result of a call that is no longer part of this conversati
             id="words of lost results behind a cancelled call",
         ),
         pytest.param(
-            [user(), calls("a"), tool("a"), tool("a", "again"), says()],
+            [user(), calls("a"), tool("a"), tool("a"), says()],
             [user(), calls("a"), tool("a"), says()],
             {"repeated result": 1},
             id="of two results the first",
+        ),
+        pytest.param(
+            [user(), calls("a"), tool("a", "interrupted"), tool("a", "deleted"), tool("a", "deleted"), says()],
+            [user(), calls("a"), tool("a", f"interrupted\n\n{SECOND}:\ndeleted"), says()],
+            {"repeated result": 1, "another result": 1},
+            id="of two results that differ both",
         ),
         pytest.param(
             [user(), calls("a"), calls("a"), tool("a"), says()],
@@ -298,10 +305,16 @@ def turn(*blocks: Json) -> Json:
             id="an orphan before a result",
         ),
         pytest.param(
-            [user(), uses("a"), turn(result("a"), result("a", "again"))],
+            [user(), uses("a"), turn(result("a"), result("a"))],
             [user(), uses("a"), turn(result("a"))],
             {"repeated result": 1},
             id="of two results the first",
+        ),
+        pytest.param(
+            [user(), uses("a"), turn(result("a"), result("a", "again"))],
+            [user(), uses("a"), turn(result("a")), turn(text(f"{SECOND}:\nagain"))],
+            {"another result": 1},
+            id="of two results that differ both",
         ),
         pytest.param(
             [user(), uses("a", thinking=True), uses("a", thinking=True), turn(result("a"))],
@@ -435,10 +448,21 @@ def thought(identity: str) -> Json:
             id="reasoning whose call is gone",
         ),
         pytest.param(
-            [user(), item("a"), output("a"), output("a", "again")],
+            [user(), item("a"), output("a"), output("a")],
             [user(), item("a"), output("a")],
             {"repeated result": 1},
             id="of two outputs the first",
+        ),
+        pytest.param(
+            [user(), item("a"), output("a"), output("a", "again")],
+            [
+                user(),
+                item("a"),
+                output("a"),
+                {"type": "message", "role": "user", "content": [{"type": "input_text", "text": f"{SECOND}:\nagain"}]},
+            ],
+            {"another result": 1},
+            id="of two outputs that differ both",
         ),
         pytest.param(
             [user(), thought("rs_1"), thought("rs_1"), item("a"), output("a")],

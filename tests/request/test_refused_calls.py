@@ -45,7 +45,7 @@ def request(protocol: str, identity: str) -> dict[str, Any]:
 @pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
 def test_a_refusal_is_told_to_the_one_whose_call_it_was(protocol: str) -> None:
     refusals = Refusals()
-    answers = [Response(protocol, seed=user, tell=refusals.remember) for user in ("one", "two")]
+    answers = [Response(protocol, seed=user, on_outcome=refusals.remember) for user in ("one", "two")]
     after = [mend_whole(answer, document(protocol, "x:0")) for answer in answers]
     ids = [answer.outcomes[0].id for answer in answers]
     assert len(set(ids)) == 2, "two users whose upstream gave the same id"

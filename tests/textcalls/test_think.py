@@ -42,7 +42,7 @@ def test_reasoning_and_text_come_out_as_they_arrive() -> None:
     splitter = ThinkSplitter()
     assert splitter.feed("<think>so") == [("reasoning", "so")]
     assert splitter.feed(" far</") == [("reasoning", " far")]
-    assert splitter.held
+    assert splitter.text_held == "</"
     assert splitter.feed("think>\nHere") == [("text", "Here")]
     assert splitter.done
     assert splitter.feed(" it is") == [("text", " it is")]

@@ -33,17 +33,17 @@ def add(answer: BlockAnswer, place: int, arguments: str, *, placed: bool = True)
     answer.assembler.add(Fragment(place, "", "", arguments, placed=placed))
 
 
-def leave(answer: BlockAnswer) -> list[CompletedCall]:
-    return [call for ready in answer.pop_ready() for call in answer.leave([ready], Finish.COMPLETE)]
+def complete_calls(answer: BlockAnswer) -> list[CompletedCall]:
+    return [call for ready in answer.pop_ready() for call in answer.complete_calls([ready], Finish.COMPLETE)]
 
 
 def test_a_valid_call_may_leave_at_its_own_end(answer):
     begin(answer, 0)
     add(answer, 0, '{"path":')
     add(answer, 0, '"a"}')
-    assert leave(answer) == []
+    assert complete_calls(answer) == []
     answer.assembler.end(0)
-    [call] = leave(answer)
+    [call] = complete_calls(answer)
     assert (call.outcome.status, call.outcome.arguments) == ("valid", '{"path":"a"}')
 
 
@@ -54,7 +54,7 @@ def test_a_broken_call_waits_for_the_finish_and_so_does_the_one_behind_it(answer
     begin(answer, 1, "t2")
     add(answer, 1, '{"path":"b"}')
     answer.assembler.end(1)
-    assert leave(answer) == []
+    assert complete_calls(answer) == []
     first, second = answer.complete(Finish.COMPLETE)
     assert (first.outcome.status, first.outcome.arguments) == ("repaired", '{"path":"a"}')
     assert (second.outcome.status, second.outcome.arguments) == ("valid", '{"path":"b"}')
@@ -80,13 +80,13 @@ def test_an_index_that_is_used_again_behind_an_end_is_another_call(answer):
         begin(answer, 0, identity)
         add(answer, 0, f'{{"path":"{path}"}}')
         answer.assembler.end(0)
-    assert [call.outcome.arguments for call in leave(answer)] == ['{"path":"a"}', '{"path":"b"}']
+    assert [call.outcome.arguments for call in complete_calls(answer)] == ['{"path":"a"}', '{"path":"b"}']
 
 
 def test_arguments_of_the_beginning_count_where_no_fragment_comes(answer):
     begin(answer, 0, given={"path": "a"})
     answer.assembler.end(0)
-    [call] = leave(answer)
+    [call] = complete_calls(answer)
     assert call.outcome.arguments == '{"path":"a"}'
     assert "input from the start event" in call.outcome.steps
 
@@ -95,7 +95,7 @@ def test_a_beginning_and_fragments_that_contradict_each_other_are_refused(answer
     begin(answer, 0, given={"path": "a"})
     add(answer, 0, '{"path":"b"}')
     answer.assembler.end(0)
-    assert leave(answer) == []
+    assert complete_calls(answer) == []
     [call] = answer.complete(Finish.COMPLETE)
     assert call.outcome.status == "refused"
 
@@ -111,5 +111,5 @@ def test_a_call_that_went_out_takes_no_more_fragments(answer):
     begin(answer, 0)
     add(answer, 0, '{"path":"a"}')
     answer.assembler.end(0)
-    assert len(leave(answer)) == 1
+    assert len(complete_calls(answer)) == 1
     assert answer.assembler.add(Fragment(0, "", "", '{"path":"b"}')) is None

@@ -18,7 +18,7 @@ from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request
 from toolcalls.textcalls import FoundCall, Scanner
 from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
-from toolcalls.textcalls.openers import BEGUN, BEHIND, CHAINED, OPENER
+from toolcalls.textcalls.openers import AT_HEAD, BEGUN, CHAINED, OPENER, PRECEDED_BY
 from toolcalls.turn.text_search import TextPiece, TextSearch
 from toolcalls.unread.opener_bytes import can_open
 from toolcalls.unread.passed_text import PassedText
@@ -96,7 +96,7 @@ def test_the_scanner_that_skips_gives_what_single_characters_give(said: list[str
 
 def may_begin(opener: str, before: str, end: str) -> bool:
     """May the end of a text, behind what stands before it, become this opener?"""
-    return opener.startswith(end) and (not before or BEHIND.get(opener, before) == before)
+    return opener.startswith(end) and (not before or PRECEDED_BY.get(opener, before) == before)
 
 
 @settings(max_examples=300, deadline=None)
@@ -130,6 +130,15 @@ def test_no_escape_hides_an_opener(hidden: str, before: str, behind: str) -> Non
     assert can_open(literal) == (BEGUN.search(text) is not None)
 
 
+@pytest.mark.parametrize("opener", sorted((*AT_HEAD, *PRECEDED_BY)))
+@pytest.mark.parametrize("behind", ["", "c", " and more", "y" * 1100])
+def test_an_opener_that_a_text_begins_with_is_told_whatever_follows(opener: str, behind: str) -> None:
+    assert can_open(literal_of(opener + behind, ascii=False))
+    for before in (" ", "\n ", "x"):
+        text = before + opener + behind
+        assert can_open(literal_of(text, ascii=False)) == (BEGUN.search(text) is not None)
+
+
 @pytest.mark.parametrize("broken", [b"C:\\dir", b"\\u12 x"])
 def test_a_short_text_that_is_no_json_is_read(broken: bytes) -> None:
     assert can_open(broken)
@@ -154,7 +163,7 @@ def test_on_every_protocol_the_cuts_of_the_network_change_nothing(
 @pytest.mark.parametrize("size", [100, 2000])
 def test_an_event_that_is_no_json_costs_no_call_behind_it(size: int, escape: str) -> None:
     """A long one passes as it came: what is broken in it concerns no call."""
-    said = ["Hello", " there", " you", "x" * size + escape, json.dumps("\n" + CALL)[1:-1]]
+    said = ["Hello", " there", " you", "x" * size + escape, ". I will read it.", json.dumps("\n" + CALL)[1:-1]]
     for protocol in PROTOCOLS:
         answer = Response(
             protocol.name, read_request({"tools": [{"name": "Read", "input_schema": {}}], "stream": True})

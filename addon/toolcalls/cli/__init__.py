@@ -1,4 +1,4 @@
-"""The `toolfix` command. Nothing but the asked-for output goes to stdout."""
+"""The `toolfix` command. Only the output that was asked for goes to stdout."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _COMMANDS = ("demo", "run", "proxy", "env", "filter", "repair", "replay", "repor
 
 
 INTERRUPTED = 130
-"""The exit status after Ctrl-C, as shells have it."""
+"""The exit status after Ctrl-C, the same as in shells."""
 
 
 class _Commands(click.Group):
-    """Each command is a file of its own, loaded when it is asked for: all of them take half a second."""
+    """The commands, one file each. A file is loaded when it is needed: loading all takes half a second."""
 
     def main(self, *args: Any, **more: Any) -> Any:
-        """Run a command; what the system refuses it is one sentence."""
+        """Run a command; an error of the system becomes one sentence."""
         try:
             return super().main(*args, **more)
         except OSError as error:
             what = f"{error.filename} cannot be used" if error.filename else "the output cannot be written"
             click.echo(f"toolfix: {what} ({error.strerror or error}).", err=True)
-            # What is left in the buffers cannot be written either, and must not be tried again on the way out.
+            # The rest of the buffers cannot be written either, and Python must not try it again when it exits.
             os.dup2(os.open(os.devnull, os.O_RDWR), 1)
             sys.exit(1)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Ctrl-C is no error: the shell hears of it, and nobody else."""
+        """Run a command. Ctrl-C is not an error: it sets the exit status and prints nothing."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:

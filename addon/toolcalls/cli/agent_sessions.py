@@ -1,7 +1,7 @@
-"""How each agent is led to a server on this machine for one short session, with a made-up key and no account.
+"""How to start each agent for one short session with a server on this machine, with a made-up key and no account.
 
-`session(base URL without /v1, prompt)`: a command, variables and files in a home of its own; nothing of the user's is
-read or written.
+Each function takes a base URL without /v1 and a prompt, and returns a command, variables, and files for an empty home
+directory. Nothing of the user's is read or written.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ PRIVATE_VARIABLES = (
     "AIDER_", "COPILOT_", "GH_TOKEN", "GITHUB_TOKEN", "CONTINUE_", "KILO_", "CLINE_", "FACTORY_", "VIBE_", "MISTRAL_",
     "GROK_", "KIMI_",
 )  # fmt: skip
-"""How the variables begin that lead an agent to the user's own files or accounts."""
+"""The prefixes of variables that lead an agent to the user's own files or accounts."""
 
 
 @dataclass(slots=True, frozen=True)
 class AgentSession:
-    """A command, what its environment needs besides, and files relative to its home."""
+    """A command, the variables to add to its environment, and its files, relative to its home directory."""
 
     command: tuple[str, ...]
     environ: Mapping[str, str] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""The agents that toolfix is for, as a table: how each is found and installed, and what a proxy has to know of it.
+"""The agents that toolfix knows, as a table: how each is found and installed, and what matters behind a proxy.
 
-`toolfix doctor` probes with it, `toolfix run` prints the line that works for those that bypass a proxy, and
-`scripts/agents` plays whole sessions.
+`toolfix doctor` probes these agents, `toolfix run` prints the command that works for those that bypass a proxy, and
+`scripts/agents` runs whole sessions with them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class Agent:
     install: str
     protocol: str
     session: Callable[[str, str], AgentSession] | None
-    """How to start it without an account; none where that cannot be done."""
+    """How to start the agent without an account; None if that is impossible."""
     note: str = ""
     node: int = 0
-    """The oldest Node that it runs on."""
+    """The oldest version of Node that the agent runs on."""
     bypass: str = ""
-    """When it bypasses a proxy."""
+    """When the agent bypasses a proxy, as the rest of a sentence."""
     works: str = ""
-    """The line that works then."""
+    """The command that works in that case."""
 
 
 _NPM = "npm install -g "
@@ -68,7 +68,7 @@ AGENTS = (
 
 
 def named(word: str) -> Agent | None:
-    """By its name or the name of its command, however written."""
+    """The agent with this name, or with this name of its command, whatever the case, spaces and hyphens."""
     wanted = _folded(word)
     for agent in AGENTS:
         if wanted in {_folded(agent.name), agent.binary}:

@@ -1,4 +1,4 @@
-"""How a command may have bypassed the proxy, where no answer came through: one sentence, with what to do."""
+"""How a command may have bypassed the proxy, if no answer came through it: one sentence, with what to do."""
 
 from __future__ import annotations
 
@@ -6,37 +6,36 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from . import agents, node_runtime
-from . import client_environment as surroundings
+from . import agents, client_environment, node_runtime
 from .own_name import own_name, spelled
 
 _NODE_PROGRAMS = ("node", "npx", "tsx")
 
 
 def asks_nothing(command: Sequence[str]) -> bool:
-    """Is it a command that only says something about itself?"""
+    """Whether the command only prints its help or version, and so asks no model."""
     return bool({"-h", "--help", "-v", "-V", "--version"} & set(command))
 
 
 def of_reverse(command: Sequence[str], url: str) -> str:
-    """Nothing reached the reverse proxy."""
+    """A sentence for when no request reached the reverse proxy."""
     return f"no request reached {url}: make it the base URL in the settings of {command[0]}."
 
 
 def of_proxy(command: Sequence[str], environ: Mapping[str, str], hosts: Sequence[str]) -> str:
-    """NO_PROXY, an agent or a Node that is known to bypass proxies; nothing where none of them is at fault."""
+    """Names the cause: NO_PROXY, or an agent or a Node that is known to bypass proxies. "" if it is none of these."""
     return _by_no_proxy(command, environ, hosts) or _by_agent(command) or _by_node(command, environ, hosts)
 
 
 def _by_no_proxy(command: Sequence[str], environ: Mapping[str, str], hosts: Sequence[str]) -> str:
     models: list[str] = []
     fix = ""
-    for name in surroundings.NO_PROXY:
-        entries = surroundings.entries_of(surroundings.without_loopback(environ.get(name, "")))
+    for name in client_environment.NO_PROXY:
+        entries = client_environment.entries_of(client_environment.without_loopback(environ.get(name, "")))
         covering = [
             entry
             for entry in entries
-            if surroundings.covers_a_model(entry, (*hosts, *surroundings.base_url_hosts(environ)))
+            if client_environment.covers_a_model(entry, (*hosts, *client_environment.base_url_hosts(environ)))
         ]
         if covering:
             models += covering

@@ -1,4 +1,4 @@
-"""A self-signed certificate for the embedded upstream, made with what mitmproxy installs."""
+"""A self-signed certificate for the embedded upstream, made with a library that mitmproxy installs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 
 def write_certificate(path: Path, names: Sequence[str]) -> Path:
-    """Write key and certificate for these host names and addresses into one PEM file."""
+    """Write the key and the certificate for these host names and addresses into one PEM file."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
     now = datetime.now(UTC)

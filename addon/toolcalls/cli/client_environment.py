@@ -1,6 +1,6 @@
-"""The one environment that works for every agent, measured: proxy variables, CA files, no loopback in NO_PROXY.
+"""The environment that works for every agent, as measured: proxy variables, CA files, no loopback in NO_PROXY.
 
-Pure functions on mappings; who runs a command or prints `export` lines is somebody else.
+Pure functions on mappings. Other modules run the command (`run`) or print `export` lines (`env`).
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ ALL_PROXY = ("ALL_PROXY", "all_proxy")
 NO_PROXY = ("NO_PROXY", "no_proxy")
 BASE_URLS = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "TOOLFIX_URL")
 BEFORE = "TOOLFIX_ENV_BEFORE"
-"""What `toolfix env` found, as JSON, so that it can be put back and does not count as the user's own."""
+"""The variable with the values before `toolfix env`, as JSON, so that they can be restored, and so that ours are not
+mistaken for the user's."""
 
 VARIABLES = (*PROXY_VARIABLES, *ALL_PROXY, *NO_PROXY, NODE_VARIABLE, *BUNDLE_VARIABLES, "NODE_USE_ENV_PROXY")
 
 Changes = dict[str, str | None]
-"""The value of each variable; None where it is to be unset."""
+"""The new value of each variable; None if it is to be unset."""
 
 
 @dataclass(slots=True, frozen=True)
 class UpstreamProxy:
-    """A proxy that was there before us."""
+    """The proxy that the user's environment already named."""
 
     url: str
     """Without credentials."""
@@ -37,7 +38,7 @@ class UpstreamProxy:
 
 
 class BadProxy(ValueError):
-    """The proxy that the environment names cannot be chained; the message says why."""
+    """The proxy that the environment names cannot be used; the message says why."""
 
 
 def original(environ: Mapping[str, str]) -> dict[str, str]:
@@ -60,7 +61,7 @@ def _saved(environ: Mapping[str, str]) -> Changes:
 
 
 def for_proxy(environ: Mapping[str, str], proxy_url: str, trust: Trust) -> Changes:
-    """Everything that a client needs to find the proxy and to believe it."""
+    """Everything that a client needs to find the proxy and to trust it."""
     changes: Changes = dict.fromkeys(PROXY_VARIABLES, proxy_url)
     changes.update(dict.fromkeys(ALL_PROXY))
     changes.update({name: without_loopback(environ.get(name, "")) or None for name in NO_PROXY})
@@ -86,30 +87,30 @@ def applied(environ: Mapping[str, str], changes: Changes) -> dict[str, str]:
 
 
 def entries_of(no_proxy: str) -> list[str]:
-    """What a value of NO_PROXY names."""
+    """The entries of a value of NO_PROXY."""
     return [entry.strip() for entry in no_proxy.split(",") if entry.strip()]
 
 
 def without_loopback(no_proxy: str) -> str:
-    """The list without what makes clients bypass the proxy for a server on this machine."""
+    """The list without the entries that make clients bypass the proxy for a server on this machine."""
     return ",".join(entry for entry in entries_of(no_proxy) if not is_loopback(entry))
 
 
 def covers_a_model(entry: str, hosts: Iterable[str] = ()) -> bool:
-    """Does this entry of NO_PROXY make clients bypass the proxy for one of these hosts, or for a known LLM host?"""
+    """Whether this entry of NO_PROXY makes clients bypass the proxy for one of these hosts or a known LLM host."""
     name = entry.lower().lstrip("*.").partition(":")[0]
     known = (host.lower().lstrip("+*.") for host in (*LLM_HOSTS, *hosts))
     return bool(name) and any(host == name or host.endswith(f".{name}") for host in known)
 
 
 def base_url_hosts(environ: Mapping[str, str]) -> list[str]:
-    """The hosts that the base URLs of the SDKs name."""
+    """The hosts in the SDKs' variables for base URLs."""
     parts = (split_url(environ.get(name, "")) for name in BASE_URLS)
     return [part.hostname for part in parts if part.hostname]
 
 
 def split_url(text: str) -> SplitResult:
-    """The parts of a URL, all empty where the text cannot be one."""
+    """The parts of a URL; all are empty if the text is not a URL."""
     try:
         parts = urlsplit(text)
         _ = parts.port
@@ -119,7 +120,7 @@ def split_url(text: str) -> SplitResult:
 
 
 def is_loopback(entry: str) -> bool:
-    """Is this entry of NO_PROXY, or this host, the machine itself? `*` is everything, this machine included."""
+    """Whether this entry of NO_PROXY, or this host, is this machine. `*` includes this machine."""
     name = entry.lower().strip().lstrip("*.") if entry.strip() != "*" else "localhost"
     if name.startswith("["):
         name = name[1:].partition("]")[0]
@@ -136,7 +137,7 @@ def is_loopback(entry: str) -> bool:
 
 
 def upstream_proxy(environ: Mapping[str, str]) -> UpstreamProxy | None:
-    """The proxy that HTTPS traffic went through so far."""
+    """The proxy that the environment names for HTTPS, if any. Raises `BadProxy` if it cannot be used."""
     name = next((name for name in ("HTTPS_PROXY", "https_proxy", *ALL_PROXY) if environ.get(name)), "")
     if not name:
         return None
@@ -146,7 +147,9 @@ def upstream_proxy(environ: Mapping[str, str]) -> UpstreamProxy | None:
         raise BadProxy(f"{name} is not the URL of a proxy, such as http://proxy.example.com:3128.")
     if parts.scheme not in {"http", "https"}:
         shown = f"{parts.scheme}://{parts.hostname}"
-        raise BadProxy(f"the proxy {shown} of {name} cannot be chained: only http:// and https:// can.")
+        raise BadProxy(
+            f"{name} names the proxy {shown}, which toolfix cannot use: only http:// and https:// proxies work."
+        )
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""

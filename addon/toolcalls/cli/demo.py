@@ -1,4 +1,4 @@
-"""`toolfix demo`: the whole thing on this machine, nothing but loopback."""
+"""`toolfix demo`: plays recordings through a real proxy on this machine, over loopback only."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ TELLING: Final = {
     "chat-cut-off-write": "A script cut off by the token limit",
     "chat-text-quoted-then-a-question": "A call that is only quoted",
 }
-"""The scenarios that are played where none is named, with a caption each."""
+"""The scenarios that are played if none is named, each with a caption."""
 
 
 SHIPPED: Final = "scenarios"
-"""The folder of the package that has them, in an installation."""
+"""The folder of the package that contains them, in an installation."""
 
 
 def recordings_directory() -> Path:
-    """The committed scenarios: in a clone `recordings/`, in an installation those of the demo, inside the package."""
+    """The folder of the scenarios: `recordings/` in a clone; in an installation a folder of the package."""
     package = Path(__file__).resolve().parents[1]
     shipped = package / SHIPPED
     return shipped if shipped.is_dir() else package.parents[1] / "recordings"
@@ -54,7 +54,7 @@ def demo(names: tuple[str, ...], listed: bool, everything: bool, raw: bool) -> N
     They go through a real mitmdump; nothing leaves this machine.
     """
     loaded = {recording.name: recording for recording in map(store.load, store.find(recordings_directory()))}
-    # A WebSocket session is replayed message by message (`toolfix replay`); here answers are asked for over HTTP.
+    # The demo asks over HTTP, so it cannot play the recording of a WebSocket (`toolfix replay` can).
     recordings = {name: recording for name, recording in loaded.items() if recording.suffix != ".jsonl"}
     if listed:
         for recording in recordings.values():
@@ -94,7 +94,7 @@ Show = Callable[..., None]
 
 
 class _Short:
-    """Shows each scenario in two lines, numbered."""
+    """Shows each scenario briefly, with a number."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -117,7 +117,7 @@ def _say_what_is_next(scenarios: int, wrong: int) -> None:
 
 
 def _play(recordings: list[Recording], folder: Path, show: Show) -> int:
-    """Play them, each under the options that it was recorded with; the number of those that came out otherwise."""
+    """Play each recording with the options it was recorded with; the number of those with an unexpected result."""
     certificate = write_certificate(folder / "upstream.pem", ["localhost"])
     by_options: dict[tuple[str, ...], list[Recording]] = {}
     for recording in recordings:
@@ -125,7 +125,7 @@ def _play(recordings: list[Recording], folder: Path, show: Show) -> int:
     wrong = 0
     with Upstream(recordings_by_path(recordings), certificate) as upstream:
         for options, group in by_options.items():
-            # Each is a session of its own: what the model thought in one of them is not for the next.
+            # Each recording is a session of its own: reasoning of one must not be given back in the next.
             alone = (
                 () if any(text.startswith("toolfix_reasoning=") for text in options) else ("toolfix_reasoning=off",)
             )
@@ -164,10 +164,10 @@ def fetch(proxy: ProxyProcess, upstream: Upstream, recording: Recording) -> byte
 
 
 def _is_right(recording: Recording, received: bytes, asked: bytes) -> bool:
-    """Did the client get what the recording says, and the upstream what it should?"""
+    """Whether the client and the upstream got what the recording says."""
     if received != recording.after:
         return False
-    # What was refused or thought before is known to nobody here.
+    # This proxy does not know earlier refusals or reasoning, so a request that needs them cannot be compared.
     return bool(recording.refusals or recording.given_back) or asked == (
         recording.request_after or recording.request or b"{}"
     )

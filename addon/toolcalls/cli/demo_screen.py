@@ -1,4 +1,4 @@
-"""What `toolfix demo` shows of a scenario: two lines, or all that went over the wire."""
+"""How `toolfix demo` shows a scenario: briefly, or everything that was sent over the wire."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ..turn import payload
 from ..wire import sse
 
 SHOWN = 8
-"""Most events shown of one side."""
+"""The most events shown of one side."""
 
 _FEWEST_COLUMNS, _MOST_COLUMNS = 60, 100
 _LABEL = 9
 _ALIKE = 0.6
-"""Texts that share less are not the same text, changed here and there."""
+"""Texts that are less similar than this are different texts, not one text with some changes."""
 
 
 def columns() -> int:
-    """The width to write for: that of the terminal, within reason; 80 in a pipe."""
+    """The width of the output: that of the terminal, within limits; 80 in a pipe."""
     return max(_FEWEST_COLUMNS, min(_MOST_COLUMNS, shutil.get_terminal_size((80, 24)).columns))
 
 
@@ -32,7 +32,7 @@ def columns() -> int:
 
 
 def show_short(number: int, caption: str, recording: Recording, *, right: bool) -> None:
-    """A caption with what became of the answer, what the model sent, and what the agent got."""
+    """Show a caption with the result, what the model sent, and what the agent got."""
     calls = recording.calls or []
     verdict = _verdict(calls) if right else "NOT AS EXPECTED"
     colour = {"mended": "green", "refused": "yellow", "unchanged": "cyan"}.get(verdict, "red")
@@ -51,7 +51,7 @@ def _verdict(calls: list[dict[str, Any]]) -> str:
 
 
 def _sides(recording: Recording, calls: list[dict[str, Any]]) -> tuple[str, str]:
-    """What the model sent and what the agent got, a line each."""
+    """What the model sent and what the agent got, one line each."""
     if not calls:
         text = _line(_text_in(recording.before))
         return text, text
@@ -64,7 +64,7 @@ def _sides(recording: Recording, calls: list[dict[str, Any]]) -> tuple[str, str]
 
 
 def _coloured(text: str, other: str, colour: str) -> str:
-    """As much of the text as fits a line, with what the other one does not have in colour."""
+    """As much of the text as fits on a line, with the parts in colour that the other text does not have."""
     room = columns() - _LABEL
     end = len(text) if len(text) <= room else room - 1
     out, at = "", 0
@@ -76,7 +76,10 @@ def _coloured(text: str, other: str, colour: str) -> str:
 
 
 def _shared(text: str, other: str) -> list[tuple[int, int]]:
-    """Where what both have stands in the text, and an empty place at its end; of unlike texts only how they begin."""
+    """Start and size of each part of the text that both have; only of the common beginning if they differ a lot.
+
+    The last entry is empty and marks the end of the text.
+    """
     matcher = difflib.SequenceMatcher(None, text, other, autojunk=False)
     if matcher.ratio() > _ALIKE:
         return [(block.a, block.size) for block in matcher.get_matching_blocks()]
@@ -96,23 +99,23 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-# All that went over the wire
+# Everything that was sent over the wire
 
 
 def show_raw(recording: Recording, received: bytes, asked: bytes, *, right: bool) -> None:
-    """What the upstream sent and what the client got, event by event."""
+    """Show what the upstream sent and what the client got, event by event."""
     mark = click.style("as expected", fg="green") if right else click.style("NOT AS EXPECTED", fg="red")
     click.echo(click.style(f"── {recording.name}: {recording.flow.get('title', '')}", bold=True))
     if asked != (recording.request or b"{}"):
         _show_request(recording.request, asked)
     _show_side("upstream sent", recording.before, "red", _file(recording, "before"))
-    # What is not as expected is in no file.
+    # If the result is not as expected, no file contains it.
     _show_side("client got", received, "green", _file(recording, "after") if right else "")
     click.echo(f"  {mark}\n")
 
 
 def _show_request(sent: bytes, asked: bytes) -> None:
-    """The lines of the request that were changed on its way up."""
+    """Show the lines of the request that were changed on the way to the upstream."""
     old, new = (body.decode("utf-8", "replace").splitlines() for body in (sent, asked))
     click.echo("  on the way up:")
     for line in difflib.unified_diff(old, new, lineterm="", n=0):
@@ -121,7 +124,7 @@ def _show_request(sent: bytes, asked: bytes) -> None:
 
 
 def _show_side(title: str, body: bytes, colour: str, file: str) -> None:
-    """The first events of a side, and the file that has all of them; all where no file has them."""
+    """Show the first events of a side and the file that has all of them; without a file, all events."""
     click.echo(f"  {title}:")
     lines = _lines(body)
     most = SHOWN if file else len(lines)
@@ -133,7 +136,7 @@ def _show_side(title: str, body: bytes, colour: str, file: str) -> None:
 
 
 def _file(recording: Recording, name: str) -> str:
-    """Where one side of a recording is, as it can be opened from here; empty where there is no such file."""
+    """The path to one side of a recording, from the current directory; "" if there is no such file."""
     found = next(iter(sorted(recording.directory.glob(f"{name}.*"))), None)
     if found is None:
         return ""
@@ -142,7 +145,7 @@ def _file(recording: Recording, name: str) -> str:
 
 
 def _lines(body: bytes) -> list[str]:
-    """What the body says of calls and ends, an event a line; the text between is not the point here."""
+    """The events of a body, one line each, shortened to what matters."""
     kind = suffix_of(body)
     text = body.decode("utf-8", "replace")
     events = [text] if kind == ".json" else text.splitlines() if kind == ".ndjson" else _data(body)
@@ -157,7 +160,7 @@ def _data(body: bytes) -> list[str]:
 
 
 def _telling(text: str) -> str:
-    """Of a chunk of Chat, or a line of Ollama's, only what changes from one to the next."""
+    """The part of a Chat chunk or an Ollama line that changes from one to the next."""
     chunk = payload.read_strict(text)
     chunk = chunk if isinstance(chunk, dict) else {}
     choices = chunk.get("choices")

@@ -1,4 +1,4 @@
-"""`toolfix doctor`: is everything there, and does every agent of this machine get through?"""
+"""`toolfix doctor`: checks whether everything is there, and whether every agent of this machine gets through."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def doctor(agent: str | None, port: int, confdir: str | None, no_probe: bool, pa
 
     Checks Python, mitmproxy, its CA, the roots, the port, NO_PROXY, Node and the proxy of this shell. Then starts
     each agent that it knows and finds on the PATH (or AGENT alone, such as claude or kimi) in an empty home with a
-    made-up key against a server on this machine, and sees whether its request comes through the proxy. No account is
-    used, and no key of yours leaves the machine. Exits 1 when something is wrong.
+    made-up key against a server on this machine, and checks that its request comes through the proxy. No account is
+    used, and no key of yours leaves the machine. Exits with 1 if there is a problem.
     """
     wanted = agents.named(agent) if agent else None
     if agent and wanted is None:
@@ -51,9 +51,9 @@ def doctor(agent: str | None, port: int, confdir: str | None, no_probe: bool, pa
         wrong += finding.status == "wrong"
         _show(finding)
     if wrong:
-        click.echo(f"{wrong} things are wrong" if wrong > 1 else "1 thing is wrong")
+        click.echo(f"{wrong} problems" if wrong > 1 else "1 problem")
         sys.exit(1)
-    click.echo("all is well")
+    click.echo("no problems")
 
 
 def _findings(wanted: agents.Agent | None, confdir: Path, port: int, *, patience: float) -> Iterator[Finding]:
@@ -76,7 +76,7 @@ def _show(finding: Finding) -> None:
 
 
 def _wrapped(text: str) -> str:
-    """On a terminal the lines end between words; a fix stays one line, to be copied."""
+    """The text, wrapped between words on a terminal. A fix is not wrapped, so that it can be copied."""
     if not sys.stdout.isatty():
         return text
     width = shutil.get_terminal_size().columns - len(_INDENT)

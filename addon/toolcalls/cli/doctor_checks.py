@@ -1,4 +1,4 @@
-"""What `toolfix doctor` finds by looking. Each finding that is not well has the exact line that fixes it."""
+"""The checks of `toolfix doctor` that start no agent. Each problem comes with the exact command that fixes it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from . import client_environment as surroundings
-from . import node_runtime, trust
+from . import client_environment, node_runtime, trust
 from .agents import AGENTS, Agent
 
 NEWER_NODE = "npm install -g n && n 24"
 REAL_ROOTS = 20
-"""A bundle with fewer certificates is no set of roots."""
+"""A bundle with fewer certificates is not a complete set of roots."""
 SOON = 30
-"""Days."""
+"""The days before its end at which a CA expires soon."""
 
 Status = Literal["ok", "note", "wrong"]
 
@@ -85,7 +84,7 @@ def ca(confdir: Path) -> Finding:
     if not file.is_file():
         return Finding("note", f"there is no CA in {confdir} yet: it is made on first use", "toolfix env > /dev/null")
     if not all(os.access(confdir / name, os.R_OK) for name in (trust.CA_FILE, trust.KEY_FILE)):
-        return Finding("wrong", f"mitmproxy's CA and key in {confdir} cannot both be read", elsewhere)
+        return Finding("wrong", f"mitmproxy's CA or its key in {confdir} cannot be read", elsewhere)
     try:
         days = trust.days_left(file)
     except ValueError:
@@ -151,7 +150,7 @@ def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Finding:
 
 
 def free_port(taken: int) -> int:
-    """The next port on which nothing listens; any free one where all of the next are taken."""
+    """The next free port; if the following ports are all taken, any free one."""
     for port in range(taken + 1, min(taken + 50, 65536)):
         with contextlib.suppress(OSError), socket.socket() as attempt:
             attempt.bind(("127.0.0.1", port))
@@ -162,10 +161,10 @@ def free_port(taken: int) -> int:
 
 
 def no_proxy(environ: Mapping[str, str]) -> Found:
-    for name in surroundings.NO_PROXY:
-        entries = surroundings.entries_of(environ.get(name, ""))
-        local = [entry for entry in entries if surroundings.is_loopback(entry)]
-        llm = [entry for entry in entries if entry not in local and surroundings.covers_a_model(entry)]
+    for name in client_environment.NO_PROXY:
+        entries = client_environment.entries_of(environ.get(name, ""))
+        local = [entry for entry in entries if client_environment.is_loopback(entry)]
+        llm = [entry for entry in entries if entry not in local and client_environment.covers_a_model(entry)]
         left = ",".join(entry for entry in entries if entry not in (*local, *llm))
         fix = f"export {name}={shlex.quote(left)}" if left else f"unset {name}"
         if local:
@@ -177,14 +176,14 @@ def no_proxy(environ: Mapping[str, str]) -> Found:
 
 
 def _uses_loopback_proxy(environ: Mapping[str, str]) -> bool:
-    return surroundings.BEFORE in environ or "//127.0.0.1:" in environ.get("HTTPS_PROXY", "")
+    return client_environment.BEFORE in environ or "//127.0.0.1:" in environ.get("HTTPS_PROXY", "")
 
 
 def existing_proxy(environ: Mapping[str, str], reach: Callable[[str, int], bool]) -> Found:
-    before = surroundings.original(environ)
+    before = client_environment.original(environ)
     try:
-        upstream = surroundings.upstream_proxy(before)
-    except surroundings.BadProxy as bad:
+        upstream = client_environment.upstream_proxy(before)
+    except client_environment.BadProxy as bad:
         yield Finding("wrong", str(bad), "unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy")
         return
     plain = before.get("HTTP_PROXY") or before.get("http_proxy")
@@ -213,12 +212,12 @@ def reachable(host: str, port: int) -> bool:
 
 
 def too_old_for(agent: Agent, version: tuple[int, int] | None) -> bool:
-    """Whether the newest versions of the agent want a newer Node; older ones may run, so a probe knows better."""
+    """Whether the newest versions of the agent need a newer Node. Older ones may run, so a probe knows better."""
     return version is not None and version[0] < agent.node
 
 
 def agents_and_node(version: tuple[int, int] | None, environ: Mapping[str, str]) -> Found:
-    """What to know of the agents on the PATH where none is started."""
+    """Findings about the agents on the PATH if none is started."""
     for agent in AGENTS:
         if version and too_old_for(agent, version) and shutil.which(agent.binary, path=environ.get("PATH")):
             what = (

@@ -1,7 +1,8 @@
-"""What `toolfix doctor` finds by trying: each agent of this machine, started for real, must come through the proxy.
+"""The probes of `toolfix doctor`: each agent of this machine is really started, and must come through the proxy.
 
-The agent gets an empty home, a made-up key and the environment of `toolfix run`, and asks a server on this machine
-whose own certificate it does not know: what arrives has come through the proxy, with mitmproxy's CA trusted.
+The agent gets an empty home, a made-up key and the environment of `toolfix run`, and sends its request to a server on
+this machine. It does not know the server's certificate, so a request that arrives has come through the proxy, and
+the agent trusts mitmproxy's CA.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from . import client_environment as surroundings
-from . import doctor_checks, node_runtime, trust
+from . import client_environment, doctor_checks, node_runtime, trust
 from .agent_sessions import PRIVATE_VARIABLES
 from .agents import Agent
 from .certificate import write_certificate
@@ -33,7 +33,7 @@ _ANSWER = b'{"error":{"type":"invalid_request_error","message":"this was a probe
 def probe_all(
     wanted: Sequence[Agent], environ: Mapping[str, str], confdir: Path, patience: float
 ) -> Iterator[Finding]:
-    before = surroundings.original(environ)
+    before = client_environment.original(environ)
     with contextlib.ExitStack() as stack:
         try:
             name = stack.enter_context(
@@ -41,7 +41,7 @@ def probe_all(
             )
             ca = trust.ensure_ca(confdir)
         except OSError:
-            return  # What is wrong with these places was said by looking at them.
+            return  # `doctor_checks` has already reported what is wrong with these directories.
         folder = Path(name)
         certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
         trusted = trust.prepare(folder, ca, before)
@@ -49,7 +49,7 @@ def probe_all(
         try:
             with Upstream(_refuse, certificate) as upstream, ProxyProcess(confdir, arguments) as proxy:
                 yield _probe_ourselves(proxy, upstream, trusted)
-                clean = surroundings.applied(before, surroundings.for_proxy(before, proxy.url, trusted))
+                clean = client_environment.applied(before, client_environment.for_proxy(before, proxy.url, trusted))
                 for agent in wanted:
                     yield _probe(agent, proxy, upstream, clean, folder, patience)
         except ProxyFailed as failed:
@@ -57,7 +57,7 @@ def probe_all(
 
 
 def _refuse(_seen: Seen) -> Play:
-    """An answer that no agent asks for twice."""
+    """An answer after which no agent tries again."""
     return Play([_ANSWER], 400, {"content-type": "application/json"})
 
 
@@ -95,7 +95,7 @@ def _probe(
     if arrived is None:
         what = f"{agent.name}: started with a made-up key, but none of its requests came through the proxy"
         fix = _fix(agent, proxy.output[logged:], node_runtime.version(environ))
-        # That it bypasses the proxy here says nothing about other hosts.
+        # An agent that bypasses the proxy for a server on this machine may use it for other hosts.
         return (
             Finding("note", f"{what}: it {agent.bypass}", fix) if fix == agent.works else Finding("wrong", what, fix)
         )
@@ -104,13 +104,13 @@ def _probe(
 
 
 def _homeless(environ: Mapping[str, str]) -> dict[str, str]:
-    """Nothing that leads an agent to the user's own files or accounts."""
+    """The environment without everything that leads an agent to the user's own files or accounts."""
     return {name: value for name, value in environ.items() if not name.startswith(PRIVATE_VARIABLES)}
 
 
 @contextlib.contextmanager
 def _started(command: Sequence[str], environ: Mapping[str, str], home: Path) -> Iterator[None]:
-    """A process group of its own, which ends with the probe."""
+    """Run the command in a process group of its own, which is killed at the end of the probe."""
     work = home / "work"
     work.mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(
@@ -134,7 +134,7 @@ def _started(command: Sequence[str], environ: Mapping[str, str], home: Path) -> 
 
 
 def _wait(upstream: Upstream, seen: int, patience: float) -> str | None:
-    """The first request that arrives, as it is called."""
+    """The method and path of the first POST that arrives; None if none does in time."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         for request in upstream.requests[seen:]:
@@ -145,7 +145,7 @@ def _wait(upstream: Upstream, seen: int, patience: float) -> str | None:
 
 
 def _fix(agent: Agent, log: str, node: tuple[int, int] | None) -> str:
-    """What the log says of a rejected certificate, what is known of the agent, or how to see more."""
+    """What the log says about a rejected certificate, what is known about the agent, or how to see more."""
     rejected = [line for line in log.splitlines() if "does not trust mitmproxy's CA" in line]
     if rejected:
         return rejected[-1].partition(": it needs ")[2] or rejected[-1]

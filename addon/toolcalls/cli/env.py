@@ -1,4 +1,4 @@
-"""`toolfix env`: the lines that set up a shell for a proxy that is already running, and those that undo it."""
+"""`toolfix env`: prints the lines that set up a shell for a proxy that is already running, or that undo this."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 
 import click
 
-from . import client_environment as surroundings
-from . import trust
+from . import client_environment, trust
 from .client_environment import BEFORE, VARIABLES, Changes
 
 DEFAULT_PORT = 8080
@@ -44,7 +43,7 @@ def env(shell: str | None, port: int, confdir: str | None, unset: bool) -> None:
 
     Start the proxy itself with: toolfix proxy
     """
-    environ = surroundings.original(os.environ)
+    environ = client_environment.original(os.environ)
     changes = _back(os.environ) if unset else _there(environ, port, Path(confdir or trust.DEFAULT_CONFDIR))
     write = _fish if (shell or Path(os.environ.get("SHELL", "")).name) == "fish" else _posix
     click.echo("\n".join(write(name, value) for name, value in changes.items()))
@@ -60,13 +59,13 @@ def _there(environ: dict[str, str], port: int, confdir: Path) -> Changes:
         raise click.ClickException(
             f"{folder} cannot be written ({error.strerror}): name another --confdir."
         ) from None
-    changes = surroundings.for_proxy(environ, f"http://127.0.0.1:{port}", trusted)
+    changes = client_environment.for_proxy(environ, f"http://127.0.0.1:{port}", trusted)
     changes[BEFORE] = json.dumps({name: environ.get(name) for name in VARIABLES})
     return changes
 
 
 def _back(environ: Mapping[str, str]) -> Changes:
-    before = surroundings.original(environ)
+    before = client_environment.original(environ)
     changes: Changes = {name: before.get(name) if BEFORE in environ else None for name in VARIABLES}
     return {**changes, BEFORE: None}
 

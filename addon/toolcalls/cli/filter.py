@@ -1,4 +1,4 @@
-"""`toolfix filter`: an upstream body in, what the client would receive out."""
+"""`toolfix filter`: reads an upstream body, and prints what the client would receive."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..engine import AUTO, PROTOCOLS, Response, mend_whole
 from ..policy import Policy
 from ..recording import store
 from ..request.request import Request, decode, read_request, seed_of
+from ..wire.events import MOST_CALLS
 from . import inputs
 
 
@@ -26,7 +27,11 @@ from . import inputs
 @click.option("--chunk-size", type=click.IntRange(min=1), metavar="N", help="Feed the body in chunks of N bytes.")
 @click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, such as toolfix_shape=false.")
 @click.option("--report", metavar="FILE", help="Write the outcome of each call there, as JSON.")
-@click.option("--jsonl", is_flag=True, help='Many at once: one {"id","protocol","body" or "body_base64",…} per line.')
+@click.option(
+    "--jsonl",
+    is_flag=True,
+    help='Read many, one JSON object per line: {"id", "protocol", "body" or "body_base64", …}',
+)
 @click.argument("words", nargs=-1, metavar="< FILE")
 def filter(
     protocol: str,
@@ -76,7 +81,7 @@ def _summary(answer: Response) -> str:
     if not answer.outcomes:
         return "unchanged: there is no tool call in it."
     if not calls:
-        return "the answer in JSON was mended."
+        return "a JSON answer was mended."
     mended = sum(call.status == "repaired" for call in calls)
     refused = sum(call.status == "refused" for call in calls)
     counted = "1 call" if len(calls) == 1 else f"{len(calls)} calls"
@@ -88,7 +93,9 @@ def _warn(answer: Response) -> None:
         click.echo(f"toolfix failed ({answer.failure!r}) and let the body pass unchanged.", err=True)
     if answer.limited:
         click.echo(
-            "over a limit (toolfix_max_held_bytes, 500 calls or too much work): the rest passed unchanged.", err=True
+            f"over a limit (toolfix_max_held_bytes, {MOST_CALLS:,} calls or too much work): "
+            "the rest passed unchanged.",
+            err=True,
         )
 
 

@@ -1,4 +1,4 @@
-"""Running a command in our place: its terminal, its signals and its exit status are its own."""
+"""Runs a command as if it had been started directly: with the terminal, the signals and its own exit status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PASSED_ON = tuple(
 
 
 class CannotStart(Exception):
-    """The command could not be started. `status` is what a shell would exit with."""
+    """The command could not be started. `status` is the exit status that a shell would have."""
 
     def __init__(self, sentence: str, status: int) -> None:
         super().__init__(sentence)
@@ -27,7 +27,7 @@ class CannotStart(Exception):
 
 
 class Child:
-    """`with Child() as child: status = child.run(command, environ)`; until the block is left no signal ends us."""
+    """`with Child() as child: status = child.run(command, environ)`; inside the block no signal ends this process."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -36,7 +36,7 @@ class Child:
 
     def __enter__(self) -> Child:
         for number in (*_FROM_THE_KEYBOARD, *_PASSED_ON):
-            # One that is ignored, as under nohup, stays so for the command. Handlers are not inherited.
+            # A signal that is ignored, as under nohup, stays ignored in the command. Handlers are not inherited.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._stack.enter_context(_handled(number, self))
         return self
@@ -45,7 +45,7 @@ class Child:
         self._stack.close()
 
     def run(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
-        """Its exit status; 128+n where signal n ended it."""
+        """Run the command and return its exit status; 128+n if signal n ended it."""
         try:
             self._process = subprocess.Popen(command, env=dict(environ))
         except FileNotFoundError:
@@ -76,9 +76,9 @@ def _handled(number: int, child: Child) -> Iterator[None]:
 
 
 def _terminal_is_ours() -> bool:
-    """Then the terminal has given Ctrl-C to every process of the group, the command among them."""
+    """Whether this process group is in the foreground: then the command gets Ctrl-C from the terminal itself."""
     if os.name != "posix":
-        return True  # A Windows console does so always.
+        return True  # A Windows console sends it to all its processes.
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:

@@ -1,4 +1,4 @@
-"""What several commands read alike: files, JSON lines, `--set`. Bad input is one sentence and exit 2."""
+"""Input that several commands share: files, JSON lines, `--set`. Bad input gives one sentence and exit status 2."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .own_name import own_name
 from .trust import DEFAULT_CONFDIR
 
 _COMMON = {"confdir", "ssl_insecure", "ssl_verify_upstream_trusted_ca", "termlog_verbosity"}
-"""Options of mitmproxy that need no second look."""
+"""Options of mitmproxy that are known to exist, so that their names need no check."""
 
 
 def read_file(path: str, what: str) -> bytes:
@@ -32,7 +32,7 @@ def read_file(path: str, what: str) -> bytes:
 
 
 def temporary_folder(prefix: str) -> tempfile.TemporaryDirectory[str]:
-    """A private folder that goes with the command, or one sentence where none can be made."""
+    """A private folder that is removed at the end of the command; if it cannot be made, an error in one sentence."""
     try:
         return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
     except OSError as error:
@@ -42,8 +42,8 @@ def temporary_folder(prefix: str) -> tempfile.TemporaryDirectory[str]:
 
 
 def recordings_at(path: Path) -> list[Path]:
-    """The recordings at a path; one sentence where it cannot be read."""
-    from ..recording import store  # Loaded here: `run` has no use for it.
+    """The recordings at a path; if it cannot be read, an error in one sentence."""
+    from ..recording import store  # Loaded here, because `run` does not need it.
 
     try:
         return store.find(path)
@@ -54,7 +54,7 @@ def recordings_at(path: Path) -> list[Path]:
 
 
 def refuse_words(command: str, words: Sequence[str]) -> None:
-    """Who names a file, or writes the text behind the command, is told how it is read."""
+    """Raise an error if a file or a text follows the command: it says that the command reads standard input."""
     if not words:
         return
     if Path(words[0]).is_file():
@@ -65,14 +65,14 @@ def refuse_words(command: str, words: Sequence[str]) -> None:
 
 
 def read_stdin() -> bytes:
-    """All of standard input. Who types it is told how it ends."""
+    """All of standard input. On a terminal, say how to end it."""
     if sys.stdin.isatty():
         click.echo("Reading from the terminal: paste the text, then press Ctrl-D.", err=True)
     return sys.stdin.buffer.read()
 
 
 def end_line(text: str) -> None:
-    """End the output with a line end where a person reads it; in a pipe it stays as it is."""
+    """End the output with a line break on a terminal; in a pipe it stays as it is."""
     if sys.stdout.isatty() and not text.endswith("\n"):
         sys.stdout.buffer.write(b"\n")
     sys.stdout.buffer.flush()
@@ -84,7 +84,7 @@ def remark(sentence: str) -> None:
 
 
 def policy_from(settings: Sequence[str]) -> Policy:
-    """The policy of the environment and of `--set K=V …`, which wins, with the names of the mitmproxy options."""
+    """The policy from the environment and from `--set K=V`, which wins; K is the name of a mitmproxy option."""
     try:
         check_variables(os.environ)
     except BadOption as bad:
@@ -99,7 +99,10 @@ def policy_from(settings: Sequence[str]) -> Policy:
 
 
 def checked(settings: tuple[str, ...], *, scripts: bool = False) -> tuple[str, ...]:
-    """Our own options are checked here, with a sentence; of mitmproxy's, their names. Other `scripts` have others."""
+    """Check our own options, and the names of mitmproxy's, with an error in one sentence.
+
+    `scripts`: other scripts are loaded, which may declare other options, so names are not checked.
+    """
     unequal = [setting for setting in settings if "=" not in setting]
     policy_from([setting for setting in settings if setting.startswith("toolfix_") or setting in unequal])
     foreign = {setting.partition("=")[0] for setting in settings if not setting.startswith("toolfix_")}
@@ -109,7 +112,7 @@ def checked(settings: tuple[str, ...], *, scripts: bool = False) -> tuple[str, .
 
 
 def _check_names(names: list[str]) -> None:
-    """mitmproxy ignores an option that it does not know. Asking it which it knows takes a second."""
+    """Refuse unknown options, which mitmproxy would ignore. Asking mitmproxy for its options takes a second."""
     from mitmproxy.options import Options
     from mitmproxy.tools.dump import DumpMaster
 
@@ -125,14 +128,15 @@ def _check_names(names: list[str]) -> None:
 
 
 def values_of(name: str, settings: Sequence[str]) -> list[str]:
-    """What `--set NAME=…` says, each time it is given."""
+    """The values of all `--set NAME=…`."""
     return [value for known, _, value in (setting.partition("=") for setting in settings) if known == name]
 
 
 def settings(ours: Mapping[str, str], theirs: Sequence[str]) -> list[str]:
-    """mitmproxy's arguments for options of ours and of the user; it refuses one that is given twice, his wins.
+    """mitmproxy's arguments for our options and the user's. mitmproxy accepts each option once; the user's wins.
 
-    `confdir` is given to every proxy on its own; the hosts of `ours` have those of the user in them.
+    `confdir` is left out, because every proxy gets it separately. If `ours` has `toolfix_hosts`, the user's hosts are
+    already among these.
     """
     named = {setting.partition("=")[0] for setting in theirs} - {"toolfix_hosts"}
     kept = [f"{name}={value}" for name, value in ours.items() if name not in named]
@@ -142,7 +146,7 @@ def settings(ours: Mapping[str, str], theirs: Sequence[str]) -> list[str]:
 
 
 def confdir_of(settings: Sequence[str]) -> Path:
-    """Where mitmproxy keeps its CA."""
+    """The directory in which mitmproxy keeps its CA."""
     return Path((values_of("confdir", settings) or [DEFAULT_CONFDIR])[-1]).expanduser()
 
 
@@ -154,7 +158,7 @@ def policy_of(texts: dict[str, str]) -> Policy:
 
 
 def json_lines() -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of standard input, one a line, with their line numbers."""
+    """The JSON objects of standard input, one per line, with their line numbers."""
     for number, line in enumerate(sys.stdin.buffer, 1):
         if not line.strip():
             continue

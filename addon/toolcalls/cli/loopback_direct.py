@@ -1,6 +1,6 @@
-"""A mitmproxy script for `upstream:` mode: servers on this machine are reached directly.
+"""A mitmproxy script for `upstream:` mode: connects to servers on this machine directly.
 
-The proxy that was there before us cannot reach them, and clients have lost the NO_PROXY that kept them from asking.
+The upstream proxy cannot reach them, and we removed the NO_PROXY that kept clients from asking a proxy for them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from toolcalls.cli.client_environment import is_loopback
 
 
 def tls_clienthello(data: tls.ClientHelloData) -> None:
-    """Do not look at the server's certificate first: that would ask the proxy for it."""
+    """Do not connect to the server first for its certificate: that would go through the upstream proxy."""
     address = data.context.server.address
     if address and is_loopback(address[0]) and isinstance(data.context.client.proxy_mode, mode_specs.UpstreamMode):
         data.establish_server_tls_first = False

@@ -1,7 +1,7 @@
-"""mitmdump as our child: started as a file, it knows nothing of the rest of the command.
+"""Runs mitmdump as a child process. It is started as a file and imports nothing of the rest of the package.
 
-Its standard input is a pipe that ends when the parent does, however that happens; then it ends as well.
-Arguments that other users of the machine must not see in the list of processes come in the environment.
+Its standard input is a pipe that ends with the parent process, however that happens; then the child ends too.
+Arguments that other users of the machine must not see in the list of processes are passed in the environment.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 
 PRIVATE = "TOOLFIX_PRIVATE_ARGUMENTS"
 SELDOM_NEEDED = ("ldap3", "passlib.apache")
-"""What mitmproxy loads at its start for `proxyauth` alone: an eighth of the time that the start takes."""
+"""Modules that mitmproxy loads only for `proxyauth`; they take an eighth of its start."""
 
 
 def end_with_the_parent() -> None:
@@ -25,7 +25,7 @@ def end_with_the_parent() -> None:
 
 
 def load_when_used(name: str) -> None:
-    """Let `import NAME` give a module that is read when something of it is asked for."""
+    """Make `import NAME` lazy: the module is loaded when an attribute of it is used."""
     try:
         spec = importlib.util.find_spec(name)
     except ImportError:

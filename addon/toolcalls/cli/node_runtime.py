@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 
 def version(environ: Mapping[str, str]) -> tuple[int, int] | None:
-    """The major and minor version; none where there is no Node that runs."""
+    """The major and minor version; None if there is no Node that runs."""
     program = shutil.which("node", path=environ.get("PATH"))
     if program is None:
         return None
@@ -22,5 +22,5 @@ def version(environ: Mapping[str, str]) -> tuple[int, int] | None:
 
 
 def uses_proxies(version: tuple[int, int]) -> bool:
-    """Does this Node honour NODE_USE_ENV_PROXY? Older ones ignore every proxy variable."""
+    """Whether this Node honours NODE_USE_ENV_PROXY. Older ones ignore every proxy variable."""
     return version >= (24, 0) or (22, 21) <= version < (23, 0)

@@ -1,4 +1,4 @@
-"""How the user calls this command: in a clone it is `scripts/toolfix`, and lines to paste have to say that."""
+"""How the user starts this command: in a clone it is `scripts/toolfix`, and lines to paste must say so."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _COMMAND = re.compile(r"\btoolfix(?= (?:run|env|proxy|demo|doctor)\b)")
 
 
 def spelled(line: str) -> str:
-    """The line with commands of ours as they can be pasted here."""
+    """The line, with `toolfix` replaced by the name that works when it is pasted."""
     name = own_name()
     return _COMMAND.sub(lambda _: name, line)
 
 
 @functools.cache
 def own_name() -> str:
-    """`toolfix` where it is on the PATH or installed; the script of the clone where that was started."""
+    """`toolfix` if it is installed or on the PATH; the script of the clone if that was started."""
     environment = Path(sys.prefix)
     script = environment.parent / "scripts" / "toolfix"
     started = str(environment / "bin" / "toolfix") in sys.orig_argv[:3]

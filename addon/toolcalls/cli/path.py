@@ -1,4 +1,4 @@
-"""`toolfix path`: where the mitmproxy script is, for `mitmdump -s "$(toolfix path)"`."""
+"""`toolfix path`: prints where the mitmproxy script is, for `mitmdump -s "$(toolfix path)"`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`toolfix proxy`: the proxy alone, in the foreground, with one readable line for every mended call."""
+"""`toolfix proxy`: runs only the proxy, in the foreground, with one readable line for every mended call."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from pathlib import Path
 import click
 
 from ..proxy import session_summary
-from . import client_environment as surroundings
-from . import inputs, trust
+from . import client_environment, inputs, trust
 from .own_name import spelled
 from .proxy_process import SCRIPT
 
 WRONG_USAGE = 2
 _WORDY = {"-v", "--verbose"}
 _PORT = re.compile(r"^--port(?==|$)")
-"""What `toolfix run` calls it."""
+"""mitmdump's `--listen-port`, under the name that `toolfix run` has for it."""
 _TAKEN = re.compile(r"\('[^'\s]{1,64}', (\d{1,5})[\d, ]{0,16}\): (?:\[errno \d{1,4}\] )?address already in use")
-"""Newer Pythons repeat the number of the error."""
+"""Since Python 3.13 the message repeats the number of the error."""
 _LISTENING = re.compile(r" listening at \S*?:(\d+)")
 
 
@@ -41,7 +40,7 @@ def proxy(options: tuple[str, ...]) -> None:
     confdir = inputs.confdir_of(inputs.checked(tuple(_settings(options)), scripts=_has_scripts(options)))
     try:
         trusted = trust.prepare(
-            confdir / "toolfix-proxy", trust.ensure_ca(confdir), surroundings.original(os.environ)
+            confdir / "toolfix-proxy", trust.ensure_ca(confdir), client_environment.original(os.environ)
         )
     except OSError as error:
         raise click.ClickException(
@@ -49,7 +48,7 @@ def proxy(options: tuple[str, ...]) -> None:
             "--set confdir=DIR."
         ) from None
     if not _WORDY & set(options):
-        # A connection that opens and closes is nothing to read.
+        # Do not log every connection that opens or closes.
         logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)
     ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
     named = {setting.partition("=")[0] for setting in _settings(options)}
@@ -58,9 +57,9 @@ def proxy(options: tuple[str, ...]) -> None:
     from mitmproxy.tools.main import mitmdump
 
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # In a file or a journal too, a line is there when it is written.
+        # Each line reaches a file or a journal at once.
         sys.stdout.reconfigure(line_buffering=True)
-    # Errors of its options are those of this command.
+    # mitmdump's messages about its options should name this command.
     sys.argv[0] = "toolfix proxy"
     with inputs.temporary_folder("toolfix-") as folder:
         summary = Path(folder) / "summary"
@@ -70,7 +69,7 @@ def proxy(options: tuple[str, ...]) -> None:
         try:
             status = mitmdump([*arguments, *options])
         except SystemExit as wrong:
-            # mitmproxy exits 1 whatever is wrong; before its first word it is the command line.
+            # mitmproxy exits with 1 whatever is wrong; if it has logged nothing yet, the command line is wrong.
             raise SystemExit(WRONG_USAGE if hint.silent and wrong.code else wrong.code) from None
         session = session_summary.read(summary)
     if session.answers:
@@ -79,7 +78,7 @@ def proxy(options: tuple[str, ...]) -> None:
 
 
 class _Hint(logging.Handler):
-    """Says what the other shell needs, when mitmproxy says where it listens."""
+    """Prints what to do in the other shell, when mitmproxy logs where it listens."""
 
     def __init__(self, words: str) -> None:
         super().__init__()
@@ -95,7 +94,7 @@ class _Hint(logging.Handler):
             return
         port = found[1]
         if "reverse proxy" in record.getMessage():
-            hint = f"the client's base URL: http://127.0.0.1:{port} and its path, such as /v1; no CA is needed"
+            hint = f"set the client's base URL to http://127.0.0.1:{port} plus its path, such as /v1; no CA is needed"
         else:
             number = "" if port == "8080" else f" --port {port}"
             hint = f'in another terminal: eval "$(toolfix env{number}{self._words})", then start the agent there'
@@ -103,17 +102,17 @@ class _Hint(logging.Handler):
 
 
 def _has_scripts(options: tuple[str, ...]) -> bool:
-    """Are other scripts loaded, which may have options of their own?"""
-    return any(option.startswith(("-s", "--scripts")) and option != "--set" for option in options)
+    """Whether other scripts are loaded, which may have options of their own."""
+    return any(option.startswith(("-s", "--scripts")) for option in options)
 
 
 def _env_words(options: tuple[str, ...]) -> str:
-    """What `toolfix env` needs to find the same CA."""
+    """The option that `toolfix env` needs to find the same CA."""
     confdir = inputs.values_of("confdir", _settings(options))
     return f" --confdir {shlex.quote(confdir[-1])}" if confdir else ""
 
 
 def _settings(options: tuple[str, ...]) -> list[str]:
-    """The values of `--set`, in both ways to write it."""
+    """The values of `--set K=V` and `--set=K=V`."""
     following = [value for option, value in pairwise(options) if option == "--set"]
     return following + [option.removeprefix("--set=") for option in options if option.startswith("--set=")]

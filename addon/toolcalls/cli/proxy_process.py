@@ -1,4 +1,4 @@
-"""A real mitmdump with the addon as a child process, on a free loopback port."""
+"""Runs a real mitmdump with the addon as a child process, on a free loopback port."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _LAST_LINES = 200
 
 
 class ProxyFailed(Exception):
-    """mitmdump did not start; the message holds what it said."""
+    """mitmdump did not start; the message is its output."""
 
     @property
     def sentence(self) -> str:
-        """The line of it that tells why."""
+        """The line of the output that says why."""
         lines = [_STAMP.sub("", line).strip() for line in str(self).splitlines()]
         lines = [line for line in lines if line and not _CHATTER.search(line)]
         telling = next((line for line in lines if _TELLING.search(line)), lines[-1] if lines else "it said nothing")
@@ -44,10 +44,10 @@ class ProxyFailed(Exception):
 
 
 class ProxyProcess:
-    """`with ProxyProcess(...) as proxy:` is listening at `proxy.port`.
+    """A mitmdump: inside `with ProxyProcess(...) as proxy:` it listens on `proxy.port`.
 
-    `private` are arguments that other users of the machine must not see in the list of processes. With a `sink`
-    each line of the log goes there, and only the last ones are kept. `apart`: the terminal's Ctrl-C is not for it.
+    `private`: arguments that other users of the machine must not see in the list of processes. `sink` gets each line
+    of the log; only the last ones are kept then. `apart`: Ctrl-C in the terminal does not reach it.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class ProxyProcess:
                 raise ProxyFailed(self.output)
             time.sleep(0.02)
         self.port = int(found[1])
-        # mitmdump says that it listens before it finds out that a script or an option is wrong, and then ends.
+        # mitmdump reports that it listens before it finds a bad script or option; then it ends.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout if _STARTUP_ERROR.search(self.output) else _GRACE)
             self.stop()
@@ -133,7 +133,7 @@ class ProxyProcess:
                     self._sink(line)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until mitmdump ends by itself; its exit status."""
+        """Wait until mitmdump ends by itself; return its exit status."""
         if self._process is None:
             return 0
         status = self._process.wait(timeout)

@@ -1,4 +1,4 @@
-"""Keeps the proxy of a session alive: when it dies the user hears of it, and it comes back on the same port."""
+"""Keeps the proxy of a session alive: if it dies, the user is told, and it is started again on the same port."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_RESTARTS = 3
 
 
 class Keeper:
-    """`make(port)` gives a proxy for that port; port 0 is a free one. `say` reaches the user."""
+    """Restarts a proxy that dies. `make(port)` makes one for that port (0: any free one); `say` tells the user."""
 
     def __init__(self, make: Callable[[int], ProxyProcess], say: Callable[[str], None]) -> None:
         self._make = make

@@ -1,4 +1,4 @@
-"""`toolfix repair`: arguments in, strict JSON out."""
+"""`toolfix repair`: reads the arguments of a call, and prints strict JSON."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ _TOOL = "tool"
 @click.command()
 @click.option("--schema", metavar="FILE", help="JSON schema of the arguments: shapes are mended too.")
 @click.option("--finish", metavar="REASON", help="Why the model stopped: stop, tool_calls, length …")
-@click.option("--jsonl", is_flag=True, help='Many at once: one {"id","input","schema"?,"finish"?} per line.')
+@click.option(
+    "--jsonl", is_flag=True, help='Read many, one JSON object per line: {"id", "input", "schema"?, "finish"?}'
+)
 @click.argument("words", nargs=-1, metavar="< FILE")
 def repair(schema: str | None, finish: str | None, jsonl: bool, words: tuple[str, ...]) -> None:
     """Mend the arguments of a tool call.
 
-    Reads them on standard input and prints strict JSON. Exits 1 with the reason when it refuses.
+    Reads them on standard input and prints strict JSON. If it refuses, it prints the reason and exits with 1.
     """
     inputs.refuse_words("repair", words)
     if jsonl:
@@ -53,7 +55,7 @@ def repair(schema: str | None, finish: str | None, jsonl: bool, words: tuple[str
 
 
 def mend(text: str, schema: Any = None, finish: Any = None) -> Outcome:
-    """One text through the same steps that a call in flight takes; refusals are reported, not replaced."""
+    """Mend one text in the same steps as a call of an answer; a refusal is reported, not replaced by a fallback."""
     tools = Tools([Tool(_TOOL, schema)]) if isinstance(schema, dict) else Tools()
     mender = Mender(tools, Policy(fallback="original", preflight=False), Ids())
     return mender.mend(_TOOL, text, Finish.of(finish if isinstance(finish, str) else None))

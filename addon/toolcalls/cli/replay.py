@@ -1,4 +1,4 @@
-"""`toolfix replay`: recordings, flow files and HAR files through today's engine."""
+"""`toolfix replay`: runs recordings, flow files and HAR files through today's engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..shown import LINE, shown, shown_lines
 from . import inputs
 
 LONG_RUN = 20
-"""So many recordings make a run that wants a progress bar."""
+"""A run of more recordings than this gets a progress bar."""
 
 
 @click.command()
@@ -39,7 +39,7 @@ def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
     if write and any(source.is_file() for source in sources):
         raise click.UsageError("--update writes into recordings; flow files and HAR files stay as they are.")
     sizes = [_size(source) for source in sources]
-    # Without --check and --update there is a line for each, which is progress enough.
+    # Without --check and --update each recording gets a line, so no progress bar is needed.
     quiet = check or write
     hidden = not (quiet and sys.stderr.isatty() and (len(sources) > LONG_RUN or any(map(Path.is_file, sources))))
     found: list[tuple[str, list[str]]] = []
@@ -82,7 +82,7 @@ def _finish(found: list[tuple[str, list[str]]], count: int, *, check: bool, writ
 
 
 def _sources(path: Path) -> list[Path]:
-    """The recordings at a path, or the file that it is."""
+    """The recordings at a path, or the path itself if it is a file."""
     found = [path] if _is_file(path) else inputs.recordings_at(path)
     if not found:
         raise click.UsageError(

@@ -1,4 +1,4 @@
-"""`toolfix report`: one page of recordings."""
+"""`toolfix report`: writes one page about recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`toolfix run`: one command in front of any agent."""
+"""`toolfix run`: runs an agent, or any other command, behind a proxy of its own."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from pathlib import Path
 import click
 
 from ..policy import BadOption, read_options
-from ..proxy import session_summary as tally
+from ..proxy import session_summary
 from ..proxy.session_summary import Summary
 from ..shown import LINE, shown_lines
-from . import bypassing, inputs, trust
-from . import client_environment as surroundings
+from . import bypassing, client_environment, inputs, trust
 from .foreground import NOT_FOUND, CannotStart, Child
 from .proxy_process import ProxyFailed, ProxyProcess
 from .proxy_supervisor import Keeper
 
 OUR_OWN_FAULT = 125
-"""The exit status when the proxy, not the command, is at fault; as `timeout` and `env` have it."""
+"""The exit status if the proxy, not the command, is at fault; the same as that of `timeout` and `env`."""
 
 LOOPBACK_DIRECT = Path(__file__).with_name("loopback_direct.py")
 SHOWN_TROUBLES = 5
 
 
 @dataclass(slots=True, frozen=True)
-class Wishes:
-    """What the user asked for."""
+class RunOptions:
+    """The options of the command."""
 
     record: str | None
     report: str | None
@@ -56,20 +55,20 @@ class Wishes:
 @click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, such as toolfix_mode=observe.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the proxy's log, with every call, on stderr.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD…")
-def run(command: tuple[str, ...], **options: object) -> None:
+def run(command: tuple[str, ...], **given: object) -> None:
     """Run a command behind the proxy, and say what was mended.
 
     Finds a free port, sets the proxy and CA variables for Node, Python, Rust, Go, curl, git and pip clients, and
-    passes on signals and the exit status of the command. Goes out through the proxy that HTTPS_PROXY names, if any.
+    passes on signals and the exit status of the command. If HTTPS_PROXY names a proxy, requests go through it.
     """
-    wishes = Wishes(**options)  # type: ignore[arg-type]
+    options = RunOptions(**given)  # type: ignore[arg-type]
     if not command:
         raise click.UsageError("name the command to run: toolfix run -- claude")
-    _check_values(wishes)
-    _check_report(wishes.report)
-    _check_hosts(wishes.hosts)
-    inputs.checked(wishes.settings)
-    environ = surroundings.original(os.environ)
+    _check_values(options)
+    _check_report(options.report)
+    _check_hosts(options.hosts)
+    inputs.checked(options.settings)
+    environ = client_environment.original(os.environ)
     if shutil.which(command[0], path=environ.get("PATH")) is None and not Path(command[0]).exists():
         say(f"there is no command {command[0]!r}: is it installed and on the PATH?")
         sys.exit(NOT_FOUND)
@@ -79,19 +78,19 @@ def run(command: tuple[str, ...], **options: object) -> None:
         say(problem.message)
         sys.exit(OUR_OWN_FAULT)
     with folder as name:
-        sys.exit(_run(command, wishes, environ, Path(name)))
+        sys.exit(_run(command, options, environ, Path(name)))
 
 
-def _check_values(wishes: Wishes) -> None:
-    """`--report -- CMD` has no value: the dashes are taken for it."""
-    if wishes.report is not None and (not wishes.report or wishes.report.startswith("-")):
+def _check_values(options: RunOptions) -> None:
+    """Refuse `--report -- CMD`: click takes the dashes for the value."""
+    if options.report is not None and (not options.report or options.report.startswith("-")):
         raise click.UsageError("--report needs a file: write --report calls.html -- CMD")
-    if wishes.record is not None and (not wishes.record or wishes.record.startswith("-")):
+    if options.record is not None and (not options.record or options.record.startswith("-")):
         raise click.UsageError("--record needs a directory: write --record recorded -- CMD")
 
 
 def _check_report(report: str | None) -> None:
-    """At the end of a long session it is too late to hear of a typing error."""
+    """Refuse a report that cannot be written. At the end of a long session it would be too late to find a typo."""
     target = Path(report).absolute() if report else None
     if target and (target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK)):
         raise click.UsageError(f"--report {report} cannot be written: name a file in an existing directory.")
@@ -102,7 +101,7 @@ def _check_hosts(hosts: tuple[str, ...]) -> None:
         try:
             read_options({"toolfix_hosts": added})
         except BadOption:
-            name = surroundings.split_url(host).hostname or "llm.example.com"
+            name = client_environment.split_url(host).hostname or "llm.example.com"
             raise click.UsageError(f"--host {host!r} is not a host name: write --host {name}") from None
 
 
@@ -110,21 +109,21 @@ def say(sentence: str) -> None:
     click.echo(f"toolfix: {shown_lines(sentence, LINE)}", err=True)
 
 
-def _run(command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], folder: Path) -> int:
-    way_out, private = _way_out(wishes, environ)
-    confdir = inputs.confdir_of(wishes.settings)
-    recorded = Path(wishes.record).absolute() if wishes.record else folder / "recorded" if wishes.report else None
+def _run(command: tuple[str, ...], options: RunOptions, environ: dict[str, str], folder: Path) -> int:
+    way_out, private = _way_out(options, environ)
+    confdir = inputs.confdir_of(options.settings)
+    recorded = Path(options.record).absolute() if options.record else folder / "recorded" if options.report else None
     trusted = _trust(confdir, environ, folder)
-    arguments = [*_options(wishes, trusted, recorded), *way_out]
+    arguments = [*_options(options, trusted, recorded), *way_out]
     summary = folder / "summary"
-    with _log(folder / "proxy.log", wishes.verbose) as sink, Child() as child:
+    with _log(folder / "proxy.log", options.verbose) as sink, Child() as child:
 
         def make(port: int) -> ProxyProcess:
             return ProxyProcess(
                 confdir,
                 arguments,
                 listen=("--listen-host", "127.0.0.1", "--listen-port", str(port)),
-                environment={tally.VARIABLE: str(summary)},
+                environment={session_summary.VARIABLE: str(summary)},
                 private=private,
                 sink=sink,
                 apart=True,
@@ -132,19 +131,21 @@ def _run(command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], fold
 
         keeper = Keeper(make, say)
         try:
-            proxy = keeper.start(wishes.port)
+            proxy = keeper.start(options.port)
         except ProxyFailed as failed:
-            return _did_not_start(failed, wishes.port)
+            return _did_not_start(failed, options.port)
         try:
-            status = child.run(command, surroundings.applied(environ, _changes(wishes, environ, proxy.url, trusted)))
+            status = child.run(
+                command, client_environment.applied(environ, _changes(options, environ, proxy.url, trusted))
+            )
         except CannotStart as problem:
             say(str(problem))
             return problem.status
         finally:
             keeper.stop()
-        session = tally.read(summary)
-        bypassed = _bypassed(session, command, wishes, environ, proxy.url)
-        _tell(session, _report(session, wishes, recorded), bypassed, explained=wishes.verbose)
+        session = session_summary.read(summary)
+        bypassed = _bypassed(session, command, options, environ, proxy.url)
+        _tell(session, _report(session, options, recorded), bypassed, explained=options.verbose)
     return status
 
 
@@ -162,14 +163,14 @@ def _trust(confdir: Path, environ: dict[str, str], folder: Path) -> trust.Trust:
 # The proxy's command line
 
 
-def _way_out(wishes: Wishes, environ: dict[str, str]) -> tuple[list[str], list[str]]:
-    """mitmdump's arguments for where requests go from here, and those that nobody else may see."""
+def _way_out(options: RunOptions, environ: dict[str, str]) -> tuple[list[str], list[str]]:
+    """mitmdump's arguments for where requests go from the proxy, and those that other users must not see."""
     try:
-        upstream = surroundings.upstream_proxy(environ)
-    except surroundings.BadProxy as bad:
-        raise click.UsageError(f"{bad} Unset it, or start toolfix where it is not set.") from None
-    if wishes.reverse:
-        mode = f"reverse:{_reverse(wishes.reverse)[0]}"
+        upstream = client_environment.upstream_proxy(environ)
+    except client_environment.BadProxy as bad:
+        raise click.UsageError(f"{bad} Unset it, or run toolfix in a shell without it.") from None
+    if options.reverse:
+        mode = f"reverse:{_reverse(options.reverse)[0]}"
         if upstream:
             raise click.UsageError(
                 f"--reverse cannot go through the proxy {upstream.url} of the environment: unset HTTPS_PROXY first."
@@ -181,19 +182,19 @@ def _way_out(wishes: Wishes, environ: dict[str, str]) -> tuple[list[str], list[s
     return arguments, ["--set", f"upstream_auth={upstream.credentials}"] if upstream.credentials else []
 
 
-def _options(wishes: Wishes, trusted: trust.Trust, recorded: Path | None) -> list[str]:
-    """mitmdump's options: ours and the user's."""
+def _options(options: RunOptions, trusted: trust.Trust, recorded: Path | None) -> list[str]:
+    """mitmdump's arguments for our options and the user's."""
     ours = {"ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
     if recorded:
         ours["toolfix_record"] = str(recorded)
-    if wishes.verbose:
+    if options.verbose:
         ours["termlog_verbosity"] = "debug"
-    if wishes.observe:
+    if options.observe:
         ours["toolfix_mode"] = "observe"
-    if wishes.hosts:
-        own = inputs.values_of("toolfix_hosts", wishes.settings)
-        ours["toolfix_hosts"] = ",".join([*own, *_added(wishes.hosts)])
-    return inputs.settings(ours, wishes.settings)
+    if options.hosts:
+        own = inputs.values_of("toolfix_hosts", options.settings)
+        ours["toolfix_hosts"] = ",".join([*own, *_added(options.hosts)])
+    return inputs.settings(ours, options.settings)
 
 
 def _added(hosts: tuple[str, ...]) -> list[str]:
@@ -201,27 +202,31 @@ def _added(hosts: tuple[str, ...]) -> list[str]:
 
 
 def _reverse(url: str) -> tuple[str, str]:
-    """Where a reverse proxy leads, and the path of its base URL."""
-    parts = surroundings.split_url(url)
+    """The server behind the reverse proxy, and the path of its base URL."""
+    parts = client_environment.split_url(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise click.UsageError(f"--reverse {url!r} is not a URL: write --reverse https://api.openai.com/v1")
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/")
 
 
-def _changes(wishes: Wishes, environ: dict[str, str], url: str, trusted: trust.Trust) -> surroundings.Changes:
-    if not wishes.reverse:
-        return surroundings.for_proxy(environ, url, trusted)
-    changes = surroundings.for_reverse(environ, url, _reverse(wishes.reverse)[1])
-    say(f"{changes['OPENAI_BASE_URL']} forwards to {wishes.reverse}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL are set.")
+def _changes(
+    options: RunOptions, environ: dict[str, str], url: str, trusted: trust.Trust
+) -> client_environment.Changes:
+    if not options.reverse:
+        return client_environment.for_proxy(environ, url, trusted)
+    changes = client_environment.for_reverse(environ, url, _reverse(options.reverse)[1])
+    say(
+        f"{changes['OPENAI_BASE_URL']} forwards to {options.reverse}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL are set."
+    )
     return changes
 
 
-# What the user hears
+# What the user is told
 
 
 @contextlib.contextmanager
 def _log(path: Path, verbose: bool) -> Iterator[Callable[[str], None]]:
-    """The proxy's log goes to a private file, never onto the screen of the agent."""
+    """A function that takes the lines of the proxy's log: to a private file, and to stderr only with --verbose."""
     lock = threading.Lock()
     with path.open("w", encoding="utf-8") as file:
         path.chmod(0o600)
@@ -247,31 +252,33 @@ def _did_not_start(failed: ProxyFailed, port: int) -> int:
     return OUR_OWN_FAULT
 
 
-def _report(session: Summary, wishes: Wishes, recorded: Path | None) -> str:
-    """Write the page, and say where things are."""
+def _report(session: Summary, options: RunOptions, recorded: Path | None) -> str:
+    """Write the report, and say where the report and the recordings are."""
     places = []
-    if wishes.report and recorded:
-        # Loaded here: it brings the engine along, which `run` leaves to the proxy.
+    if options.report and recorded:
+        # Loaded here, because it imports the engine, which `run` does not need otherwise.
         from ..recording.report import write_report
 
-        target = Path(wishes.report).absolute()
+        target = Path(options.report).absolute()
         try:
             write_report(recorded, target)
             places.append(f"report at {target}")
-        except Exception as error:  # The command has ended as it has ended, whatever becomes of a page about it.
+        except Exception as error:  # A failed report must not change the exit status of the command.
             say(f"the report {target} could not be written ({error}).")
-    if wishes.record:
+    if options.record:
         places.append(f"recorded in {recorded}" if session.answers else "nothing was recorded")
     return ", ".join(places)
 
 
-def _bypassed(session: Summary, command: tuple[str, ...], wishes: Wishes, environ: dict[str, str], url: str) -> str:
-    """How the command may have bypassed the proxy, where no answer came through."""
+def _bypassed(
+    session: Summary, command: tuple[str, ...], options: RunOptions, environ: dict[str, str], url: str
+) -> str:
+    """How the command may have bypassed the proxy, if no answer came through it."""
     if session.answers or session.troubles or bypassing.asks_nothing(command):
         return ""
-    if wishes.reverse:
+    if options.reverse:
         return "" if session.reasons else bypassing.of_reverse(command, url)
-    return bypassing.of_proxy(command, environ, wishes.hosts)
+    return bypassing.of_proxy(command, environ, options.hosts)
 
 
 def _tell(session: Summary, where: str, bypassed: str, *, explained: bool) -> None:
@@ -283,7 +290,7 @@ def _tell(session: Summary, where: str, bypassed: str, *, explained: bool) -> No
         if bypassed:
             say(bypassed)
         if not (session.reasons or session.troubles or bypassed or where):
-            return  # Nothing was asked: `toolfix run -- claude --version` has nothing to hear of.
+            return  # No model was asked: there is nothing to say after `toolfix run -- claude --version`.
         told = "no answer from a model went through the proxy"
     else:
         told = session.sentence()

@@ -1,6 +1,6 @@
 """Which certificates a client behind the proxy must trust: the system's roots, the user's own CAs and mitmproxy's CA.
 
-Hosts that toolfix does not open show their real certificates, so mitmproxy's CA alone is not enough; and a CA
+Hosts that toolfix does not intercept present their real certificates, so mitmproxy's CA alone is not enough. A CA
 that the user already had in one of these variables, a company's for instance, is kept.
 """
 
@@ -36,10 +36,10 @@ BUNDLE_VARIABLES = (
     "AWS_CA_BUNDLE",
     "DENO_CERT",
 )
-"""Each replaces the roots that its clients know: they get all of them."""
+"""The file that such a variable names replaces the client's own roots, so it must contain all certificates."""
 
 NODE_VARIABLE = "NODE_EXTRA_CA_CERTS"
-"""Is added to the roots that Node and bun carry."""
+"""The file that it names is added to the roots of Node and bun."""
 
 DEFAULT_CONFDIR = "~/.mitmproxy"
 CA_FILE = "mitmproxy-ca-cert.pem"
@@ -73,17 +73,17 @@ def certificates(pem: bytes) -> list[bytes]:
 
 
 def ensure_ca(confdir: Path) -> Path:
-    """mitmproxy's CA certificate; made, as mitmproxy would, where there is none yet."""
+    """The file of mitmproxy's CA certificate. If there is none yet, it is made as mitmproxy would make it."""
     ca = confdir / CA_FILE
     if ca.is_file():
         _refuse_damage(confdir)
         return ca
     confdir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Loaded here: it takes a quarter of a second, and the CA is made once.
+    # Loaded here, because it takes a quarter of a second and the CA is made only once.
     from mitmproxy.certs import CertStore
 
     with _alone(confdir):
-        # Not before: another session may be writing the file, and the certificate comes after it.
+        # Not before the lock: another session may be writing the key file, and writes the certificate after it.
         _refuse_damage(confdir)
         CertStore.from_store(confdir, "mitmproxy", 2048)
     return ca
@@ -95,7 +95,7 @@ def _refuse_damage(confdir: Path) -> None:
 
 
 def is_damaged(confdir: Path) -> bool:
-    """Is there a file for mitmproxy's key and certificate that does not hold both?"""
+    """Whether the file for mitmproxy's key and certificate exists, but does not contain both."""
     try:
         pem = (confdir / KEY_FILE).read_bytes()
     except OSError:
@@ -105,7 +105,7 @@ def is_damaged(confdir: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Two first sessions at the same moment must not make a CA each, with one key and the other's certificate."""
+    """Lock the folder: two first sessions at once could leave the key of one with the certificate of the other."""
     if _LOCKS is None:
         yield
         return
@@ -125,7 +125,7 @@ def days_left(ca: Path) -> int:
 
 
 def system_roots() -> list[bytes]:
-    """The roots of this machine; those that mitmproxy brings where the system has none in a file."""
+    """The roots of this machine; if the system has no file of them, those of certifi, which mitmproxy installs."""
     paths = ssl.get_default_verify_paths()
     for candidate in (paths.openssl_cafile, *_SYSTEM_BUNDLES):
         found = _read(candidate)
@@ -135,7 +135,7 @@ def system_roots() -> list[bytes]:
 
 
 def _keychain_roots() -> list[bytes]:
-    """macOS keeps a company's CA in the keychain alone."""
+    """The roots in the keychains of macOS, which are the only place for a company's CA there."""
     if platform.system() != "Darwin":
         return []
     command = ["security", "find-certificate", "-a", "-p", *_KEYCHAINS]
@@ -143,7 +143,7 @@ def _keychain_roots() -> list[bytes]:
 
 
 def own_cas(environ: Mapping[str, str]) -> list[bytes]:
-    """The CAs that the user has in the variables already."""
+    """The CAs in the files that the user's variables already name."""
     return [pem for name in (*BUNDLE_VARIABLES, NODE_VARIABLE) for pem in _read(environ.get(name, ""))]
 
 
@@ -155,7 +155,7 @@ def _read(path: str) -> list[bytes]:
 
 
 def prepare(folder: Path, ca: Path, environ: Mapping[str, str]) -> Trust:
-    """Write the two files into the folder."""
+    """Write the bundle and the file for Node into the folder."""
     ours = certificates(ca.read_bytes())
     trust = Trust(ca, folder / BUNDLE_FILE, folder / NODE_FILE)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -165,7 +165,7 @@ def prepare(folder: Path, ca: Path, environ: Mapping[str, str]) -> Trust:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all, however many sessions start at once."""
+    """Write a file whole or not at all, even if several sessions start at once."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
         file.write(data)
     Path(file.name).replace(path)
@@ -176,6 +176,6 @@ def _joined(pems: Iterable[bytes]) -> bytes:
 
 
 def missing_files(environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Variables that name a file which cannot be read."""
+    """The variables that name a file which cannot be read, with that file."""
     named = [(name, environ[name]) for name in (*BUNDLE_VARIABLES, NODE_VARIABLE) if environ.get(name)]
     return [(name, path) for name, path in named if not os.access(path, os.R_OK)]

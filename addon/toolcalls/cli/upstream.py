@@ -1,7 +1,7 @@
-"""The embedded upstream: a loopback server that answers with given chunks, one write each.
+"""The embedded upstream: a loopback server that answers with given chunks, one write for each.
 
-Plays recordings for the demo and serves the end-to-end tests. Speaks HTTP/1.1 and, over TLS where the
-client asks for it, HTTP/2. Runs in a thread of its own; what it needs (h2, cryptography) comes with mitmproxy.
+It plays recordings for the demo and serves the end-to-end tests, over HTTP/1.1 or, if the client asks for it over
+TLS, HTTP/2. It runs in a thread of its own; mitmproxy installs the libraries that it needs (h2, cryptography).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Seen:
 
 @dataclass(slots=True)
 class Play:
-    """An answer: chunks in order. `breaks` closes the connection in the middle of the body, `resets` by a TCP reset.
+    """An answer, as chunks. `breaks` closes the connection in the middle of the body, `resets` by a TCP reset.
 
-    A body of HTTP/1.1 is chunked, unless `content_length` is given or it ends with the connection (`until_close`).
+    An HTTP/1.1 body is chunked, unless `content_length` is given or it ends with the connection (`until_close`).
     """
 
     chunks: Iterable[bytes]
@@ -56,7 +56,7 @@ Handler = Callable[[Seen], Play]
 
 
 def play_recording(recording: Recording) -> Play:
-    """The recorded answer in its original chunks, compressed if the upstream did so although nobody asked it to."""
+    """The recorded answer in its original chunks, compressed if the recorded upstream compressed it unasked."""
     headers = {"content-type": str(recording.flow.get("content_type") or "text/event-stream")}
     encoding = str(recording.flow.get("content_encoding") or "")
     pieces = recording.pieces()
@@ -64,13 +64,13 @@ def play_recording(recording: Recording) -> Play:
         headers["content-encoding"] = encoding
         pieces = compressed(pieces, encoding)
     status = int(recording.flow.get("status", 200))
-    # An error says how long it is, as hosts have it.
+    # Errors of real hosts have a Content-Length.
     length = sum(map(len, pieces)) if status >= 400 else None
     return Play(pieces, status, headers, content_length=length)
 
 
 def compressed(pieces: Iterable[bytes], encoding: str) -> list[bytes]:
-    """Each piece as the encoder gives it when it is flushed, so that the chunks stay what they were."""
+    """The compressed pieces. The encoder is flushed after each, so that the chunks keep their borders."""
     if encoding == "br":
         import brotli
 
@@ -96,7 +96,7 @@ def recordings_by_path(recordings: Iterable[Recording]) -> Handler:
 
 
 class Upstream:
-    """`with Upstream(handler) as upstream:` listens on a free loopback port until the block is left."""
+    """The server: inside `with Upstream(handler) as upstream:` it listens on a free loopback port."""
 
     def __init__(
         self, handler: Handler, certificate: Path | None = None, *, http2: bool = True, host: str = "127.0.0.1"
@@ -176,13 +176,13 @@ class Upstream:
         fields = "".join(f"{name}: {value}\r\n" for name, value in play.headers.items())
         writer.write(f"HTTP/1.1 {play.status} OK\r\n{fields}{framing}\r\n\r\n".encode("latin-1"))
         for chunk in play.chunks:
-            if chunk:  # An empty one would end a chunked body.
+            if chunk:  # An empty chunk would end a chunked body.
                 writer.write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if chunked else chunk)
             await writer.drain()
             await asyncio.sleep(play.pause)
         if play.breaks or play.resets:
             if play.resets:
-                # Nothing lingers: the kernel throws away what is under way and tells the other side.
+                # With a linger time of 0 the kernel discards unsent data and sends a reset.
                 linger = struct.pack("ii", 1, 0)
                 writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             writer.transport.abort()
@@ -203,7 +203,7 @@ async def _read_chunked(reader: asyncio.StreamReader) -> bytes:
 
 
 class _Http2:
-    """One HTTP/2 connection; each request is answered in turn."""
+    """One HTTP/2 connection; its requests are answered at the same time."""
 
     def __init__(self, upstream: Upstream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._upstream = upstream
@@ -256,7 +256,7 @@ class _Http2:
         await self._flush()
 
     async def _send(self, stream: int, chunk: bytes) -> None:
-        """An empty chunk is sent as the empty DATA frame that it is."""
+        """Send a chunk when the window allows it; an empty chunk as an empty DATA frame."""
         while True:
             room = min(self._connection.local_flow_control_window(stream), self._connection.max_outbound_frame_size)
             if room or not chunk:

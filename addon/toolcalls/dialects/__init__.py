@@ -1,1 +1,1 @@
-"""The protocols, one folder each: what an event says about text, tool calls and the end of the answer."""
+"""The protocols, one folder each: reading and writing their text, tool calls and finish reasons."""

@@ -1,4 +1,4 @@
-"""What a protocol fills in to be a dialect: a reader of its events and a writer of them (`reader_writer.py`)."""
+"""The two classes that a protocol implements to become a dialect: a reader and a writer (`reader_writer.py`)."""
 
 from __future__ import annotations
 
@@ -14,56 +14,56 @@ from .interface import KEEP_ALIVE_COMMENT
 
 
 @dataclass(slots=True, frozen=True)
-class AnswerForm:
-    """How a protocol says things, as far as that decides when they go out."""
+class ProtocolTraits:
+    """The properties of a protocol that decide when something is sent to the client."""
 
     whole_calls: bool = False
-    """Does a call come in one piece? Then whatever follows it shows that it is complete; one that the finish reason
-    cuts off may be half a call that the server closed."""
-    says_complete: bool = False
-    """Does every complete answer say so, in one word? Where it does not, nothing is made of its text."""
-    splits_end: bool = False
-    """Does the finish reason always wait? Then an event with a text too is two, and never goes out as it came."""
+    """Calls arrive in one piece, so anything after a call shows that it is complete. If the finish reason says that
+    the answer was cut off, the last call may be half a call that the server closed."""
+    needs_finish_reason: bool = False
+    """Every complete answer has a known finish reason. Without one, a call written as text stays text."""
+    end_always_waits: bool = False
+    """The finish reason always waits, so an event that also contains text is split and never sent unchanged."""
     text_key: str = ""
-    """The key of the JSON string that holds the text of an event; "" where events are always read."""
+    """The key of the JSON string that holds the text of an event; "" if events must always be parsed."""
     arguments_key: str = ""
-    """The key of the JSON string that holds a fragment of arguments; "" likewise."""
+    """The key of the JSON string that holds a fragment of arguments; "" if events must always be parsed."""
 
 
 class AnswerReader(ABC):
-    """One protocol's events → their parts."""
+    """Turns the events of one protocol into parts."""
 
-    form = AnswerForm()
+    traits = ProtocolTraits()
 
     @abstractmethod
     def read(self, event: Event) -> ReadEvent | None:
-        """What an event, or a whole body, says; None where it is none of this protocol."""
+        """The parts of an event, or of a whole body; None if it does not belong to this protocol."""
 
     def read_apart(self, event: Event) -> list[ReadEvent]:
-        """What an event says, one thing after the other, where their order would be lost: each as an event."""
+        """The event as several events if the order of its parts would otherwise be lost."""
         read = self.read(event)
         return [] if read is None else [read]
 
 
 class StreamWriter(ABC):
-    """What an answer lets go → one protocol's events."""
+    """Writes what an answer releases as events of one protocol."""
 
     words: FinishWords
-    """How the protocol says why the model stopped."""
+    """The protocol's finish reasons."""
     ids: bool = True
-    """Does each call have to have an id? If not, one that came without an id has none."""
+    """Every call needs an id. If False, a call that arrived without an id is sent without one."""
 
     @abstractmethod
     def text(self, read: ReadEvent | None, text: str) -> bytes:
-        """An event that says a text, like the one that was read; None: there is none to be like."""
+        """An event with this text, modelled on `read`. `read` is None if there is no event to copy from."""
 
     @abstractmethod
     def rest(self, read: ReadEvent) -> bytes:
-        """An event without its text, its calls and its finish reason."""
+        """The event without its text, its calls and its finish reason."""
 
     @abstractmethod
     def calls(self, read: ReadEvent) -> bytes:
-        """An event with nothing but its calls."""
+        """The event with nothing but its calls."""
 
     @abstractmethod
     def call(self, call: CompletedCall) -> bytes:
@@ -71,48 +71,48 @@ class StreamWriter(ABC):
 
     @abstractmethod
     def end(self, read: ReadEvent | None, reason: str) -> bytes:
-        """The event with the finish reason, and no text and no calls; None: one of ours."""
+        """The event with this finish reason, without text and calls. If `read` is None, a new event is made."""
 
-    def remember(self, read: ReadEvent, *, held: bool = False) -> None:  # noqa: B027 (most writers need nothing of it)
-        """An event of the answer that does not go on as it came: those that are written may have to be like it.
+    def remember(self, read: ReadEvent, *, held: bool = False) -> None:  # noqa: B027 (most writers do not need it)
+        """Note an event that is not forwarded unchanged, because events written later may have to resemble it.
 
-        `held`: nothing of it goes out now.
+        `held`: nothing of the event is sent now.
         """
 
-    def beside_calls(self, read: ReadEvent, texts: list[bytes] | None, *, flows: bool) -> list[bytes]:
-        """What an event says besides its calls and its finish reason.
+    def without_calls(self, read: ReadEvent, texts: list[bytes] | None, *, calls_follow: bool) -> list[bytes]:
+        """Everything in an event except its calls, its finish reason and what is sent together with that reason.
 
-        `texts`: events in the place of its text; None: its own text. What goes on with the finish reason is left out.
-        `flows`: parts of its calls follow.
+        `texts`: events that replace the event's text; None: keep its own text.
+        `calls_follow`: parts of the event's calls are sent right after this.
         """
         if texts is None:
             texts = [self.text(read, read.text)] if read.text else []
         return [*texts, self.rest(read)] if read.has_other_content and read.stop is None else texts
 
     def ends_again(self, read: ReadEvent) -> bool:
-        """Is this finish reason the one that goes out, although one is waiting?"""
+        """Whether this event with a finish reason replaces the one that is already waiting."""
         return True
 
     def note(self, note: str) -> bytes:
-        """A line of text of ours."""
+        """A line of text that toolfix adds."""
         return self.text(None, note)
 
     def keep_alive(self) -> bytes:
-        """An event that says nothing new."""
+        """An event without new content."""
         return KEEP_ALIVE_COMMENT
 
     def live(self, part: LivePart) -> bytes:
-        """A part of a call that goes out while it comes. Not asked for where calls come whole."""
+        """A part of a call that is sent while it arrives. Never needed if calls arrive in one piece."""
         raise NotImplementedError
 
     def rest_of_call(self, number: int, arguments: str) -> bytes:
-        """What the client still lacks of a call that it got while it came. Not asked for where calls come whole."""
+        """The missing end of a call that was sent while it arrived. Never needed if calls arrive in one piece."""
         raise NotImplementedError
 
 
 class AnswerWriter(StreamWriter):
-    """What an answer lets go → one protocol's events, or a whole body."""
+    """Writes what an answer releases as events of one protocol, or as a whole body."""
 
     @abstractmethod
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
-        """A whole body with these texts in the places of its own, these calls and this finish reason."""
+        """The whole body with its texts replaced by these, and with these calls and this finish reason."""

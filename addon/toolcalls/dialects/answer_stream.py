@@ -1,9 +1,9 @@
-"""One answer of a stream on its way to the client: what is held of it, what goes out and when, and how it ends.
+"""One answer of a stream on its way to the client: what is held, what is sent and when, and how the answer ends.
 
-The reader has turned an event into parts (`turn/parts.py`), the answer (`turn/answer.py`) says what may go out, the
-writer makes events of that. An event all of whose parts may go on passes as the bytes it came in; one that is nothing
-but fragments of calls is held; of all others the writer makes new ones. The event with the finish reason waits, for a
-call may follow it.
+The reader has turned an event into parts (`turn/parts.py`), the answer (`turn/answer.py`) decides what may be sent,
+and the writer turns that into events. An event whose parts may all be sent passes byte for byte. An event that
+contains only fragments of calls is held. All other events are written anew. The event with the finish reason waits,
+because a call may follow it.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from ..turn.parts import Fragment, OtherDelta, ReadEvent, ReasoningDelta, Stop, 
 from ..turn.text_search import SearchResult, TextPiece
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
 from ..wire.events import PASS, Event, Hold, Verdict
-from .answer_io import AnswerForm, StreamWriter
+from .answer_io import ProtocolTraits, StreamWriter
 from .reply_builder import ReplyBuilder
 
 
 @dataclass(slots=True)
 class _CallEvent:
-    """An event that is nothing but calls, which can go out as it came."""
+    """An event that contains only calls and can be sent byte for byte."""
 
     raw: bytes
     calls: list[AssembledCall] = field(default_factory=list)
     ends: bool = False
-    """It has the finish reason too."""
+    """The event also contains the finish reason."""
 
 
 class AnswerStream:
-    """`name` tells the answers of one stream apart, where there are several."""
+    """Holds and releases the events of one answer. `name` distinguishes several answers of one stream."""
 
     __slots__ = (
         "_calls_key",
@@ -44,11 +44,11 @@ class AnswerStream:
         "_end_key",
         "_end_untouched",
         "_ended_with",
-        "_form",
         "_hold",
         "_policy",
         "_sources",
         "_text_key",
+        "_traits",
         "_waiting_end",
         "_writer",
         "answer",
@@ -61,36 +61,36 @@ class AnswerStream:
         request: Request,
         policy: Policy,
         mender: Mender,
-        form: AnswerForm,
+        traits: ProtocolTraits,
         writer: StreamWriter,
         name: str = "",
         answer: FragmentAnswer | None = None,
     ) -> None:
         self.answer = answer or FragmentAnswer(
-            request, policy, mender, whole_calls=form.whole_calls, says_complete=form.says_complete
+            request, policy, mender, whole_calls=traits.whole_calls, needs_finish_reason=traits.needs_finish_reason
         )
         self._policy = policy
-        self._form = form
+        self._traits = traits
         self._writer = writer
         self._calls_key, self._text_key, self._end_key = f"calls {name}", f"text {name}", f"end {name}"
         self._hold = Hold(self._calls_key)
-        self.live = not policy.aggregate and not form.whole_calls
-        """Calls go out while they come."""
+        self.live = not policy.aggregate and not traits.whole_calls
+        """Calls are sent while they arrive."""
         self._sources: dict[int, _CallEvent] = {}
-        """By `id()` of a call: the event that it came in, if that says nothing else."""
+        """`id()` of a call → the event that it arrived in, if the event contains only calls."""
         self._waiting_end: ReadEvent | None = None
-        """The event with the finish reason: it waits, for a call may follow it."""
+        """The event with the finish reason, which waits because a call may follow it."""
         self._end_untouched = False
-        """That event says nothing else that the client should get: with its own reason it goes out as it came."""
+        """The waiting event contains nothing else to send, so it is sent byte for byte if its reason is kept."""
         self._ended_with: ReadEvent | None = None
-        """The event with the finish reason that went out as it came, because of its text."""
+        """The event with the finish reason that was already sent, byte for byte, when its text was released."""
         self._cut = False
-        """A call was cut off with the stream, or the upstream failed: nothing is made up for such an answer."""
+        """A call was cut off with the stream, or the upstream failed: no finish reason is made up for the answer."""
         self.lesson: Lesson | None = None
 
     @property
     def holds_calls(self) -> bool:
-        """Is a call held, or the finish reason behind one?"""
+        """Whether a call, or a finish reason, is held."""
         return bool(self.answer.assembler.calls) or self._waiting_end is not None
 
     @property
@@ -106,41 +106,41 @@ class AnswerStream:
         if (
             fragments
             and len(fragments) == len(read.parts)
-            and not (read.has_other_content or self.live or self._form.whole_calls)
+            and not (read.has_other_content or self.live or self._traits.whole_calls)
         ):
-            # Nothing but fragments, which wait for the rest of their calls.
+            # The event contains only fragments, which wait for the rest of their calls.
             self._writer.remember(read, held=True)
             self._gather(read, fragments)
             return self._hold
-        reply = ReplyBuilder(event)
+        reply = ReplyBuilder(event.raw)
         stop = read.stop
-        follows = self._form.whole_calls and self._follows_calls(read)
+        follows = self._traits.whole_calls and self._follows_calls(read)
         if follows:
-            reply.out += self._written(read, self.answer.pass_text_on(), reply)
+            reply.out += self._text_events(read, self.answer.release_text(), reply)
             self.answer.note_that_more_follows()
             self._send(Finish.COMPLETE, reply)
         pieces = self._search(read, reply)
-        unchanged = pieces is None and not fragments and not follows and not (read.text and self._silent)
+        unchanged = pieces is None and not fragments and not follows and not (read.text and self._suppresses_text)
         beside: list[bytes] = []
         held = False
         if not unchanged:
             self._writer.remember(read)
             flowing = self._gather(read, fragments)
-            beside = self._beside_calls(read, pieces, reply, flows=bool(flowing))
+            beside = self._without_calls(read, pieces, reply, calls_follow=bool(flowing))
             reply.out += beside + flowing
             if fragments and not flowing:
-                held = pieces is None and not beside and (stop is None or self._form.whole_calls)
+                held = pieces is None and not beside and (stop is None or self._traits.whole_calls)
                 reply.hold(self._calls_key, read.raw if held else self._writer.calls(read))
         if stop is not None:
-            if unchanged and self._passes(stop):
+            if unchanged and self._let_finish_pass(stop):
                 return PASS
             if unchanged:
                 self._writer.remember(read)
-                beside = self._beside_calls(read, None, reply, flows=False)
+                beside = self._without_calls(read, None, reply, calls_follow=False)
                 reply.out += beside
-            # Where calls come whole, what waited of the text before it changes nothing of the event.
-            untouched = (self._form.whole_calls and not read.text) or (pieces is None and not beside)
-            self._stop(read, stop, reply, untouched=untouched and not fragments, held=held)
+            # If calls arrive whole, releasing earlier text that was held does not change this event.
+            untouched = (self._traits.whole_calls and not read.text) or (pieces is None and not beside)
+            self._take_finish_reason(read, stop, reply, untouched=untouched and not fragments, held=held)
             return reply.verdict()
         if unchanged:
             self.lesson = self._text_lesson(read)
@@ -148,29 +148,37 @@ class AnswerStream:
         return reply.verdict()
 
     def _follows_calls(self, read: ReadEvent) -> bool:
-        """Does something follow the calls so far, so that they are complete? A finish reason says how they ended."""
+        """Whether the event proves that the calls so far are complete.
+
+        A finish reason alone is no proof: it says itself how the calls ended.
+        """
         calls = self.answer.assembler.calls
         if not calls or calls[-1].unfinished or self._waiting_end is not None:
             return False
-        return not all(isinstance(part, Stop) or (isinstance(part, OtherDelta) and part.aside) for part in read.parts)
+        return not all(
+            isinstance(part, Stop) or (isinstance(part, OtherDelta) and part.of_other_answer) for part in read.parts
+        )
 
     # Text
 
     def _search(self, read: ReadEvent, reply: ReplyBuilder) -> list[TextPiece] | None:
-        """Search the text of an event: what of it may go out, with what was held before; None if it is just that."""
+        """Search the text of an event for calls: the text to send, including what was held before.
+
+        None: the event's text is sent unchanged.
+        """
         answer = self.answer
         source = self._source(read)
         pieces: list[TextPiece] | None = None
         for part in read.parts:
             if isinstance(part, TextDelta):
-                found = answer.say(part.text, source)
+                found = answer.take_text(part.text, source)
                 if found is None and pieces is not None:
                     pieces.append(TextPiece(part.text, source))
             elif isinstance(part, ReasoningDelta):
-                found = answer.think(part.text)
+                found = answer.take_reasoning(part.text)
             elif isinstance(part, OtherDelta):
-                answer.refused = answer.refused or part.refusal
-                found = answer.say_otherwise()
+                answer.model_refused = answer.model_refused or part.refusal
+                found = answer.take_other()
             else:
                 continue
             if found is not None:
@@ -179,16 +187,18 @@ class AnswerStream:
         return pieces
 
     def _source(self, read: ReadEvent) -> bytes | None:
-        """The event, where it can go out for its text: it says nothing else, or nothing but the finish reason."""
-        if read.has_other_content or read.moved:
+        """The event's bytes if it contains only text, or only text and a finish reason."""
+        if read.has_other_content or read.reassigned:
             return None
-        alone = len(read.parts) == 1 or (len(read.parts) == 2 and read.stop is not None and not self._form.splits_end)
+        alone = len(read.parts) == 1 or (
+            len(read.parts) == 2 and read.stop is not None and not self._traits.end_always_waits
+        )
         return read.raw if alone and isinstance(read.parts[0], TextDelta) else None
 
     def _hold_text(
         self, read: ReadEvent, part: TextDelta | ReasoningDelta | OtherDelta, found: SearchResult, reply: ReplyBuilder
     ) -> None:
-        """What would still have to go out if we failed: the text of calls that were found, and text that waits."""
+        """Hold what must still be sent if we fail: the text of the calls that were found, and the text that waits."""
         if found.parts:
             reply.release(self._text_key)
         for call in found.calls:
@@ -200,35 +210,39 @@ class AnswerStream:
             reply.hold(self._text_key, read.raw if alone else self._writer.text(read, held))
 
     @property
-    def _silent(self) -> bool:
-        """Is there a call, beside which the user wants no text?"""
+    def _suppresses_text(self) -> bool:
+        """Whether text is suppressed because the answer has a call (`null_content`)."""
         return self._policy.null_content and (self.answer.outgoing.sent > 0 or self.answer.has_pending_calls)
 
-    def _beside_calls(
-        self, read: ReadEvent, pieces: list[TextPiece] | None, reply: ReplyBuilder, *, flows: bool
+    def _without_calls(
+        self, read: ReadEvent, pieces: list[TextPiece] | None, reply: ReplyBuilder, *, calls_follow: bool
     ) -> list[bytes]:
-        """What an event says besides its calls and its finish reason."""
+        """Everything that the event contributes except its calls and its finish reason."""
         source = self._source(read)
         if pieces is None and source is not None and read.stop is not None:
             pieces = [TextPiece(read.text, source)]
-        if (read.text or pieces) and self._silent:
+        if (read.text or pieces) and self._suppresses_text:
             pieces = []
-        texts = [self._spoken(read, piece, reply) for piece in pieces] if pieces is not None else None
+        texts = [self._text_event(read, piece, reply) for piece in pieces] if pieces is not None else None
         if read.stop is None and not read.fragments and not (texts is not None and read.text):
-            # Nothing of the event itself changes: what was held before it goes out before it.
+            # The event itself is unchanged, and the text that was held is sent before it.
             return [*(texts or []), read.raw]
-        return self._writer.beside_calls(read, texts, flows=flows)
+        return self._writer.without_calls(read, texts, calls_follow=calls_follow)
 
-    def _written(self, read: ReadEvent | None, found: SearchResult, reply: ReplyBuilder) -> list[bytes]:
-        """Text that was searched: the events that it came in, where they say nothing else."""
+    def _text_events(self, read: ReadEvent | None, found: SearchResult, reply: ReplyBuilder) -> list[bytes]:
+        """Searched text as events: the original ones if they contain nothing else."""
         if found.parts:
             reply.release(self._text_key)
-        if self._silent:
+        if self._suppresses_text:
             return []
-        return [self._spoken(read, piece, reply) for piece in found.pieces]
+        return [self._text_event(read, piece, reply) for piece in found.pieces]
 
-    def _spoken(self, read: ReadEvent | None, piece: TextPiece, reply: ReplyBuilder) -> bytes:
-        """The event that a text came in. One that ends the answer too does so here, if nothing else is to come."""
+    def _text_event(self, read: ReadEvent | None, piece: TextPiece, reply: ReplyBuilder) -> bytes:
+        """A text as an event: the original one if possible.
+
+        If that event also has the finish reason, it ends the answer here, provided that no call is pending and the
+        reason is true.
+        """
         end = next((end for end in (self._waiting_end, read) if end is not None and end.raw is piece.source), None)
         if piece.source is None or end is None or end.stop is None:
             return piece.source or self._writer.text(read, piece.text)
@@ -243,7 +257,7 @@ class AnswerStream:
     # Calls
 
     def _gather(self, read: ReadEvent, fragments: list[Fragment]) -> list[bytes]:
-        """Take the fragments; what of them goes out at once."""
+        """Add the fragments to their calls; the events to send at once."""
         calls: list[AssembledCall] = []
         out: list[bytes] = []
         for fragment in fragments:
@@ -256,20 +270,21 @@ class AnswerStream:
                 call.escaped.grew(call.fragments, len(fragment.arguments))
             else:
                 out.append(self._writer.live(part))
-        if self._form.whole_calls and calls and not (read.has_other_content or read.text) and _are_whole(fragments):
+        if self._traits.whole_calls and calls and not (read.has_other_content or read.text) and _are_whole(fragments):
             source = _CallEvent(read.raw, calls, ends=read.stop is not None)
             self._sources.update((id(call), source) for call in calls)
-        if len(fragments) == 1 and not fragments[0].name and not self.live and calls and self._form.arguments_key:
-            # A name may begin another call. Without one the index and the id decide, which are part of the template.
+        passes = len(fragments) == 1 and not fragments[0].name and not self.live and bool(self._traits.arguments_key)
+        if passes and calls and self.answer.assembler.is_alone(calls[0]):
+            # A name may begin another call. Without a name, the index and the id decide, and the template fixes both.
             receiver = CallFragments(calls[0].add, self._hold)
-            self.lesson = Lesson(self._form.arguments_key, fragments[0].arguments, receiver)
+            self.lesson = Lesson(self._traits.arguments_key, fragments[0].arguments, receiver)
         return out
 
     def _send(self, finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> bool:
-        """Every call that was gathered goes out. True where one is refused, and the client has nothing of it."""
+        """Send every gathered call. True if a call was refused and the client has no part of it."""
         calls = self.answer.complete(finish, before_error=before_error, ids=self._writer.ids)
         reply.release(self._calls_key)
-        as_they_came = self._as_they_came(calls) if self._sources else set()
+        as_they_came = self._unchanged_events(calls) if self._sources else set()
         written: set[int] = set()
         for call in calls:
             source = self._sources.pop(id(call.assembled), None)
@@ -287,8 +302,8 @@ class AnswerStream:
         reply.out += [self._writer.note(note) for note in self.answer.outgoing.pop_notes()]
         return any(call.outcome.status == "refused" for call in calls if call.live is None)
 
-    def _as_they_came(self, calls: list[CompletedCall]) -> set[int]:
-        """The events, by `id()`, all of whose calls go out as they came."""
+    def _unchanged_events(self, calls: list[CompletedCall]) -> set[int]:
+        """The `id()` of every event that can be sent byte for byte, because none of its calls changed."""
         kept = {id(call.assembled) for call in calls if call.unchanged}
         events = {id(source): source for source in self._sources.values()}
         return {
@@ -299,7 +314,7 @@ class AnswerStream:
         }
 
     def _ends(self, source: _CallEvent, calls: list[CompletedCall]) -> bool:
-        """Is this event the end of the answer as it came, with its calls as the last ones?"""
+        """Whether this event, with its calls as the last ones, can end the answer byte for byte."""
         end = self._waiting_end
         last = calls[-1].assembled if calls else None
         if end is None or end.raw is not source.raw or not any(assembled is last for assembled in source.calls):
@@ -308,64 +323,66 @@ class AnswerStream:
 
     # The end
 
-    def _passes(self, stop: Stop) -> bool:
-        """Does a finish reason go on as it came: no call was seen, and none is promised?"""
+    def _let_finish_pass(self, stop: Stop) -> bool:
+        """Whether a finish reason passes unchanged: no call was seen, and the reason does not promise one."""
         if self.answer.engaged or self.answer.undecided or self._writer.words.needs_calls(stop.reason):
             return False
         self.answer.passed_stop(stop.finish)
         return True
 
-    def _stop(self, read: ReadEvent, stop: Stop, reply: ReplyBuilder, *, untouched: bool, held: bool) -> None:
-        """A finish reason: whole calls come out; broken ones wait with it, for some servers go on behind a reason.
+    def _take_finish_reason(
+        self, read: ReadEvent, stop: Stop, reply: ReplyBuilder, *, untouched: bool, held: bool
+    ) -> None:
+        """Handle a finish reason: send complete calls; broken ones wait, because some servers continue after it.
 
-        `held`: its event is held as it came.
+        `untouched`: nothing else of the event has to be sent. `held`: the event is already held byte for byte.
         """
         answer = self.answer
-        finish = Finish.CUT if answer.refused else stop.finish
-        # Text may follow a finish reason too, and then the call that was written before it is text.
+        finish = Finish.CUT if answer.model_refused else stop.finish
+        # Text may follow a finish reason too; then a call written as text before the reason stays text.
         waits = answer.undecided and finish is not Finish.CUT
         if not waits:
-            reply.out += self._written(read, answer.end_text(finish), reply)
+            reply.out += self._text_events(read, answer.end_text(finish), reply)
         whole = (
             not waits
-            and not self._form.whole_calls
-            and all(assembled.whole() for assembled in answer.assembler.calls)
+            and not self._traits.whole_calls
+            and all(assembled.looks_complete() for assembled in answer.assembler.calls)
         )
         if (whole or stop.failed) and self._ended_with is not read:
             self._send(finish, reply, before_error=stop.failed)
-        answer.stop(stop.reason, finish)
+        answer.note_reason(stop.reason, finish)
         self._cut = self._cut or stop.failed
         if self._ended_with is read:
             return
         if self._waiting_end is None or self._writer.ends_again(read):
             self._waiting_end = read
-            self._end_untouched = untouched and not read.moved
+            self._end_untouched = untouched and not read.reassigned
         reply.release(self._end_key)
         if not held:
             reply.hold(self._end_key, self._written_end())
 
     def write_waiting_end(self, reply: ReplyBuilder) -> None:
-        """Something follows that belongs to no answer (usage): a finish reason that waits goes out before it."""
+        """Send the waiting finish reason before an event that belongs to no answer (usage)."""
         if self._waiting_end is not None:
-            self.send_held(self.answer.believed(Finish.UNKNOWN), reply)
+            self.send_held(self.answer.trusted_finish(Finish.UNKNOWN), reply)
             self._write_end(reply)
 
     def fail(self, reply: ReplyBuilder) -> None:
-        """An error follows: held text and complete calls come out, unfinished calls are dropped."""
+        """Before an error: send held text and complete calls, drop unfinished calls."""
         self.send_held(Finish.CUT, reply, before_error=True)
         self._write_end(reply)
 
     def break_off(self, reply: ReplyBuilder) -> None:
-        """The stream ends with half an event: what a finish reason did not end before it was cut off."""
+        """The stream ended with half an event: without an earlier finish reason, the answer was cut off."""
         if not self.answer.reasons:
             self.answer.passed_stop(Finish.CUT)
             self._cut = True
         self.end(Finish.CUT, reply)
 
     def end(self, finish: Finish, reply: ReplyBuilder) -> bool:
-        """The stream is over: as the finish reasons say, else as `finish`. True if the answer is complete."""
+        """End the answer as its finish reasons say, or else as `finish`. True if the answer is complete."""
         answer = self.answer
-        refused = self.send_held(answer.believed(finish), reply)
+        refused = self.send_held(answer.trusted_finish(finish), reply)
         self._cut = self._cut or (finish is Finish.CUT and refused)
         if self._waiting_end is not None:
             self._write_end(reply)
@@ -375,12 +392,12 @@ class AnswerStream:
         return not self._cut and bool(answer.outgoing.sent or answer.reasons)
 
     def send_held(self, finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> bool:
-        """What is held of the text and the calls. True where a call was refused."""
-        reply.out += self._written(None, self.answer.end_text(finish), reply)
+        """Send the held text and the calls. True if a call was refused."""
+        reply.out += self._text_events(None, self.answer.end_text(finish), reply)
         return self._send(finish, reply, before_error=before_error)
 
     def _write_end(self, reply: ReplyBuilder) -> None:
-        """The finish reason that waits."""
+        """Send the waiting finish reason."""
         if self._waiting_end is not None:
             reply.release(self._end_key)
             reply.out.append(self._written_end())
@@ -394,13 +411,13 @@ class AnswerStream:
 
     @property
     def _reason(self) -> str:
-        """The finish reason that is true, given those that the server sent."""
+        """The true finish reason, given the calls that were sent and the server's own reasons."""
         return str(self.answer.true_reason(self._writer.words) or self._writer.words.stop)
 
     def _text_lesson(self, read: ReadEvent) -> Lesson | None:
         part = read.parts[0] if len(read.parts) == 1 else None
-        if isinstance(part, TextDelta) and part.text and self._form.text_key:
-            return Lesson(self._form.text_key, part.text, self.answer.search or PASSING_TEXT)
+        if isinstance(part, TextDelta) and part.text and self._traits.text_key:
+            return Lesson(self._traits.text_key, part.text, self.answer.search or PASSING_TEXT)
         if isinstance(part, ReasoningDelta) and part.key:
             return Lesson(part.key, part.text, self.answer.reasoning or PASSING_TEXT)
         if isinstance(part, OtherDelta) and part.key:
@@ -409,5 +426,5 @@ class AnswerStream:
 
 
 def _are_whole(fragments: list[Fragment]) -> bool:
-    """Is each of them a call that can go out as it came?"""
+    """Whether each fragment is a complete call that needs no change."""
     return all(fragment.name and not (fragment.unfinished or fragment.steps) for fragment in fragments)

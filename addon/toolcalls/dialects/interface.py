@@ -1,4 +1,4 @@
-"""What a dialect is: the one class that every protocol fills in."""
+"""The interface of a dialect: the class that every protocol implements."""
 
 from __future__ import annotations
 
@@ -11,77 +11,79 @@ from ..wire.events import Event, Replace, Verdict
 from ..wire.framing import SSE, Framing
 
 KEEP_ALIVE_COMMENT: Final = sse.comment(" toolfix holds a tool call until it is complete")
-"""For want of an event of the protocol: it keeps a connection alive, but some clients count events only."""
+"""Keeps the connection alive if the protocol has no event for that. Some clients count only events, not comments."""
 
 
 class Dialect(ABC):
     """One protocol. Sans-IO: events in, verdicts out; its state lives from the first event to `close`.
 
-    A protocol needs `read`, `close` and `body`. The other members have defaults: every event is read, and when we
-    give up, what is held goes out as it came.
+    A protocol needs `read`, `close` and `body`. The other members have defaults: every event is parsed, and when we
+    give up, everything that is held is released unchanged.
     """
 
     __slots__ = ()
 
     framing: Framing = SSE
-    """How its streams are cut into events."""
+    """How the protocol's streams are cut into events."""
 
     @property
     def lesson(self) -> Lesson | None:
-        """What the last event that was read, and that passed or was held whole, says about those that follow it."""
+        """How to handle the following events without parsing them, learnt from the last event passed to `read`.
+
+        Only an event that passed or was held as a whole gives a lesson.
+        """
         return None
 
     @abstractmethod
     def read(self, event: Event) -> Verdict:
-        """Take one event."""
+        """Take one event and decide what happens to it."""
 
     @abstractmethod
     def close(self) -> Replace | None:
-        """The response is over: what has to go out now. May be called again."""
+        """What has to be sent now that the response is over. May be called more than once."""
 
     @abstractmethod
     def body(self, body: bytes) -> bytes:
-        """Mend a response that came as one JSON document; the same bytes when nothing changes."""
+        """Mend a response that arrived as one JSON document; the same bytes if nothing changes."""
 
     def is_document(self, first: Event) -> bool:
-        """May the first line of a body be all of it? Asked where streams are lines, as a document is."""
+        """Whether the first line of a body may be a whole document. Asked if the protocol streams lines of JSON."""
         return False
 
     def framing_of(self, body: bytes) -> Framing:
-        """How a body is cut that begins as a document does."""
+        """The framing of a body that begins like a document but may be a stream."""
         return self.framing
 
     @property
     def waits(self) -> bool:
-        """Is an event kept back until it is known what follows? Then events without data are given to `read` too."""
+        """Whether an event waits until it is known what follows. Meanwhile `read` also gets events without data."""
         return False
 
     @property
     def converting(self) -> bool:
-        """Is another protocol made of this one? Then nothing passes as it came."""
+        """Whether the stream is converted to another protocol, so that no event may pass unchanged."""
         return False
 
     @property
     def holding(self) -> bool:
-        """Is a call kept back of which the ledger knows nothing, because its events were answered?"""
+        """Whether a call is held that the ledger does not know about, because its events were already replaced."""
         return False
 
     @property
     def changed_sent_text(self) -> bool:
-        """Did the upstream change text that the client had already received?"""
+        """Whether the upstream changed text that the client had already received."""
         return False
 
     def keep_alive(self) -> bytes:
-        """An event that says nothing new, for a client whose idle timer counts events while a call is held.
+        """An event without new content, for clients whose idle timer counts events while a call is held.
 
-        Changes nothing here: what the answer becomes must not depend on the time that it took. Nothing where a
-        framing has no comments.
+        Must not change any state: the result must not depend on timing. b"" if the framing has no comments.
         """
         return KEEP_ALIVE_COMMENT if self.framing is SSE else b""
 
     def abort(self, reason: str) -> tuple[bytes, ...] | None:
-        """We fail, or the limit is reached: the end of the response, behind which whatever still comes is swallowed.
+        """The end of the response after a failure of ours or at a limit; everything that arrives later is swallowed.
 
-        None: release what is held as it came.
+        None: release what is held, unchanged.
         """
         return None

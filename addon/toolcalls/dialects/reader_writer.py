@@ -1,7 +1,7 @@
-"""A protocol as a reader and a writer: everything else that a dialect with one answer a stream does, written once.
+"""A dialect made of a reader and a writer, for protocols with one answer per stream.
 
-The reader turns an event into parts (`turn/parts.py`), `answer_stream.py` decides what goes out of them and when, the
-writer makes events of that.
+The reader turns an event into parts (`turn/parts.py`), `answer_stream.py` decides which parts are sent and when, and
+the writer turns those into events.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from ..request.request import Request
 from ..turn.parts import Failure, ReadEvent
 from ..unread.fast_path import Lesson
 from ..wire.events import PASS, Event, Replace, Verdict, joined
-from .answer_io import AnswerForm as AnswerForm
 from .answer_io import AnswerReader as AnswerReader
 from .answer_io import AnswerWriter as AnswerWriter
+from .answer_io import ProtocolTraits as ProtocolTraits
 from .answer_stream import AnswerStream
 from .interface import Dialect
 from .reply_builder import ReplyBuilder
@@ -26,7 +26,7 @@ _DONE = "[DONE]"
 
 
 class ReaderWriterDialect(Dialect):
-    """The dialect that a reader and a writer make."""
+    """A dialect made of a reader and a writer."""
 
     __slots__ = ("_ended", "_failed", "_mender", "_policy", "_reader", "_request", "_stream", "_writer", "lesson")
     lesson: Lesson | None
@@ -34,7 +34,7 @@ class ReaderWriterDialect(Dialect):
     def __init__(
         self, request: Request, policy: Policy, mender: Mender, reader: AnswerReader, writer: AnswerWriter
     ) -> None:
-        self._stream = AnswerStream(request, policy, mender, reader.form, writer)
+        self._stream = AnswerStream(request, policy, mender, reader.traits, writer)
         self._request = request
         self._policy = policy
         self._mender = mender
@@ -76,48 +76,48 @@ class ReaderWriterDialect(Dialect):
         return reply.replacement()
 
     def _break_off(self, event: Event) -> Verdict:
-        """Half an event at the end of a cut stream: what is held comes before it, and a call was perhaps cut off."""
+        """Half an event ends a stream that was cut off: send what is held, knowing that a call may be incomplete."""
         if self._ended or self._failed or not self._stream.answer.engaged:
             return PASS
-        # Clients end at half an event: they may not before they have the call.
+        # Clients stop at half an event, so if a call is held, they must not get the half event.
         keeps = not self.holds_calls
-        reply = ReplyBuilder(event)
+        reply = ReplyBuilder(event.raw)
         self._stream.break_off(reply)
         self._ended = True
         reply.out += [event.raw] if keeps else []
         return reply.replacement()
 
     def _done(self, event: Event) -> Verdict:
-        """`[DONE]`, which gateways put behind any stream: everything that is held comes before it."""
+        """`[DONE]`, which gateways append to any stream: everything that is held is sent before it."""
         if self._failed or not self._stream.answer.engaged:
             return PASS
-        reply = ReplyBuilder(event)
+        reply = ReplyBuilder(event.raw)
         self._stream.end(Finish.UNKNOWN, reply)
         reply.out.append(event.raw)
         return reply.replacement()
 
     def _pass(self, event: Event) -> Verdict:
-        """An event that says nothing about text or calls; a finish reason that waits goes out before it."""
+        """An event without text or calls: it passes, after a finish reason that waits."""
         if not self._stream.end_waits:
             return PASS
-        reply = ReplyBuilder(event)
+        reply = ReplyBuilder(event.raw)
         self._stream.write_waiting_end(reply)
         reply.out.append(event.raw)
         return reply.replacement()
 
     def _fail(self, event: Event) -> Verdict:
-        """An error: complete calls come out, unfinished ones are dropped, the error goes on."""
+        """An error: complete calls are sent, unfinished ones are dropped, and the error is forwarded."""
         self._failed = True
         if not self._stream.answer.engaged:
             return PASS
-        reply = ReplyBuilder(event)
+        reply = ReplyBuilder(event.raw)
         self._stream.fail(reply)
         reply.out.append(event.raw)
         return reply.replacement()
 
     @property
     def holds_calls(self) -> bool:
-        """Is a call held, or the finish reason behind one?"""
+        """Whether a call, or a finish reason, is held."""
         return self._stream.holds_calls
 
     def keep_alive(self) -> bytes:

@@ -1,17 +1,18 @@
-"""The verdict on one event while it is being made: what goes out, what it releases, what stays held."""
+"""The verdict on one event while it is being built: what is sent, what is released, what stays held."""
 
 from __future__ import annotations
 
-from ..wire.events import PASS, Event, Hold, Replace, Verdict
+from ..wire.events import PASS, Hold, Replace, Verdict
 
 
 class ReplyBuilder:
-    """Filled by a dialect; `verdict` gives the plainest verdict that says the same."""
+    """Collects the effects of one event; `verdict` returns the simplest verdict with the same effects."""
 
-    __slots__ = ("_event", "_hold", "_release", "out")
+    __slots__ = ("_hold", "_raw", "_release", "out")
 
-    def __init__(self, event: Event | None = None) -> None:
-        self._event = event
+    def __init__(self, raw: bytes = b"") -> None:
+        """`raw`: the bytes of the event."""
+        self._raw = raw
         self.out: list[bytes] = []
         self._release: list[str] = []
         self._hold: list[tuple[str, bytes]] = []
@@ -20,23 +21,22 @@ class ReplyBuilder:
         self._hold.append((key, raw))
 
     def release(self, key: str) -> None:
-        """What is held under the key is replaced now, also what this very event holds there."""
+        """Drop everything that is held under the key, including what this event has held there: `out` replaces it."""
         self._release.append(key)
         self._hold = [entry for entry in self._hold if entry[0] != key]
 
     def add(self, other: Replace) -> None:
-        """Send, release and hold all that this does too."""
+        """Add everything that another verdict sends, releases and holds."""
         self.out += other.out
         self._release += other.release
         self._hold += other.hold
 
     def verdict(self) -> Verdict:
-        """What the dialect says about the event: that it passes or is held as it came, where that is all."""
-        raw = self._event.raw if self._event else b""
+        """The verdict on the event: PASS or Hold if it is simply forwarded or held, otherwise a Replace."""
         if not self._release:
-            if not self._hold and len(self.out) == 1 and self.out[0] == raw:
+            if not self._hold and len(self.out) == 1 and self.out[0] == self._raw:
                 return PASS
-            if not self.out and len(self._hold) == 1 and self._hold[0][1] == raw:
+            if not self.out and len(self._hold) == 1 and self._hold[0][1] == self._raw:
                 return Hold(self._hold[0][0])
         return self.replacement()
 

@@ -1,7 +1,7 @@
-"""Which protocol is spoken, where the path does not tell: by the shape of the first event or of the body.
+"""Recognises the protocol by the shape of the first event or of the body, if the URL path does not decide it.
 
-The first data event that is a JSON object decides; from then on the stream asks the chosen dialect itself.
-A new protocol is one more row in `_SIGNS`.
+The first data event that is a JSON object decides; from then on the stream uses the chosen dialect directly.
+A new protocol needs one more row in `_SIGNS`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CHAT: Final = "chat"
 
 @dataclass(slots=True, frozen=True)
 class _Sign:
-    """How a protocol shows itself, in its first event and in a whole body."""
+    """How to recognise a protocol by its first event and by a whole body."""
 
     protocol: str
     event: Callable[[Json], bool]
@@ -55,7 +55,7 @@ _SIGNS: Final = (
 
 
 class Sniffer(Dialect):
-    """Stands in for a dialect until the first event shows which one it has to be."""
+    """Acts as the dialect until the first event shows which dialect to use."""
 
     __slots__ = ("_chosen", "_make", "_open", "_signs", "decided")
 
@@ -65,7 +65,7 @@ class Sniffer(Dialect):
         self._open = True
         self._chosen = make(_CHAT)
         self.decided: Callable[[Dialect], None] = lambda _: None
-        """Told once which dialect it is, so that it can be asked itself from then on."""
+        """Called once with the chosen dialect, so that the stream can use it directly from then on."""
 
     @property
     def converting(self) -> bool:
@@ -109,7 +109,7 @@ class Sniffer(Dialect):
 
 
 class ChatOrZai(Sniffer):
-    """`/chat/completions`: chat.z.ai speaks its own protocol there, others that have the same path do not."""
+    """The dialect of `/chat/completions`: chat.z.ai uses its own protocol there, all other servers use Chat."""
 
     __slots__ = ()
 
@@ -123,7 +123,7 @@ class ChatOrZai(Sniffer):
 
 
 class AnyProtocol(Sniffer):
-    """Nothing is known about the answer: `toolfix filter --protocol auto`."""
+    """The dialect if nothing is known about the response: `toolfix filter --protocol auto`."""
 
     __slots__ = ()
 

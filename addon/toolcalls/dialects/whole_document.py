@@ -1,4 +1,4 @@
-"""An answer that came as one JSON document, in any protocol that is a reader and a writer."""
+"""Mending an answer that arrived as one JSON document, for every protocol with a reader and a writer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .answer_io import AnswerReader, AnswerWriter
 
 @dataclass(slots=True, frozen=True)
 class WholeDocument:
-    """What has to be known to mend one."""
+    """Mends one JSON document."""
 
     request: Request
     policy: Policy
@@ -25,18 +25,18 @@ class WholeDocument:
     writer: AnswerWriter
 
     def mended(self, body: bytes) -> bytes:
-        """What the client gets; the same bytes when nothing changes."""
+        """The body that the client gets; the same bytes if nothing changes."""
         read = self.reader.read(Event(body, body.decode("utf-8", "replace")))
         if read is None or any(isinstance(part, Failure) for part in read.parts):
             return body
-        form = self.reader.form
+        traits = self.reader.traits
         answer = FragmentAnswer(
             self.request,
             self.policy,
             self.mender,
-            whole_calls=form.whole_calls,
-            # Without a finish reason it may be the first line of a stream that ended there.
-            says_complete=form.says_complete or read.stop is None,
+            whole_calls=traits.whole_calls,
+            # Without a finish reason the body may be the first line of a stream that was cut off there.
+            needs_finish_reason=traits.needs_finish_reason or read.stop is None,
         )
         mended = mend_answer(read, answer, self.writer.words, ids=self.writer.ids)
         if mended is None:

@@ -1,1 +1,1 @@
-"""One call is mended here: its name, its arguments, their shape, and what the client would reject."""
+"""Mending of one complete call: its name, its arguments, their shape, and what the client would reject."""

@@ -1,9 +1,8 @@
 """Tool arguments: text that should be a JSON object → the object that the model meant, or a refusal.
 
-Stages, cheapest first: strict (valid text comes back as the very same text), lax (raw control characters
-and trailing commas, at C speed), tolerant (see grammar.py and document.py), and the unwrapping of text that was
-encoded twice. A repair is made only where the text has one reading. This folder knows neither tools nor
-schemas nor the wire.
+Stages, cheapest first: strict (valid text is returned unchanged), lax (raw control characters and trailing commas,
+at C speed), tolerant (see grammar.py and document.py), and the unwrapping of text that was encoded twice. A repair
+is made only if the text has one reading. This module knows neither tools nor schemas nor the wire.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ __all__ = ["Finish", "Mended", "mend_arguments"]
 
 MAX_LEVELS = 3
 _PER_STEP = 64
-"""Characters of broken text that are looked through in one step, before the grammar reads them."""
-# Taking out trailing commas by pattern costs about 80 µs a KB of small items; longer text is left to the
-# grammar, which reads long strings as fast and refuses what has too many parts.
+"""Characters of broken text that cost one step, in addition to the work of the grammar."""
+# Removing trailing commas by pattern costs about 80 µs per KB of small items; longer text is left to the
+# grammar, which is as fast on long strings and refuses text with too many parts.
 MAX_REWRITTEN = 128 * 1024
 
 Status = Literal["valid", "repaired", "refused"]
@@ -48,9 +47,10 @@ class Mended:
 def mend_arguments(
     text: str, finish: Finish = Finish.UNKNOWN, *, complete_truncated: bool = False, work: Work | None = None
 ) -> Mended:
-    """Raises nothing but `TooMuchWork`, and that only where `work` says how much there may be.
+    """Read the arguments of a call, and mend them if they are broken.
 
-    `finish` is why the model stopped; `complete_truncated` closes what was cut off.
+    `finish`: why the model stopped. `complete_truncated`: close arguments that were cut off. Raises nothing but
+    `TooMuchWork`, and that only if `work` sets a limit.
     """
     steps: dict[str, None] = {}
     options = ReadOptions(finish, complete_truncated, work or Work())
@@ -65,7 +65,7 @@ def mend_arguments(
         value = _mend(text, value, options, steps, level=0)
         return Mended("repaired", write(value), value, tuple(steps))
     except Refusal as refusal:
-        # Its frames know it and, one above the other, the answer and the flow: a circle with all their bytes in it.
+        # The traceback's frames refer to the refusal, the answer and the flow: a cycle that keeps their bytes alive.
         refusal.__traceback__ = refusal.__context__ = None
         return Mended("refused", None, None, reason=refusal.reason)
     except RecursionError:
@@ -79,24 +79,24 @@ class ReadOptions:
     work: Work
 
     @property
-    def may_lack(self) -> bool:
-        """May something be missing that is added here? See `finish.py`."""
+    def may_add_missing(self) -> bool:
+        """Whether something missing may be added: see `finish.py`."""
         return self.complete or self.finish is Finish.COMPLETE
 
 
 def _strict(text: str, *, control_characters: bool = False) -> Any:
-    """The value of strict JSON, or the error that says where it stops being so."""
+    """The value of strict JSON, or the error that says where the text stops being JSON."""
     try:
         return read(text, control_characters=control_characters)
     except json.JSONDecodeError as error:
-        # A value from now on: its frames would keep alive whoever called, see above.
+        # The error is returned as a value, and its frames would keep the callers alive, as above.
         error.__traceback__ = error.__context__ = None
         return error
 
 
 def _mend(text: str, value: Any, policy: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
     if _is_nothing(text):
-        if not policy.may_lack:
+        if not policy.may_add_missing:
             raise Refusal("there are no arguments, and the answer may have been cut off before them")
         steps["no arguments"] = None
         return {}
@@ -130,7 +130,7 @@ def _tolerant(
         return pairs
     encoded = _ENTITY_QUOTED.match(text)
     if encoded and html.unescape(encoded[1]) not in text and not _TYPOGRAPHIC.search(text):
-        # Only what is one beyond doubt: `?a=1&copy=2` has no entity in it.
+        # Only an entity with its semicolon counts: `?a=1&copy=2` has none.
         text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
         steps["HTML entities"] = None
     source = Source(text, policy.finish, policy.complete)
@@ -145,7 +145,7 @@ def _tolerant(
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,32});")
 _NO_ARGUMENTS = re.compile(r"(?:null|None|\"\"|''|```[A-Za-z0-9]*\s*```)?")
 _TRAILING_COMMA_HERE = re.compile(r",?\s*+[}\]]")
-# Either all up to the next comma before a closing bracket, which is kept, or that comma: so nothing is read twice.
+# Matches either the text up to the next trailing comma, which is kept, or that comma, so nothing is read twice.
 _TRAILING_COMMA = re.compile(r"((?>[^\",]++|\"[^\"\\]*+(?>\\[\s\S][^\"\\]*+)*+\"|,(?!\s*+[}\]]))++|\")|,")
 _LONELY_COMMA = re.compile(r"[{\[,:]\s*+,\s*+[}\]]")
 _TYPOGRAPHIC = re.compile("[“”‘’]")
@@ -155,7 +155,7 @@ _ESCAPED_BRACE = re.compile(r"\s*+(?:\"\s*+)?[{｛](?:\s|\\[nrt])*\\+\"")
 _STRAY_QUOTE = re.compile(r"[}\s]\"\Z")
 _ESCAPED_TEXT = re.compile(r"\\[^\"]")
 _ESCAPED_TWICE = '\\\\\\"'
-"""A quote inside a text that was escaped twice; with its quotes escaped only, a backslash at the end of the text."""
+"""If the whole text was escaped: a quote inside a string. If only its quotes were: a backslash that ends a string."""
 _BRACELESS = re.compile(r"\s*\"(?>[^\"\\]|\\.){0,200}+\"\s*:")
 
 
@@ -164,9 +164,9 @@ def _is_nothing(text: str) -> bool:
 
 
 def _lax(text: str, error: json.JSONDecodeError, policy: ReadOptions, steps: dict[str, None]) -> Any:
-    """JSON but for raw control characters in its strings or commas before closing brackets, at C speed.
+    """Read JSON whose only faults are raw control characters in strings and trailing commas, at C speed.
 
-    Gives the last error where that is not all. A drive letter and one backslash are left to the grammar.
+    Returns an error if there are other faults. A drive letter with a single backslash is left to the grammar.
     """
     value: Any = error
     done: list[str] = []
@@ -193,7 +193,7 @@ def _lax(text: str, error: json.JSONDecodeError, policy: ReadOptions, steps: dic
 
 
 def _with_one_value_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these pairs, where no key has two values."""
+    """The object of these pairs; refuses a key with two values."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found and found[key] != value:
@@ -226,7 +226,7 @@ _SEVERAL = frozenset({"repeated object", "empty object beside the real one"})
 
 
 def _only_item(text: str) -> str | None:
-    """What stands in a list that begins and ends with an object: GLM's endpoints put the arguments in one."""
+    """The content of a list that begins and ends with an object: GLM's endpoints put the arguments in a list."""
     text = text.strip()
     if not _LIKE_A_LIST.match(text) or not text.endswith("]"):
         return None
@@ -243,12 +243,12 @@ def _mend_item(item: str, policy: ReadOptions, steps: dict[str, None], level: in
 
 
 def _unescaped(text: str, policy: ReadOptions) -> str | None:
-    r"""One level of escaping taken off `{\"a\": \"b\"}`: of the whole text, or else of its quotes alone."""
+    r"""Remove one level of escaping from `{\"a\": \"b\"}`: from the whole text, or else from its quotes only."""
     if not _ESCAPED_BRACE.match(text):
         return None
     body = text.strip()
     if body.startswith('"'):
-        if not policy.may_lack:
+        if not policy.may_add_missing:
             raise Refusal("the quote behind the arguments is missing, and the answer may have been cut off")
         body = body[1:]
     elif _STRAY_QUOTE.search(body):
@@ -260,7 +260,7 @@ def _unescaped(text: str, policy: ReadOptions) -> str | None:
     quotes_only = body.replace('\\"', '"')
     if end == len(body) + 1:
         text = _once_or_twice(whole, quotes_only)
-        if text is not whole and _ESCAPED_TWICE in body and not policy.may_lack:
+        if text is not whole and _ESCAPED_TWICE in body and not policy.may_add_missing:
             raise Refusal("a quote inside a text may be the end of it, and the answer may have been cut off")
         return text
     value = _strict(quotes_only, control_characters=True)
@@ -268,7 +268,7 @@ def _unescaped(text: str, policy: ReadOptions) -> str | None:
 
 
 def _once_or_twice(whole: str, quotes_only: str) -> str:
-    """Which of the two escapings it was: the one that leaves JSON, or both times the whole."""
+    """Whichever of the two is JSON; `whole` if neither is, because it may be escaped a second time."""
     if whole == quotes_only or isinstance(_strict(whole), dict):
         return whole
     if isinstance(_strict(quotes_only), dict):
@@ -279,8 +279,8 @@ def _once_or_twice(whole: str, quotes_only: str) -> str:
 
 
 def _without_braces(text: str, policy: ReadOptions) -> dict[str, Any] | None:
-    """`"a": 1, "b": 2`: pairs whose braces, or whose first brace, were lost."""
-    if not policy.may_lack or not _BRACELESS.match(text):
+    """The object of pairs whose braces, or whose first brace, were lost: `"a": 1, "b": 2`."""
+    if not policy.may_add_missing or not _BRACELESS.match(text):
         return None
     for candidate in ("{" + text + "}", "{" + text):
         try:

@@ -1,4 +1,4 @@
-"""Does a mended text continue what was already sent? White space and escapes are spelling, values are not."""
+"""Whether a mended text continues what was already sent: white space and escapes may differ, values may not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOKEN = re.compile(r'[ \t\n\r]+|"(?:[^"\\]|\\.)*"|"(?:[^"\\]|\\.)*\\?$|[^" \t\n
 
 
 def continued(sent: str, text: str, value: dict[str, Any] | list[Any] | None) -> str | None:
-    """The whole text that begins with `sent` and reads as `value`; None when there is none."""
+    """A text that begins with `sent` and means `value`; None if there is none. `text`: the mended text."""
     if text.startswith(sent):
         return text
     if value is None:
@@ -24,7 +24,7 @@ def continued(sent: str, text: str, value: dict[str, Any] | list[Any] | None) ->
 
 
 def _respelt(sent: str) -> str | None:
-    """A strict prefix in our own spelling: no white space between tokens, no escapes that need not be."""
+    """A strict prefix in the form of `_write`: without white space between tokens and without needless escapes."""
     parts = []
     for token in _TOKEN.findall(sent):
         if token[0] != '"':
@@ -34,7 +34,7 @@ def _respelt(sent: str) -> str | None:
         try:
             written = _write(json.loads(token if whole else token + '"'))
         except ValueError:
-            # Cut inside an escape: what it would become is not known.
+            # The prefix ends inside an escape, so its character is not known.
             return None
         parts.append(written if whole else written[:-1])
     return "".join(parts)

@@ -1,19 +1,19 @@
-"""Why the model stopped: what decides whether text that is not closed was forgotten or cut off.
+"""Why the model stopped, which decides whether a missing bracket was forgotten or cut off.
 
-One rule for every protocol and for `toolfix repair`: only where the model itself said that it was finished may
-something be missing (a bracket, the quote of a text that was encoded twice, the arguments as a whole). Where the
-answer was cut off, or nobody knows, nothing is added to a call: `{"command": "rm -rf /"` may have been cut out of
-`{"command": "rm -rf /"$BUILD"/out"}`, and a later key may be missing too. What is whole by itself needs no finish.
+One rule for every protocol and for `toolfix repair`: something missing (a bracket, the quote behind a text that was
+encoded twice, the arguments as a whole) is added only if the model reported that it was finished. If the answer was
+cut off, or if that is not known, nothing is added to a call: `{"command": "rm -rf /"` may be the beginning of
+`{"command": "rm -rf /"$BUILD"/out"}`, and a later key may be missing too. Complete JSON is valid after any finish.
 
 COMPLETE   Chat `stop`, `tool_calls`, `function_call`; Messages `end_turn`, `tool_use`; Responses a response that is
            `completed`; Z.AI `done` and the null patch; Gemini `STOP`
 CUT        `length`, `max_tokens`, filters, refusals and errors of any protocol, a Responses item or response that is
            `incomplete` or failed, a stream that just ends
-UNKNOWN    `[DONE]`, `message_stop` or a document without a reason, `stop_sequence`, a word that nobody knows, and
-           `toolfix repair` without one
+UNKNOWN    `[DONE]`, `message_stop` or a document without a reason, `stop_sequence`, an unknown word, and
+           `toolfix repair` without a reason
 
-The finish is that of the answer, for each of its calls: that another call follows proves nothing where servers
-interleave them. `toolfix_truncated=complete` closes all the same.
+The finish of the answer counts for each of its calls: that another call follows does not prove that a call is
+complete, because some servers interleave calls. `toolfix_truncated=complete` closes calls in any case.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from enum import Enum
 
 
 class Finish(Enum):
-    """Only COMPLETE admits that something is missing."""
+    """How an answer ended. Something missing may be added only after COMPLETE."""
 
     COMPLETE = "complete"
     CUT = "cut"
@@ -30,7 +30,7 @@ class Finish(Enum):
 
     @classmethod
     def of(cls, reason: object) -> Finish:
-        """From a wire word of any protocol; a word that nobody knows, and what is no word, says nothing."""
+        """The finish for a reason of any protocol; UNKNOWN for an unknown word or a value that is no string."""
         word = reason.strip().lower() if isinstance(reason, str) else ""
         if word in _COMPLETE:
             return cls.COMPLETE

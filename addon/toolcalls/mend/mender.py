@@ -1,6 +1,7 @@
-"""One complete call: name → arguments → shape → preflight, and what to do where mending is refused.
+"""Mends one complete call: name → arguments → shape → preflight, and the fallback if mending is refused.
 
-The one place that decides what becomes of a call. It reports an outcome for each, in order.
+Which calls are sent at all, and which are repeats, is decided before, in `turn/outgoing_calls.py`. Every call that
+arrives here gets one outcome, and outcomes are reported in order.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from .reading.strict import write
 from .shape import preflight
 from .shape.json_in_string import mender_of_containers
 from .shape.shape import mend_shape
-from .steps import TOO_BOLD_INSIDE_A_TEXT
+from .steps import MISSING_BRACES, TOO_BOLD_INSIDE_A_TEXT
 from .structured import mend_structured
 
 NAMED_BY_ARGUMENTS = "name: the one tool that the arguments fit"
+_LOST = "the arguments begin in the middle, and more than a bracket may be missing before it"
 
 
 class Mender:
@@ -44,7 +46,7 @@ class Mender:
         callable_tools: Tools | None = None,
         work: Work | None = None,
     ) -> None:
-        """`callable_tools`: those that a call without a name may be of; all of them where nothing is said."""
+        """`callable_tools`: the tools that a call without a name may mean; all tools by default."""
         self._tools = tools
         self._callable = tools if callable_tools is None else callable_tools
         self._policy = policy
@@ -52,7 +54,7 @@ class Mender:
         self.work = work or Work()
         self.ids = ids
         self.seconds: list[float] = []
-        """What mending took, one figure a call."""
+        """The seconds that mending took, one figure per call."""
 
     def mend(
         self,
@@ -67,11 +69,11 @@ class Mender:
         safe_ids: bool = False,
         value: dict[str, Any] | None = None,
     ) -> Outcome:
-        """Mend one call. `steps` are repairs that the dialect made; unfinished calls before an error are dropped.
+        """Mend one call. `steps`: repairs that the dialect made. `before_error`: drop the call if it is refused.
 
-        `id` is the one that the upstream gave, if calls have ids here; the outcome has that of the client,
-        where `safe_ids` in the alphabet of Messages. `value` is what `strict.read` gives for the arguments, where
-        the dialect had to look already: they may be long.
+        `id`: the id from the upstream, if calls have ids here; the outcome has the id for the client, with `safe_ids`
+        in the alphabet of Messages. `value`: the result of `strict.read` for the arguments, if the dialect has parsed
+        them already, because they may be long.
         """
         started = perf_counter()
         outcome = self._mend(name, arguments, finish, namespace, steps, value)
@@ -83,7 +85,7 @@ class Mender:
     def mend_structured(
         self, text: str, sent: str, wanted: Tool, finish: Finish, takes_back: Callable[[str], bool]
     ) -> str | None:
-        """The JSON that an answer means, where it was asked for as such; None where it stays as it is."""
+        """The JSON that an answer means, if the request wanted JSON; None if the answer stays unchanged."""
         started = perf_counter()
         mended = mend_structured(text, sent, wanted, finish, self._policy, self.work, takes_back)
         self.seconds.append(perf_counter() - started)
@@ -104,20 +106,20 @@ class Mender:
         id: str | None = None,
         safe_ids: bool = False,
     ) -> Outcome:
-        """A call that the dialect itself knows to be none; the fallback is that of arguments without a reading."""
-        came = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
+        """Refuse a call that the dialect knows must not run; the fallback is the one for unreadable arguments."""
+        original = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
         named = self._named(name, None, namespace)
         if before_error:
-            outcome = replace(came, arguments="", dropped=True)
+            outcome = replace(original, arguments="", dropped=True)
         elif named.status == "not_a_name":
-            outcome = self._not_a_tool(came)
+            outcome = self._not_a_tool(original)
         else:
-            came = replace(came, name=named.name, namespace=named.namespace, steps=(*steps, *named.steps))
-            outcome = self._refuse(came, named.tool, reason)
+            original = replace(original, name=named.name, namespace=named.namespace, steps=(*steps, *named.steps))
+            outcome = self._refuse(original, named.tool, reason)
         return self._give_id_and_report(outcome, id, safe_ids)
 
     def _give_id_and_report(self, outcome: Outcome, wanted: str | None, safe_ids: bool) -> Outcome:
-        """Give the call its id and report what became of it."""
+        """Give the call its id and report the outcome."""
         self.work.spend(CALL)
         if wanted is not None and not outcome.dropped:
             outcome = replace(outcome, id=self._identify(outcome, wanted, safe_ids))
@@ -126,7 +128,7 @@ class Mender:
 
     def _identify(self, outcome: Outcome, wanted: str, safe_ids: bool) -> str:
         if outcome.status == "refused" and self._policy.request:
-            # The next request brings it back with the result, and there the reason is told.
+            # The next request contains this id beside the result, and there the reason is added.
             return self.ids.fresh(wanted, "toolu" if safe_ids else "call", outcome.reason)
         return self.ids.safe(wanted) if safe_ids else self.ids.unique(wanted)
 
@@ -139,45 +141,47 @@ class Mender:
         *,
         steps: tuple[str, ...] = (),
         before_error: bool = False,
-        spoiler: str = "",
-        doubt: str = "",
+        invalid_tail: str = "",
+        refusal_reason: str = "",
     ) -> Outcome:
-        """Mend a call of which the client already has a strict prefix: what it gets only continues that prefix.
+        """Mend a call of which the client already has a strict prefix: the rest can only continue that prefix.
 
-        Name and shape are as they came. `arguments` of the outcome is all that the client will have: where
-        it is refused, text that is no valid JSON, so that nobody runs it. `spoiler` ends such a text where
-        clients run even a prefix. `doubt`: why the dialect itself knows that this must not be run.
+        Name and shape stay unchanged. The outcome's `arguments` are all that the client will have: for a refused
+        call, text that is not valid JSON, so that no client runs it. `invalid_tail`: the end of such a text, for
+        clients that run even a prefix. `refusal_reason`: the dialect's own reason to refuse the call.
         """
         started = perf_counter()
-        came = Outcome("valid", name, arguments, name, arguments, steps)
-        outcome = self._mend_rest(came, sent, finish, before_error, spoiler, doubt)
+        original = Outcome("valid", name, arguments, name, arguments, steps)
+        outcome = self._mend_rest(original, sent, finish, before_error, invalid_tail, refusal_reason)
         self.seconds.append(perf_counter() - started)
         self.work.spend(CALL)
         self._report(outcome)
         return outcome
 
     def _mend_rest(
-        self, came: Outcome, sent: str, finish: Finish, before_error: bool, spoiler: str, doubt: str
+        self, original: Outcome, sent: str, finish: Finish, before_error: bool, invalid_tail: str, refusal_reason: str
     ) -> Outcome:
-        arguments = came.received_arguments
-        if not doubt and (not self._policy.arguments or not self._policy.touches(came.name)):
-            return replace(came, status="repaired") if came.steps else came
-        reason = doubt or "the answer was cut off before the arguments"
-        if not doubt and (arguments.strip() or not (before_error or finish is Finish.CUT)):
-            mended = self._read(arguments, finish, complete=self._completes)
+        arguments = original.received_arguments
+        if not refusal_reason and (not self._policy.arguments or not self._policy.touches(original.name)):
+            return replace(original, status="repaired") if original.steps else original
+        reason = refusal_reason or "the answer was cut off before the arguments"
+        if not refusal_reason and (arguments.strip() or not (before_error or finish is Finish.CUT)):
+            mended = _whole(
+                self._read(arguments, finish, complete=self._completes), self._named(original.name, None, None).tool
+            )
             text = continued(sent, mended.text, mended.value) if mended.text is not None else None
             if text is not None:
-                steps = (*came.steps, *mended.steps)
-                return replace(came, status="repaired" if steps else "valid", arguments=text, steps=steps)
+                steps = (*original.steps, *mended.steps)
+                return replace(original, status="repaired" if steps else "valid", arguments=text, steps=steps)
             reason = mended.reason or "the mended arguments do not continue what was sent"
-        refused = replace(came, status="refused", reason=reason)
+        refused = replace(original, status="refused", reason=reason)
         if before_error:
             return replace(refused, arguments=sent, dropped=True)
         if self._policy.fallback == "original":
             return refused
-        # Nothing at all would be read as `{}`, and a whole object as the call.
+        # Clients would read empty text as `{}`, and run a complete object.
         open_prefix = sent.strip() and not sent.rstrip().endswith("}")
-        return replace(refused, arguments=sent + (spoiler or ("" if open_prefix else "{")))
+        return replace(refused, arguments=sent + (invalid_tail or ("" if open_prefix else "{")))
 
     def _mend(
         self,
@@ -188,26 +192,28 @@ class Mender:
         steps: tuple[str, ...],
         value: dict[str, Any] | None,
     ) -> Outcome:
-        came = Outcome("valid", name, arguments, name, arguments, steps, namespace=namespace)
+        original = Outcome("valid", name, arguments, name, arguments, steps, namespace=namespace)
         meant = value if name or value is not None else self._read(arguments, finish).value
         named = self._named(name, meant, namespace)
         if not self._policy.arguments or (named.name and not self._policy.touches(named.name)):
-            return replace(came, status="repaired") if steps else came
+            return replace(original, status="repaired") if steps else original
         if named.status == "not_a_name":
-            return self._not_a_tool(came)
-        came = replace(came, name=named.name, namespace=named.namespace, steps=(*steps, *named.steps))
+            return self._not_a_tool(original)
+        original = replace(original, name=named.name, namespace=named.namespace, steps=(*steps, *named.steps))
         if named.tool is not None and named.tool.kind == "custom":
-            return replace(came, status="repaired") if came.steps else came
+            return replace(original, status="repaired") if original.steps else original
         if named.arguments is not None and self._contradicts(named.arguments, arguments):
-            return self._refuse(came, named.tool, "the name and the arguments of the call tell different arguments")
+            return self._refuse(
+                original, named.tool, "the name and the arguments of the call tell different arguments"
+            )
         if named.arguments is not None:
-            return self._mend_arguments(came, self._arguments_in_name(named, arguments), finish, named.tool)
+            return self._mend_arguments(original, self._arguments_in_name(named, arguments), finish, named.tool)
         if named.status == "unknown" and name and len(self._tools) and self._invalid_tool() not in (None, name):
-            return self._to_invalid(came, preflight.unknown_sentence(name), self._read(arguments, finish).value)
-        return self._mend_arguments(came, arguments, finish, named.tool, value)
+            return self._to_invalid(original, preflight.unknown_sentence(name), self._read(arguments, finish).value)
+        return self._mend_arguments(original, arguments, finish, named.tool, value)
 
     def _named(self, name: str, value: dict[str, Any] | None, namespace: str | None) -> NameMended:
-        """The tool that a call means. `value`: its arguments, by which one without a name is known."""
+        """The tool that a call means. `value`: its arguments, which identify the tool of a call without a name."""
         if name:
             return mend_name(name, self._tools, namespace)
         if not len(self._tools):
@@ -222,25 +228,30 @@ class Mender:
         return self._policy.truncated == "complete"
 
     def _read(self, arguments: str, finish: Finish = Finish.UNKNOWN, *, complete: bool = False) -> Mended:
-        """Read arguments and mend them where they are broken, as long as the answer may still cause work."""
+        """Read arguments and mend them if they are broken, within the work budget of the response."""
         return mend_arguments(arguments, finish, complete_truncated=complete, work=self.work)
 
     def _contradicts(self, inside: object, arguments: str) -> bool:
-        """Are the arguments of a call others than those that stand in its name?"""
+        """Whether the arguments of a call differ from those in its name."""
         told = self._read(inside, Finish.COMPLETE).value if isinstance(inside, str) else inside
         own = self._read(arguments, Finish.COMPLETE).value
         return bool(told) and bool(own) and told != own
 
     @staticmethod
     def _arguments_in_name(named: NameMended, arguments: str) -> str:
-        """Arguments that stand in the name count where the call has none of its own."""
+        """The call's own arguments, or those in its name if it has none of its own."""
         if arguments.strip() not in ("", "{}", "null"):
             return arguments
         inside = named.arguments
         return inside if isinstance(inside, str) else write(inside)
 
     def _mend_arguments(
-        self, came: Outcome, arguments: str, finish: Finish, tool: Tool | None, known: dict[str, Any] | None = None
+        self,
+        original: Outcome,
+        arguments: str,
+        finish: Finish,
+        tool: Tool | None,
+        known: dict[str, Any] | None = None,
     ) -> Outcome:
         if known is not None:
             mended = Mended("valid", arguments, known)
@@ -248,9 +259,10 @@ class Mender:
             mended = self._read(arguments, finish, complete=self._completes)
         if mended.text is None and tool is not None and finish is Finish.COMPLETE:
             mended = _with_first_fragment(arguments, tool) or mended
-        steps = (*came.steps, *mended.steps)
+        mended = _whole(mended, tool)
+        steps = (*original.steps, *mended.steps)
         if mended.text is None or mended.value is None:
-            return self._refuse(replace(came, steps=steps), tool, mended.reason)
+            return self._refuse(replace(original, steps=steps), tool, mended.reason)
         value, text = mended.value, mended.text
         if tool is not None and self._policy.shape:
             self.work.look_at(value)
@@ -261,12 +273,12 @@ class Mender:
                 value, steps = shaped.value, (*steps, *shaped.steps)
                 text = write(value)
             if shaped.refusal:
-                return self._refuse(replace(came, steps=steps), tool, shaped.refusal)
-        outcome = replace(came, status="repaired" if steps else "valid", arguments=text, steps=steps)
+                return self._refuse(replace(original, steps=steps), tool, shaped.refusal)
+        outcome = replace(original, status="repaired" if steps else "valid", arguments=text, steps=steps)
         return self._preflight(outcome, value, tool)
 
     def _container(self, finish: Finish, text: str) -> Any:
-        """The list or object that a text inside the arguments holds: its values are looked at as all others are."""
+        """The list or object in a string of the arguments; its values cost work like all others."""
         self.work.read_json(text)
         self.work.spend(VALUE * text.count("{"))
         value = _CONTAINERS[finish](text)
@@ -281,41 +293,41 @@ class Mender:
         sentence = preflight.missing_sentence(missing)
         if self._invalid_tool() not in (None, outcome.name):
             return self._to_invalid(outcome, sentence, value)
-        # The client will reject it: nothing can be invented here.
+        # The client will reject the call, but a missing value cannot be invented here.
         return replace(outcome, reason=sentence.rstrip("."))
 
-    def _refuse(self, came: Outcome, tool: Tool | None, reason: str) -> Outcome:
-        """Arguments that have no one reading never run: see `toolfix_fallback`."""
-        refused = replace(came, status="refused", reason=reason)
+    def _refuse(self, original: Outcome, tool: Tool | None, reason: str) -> Outcome:
+        """Apply `toolfix_fallback` to a call whose arguments have no single reading: it never runs."""
+        refused = replace(original, status="refused", reason=reason)
         fallback = self._policy.fallback
         if fallback == "original":
-            return replace(refused, arguments=came.received_arguments)
+            return replace(refused, arguments=original.received_arguments)
         if fallback == "auto" and self._invalid_tool() is not None:
             return self._to_invalid(refused, preflight.unreadable_sentence(reason), None)
-        if fallback == "empty" or tool is None or tool.required:
-            return replace(refused, arguments="{}", steps=(*came.steps, "sent with empty arguments"))
+        if fallback == "empty" or tool is None or preflight.missing_required({}, tool):
+            return replace(refused, arguments="{}", steps=(*original.steps, "sent with empty arguments"))
         if tool.kind == "function":
-            # `{}` would run. The client answers a call of a tool that it does not have, and the session goes on.
+            # `{}` would run. The client answers a call of an unknown tool with an error, and the session goes on.
             return self._to_invalid(refused, preflight.unreadable_sentence(reason), None)
-        note = f"[toolfix] The call of {came.name} was dropped: {reason}."
-        return replace(refused, arguments="", steps=(*came.steps, "dropped"), dropped=True, note=note)
+        note = f"[toolfix] The call of {original.name} was dropped: {reason}."
+        return replace(refused, arguments="", steps=(*original.steps, "dropped"), dropped=True, note=note)
 
-    def _not_a_tool(self, came: Outcome) -> Outcome:
-        """A name without a letter or digit is no tool."""
-        sentence = preflight.not_a_name_sentence(came.received_name)
+    def _not_a_tool(self, original: Outcome) -> Outcome:
+        """Send a call whose name has no letter or digit to the invalid tool, or drop it."""
+        sentence = preflight.not_a_name_sentence(original.received_name)
         if self._invalid_tool() is not None:
-            return self._to_invalid(came, sentence, self._read(came.received_arguments).value)
-        dropped = replace(came, status="refused", arguments="", reason=sentence.rstrip("."), dropped=True)
-        return replace(dropped, steps=(*came.steps, "dropped"))
+            return self._to_invalid(original, sentence, self._read(original.received_arguments).value)
+        dropped = replace(original, status="refused", arguments="", reason=sentence.rstrip("."), dropped=True)
+        return replace(dropped, steps=(*original.steps, "dropped"))
 
-    def _to_invalid(self, came: Outcome, sentence: str, value: dict[str, Any] | None) -> Outcome:
-        received = came.received_arguments if value is None else value
-        payload = write(preflight.invalid_payload(came.received_name, sentence, received))
-        steps = (*came.steps, "sent to the invalid tool")
+    def _to_invalid(self, original: Outcome, sentence: str, value: dict[str, Any] | None) -> Outcome:
+        received = original.received_arguments if value is None else value
+        payload = write(preflight.invalid_payload(original.received_name, sentence, received))
+        steps = (*original.steps, "sent to the invalid tool")
         name = preflight.invalid_name(self._policy.invalid_tool, self._tools)
-        reason = came.reason or sentence.rstrip(".")
+        reason = original.reason or sentence.rstrip(".")
         return replace(
-            came, status="refused", name=name, arguments=payload, steps=steps, reason=reason, namespace=None
+            original, status="refused", name=name, arguments=payload, steps=steps, reason=reason, namespace=None
         )
 
     def _invalid_tool(self) -> str | None:
@@ -323,20 +335,36 @@ class Mender:
 
 
 def _object_in(text: str, finish: Finish) -> dict[str, Any] | None:
-    """The object that a text inside the arguments holds, mended where that has one reading."""
+    """The object in a string of the arguments, mended if it has one reading."""
     mended = mend_arguments(text, finish)
     return mended.value if TOO_BOLD_INSIDE_A_TEXT.isdisjoint(mended.steps) else None
 
 
 _CONTAINERS = {finish: mender_of_containers(partial(_object_in, finish=finish)) for finish in Finish}
-"""A text inside the arguments lacks what the arguments may lack: where they were cut off, nothing."""
+"""JSON inside a string may lack only what the arguments may lack: nothing, if they were cut off."""
+
+
+def _begins_with_the_first(value: dict[str, Any], tool: Tool | None) -> bool:
+    """Whether the first key is the first declared one: models keep that order, so no key is missing before it."""
+    declared = tool.view.properties if tool is not None and tool.view is not None else {}
+    return not declared or next(iter(value), "") == next(iter(declared))
+
+
+def _whole(mended: Mended, tool: Tool | None) -> Mended:
+    """Refuse arguments whose brackets had to be added if a key before the first one may be missing too."""
+    braceless = tool is not None and mended.value is not None and MISSING_BRACES in mended.steps
+    if not braceless or _begins_with_the_first(mended.value or {}, tool):
+        return mended
+    return Mended("refused", None, None, mended.steps, _LOST)
 
 
 def _with_first_fragment(arguments: str, tool: Tool) -> Mended | None:
-    """`command": "ls"}`: the first fragment was lost, and the declared properties prove what it was."""
+    """`command": "ls"}` with its lost first fragment, if the declared properties prove what it was."""
     if not arguments.rstrip().endswith("}") or tool.view is None:
         return None
     mended = mend_arguments('{"' + arguments)
     if mended.status != "valid" or not mended.value or not set(mended.value) <= set(tool.view.properties):
+        return None
+    if not _begins_with_the_first(mended.value, tool):
         return None
     return replace(mended, text=write(mended.value), steps=("lost beginning",))

@@ -1,7 +1,7 @@
-"""Markup of a chat template around the name of a call, and arguments that stand inside the name.
+"""Removes a chat template's markup from around the name of a call, and takes arguments out of the name.
 
 Servers that fail to parse a template leave its tokens in the name (`read<|channel|>commentary`). Only the tokens,
-tags and words below are a template's: `<dry_run>Bash` and `Bash<|channel|>do not run` say something else.
+tags and words below belong to a template: `<dry_run>Bash` and `Bash<|channel|>do not run` mean something else.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _TOKENS: Final = (
     r"|action_(?:start|end)|tools_(?:prefix|suffix)"
     r"|tools?[_▁](?:calls?[_▁:]?(?:section_|arguments?_)?(?:begin|end|start|sep|name|args)?|sep)"
 )
-"""Special tokens, as they stand between `<|` and `|>`; DeepSeek has `｜` and `▁` in their place."""
+"""Special tokens, without their `<|` and `|>`; DeepSeek writes `｜` for `|` and `▁` for `_`."""
 _TAGS: Final = (
     r"(?:minimax:|seed:|longcat_)?(?:tool_?calls?|function_calls?|function|invoke|tools?|arguments|arg_key|arg_value"
     r"|tool_sep)|s"
 )
 _WORDS: Final = "commentary|analysis|final|json|code|assistant|function"
-"""What Harmony writes between its tokens, and DeepSeek before its separator."""
+"""Words that Harmony writes between its tokens, and DeepSeek before its separator."""
 
 _TOKEN: Final = rf"(?:<[|｜]\s?(?:{_TOKENS})\s?[|｜]>|</?(?:{_TAGS})>)"
-# A thought that ends before the name is over; a name before the end of a thought belongs to it.
+# A `</think>` before the name is dropped; a name before `</think>` is part of the reasoning and means no tool.
 _LEAD: Final = re.compile(rf"(?>\s*+(?:{_TOKEN}|(?:<think(?:ing)?>\s*+)?</think(?:ing)?>))++", re.IGNORECASE)
 _TAIL: Final = re.compile(
     rf"(?>\s*+(?:{_TOKEN}|<think(?:ing)?>(?:\s*+</think(?:ing)?>)?)(?>\s*+(?:{_WORDS})\b)*+)*+\s*+", re.IGNORECASE
@@ -42,7 +42,7 @@ class Unmarked(NamedTuple):
 
 
 def without_markup(name: str) -> Unmarked | None:
-    """The name between a template's tokens; None where anything else stands there, or arguments that are cut off."""
+    """The name without a template's tokens; None if there is any other text, or if arguments in it are cut off."""
     opened = _LEAD.match(name)
     rest = name[opened.end() :] if opened else name
     cut = rest.find("<")

@@ -1,4 +1,4 @@
-"""A call that never got a name: the one declared tool that its arguments can only be for."""
+"""A call that never got a name: finds the only declared tool that its arguments fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..tools.declared import Tool, Tools
 
 
 def tool_that_fits(value: dict[str, Any] | None, tools: Tools) -> Tool | None:
-    """The tool that declares every key of these arguments and requires no other, if exactly one does."""
+    """The tool that declares all keys of these arguments and requires no others, if there is exactly one."""
     fitting = [tool for tool in tools if _fits(value, tool)] if value else []
     return fitting[0] if len(fitting) == 1 else None
 

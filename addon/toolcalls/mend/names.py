@@ -1,8 +1,8 @@
-"""The name of a call, brought back to the one declared tool that it can only mean.
+"""Finds the only declared tool that the name of a call can mean.
 
-A ladder of equalities, each weaker than the one before: exact; case and separators; a known prefix dropped
-(`spelling.py`); repetition undone; a field's name glued to the end. Template tokens are cut away before the first.
-The first rung with a match decides: one tool, or none when it fits several. Likeness is no rung.
+The comparisons get weaker step by step: exact; without case and separators; without a known prefix (`spelling.py`);
+without repetition; without a field name glued to the end. Template tokens are removed before the first. The first
+comparison with a match decides: if several tools match, none is chosen. Mere similarity never counts.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Status = Literal["exact", "mended", "unknown", "not_a_name"]
 _MAX_NAME = 512
 _MAX_NAME_WITH_ARGUMENTS = 1_000_000
 
-# Words of the wire that servers glue to a name (`read_filearguments`, facts/zai.md section 12).
+# Field names that servers glue to a tool name (`read_filearguments`, facts/zai.md section 12).
 _GLUED: Final = ("arguments", "parameters")
 
 
 @dataclass(slots=True, frozen=True)
 class NameMended:
     name: str
-    """The declared name; as it came where the status is `unknown` or `not_a_name`."""
+    """The declared name; unchanged if the status is `unknown` or `not_a_name`."""
     status: Status
     steps: tuple[str, ...] = ()
     arguments: dict[str, str] | str | None = None
@@ -38,9 +38,9 @@ class NameMended:
 
 
 def mend_name(name: str, tools: Tools, namespace: str | None = None) -> NameMended:
-    """`namespace` is the one that the call carries itself, where its protocol has such a field.
+    """Find the declared tool that a name means. `namespace`: that of the call, if its protocol has such a field.
 
-    With no declared tools at all nothing can be said: the status is `unknown` and means just that.
+    Without declared tools nothing can be compared, and the status `unknown` says nothing about the name.
     """
     found = tools.get(name, namespace)
     if found is not None and found.namespace == namespace:
@@ -78,7 +78,7 @@ def mend_name(name: str, tools: Tools, namespace: str | None = None) -> NameMend
 
 
 def _of_short_form(name: str, tools: Tools) -> Tool | None:
-    """The tool that was declared to the host under this name (`toolfix_schemas=widen`)."""
+    """The tool that was declared to the host under this short name (`toolfix_schemas=widen`)."""
     if len(name) > LONGEST:
         return None
     return next((tool for tool in tools if tool.name != name and short_name(tool.name) == name), None)
@@ -91,7 +91,7 @@ def _rungs(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
 
 
 def _repeated(name: str, declared: Declared) -> list[Tool]:
-    """The tools of which the name is two or more copies."""
+    """The tools whose name was written two or more times in a row."""
     found: dict[int, Tool] = {}
     for size in range(1, len(name) // 2 + 1):
         if len(name) % size == 0 and name[:size] * (len(name) // size) == name:
@@ -104,5 +104,5 @@ def _repeated(name: str, declared: Declared) -> list[Tool]:
 
 
 def _glued(name: str, declared: Declared) -> list[Tool]:
-    """The tools whose name stands before a word of the wire."""
+    """The tools whose name has a field name glued to its end."""
     return [tool for word in _GLUED if name.endswith(word) for tool in declared.exact(name.removesuffix(word))]

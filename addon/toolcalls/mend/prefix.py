@@ -1,8 +1,8 @@
-"""Can the text so far still become a strict JSON object? Asked fragment by fragment, each character once.
+"""Checks, fragment by fragment, whether the text so far can still become a strict JSON object.
 
-For `toolfix_aggregate=false`: what is a strict prefix flows on at once; from the first character that is
-not, the rest is held and mended. The state is a place in the grammar and the stack of open brackets;
-plain spans (string contents, digits, white space) are skipped by a regular expression.
+For `toolfix_aggregate=false`: a strict prefix is sent at once; from the first character that does not fit, the rest
+is held and mended. Each character is read once. The state is a position in the grammar and the stack of open
+brackets; plain spans (string contents, digits, white space) are skipped by regular expressions.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import re
 from typing import Final
 
 MAX_DEPTH: Final = 256
-"""Deeper nesting is held: no tool takes it, and readers with a recursion limit would fall over it."""
+"""Deeper nesting is held: no tool takes it, and readers with a recursion limit would fail on it."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'[^"\\\x00-\x1f]*')
 _DIGITS = re.compile(r"[0-9]*")
 _HEX = frozenset("0123456789abcdefABCDEF")
 
-# Places in the grammar.
+# Positions between tokens.
 _START, _FIRST_KEY, _KEY, _COLON, _VALUE, _FIRST_ITEM, _AFTER, _END, _BROKEN = range(9)
-# Places inside a token: a string, its escapes, a word, the parts of a number (RFC 8259, section 6).
+# Positions inside a token: a string, its escapes, a word, the parts of a number (RFC 8259, section 6).
 _IN_STRING, _ESCAPE, _UNICODE, _WORD, _MINUS, _ZERO, _INTEGER, _POINT, _FRACTION, _E, _SIGN, _EXPONENT = range(9, 21)
 
 _WHOLE_NUMBERS = frozenset({_ZERO, _INTEGER, _FRACTION, _EXPONENT})
@@ -36,22 +36,22 @@ _WORDS = {"t": "rue", "f": "alse", "n": "ull"}
 
 
 class StrictPrefix:
-    """Reads the fragments of one JSON object. Once a character does not fit, nothing fits any more."""
+    """A check of the fragments of one JSON object. Once a character does not fit, nothing fits any more."""
 
     __slots__ = ("_key", "_left", "_lists", "_place", "_stack")
 
     def __init__(self, *, lists: bool = False) -> None:
-        """`lists`: it may be a list as well."""
+        """`lists`: a list is accepted too."""
         self._lists = lists
         self._place = _START
         self._stack: list[str] = []
         self._left = ""
-        """What is still missing of a word; of a \\u escape, one character a missing digit."""
+        """The missing rest of a word; for a \\u escape, one character per missing digit."""
         self._key = False
 
     @property
     def complete(self) -> bool:
-        """Is the text so far a whole object?"""
+        """Whether the text so far is a complete object."""
         return self._place == _END
 
     @property

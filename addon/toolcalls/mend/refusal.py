@@ -1,10 +1,10 @@
-"""The one way out of mending without an object: a refusal that says why, in one plain sentence."""
+"""The exception that ends mending without a result, with the reason in one plain sentence."""
 
 from __future__ import annotations
 
 
 class Refusal(Exception):
-    """Raised anywhere below `mend_arguments`, which turns it into an outcome. Never leaves this folder."""
+    """Raised anywhere below `mend_arguments`, which turns it into an outcome; also by `strict.read` itself."""
 
     @property
     def reason(self) -> str:
@@ -12,6 +12,6 @@ class Refusal(Exception):
 
 
 def cut_inside(key: str | None, characters: int) -> Refusal:
-    """The text ends inside a value: `{"command": "rm -rf /` would close cleanly, and is why we do not."""
+    """The refusal of a text that ends inside a value: `{"command": "rm -rf /` could be closed, but must not run."""
     where = f"inside `{key}` " if key else ""
     return Refusal(f"the arguments were cut off {where}after {characters:,} characters")

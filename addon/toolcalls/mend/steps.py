@@ -1,4 +1,4 @@
-"""Steps of mending that code asks about later, by name: what was guessed, added or left out to read the arguments.
+"""The names of mending steps that code checks for: what was guessed, added or left out to read the arguments.
 
 People read these names in logs, recordings and reports, so they do not change.
 """
@@ -15,10 +15,10 @@ MISSING_BRACKET: Final = "missing closing bracket"
 TEXT_AROUND: Final = "text around the object"
 
 CLOSED: Final = frozenset({MISSING_BRACKET, CLOSED_CUT_OFF})
-"""The text ends before its brackets do: for all that anybody knows, it was cut off."""
+"""Steps that add closing brackets at the end of the text, which may have been cut off there."""
 MAY_CHANGE_WITH_MORE: Final = frozenset(
     {MISSING_BRACKET, MISSING_BRACES, CLOSED_CUT_OFF, TEXT_AROUND, INNER_QUOTES, EXTRA_BRACKET}
 )
-"""Readings that another fragment of the call may still change."""
+"""Steps that may turn out wrong if another fragment of the call follows."""
 TOO_BOLD_INSIDE_A_TEXT: Final = frozenset({INNER_QUOTES, CLOSED_CUT_OFF, TEXT_AROUND})
-"""Readings that are too bold for a text inside a text: there the outer value is a reading already."""
+"""Steps that guess too much for JSON inside a string, because reading the string as JSON is a guess already."""

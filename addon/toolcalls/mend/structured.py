@@ -1,7 +1,7 @@
-"""An answer that the request wanted as JSON: the JSON in a fence, between other words, or broken with one reading.
+"""Mends an answer that the request wanted as JSON: JSON in a fence, between other words, or broken with one reading.
 
-Mended as arguments are (`arguments.py`, `shape/`), and believed only where the declared schema admits it. Text that
-is JSON already is never looked at again, whatever it says.
+It is mended like arguments (`arguments.py`, `shape/`), and trusted only if the declared schema admits the result.
+Text that is JSON already stays unchanged, whatever it contains.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _FENCE: Final = "```"
 _LANGUAGE: Final = re.compile(r"[A-Za-z0-9_+-]{0,20}[ \t]*+\r?\n")
 """The rest of the line that opens a fence."""
 _CALL: Final = re.compile(r"[<\[][^<>\[\]\n\"']{0,40}(?:tool|function|call|invoke)", re.IGNORECASE)
-"""The mark-up of a call: what stands in it is a call that nobody wanted, and no answer."""
+"""The markup of a call: JSON inside it is an unwanted call, not the answer."""
 _FENCED: Final = "code fence around the answer"
 _WORDS: Final = "text around the answer"
 _BRACKET: Final = re.compile(r"[\[{]")
 _PER_STEP: Final = 32
-"""Characters that are looked through in one step."""
+"""Characters that are searched in one step."""
 _NOT_MEANT: Final = frozenset({"list input", "no arguments", "double-encoded"})
-"""What arguments may be wrapped in: an answer that is a list or a text may be meant so."""
+"""Repairs that are right only for arguments: an answer may well be meant as a list or a string."""
 
 
 @dataclass(slots=True, frozen=True)
 class StructuredMended:
     text: str
-    """The whole answer: it begins with what the client has."""
+    """The whole answer, beginning with what the client already has."""
     steps: tuple[str, ...]
 
 
@@ -51,9 +51,10 @@ def mend_structured(
     work: Work,
     takes_back: Callable[[str], bool],
 ) -> StructuredMended | None:
-    """The JSON that an answer means; None where it stays as it is.
+    """The JSON that an answer means; None if the answer stays unchanged.
 
-    `sent`: the beginning that the client has. `takes_back`: do these words around it say that it is not the answer?
+    `sent`: the beginning that the client already has. `takes_back`: whether the words around the JSON say that it is
+    not the answer.
     """
     work.spend(len(text) // _PER_STEP)
     if finish is Finish.CUT or _is_json(text):
@@ -82,24 +83,24 @@ def mend_structured(
         and wanted.schema is None
         and not (isinstance(value, dict) and value)
     ):
-        # Between words, a list or `{}` may be anything: a footnote, a box of a checklist, a piece of code.
+        # Between words, a list or `{}` may be a footnote, a checkbox or a piece of code.
         return None
     whole = continued(sent, candidate, value)
     return None if whole is None else StructuredMended(whole, steps)
 
 
 class _Found(NamedTuple):
-    """The one place of an answer where JSON stands."""
+    """The only JSON in an answer."""
 
     text: str
     steps: tuple[str, ...]
     around: str = ""
-    """The words around it, outside of a fence."""
+    """The words around the JSON, outside the fence."""
     fenced: bool = False
 
 
 def _find(text: str) -> _Found | None:
-    """The one place where JSON stands; None where there is none, or where there may be another one."""
+    """The only JSON in the text; None if there is none, or if there may be more."""
     begin = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if begin < 0:
         return None
@@ -108,14 +109,14 @@ def _find(text: str) -> _Found | None:
     end = max(text.rfind("}"), text.rfind("]")) + 1
     behind = text[end:]
     if _read(text[begin:end]) is not None:
-        # A bracket that opens behind it may be another answer, cut off.
+        # A later opening bracket may begin another answer that was cut off.
         return None if _BRACKET.search(behind) else _Found(text[begin:end], (_WORDS,), text[:begin] + behind)
-    # What stands behind may be a part of it: that is for the mending to say.
+    # The text behind may belong to the JSON: mending decides.
     return _Found(text[begin:].strip(), (_WORDS,) if text[:begin].strip() else (), text[:begin])
 
 
 def _in_fence(text: str) -> _Found | None:
-    """The JSON in the one fence of a text in which no other brackets stand."""
+    """The JSON in the only fence of a text that has no brackets outside it."""
     parts = text.split(_FENCE, 3)
     language = _LANGUAGE.match(parts[1]) if len(parts) == 3 else None
     inside = parts[1][language.end() :].strip() if language is not None else ""
@@ -134,7 +135,7 @@ def _is_admitted(value: Any, wanted: Tool) -> bool:
 
 
 def _is_json(text: str) -> bool:
-    """Is it JSON of any kind?"""
+    """Whether the text is JSON of any kind."""
     try:
         read(text)
     except (ValueError, RecursionError, Refusal):
@@ -143,7 +144,7 @@ def _is_json(text: str) -> bool:
 
 
 def _read(text: str) -> dict[str, Any] | list[Any] | None:
-    """An object or a list in strict JSON."""
+    """The object or list that the text is in strict JSON; None otherwise."""
     try:
         value = read(text)
     except (ValueError, RecursionError, Refusal):

@@ -1,1 +1,1 @@
-"""The server's own parse failure: it could not read the call that its model made, and quotes it in the error."""
+"""Parse failures of the server: it could not read a call of its model, and quotes the call in an error."""

@@ -1,4 +1,4 @@
-"""An answer that is nothing but calls, in each protocol, streamed or whole."""
+"""Writes an answer that consists only of calls, in each protocol, as a stream or a document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVENTS, _LINES, _DOCUMENT = "text/event-stream", "application/x-ndjson", "appli
 def write_answer(
     protocol: str, calls: Sequence[Outcome], identity: str, model: str, *, stream: bool
 ) -> tuple[str, bytes]:
-    """The content type and the body. The calls have their ids; `identity` is that of the answer."""
+    """The content type and the body. The calls already have their ids; `identity`: the id of the answer."""
     streamed, whole = _WRITERS[protocol]
     if stream:
         return _LINES if protocol == "ollama" else _EVENTS, streamed(calls, identity, model)
@@ -25,7 +25,7 @@ def write_answer(
 
 
 def chat_events(calls: Sequence[Outcome], head: Json) -> list[Json]:
-    """The chunks of a Chat stream that bring calls and end it."""
+    """The chunks of a Chat stream that contain the calls and end it."""
     deltas: list[tuple[Json, str | None]] = [
         ({"tool_calls": [{"index": at, **_chat_call(call)}]}, None) for at, call in enumerate(calls)
     ]

@@ -1,4 +1,4 @@
-"""What a server quotes in the error that says that it could not read a call."""
+"""Finds the call that a server quotes in its error, because it could not read it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 _MARKS = (b"tool_use_failed", b"error parsing tool call: raw=", b"Failed to parse input at pos ")
 _ARGUMENTS = re.compile(r"error parsing tool call: raw='(.*)', err=(.*)", re.DOTALL)
-"""Ollama, unescaped: from the first `raw='` to the last `', err=`. Nothing stands before it: an error that says more
-quotes somebody else, who has seen such an error."""
+"""Ollama, unescaped: from the first `raw='` to the last `', err=`. It must begin the message: an error with text
+before it only quotes such an error of another server."""
 _REST = re.compile(r"Failed to parse input at pos \d+: (.*)", re.DOTALL)
-"""llama.cpp of spring 2026, all of it: the rest of the model's output, from where the server could not go on."""
+"""llama.cpp of spring 2026, as the whole message: the rest of the model's output, from where parsing failed."""
 _CUT_OFF = "unexpected end of JSON input"
 
 
@@ -20,18 +20,18 @@ _CUT_OFF = "unexpected end of JSON input"
 class Quoted:
     text: str
     nameless: bool = False
-    """It is the arguments alone."""
+    """The text is only the arguments."""
     rest: bool = False
-    """The model said something before it that the error does not quote."""
+    """The text is only the end of the model's output; the error does not quote the beginning."""
 
 
 def may_quote(body: bytes) -> bool:
-    """Is this worth reading?"""
+    """Whether the body may quote a call and is worth parsing."""
     return any(mark in body for mark in _MARKS)
 
 
 def quoted_in(body: bytes | str) -> Quoted | None:
-    """The call that an error quotes; None where it quotes none, or says that it was cut off."""
+    """The call that an error quotes; None if it quotes none, or says that the call was cut off."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The quoted text as calls, where it is nothing but whole calls of declared tools and has one reading."""
+"""Reads the quoted text as calls, if it is nothing but complete calls of declared tools and has one reading."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..mend.arguments import Finish, mend_arguments
+from ..mend.nameless import tool_that_fits
 from ..mend.steps import CLOSED
 from ..outcome import Outcome
 from ..request.request import Request
@@ -15,12 +16,12 @@ from ..tools.declared import Tool, Tools
 from .quoted import Quoted
 
 Ask = Callable[[bytes], tuple[bytes, list[Outcome]]]
-"""Runs a Chat document through the engine: what the client would get, and what became of its calls."""
+"""Runs a Chat document through the engine: the document for the client, and the outcomes of its calls."""
 
 STEP = "call taken out of the error of the server"
 _ELEMENTS = re.compile(r"<(?:parameter\b|arg_key>)")
 _CLOSING_TAG = re.compile(r"</(?!parameter\b|arg_)[\w:-]+>\s*\Z")
-"""Where each argument is an element of its own, more of them may have been on their way until the call is closed."""
+"""If each argument is an element of its own, more arguments may be missing until the call's closing tag."""
 _LIST = re.compile(r'(?>\[TOOL_CALLS\]|[^\[{])*+((?:\{\s*+"tool_calls"\s*+:\s*+)?\[\s*+\{)')
 _BRACKETS = re.compile(r'"(?>[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _NAMED = re.compile(r"([\w.:-]{1,128}+)\s*+(\{.*+)", re.DOTALL)
@@ -28,12 +29,12 @@ _WRAPPED = re.compile(r"\s*<tool-use>\s*(\{.*\})\s*</tool-use>\s*", re.DOTALL)
 
 
 def read_calls(quoted: Quoted, request: Request, tools: Tools, ask: Ask) -> list[Outcome]:
-    """The calls that the server could not read, mended; none where there is any doubt. `tools`: those that count."""
+    """The calls that the server could not read, mended; none if they are not certain. `tools`: those that may run."""
     readings = [_from_text(quoted.text, tools, ask)]
-    if quoted.nameless and (tool := _one_that_fits(quoted.text, request.tools)) is not None:
-        if not request.heard.holds(tool.name, quoted.text):
+    if quoted.nameless and (tool := _tool_of(quoted.text, request.tools)) is not None:
+        if not request.read_by_model.contains_call(tool.name, quoted.text):
             readings.append(_from_call(tool.name, quoted.text, tools, ask))
-    elif (named := _named(quoted.text)) and not request.heard.holds(named[1], quoted.text):
+    elif (named := _named(quoted.text)) and not request.read_by_model.contains_call(named[1], quoted.text):
         readings.append(_from_call(named[1], named[2], tools, ask))
     readings = [reading for reading in readings if reading]
     if len(readings) != 1:
@@ -41,8 +42,13 @@ def read_calls(quoted: Quoted, request: Request, tools: Tools, ask: Ask) -> list
     return [replace(outcome, status="repaired", steps=(STEP, *outcome.steps)) for outcome in readings[0]]
 
 
+def _tool_of(arguments: str, tools: Tools) -> Tool | None:
+    value = mend_arguments(arguments, Finish.CUT).value
+    return tool_that_fits(value, tools) if isinstance(value, dict) else None
+
+
 def _named(text: str) -> re.Match[str] | None:
-    """A name and what follows it: `web_search{"query": …}</function>`."""
+    """Match a name followed by arguments: `web_search{"query": …}</function>`."""
     return _NAMED.fullmatch(text.strip().removesuffix("</function>").rstrip())
 
 
@@ -57,7 +63,7 @@ def _from_text(text: str, tools: Tools, ask: Ask) -> list[Outcome]:
 
 
 def _is_open_list(text: str) -> bool:
-    """Is this a list of calls that ends before its brackets do? Then another call may be missing behind the last."""
+    """Whether this is a list of calls whose closing brackets are missing, so that another call may be missing too."""
     found = _LIST.match(text)
     if found is None:
         return False
@@ -82,7 +88,7 @@ def _asked(message: dict[str, object], finish: str, tools: Tools, ask: Ask) -> l
 def _is_sound(outcome: Outcome, tools: Tools) -> bool:
     if outcome.status == "refused" or outcome.dropped or not CLOSED.isdisjoint(outcome.steps):
         return False
-    # With the mending of arguments off they are what came.
+    # If the mending of arguments is off, they may be anything.
     return tools.get(outcome.name, outcome.namespace) is not None and _is_object(outcome.arguments)
 
 
@@ -91,18 +97,3 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def _one_that_fits(text: str, tools: Tools) -> Tool | None:
-    """The only tool that declares every argument and requires no other."""
-    value = mend_arguments(text, Finish.CUT).value
-    if not isinstance(value, dict) or not value:
-        return None
-    fitting = [
-        tool
-        for tool in tools
-        if tool.view is not None
-        and value.keys() <= tool.view.properties.keys()
-        and value.keys() >= set(tool.required)
-    ]
-    return fitting[0] if len(fitting) == 1 else None

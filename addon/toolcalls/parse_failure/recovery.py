@@ -1,4 +1,4 @@
-"""From an error that quotes a call to the answer with that call, in the protocol and form that was asked for."""
+"""Turns an error that quotes a call into an answer with that call, in the protocol and form of the request."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .reading import Ask, read_calls
 
 _DONE = b"[DONE]"
 _OVER = re.compile(rb'"(?:finish_reason|refusal)"\s*+:\s*+"[^"]')
-"""The answer has its end, or is a refusal: what an error quotes then is none of it."""
+"""The answer has ended or is a refusal, so a call that an error quotes later does not belong to it."""
 _IN_STREAMS = ("chat", "messages", "responses")
-"""Ollama's last line with an error goes on: what its model thought stands before it."""
+"""Not Ollama: its last line, if it is an error, is passed on, because the model's reasoning came before it."""
 _SPOKEN = re.compile(rb'"content"\s*+:\s*+"[^"]')
 
 
 @dataclass(slots=True, frozen=True)
 class Recovered:
-    """The answer that takes the place of an error."""
+    """The answer that replaces an error."""
 
     content_type: str
     body: bytes
@@ -36,7 +36,7 @@ class Recovered:
 
 
 class Recovery:
-    """The errors of one response."""
+    """Recovers calls from the errors of one response."""
 
     __slots__ = ("_ask", "_over", "_policy", "_protocol", "_request", "_seen", "_spoken")
 
@@ -48,18 +48,18 @@ class Recovery:
         self._seen = False
         self._over = False
         self._spoken = False
-        """The client got a text of the model. The first event with one is always read."""
+        """The client got text of the model. The first event with text is always parsed."""
 
     @staticmethod
     def is_wanted(protocol: str, request: Request, policy: Policy, *, in_stream: bool = False) -> bool:
-        """May a call be made of what a server quotes? `in_stream`: in an event, and not as the whole answer."""
+        """Whether a quoted call may become a call. `in_stream`: the error is an event, not the whole response."""
         if protocol not in (_IN_STREAMS if in_stream else PROTOCOLS) or request.legacy_functions:
             return False
-        # Of several choices nobody knows which one the server could not read.
+        # With several choices it is not known which one the server could not read.
         return policy.text_calls and request.choices == 1 and any(_ours(request, policy))
 
     def of_document(self, body: bytes) -> Recovered | None:
-        """An error that is the whole answer."""
+        """The answer that replaces an error which is the whole response; None if the error stays."""
         calls = self._calls(body) if may_quote(body) else []
         if not calls:
             return None
@@ -67,9 +67,9 @@ class Recovery:
         return Recovered(kind, answer, calls)
 
     def of_event(self, event: Event, undecided: bool) -> tuple[list[Event], list[Outcome]]:
-        """The events that take the place of one with an error, and the calls in them; none where it stays.
+        """The events that replace an event with an error, and the calls in them; none if the error stays.
 
-        `undecided`: is a call on its way already? Then nobody knows which of the two is meant.
+        `undecided`: another call has begun already, so it is not known which of the two is meant.
         """
         raw = event.raw
         calls = self._calls(event.data or "") if may_quote(raw) and not self._doubtful(undecided) else []
@@ -88,13 +88,13 @@ class Recovery:
         return [sse.read_event(block) for block in blocks], calls
 
     def _doubtful(self, undecided: bool) -> bool:
-        """Is it open what a call would mean here, or where it would stand?"""
+        """Whether it is unclear what a call would mean here, or where it belongs."""
         return self._over or undecided or (self._protocol != "chat" and self._seen)
 
     def _calls(self, body: bytes | str) -> list[Outcome]:
         quoted = quoted_in(body)
         if quoted is None or (quoted.rest and self._spoken):
-            # Behind a text it depends on that text whether a call is shown or meant.
+            # The text before a call decides whether the call is meant or quoted as an example.
             return []
         return read_calls(quoted, self._request, Tools(_ours(self._request, self._policy)), self._ask)
 
@@ -103,10 +103,10 @@ class Recovery:
 
 
 def _ours(request: Request, policy: Policy) -> Iterator[Tool]:
-    """The functions that this answer may call and that the user wants touched."""
+    """The functions that this answer may call and that the user wants to be mended."""
     return (tool for tool in request.callable_tools if tool.kind == "function" and policy.touches(tool.name))
 
 
 def _identity(raw: bytes) -> str:
-    """An id for the answer: of the same error the same."""
+    """An id for the answer, which is always the same for the same error."""
     return hashlib.sha256(raw).hexdigest()[:24]

@@ -1,1 +1,1 @@
-"""All that meets mitmproxy: open flows, the stream of a body, metrics, hosts, advice about TLS, the content view."""
+"""Everything that touches mitmproxy: flows, streams, WebSockets, hosts, metrics, TLS advice, the content view."""

@@ -1,4 +1,4 @@
-"""Whose request it is: what the model of one user thought is for nobody else."""
+"""Which account sends a request: the reasoning for one account must never reach another."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _IN_PATHS = re.compile(r"[?&]((?:api[_-]?)?key|access_token)=([^&#]+)", re.IGNOR
 
 
 def account_of(headers: Mapping[str, str], path: str) -> str:
-    """All that a request says about who sends it: `Authorization`, `x-goog-api-key`, `?key=…` and the like."""
+    """Everything in a request that identifies its sender: `Authorization`, `x-goog-api-key`, `?key=…` and so on."""
     named = [f"{name.lower()}={value}" for name, value in headers.items() if _HEADERS.fullmatch(name.lower())]
     return "\0".join([*sorted(named), *(match[0][1:] for match in _IN_PATHS.finditer(path))])

@@ -1,7 +1,7 @@
-"""The stream callable of one response: the engine, and a record of what came and what went.
+"""The stream callable of one response: feeds the engine, and captures what arrives and what is sent.
 
-mitmproxy calls it with every chunk. It never raises (an exception leaves the client hanging) and never
-gives back an empty chunk (which ends a chunked response early). Sends the keep-alive events, which are not recorded.
+mitmproxy calls it with every chunk. It never raises (an exception would leave the client hanging) and never returns
+an empty chunk (which would end a chunked response early). It also sends keep-alive events, which are not recorded.
 """
 
 from __future__ import annotations
@@ -18,17 +18,21 @@ from .hold_timer import HoldTimer, speaks
 
 LONG_HOLD_SECONDS = 60.0
 MAX_KEPT_UNOBSERVED = 1024 * 1024
-"""Most bytes kept of one response where no view, file or recorder wants them.
+"""The most bytes kept of a response if no view, file or recorder wants them.
 
-A finished flow waits with dozens of others for the garbage collection, and nearly every answer is smaller."""
+Dozens of finished flows wait for the garbage collection at any time, so each must stay small. Nearly every answer is
+smaller than this."""
 
 
 _MANY_PIECES = 8
-"""mitmproxy takes longer to send a piece than to join a hundred."""
+"""More pieces than this are joined: sending one piece takes mitmproxy longer than joining a hundred."""
 
 
 class BodyStream:
-    """Feeds one answer. With `observe` the bytes pass as they are and only the record is kept, of `most` bytes."""
+    """Feeds one response to the engine and captures at most `most` bytes of it.
+
+    With `observe` the client gets the bytes as they arrived, and the output of the engine is only captured.
+    """
 
     __slots__ = (
         "_asked_to_end",
@@ -56,9 +60,9 @@ class BodyStream:
         clock: Callable[[], float] = time.monotonic,
         found: Callable[[], None] = lambda: None,
     ) -> None:
-        """`ends` tells by the frame that feeds an empty chunk whether that is the end, for `end`.
+        """`ends` looks at the frame that calls `feed` with an empty chunk: is this the end of the body?
 
-        `found` is called when a call begins to be held.
+        `doubtful_end`: an empty chunk need not be the end. `found` is called when the stream begins to hold a call.
         """
         self.response = response
         self._feed = response.feed
@@ -66,7 +70,7 @@ class BodyStream:
         self._found = found
         self.before = CapturedBytes() if most is None else CapturedBytes(limit=most)
         self.after = self.before
-        """What went out: the object `before` itself, as long as every chunk goes out as it came in."""
+        """What was sent to the client; the same object as `before` until a chunk is sent changed or is held."""
         self.failure: Exception | None = None
         self._observe = observe
         self._doubtful_end = doubtful_end
@@ -76,12 +80,12 @@ class BodyStream:
 
     @property
     def longest_hold(self) -> float:
-        """The longest that a call of this answer was held, in seconds."""
+        """The longest time that a call of this answer was held, in seconds."""
         return self._hold.longest
 
     @classmethod
     def of_recovered(cls, response: Response, error: bytes, answer: Recovered) -> BodyStream:
-        """Record an error in whose place the client gets an answer."""
+        """A stream that captures an error, and the answer that the client gets instead."""
         stream = cls(response)
         now = stream._clock()
         stream._record_output([answer.body], now)
@@ -90,7 +94,7 @@ class BodyStream:
         return stream
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """A chunk of the body."""
+        """The pieces to send to the client for a chunk of the body."""
         if not chunk and self._ends is not None:
             return self.end(self._ends(sys._getframe(1)))
         self._asked_to_end = False
@@ -98,7 +102,7 @@ class BodyStream:
         out = self._feed(chunk)
         before = self.before
         if len(out) == 1 and out[0] is chunk and not self._hold.running and self.after is before:
-            # Nearly every chunk: it passes, so nothing of it is held. This is `CapturedBytes.add` in one piece.
+            # Nearly every chunk passes unchanged and nothing is held. This is `CapturedBytes.add`, inlined for speed.
             before.size += len(chunk)
             if before.size <= before.limit:
                 before.chunks.append(chunk)
@@ -115,7 +119,7 @@ class BodyStream:
         return self._keep_alive(out, now) if self.response.holding or self._hold.running else out
 
     def _record_output(self, out: list[bytes], now: float) -> None:
-        """Record what goes out, apart from what came in."""
+        """Capture what is sent, from now on separately from what arrived."""
         after = self.after
         if after is self.before:
             after = self.after = after.copy()
@@ -123,7 +127,10 @@ class BodyStream:
             after.add(piece, now)
 
     def end(self, sure: bool | None) -> list[bytes]:
-        """An empty chunk. Over HTTP/2 it may be an empty frame in mid-stream, so a live call outlasts the first."""
+        """Take an empty chunk; `sure` says whether it is the end, None if that is unknown.
+
+        Over HTTP/2 it may be an empty frame in mid-stream, so while a call is held the first empty chunk is ignored.
+        """
         if sure is False:
             return []
         if sure is None and self._doubtful_end and self.response.holding and not self._asked_to_end:
@@ -136,7 +143,7 @@ class BodyStream:
         return [] if self._observe else out
 
     def _keep_alive(self, out: list[bytes], now: float) -> list[bytes]:
-        """While a call is held, the client's idle timer hears of us now and then."""
+        """Add a keep-alive event if one is due, so that no idle timer of the client fires while a call is held."""
         if not self._hold.running:
             self._found()
         if self._hold.keep_alive_due(now, holding=self.response.holding, spoke=speaks(out)):

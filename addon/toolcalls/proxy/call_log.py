@@ -1,4 +1,4 @@
-"""The lines at `-v` about one answer: a call was found, a call was sent, the answer is done."""
+"""The `-v` log lines about one answer: a call was found, a call was sent, the answer is done."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ logger = logging.getLogger("toolfix")
 
 
 class CallLog:
-    """Knows where the answer is asked for, and not the flow, which would not be freed with it."""
+    """The log of one answer. It keeps the place as text and not the flow, which could not be freed otherwise."""
 
     __slots__ = ("_counts", "_found", "_place")
 
@@ -23,15 +23,15 @@ class CallLog:
         self._counts: Counter[str] = Counter()
 
     def found(self) -> None:
-        """The first of a call came, a block or a fragment. Said once until a call is sent."""
+        """The first fragment or block of a call arrived. Logged once, and again only after a call was sent."""
         if not self._found:
             self._found = True
             self._say(f"{self._place}: found a tool call; it is held until it is complete.")
 
     def decided(self, outcome: Outcome) -> None:
-        """It is known what becomes of a call, or of an answer that was asked for as JSON."""
+        """The outcome of a call, or of an answer that was asked for as JSON, is known."""
         if not outcome.is_call:
-            self._say(f"{self._place}: mended an answer in JSON, {len(outcome.arguments):,} characters.")
+            self._say(f"{self._place}: a JSON answer was mended, {len(outcome.arguments):,} characters.")
             return
         self.found()
         self._found = False
@@ -46,7 +46,7 @@ class CallLog:
 
     @staticmethod
     def _say(line: str) -> None:
-        # An answer may have hundreds of calls, and a line that nobody reads takes mitmproxy as long as another one.
+        # An answer may have hundreds of calls, and a line costs mitmproxy just as much time if no handler shows it.
         if is_read(logging.DEBUG):
             logger.debug(line)
 

@@ -1,7 +1,6 @@
-"""The content view "toolfix": before and after of a flow, in mitmproxy and mitmweb.
+"""The content view "toolfix": the answer of a flow before and after mending, in mitmproxy and mitmweb.
 
-mitmproxy 11 and 12 have different classes for content views; both ask the same function for the text. Imported by
-the script only when it is loaded into a mitmproxy that has views.
+mitmproxy 11 and 12 have different classes for content views; both get the text from the same function.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from .flows import CHANGED, content
 
 NAME = "toolfix"
 MOST_SHOWN = 256 * 1024
-"""Most bytes of one body in the view."""
+"""The most bytes of a body that the view shows."""
 
 
 class ViewedResponse(NamedTuple):
-    """What is known of an answer: both bodies, decoded, and what became of its calls."""
+    """An answer as the view shows it: both bodies, decoded, and the outcomes of its calls."""
 
     protocol: str
     before: bytes
@@ -38,7 +37,7 @@ Look = Callable[[http.HTTPFlow], ViewedResponse | None]
 
 
 def text_of(told: ViewedResponse) -> str:
-    """The view as text."""
+    """The text of the view."""
     counts = [f"{sum(o.status == status for o in told.outcomes)} {word}" for status, word in STATUS_WORDS.items()]
     calls = "1 tool call" if len(told.outcomes) == 1 else f"{len(told.outcomes)} tool calls"
     lines = [f"{told.protocol}: {calls} ({', '.join(counts)})"]
@@ -78,7 +77,7 @@ def _body(data: bytes) -> str:
 
 
 def would_be(flow: http.HTTPFlow, policy: Policy) -> ViewedResponse | None:
-    """Of a flow that we did not see (from a file): what toolfix would do with it."""
+    """What toolfix would do with the answer of a flow that did not pass through it (one loaded from a file)."""
     protocol = protocol_of(flow.request.path)
     body = content(flow.response) if flow.response else None
     if protocol is None or not body:
@@ -94,21 +93,21 @@ def would_be(flow: http.HTTPFlow, policy: Policy) -> ViewedResponse | None:
 def _shown(data: bytes, flow: object, message: object, look: Look) -> str:
     if isinstance(flow, http.HTTPFlow) and message is flow.response and (told := look(flow)):
         return text_of(told)
-    return "toolfix has nothing to say about this message.\n\n" + _body(data)
+    return "toolfix has nothing to show for this message.\n\n" + _body(data)
 
 
 def _priority(flow: object, message: object) -> float:
-    """Above every other view where a call of this answer was mended or refused; else only where it is asked for."""
+    """Highest if a call of this answer was mended or refused; otherwise the view appears only when it is chosen."""
     changed = isinstance(flow, http.HTTPFlow) and message is flow.response and CHANGED in flow.metadata
     return 10 if changed else -1
 
 
 def register(look: Look) -> Callable[[], None]:
-    """Add the view to this mitmproxy; gives the function that takes it away."""
+    """Add the view to mitmproxy; return a function that removes it."""
     view: Any = _new_view(look) if hasattr(contentviews, "Contentview") else _old_view(look)
     views: Any = contentviews
     if hasattr(views, "Contentview"):
-        # Registering again replaces the view of a script that was reloaded, and cannot be undone.
+        # This replaces the view of a script that was reloaded. mitmproxy 12 has no way to remove a view.
         views.registry._by_name.pop(NAME, None)
         views.add(view)
         return lambda: None

@@ -1,4 +1,4 @@
-"""What a recording keeps of a flow, as the recorder takes it."""
+"""Turns a flow into the `Exchange` that the recorder writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .flows import FlowState
 
 
 def exchange_of(flow: http.HTTPFlow, stream: BodyStream, state: FlowState, options: dict[str, str]) -> Exchange:
-    """What a recording keeps of a response, from its first byte on."""
+    """What a recording keeps of an HTTP flow. It can be made before the first byte of the response."""
     body = state.request_body or b""
     exchange = _exchange(flow, state.protocol, stream, stream.response.outcomes, partial(seed_of, body), options)
     exchange.encoding = state.encoding
@@ -31,7 +31,7 @@ def exchange_of(flow: http.HTTPFlow, stream: BodyStream, state: FlowState, optio
 
 
 def socket_exchange_of(flow: http.HTTPFlow, outcomes: list[Outcome], options: dict[str, str]) -> Exchange:
-    """What a recording keeps of a WebSocket, which speaks Responses."""
+    """What a recording keeps of a WebSocket, whose protocol is always Responses."""
     return _exchange(flow, "responses", SocketTranscript(), outcomes, str, options)
 
 

@@ -1,6 +1,6 @@
-"""mitmproxy's own flow files, and HAR files, as recordings: what the upstream answered, without an `after`.
+"""Reads mitmproxy's flow files and HAR files as recordings: what the upstream answered, without an `after`.
 
-mitmproxy's reader tells the two apart. It is imported only when there is such a file.
+mitmproxy's reader recognises which of the two it is. mitmproxy is imported only when there is such a file.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ..recording.store import NoRecording, Recording
 
 
 def read(path: Path, at: Callable[[int], None] = lambda _: None) -> Iterator[Recording]:
-    """The flows of a file that speak one of our protocols, numbered from 1; `at` hears how far we have read."""
+    """The flows of a file that use one of our protocols, numbered from 1; `at` is called with the file position."""
     from mitmproxy import exceptions, http
     from mitmproxy.io import FlowReader
 
     try:
         with path.open("rb") as file:
-            # A socket or a body that mitmproxy cannot read is its own exception; a HAR is read as a whole.
+            # For a socket or body that it cannot read, mitmproxy raises its own exception. It reads a HAR as a whole.
             for number, flow in enumerate(FlowReader(file).stream(), 1):
                 at(file.tell())
                 if isinstance(flow, http.HTTPFlow) and (recording := _recording(path, number, flow)):

@@ -1,6 +1,6 @@
-"""The flows that we look at: what is known of each, from its request to the end of its response.
+"""The state of every flow that toolfix handles, from its request to the end of its response.
 
-The script may be reloaded while flows are open; this module is not, so what is open is kept here.
+mitmproxy may reload the script while flows are open, but it does not reload this module, so their state is kept here.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .body_stream import BodyStream
 from .call_log import CallLog
 
 CHANGED = "toolfix_changed"
-"""Is in the metadata of a flow in whose answer a call was mended or refused."""
+"""A key in a flow's metadata: a call in its answer was mended or refused."""
 
 
 class FlowState:
-    """One flow, from its request to the end of its response."""
+    """What is known about one flow, from its request to the end of its response."""
 
     __slots__ = (
         "changed",
@@ -56,10 +56,10 @@ class FlowState:
         self.exchange: Exchange | None = None
         self.encoding = ""
         self.upstream_status: int | None = None
-        """What the host answered with, where the client gets something else."""
+        """The status of the host's response, if the client gets another one."""
         self.changed: Changed | None = None
-        """What went up instead of the request that came, if anything."""
-        # No method of this object: that would be a reference cycle, and bodies must be freed with their flow.
+        """The mended request, if the request was changed."""
+        # Not a method of this object: that would be a reference cycle, and bodies must be freed with their flow.
         self.seed = Seed(request_body)
         self.log = CallLog(where)
 
@@ -71,10 +71,10 @@ socket_exchanges: WeakKeyDictionary[http.HTTPFlow, Exchange] = WeakKeyDictionary
 
 
 def content(message: http.Message) -> bytes:
-    """The body without its content encoding; mitmproxy's own way knows no limit to what it may become."""
+    """The body without its content encoding. mitmproxy's own decoding has no limit for the decoded size."""
     return decode_if_possible(message.raw_content, message.headers.get("content-encoding", ""))
 
 
 def place(flow: http.HTTPFlow) -> str:
-    """Host and path, for a log line."""
+    """The host and the path, for a log line."""
     return shown(f"{flow.request.pretty_host}{flow.request.path.partition('?')[0]}")

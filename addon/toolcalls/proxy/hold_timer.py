@@ -1,17 +1,17 @@
-"""How long the calls of an answer are held, and when the client should hear of us meanwhile."""
+"""Measures how long the calls of an answer are held, and when the client should get a keep-alive event meanwhile."""
 
 from __future__ import annotations
 
 import re
 
 KEEP_ALIVE_SECONDS = 2.0
-"""So long a client hears nothing of a call that keeps arriving. Idle limits that people set begin at some seconds."""
+"""The longest silence for a client while a call keeps arriving. Idle limits that people set are at least seconds."""
 
 _DATA = re.compile(rb"^data", re.MULTILINE)
 
 
 class HoldTimer:
-    """Told after each chunk or message of the upstream what was held and what went out."""
+    """How long calls have been held, and how long the client has got no data; updated after each chunk or message."""
 
     __slots__ = ("_held_since", "_silent_since", "longest")
 
@@ -19,15 +19,18 @@ class HoldTimer:
         self._silent_since = now
         self._held_since: float | None = None
         self.longest = 0.0
-        """The longest that a call was held."""
+        """The longest time that a call was held, in seconds."""
 
     @property
     def running(self) -> bool:
-        """Was a call held when we last looked?"""
+        """Whether a call was held at the last update."""
         return self._held_since is not None
 
     def keep_alive_due(self, now: float, *, holding: bool, spoke: bool) -> bool:
-        """Should the client hear of us now? `spoke`: something that clients count went out just now."""
+        """Update the timer; whether a keep-alive event should be sent now.
+
+        `spoke`: an event that resets the idle timers of clients was sent just now.
+        """
         if self._held_since is None:
             self._held_since = now
         self.longest = max(self.longest, now - self._held_since)
@@ -40,5 +43,5 @@ class HoldTimer:
 
 
 def speaks(out: list[bytes]) -> bool:
-    """Is there an event with data in what goes out? A comment resets no timer that counts events."""
+    """Whether these pieces contain an event with data. A comment does not reset a timer that counts events."""
     return any(_DATA.search(piece) for piece in out)

@@ -1,6 +1,6 @@
-"""Which hosts are LLM hosts: the list that ships, and patterns for mitmproxy's `allow_hosts`.
+"""Which hosts are LLM hosts: the default list, and patterns for mitmproxy's `allow_hosts`.
 
-Only their TLS is intercepted; everything else is tunnelled. Data and pure functions.
+Only the TLS of these hosts is intercepted; everything else is tunnelled. Data and pure functions.
 """
 
 from __future__ import annotations
@@ -77,17 +77,17 @@ LLM_HOSTS: dict[str, str] = {
     "apis.iflow.cn": "models.dev: iflowcn",
     "api.poe.com": "models.dev: poe",
 }
-"""Each with the place that says so. models.dev: the file of that provider in anomalyco/models.dev."""
+"""Each host with its source. models.dev: the file of that provider in anomalyco/models.dev."""
 
 DEFAULT_HOSTS = (*LLM_HOSTS, *LOOPBACK)
 
 _MARK = "(?#toolfix)"
 NOTHING = _MARK + r"(?!)"
-"""A pattern that no host matches: with it everything is tunnelled."""
+"""A pattern that matches no host: if it is the only one, everything is tunnelled."""
 
 
 def chosen_hosts(wanted: Iterable[str]) -> tuple[str, ...]:
-    """The hosts that the option means: a list of its own, or the default with `+host` added."""
+    """The hosts that the option names, or the default list if it names none; each `+host` is added to that."""
     wanted = tuple(wanted)
     added = tuple(host[1:] for host in wanted if host.startswith("+"))
     own = tuple(host for host in wanted if not host.startswith("+"))
@@ -97,7 +97,7 @@ def chosen_hosts(wanted: Iterable[str]) -> tuple[str, ...]:
 def pattern(host: str) -> str:
     """A regular expression for `host:port`, as mitmproxy compares it.
 
-    `*` stands for any characters of a name; in an address, such as 127.*, for digits and dots alone.
+    `*` matches any characters of a name; in an address such as 127.* it matches digits and dots only.
     """
     name = host.strip("[]")
     body = re.escape(name).replace(r"\*", r"[\d.]*" if re.fullmatch(r"\d[\d.*]*", name) else "[^:]*")
@@ -105,7 +105,7 @@ def pattern(host: str) -> str:
 
 
 def is_ours(expression: str) -> bool:
-    """Did we write this pattern, in this or an earlier load of the script?"""
+    """Whether toolfix made this pattern, even if that was before the script was reloaded."""
     return expression.startswith(_MARK)
 
 
@@ -118,7 +118,7 @@ def matches(host: str, port: int, allowed: Iterable[str]) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Is it this very machine, as an address or as `localhost`?"""
+    """Whether the host is this machine, as an address or as `localhost`."""
     if host == "localhost":
         return True
     try:

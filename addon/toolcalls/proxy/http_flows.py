@@ -1,4 +1,4 @@
-"""Requests and responses over HTTP: a streamed response is fed to the engine as it arrives, any other at once."""
+"""Requests and responses over HTTP: a streamed response is fed to the engine as it arrives, any other as a whole."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class HttpFlows:
         self.open = flows
         self._passing: WeakKeyDictionary[http.HTTPFlow, PassedBody] = WeakKeyDictionary()
         self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
-        """Those that are over, for the content view, as long as mitmproxy keeps them; where somebody looks at all."""
+        """Finished flows, for the content view, while mitmproxy keeps them. Empty if their bodies are not wanted."""
 
     def request(self, flow: http.HTTPFlow, protocol: str) -> None:
         if flow.request.stream:
@@ -66,7 +66,7 @@ class HttpFlows:
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
             if state.changed is not None and state.changed.body is not body:
-                # Compressed again as it came: mitmproxy follows the header.
+                # mitmproxy compresses it again, as the request's header says.
                 flow.request.content = state.changed.body
 
     def _mend_request(self, flow: http.HTTPFlow, state: FlowState, asked: dict[str, Any] | None) -> Changed | None:
@@ -83,7 +83,7 @@ class HttpFlows:
     def response_headers(self, flow: http.HTTPFlow) -> None:
         state, response = self.open.get(flow), flow.response
         if response is None or response.raw_content is not None:
-            # Where mitmproxy replays a flow, or another addon answers, the body is here already.
+            # When mitmproxy replays a flow, or another addon answers, the body is already there.
             return
         if state is None:
             streams = _is_event_stream(response)
@@ -97,7 +97,7 @@ class HttpFlows:
             response.stream = passed.feed
 
     def _stream(self, flow: http.HTTPFlow, response: http.Response, state: FlowState) -> None:
-        """Mend the response as it comes."""
+        """Mend the response as it arrives."""
         headers = response.headers
         state.encoding = headers.get("content-encoding", "")
         recorder, observe = self._settings.recorder, self._settings.observes
@@ -112,7 +112,7 @@ class HttpFlows:
         if not observe:
             headers.pop("content-encoding", None)
             headers.pop("content-length", None)
-            # An HTTP/2 client takes chunked as a protocol error, an HTTP/1.0 client does not know it.
+            # For an HTTP/2 client "chunked" is a protocol error, and an HTTP/1.0 client does not know it.
             headers.pop("transfer-encoding", None)
             if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
@@ -134,38 +134,38 @@ class HttpFlows:
             self._mend_at_once(flow, state)
         elif flow.response.raw_content is None and state.stream is not None and state.stream.after.complete:
             kept = state.stream.before if self._settings.observes else state.stream.after
-            # A recording tells when each chunk came.
+            # A recording needs the chunks with their times, which `settled` drops.
             flow.response.raw_content = kept.joined() if self._settings.recorder else kept.settled()
         self._close(flow, state)
 
     def error(self, flow: http.HTTPFlow) -> None:
-        """The connection broke: nothing more reaches the client. What was held is recorded and freed."""
+        """The connection broke: nothing more can reach the client. What is held is recorded and freed."""
         self._passing.pop(flow, None)
         state = self.open.get(flow)
         if state is None:
             return
         if flow.error is not None and flow.response is None:
-            # What reverse and upstream mode cannot connect to has a sentence of its own (server_connect_error).
+            # If reverse or upstream mode cannot connect, `server_connect_error` has already reported it.
             known = flow.server_conn.via or isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode)
             if not (known and upstream_trouble.was_never_connected(flow.error.msg)):
                 sentence = upstream_trouble.of_connection(flow.request.pretty_host, flow.request.port, flow.error.msg)
                 self._reporter.summary.no_answer(sentence)
         elif flow.response is not None and flow.response.status_code >= 400:
-            # The client has read the status and hung up before the end of the body.
+            # The client read the error status and hung up before the end of the body.
             self._no_answer(flow, flow.response)
         if state.stream is not None and state.stream.response.holding:
             logger.warning(f"{place(flow)}: the connection broke while a tool call was held; it was not delivered.")
         self._close(flow, state, broken=True)
 
     def _no_answer(self, flow: http.HTTPFlow, response: http.Response) -> None:
-        """The host answered with a status that is no answer of a model."""
+        """Report that the host sent an error status instead of an answer."""
         sentence = upstream_trouble.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
         self._reporter.summary.no_answer(sentence)
 
     def _answer(self, state: FlowState) -> Response:
         remember, note = self._refusals.remember, state.log.decided
 
-        def tell(outcome: Outcome) -> None:
+        def on_outcome(outcome: Outcome) -> None:
             remember(outcome)
             note(outcome)
 
@@ -175,13 +175,13 @@ class HttpFlows:
             self._settings.policy,
             encoding=state.encoding,
             seed=state.seed,
-            tell=tell,
+            on_outcome=on_outcome,
         )
 
     def _take_error(self, flow: http.HTTPFlow, state: FlowState, response: http.Response, *, gone: bool) -> None:
-        """The host answered with an error: it may ask for something, or quote a call that it could not read.
+        """Handle an error of the host: it may ask for reasoning, or quote a call that the host could not parse.
 
-        `gone`: the client has it already.
+        `gone`: the client already has the error.
         """
         policy, body = self._settings.policy, content(response)
         state.reasoning.rejected(response.status_code, body)
@@ -206,7 +206,7 @@ class HttpFlows:
             response.content = answer.body
 
     def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState) -> None:
-        """A body that is here as a whole: no stream was asked for, or mitmproxy replays it."""
+        """Mend a body that is complete already, because no stream was asked for or mitmproxy replays the flow."""
         response = flow.response
         if response is None or not response.raw_content or not _may_hold_calls(response):
             return
@@ -220,12 +220,12 @@ class HttpFlows:
         stream = state.stream = BodyStream(self._answer(state))
         mended = b"".join([*stream.feed(body), *stream.end(sure=True)])
         if mended != body and not self._settings.observes:
-            # An upstream that compresses unasked may have chosen what the client cannot read.
+            # The upstream compressed although we asked for identity, perhaps in a way that the client cannot decode.
             response.headers.pop("content-encoding", None)
             response.content = mended
 
     def _close(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool = False) -> None:
-        """Say what was done, once a flow."""
+        """Forget the open flow and report what was done, once for each flow."""
         self.open.pop(flow, None)
         if state.stream is None:
             state.reasoning.over()
@@ -235,14 +235,14 @@ class HttpFlows:
         state.reasoning.over()
         state.seed.forget()
         self._reporter.response(flow, state, broken=broken)
-        if self._settings.somebody_looks:
+        if self._settings.bodies_are_wanted:
             self.closed[flow] = state
         elif flow.response is not None and flow.response.stream:
-            # A finished flow waits for the garbage collection, with dozens of others; what we knew of it does not.
+            # Dozens of finished flows wait for the garbage collection; without this they would keep our streams.
             flow.response.stream = True
 
     def _remember(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream) -> None:
-        """Keep what the host may want back with the next request."""
+        """Remember the reasoning that the host may want back with the next request."""
         if self._settings.policy.reasoning != "auto" or not stream.before.complete:
             return
         try:
@@ -253,7 +253,7 @@ class HttpFlows:
             )
 
     def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
-        """What the content view shows of a flow, live or over."""
+        """What the content view shows for a flow, open or finished."""
         state = self.closed.get(flow) or self.open.get(flow)
         if state is None or state.stream is None:
             return content_view.would_be(flow, self._settings.policy)
@@ -264,13 +264,13 @@ class HttpFlows:
 
 
 def _is_short_error(response: http.Response) -> bool:
-    """An error that says how long it is, and that is not much: it may quote a call, so it does not stream."""
+    """Whether this is an error with a small Content-Length: it may quote a call, so it is not streamed."""
     length = response.headers.get("content-length", "")
     return response.status_code >= 400 and length.isdigit() and int(length) <= _SHORT_ERROR
 
 
 def _is_signed(request: http.Request) -> bool:
-    """Does a signature cover the body and the headers? Amazon answers 403 to whatever was changed."""
+    """Whether a signature covers the body and the headers: Amazon answers 403 if anything was changed."""
     return str(request.headers.get("authorization", "")).startswith("AWS4-HMAC-SHA256")
 
 
@@ -279,15 +279,15 @@ def _may_hold_calls(response: http.Response) -> bool:
 
 
 def _is_event_stream(response: http.Response) -> bool:
-    """Does it come event by event? Nobody waits for its end, so neither must mitmproxy."""
+    """Whether the response is a stream of events, so that mitmproxy must not wait for its end."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind in ("text/event-stream", "application/x-ndjson")
 
 
 def _is_the_end(caller: FrameType) -> bool | None:
-    """Is this empty chunk the end of the message? mitmproxy asks alike for an empty HTTP/2 frame in mid-stream.
+    """Whether this empty chunk is the end of the message, or an empty HTTP/2 frame in mid-stream; None if unknown.
 
-    Only its caller's event tells the two apart; None when it cannot be told.
+    mitmproxy calls the stream in the same way for both; only the event in the caller's frame differs.
     """
     event = type(caller.f_locals.get("event")).__name__
     return {"ResponseData": False, "ResponseEndOfMessage": True}.get(event)

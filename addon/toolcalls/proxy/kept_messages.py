@@ -1,4 +1,4 @@
-"""The messages of WebSockets that mitmproxy keeps: it forgets none by itself, and a socket lives for hours."""
+"""Limits the WebSocket messages that mitmproxy keeps: it drops none itself, and a socket lives for hours."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from mitmproxy import http
 from mitmproxy.websocket import WebSocketMessage
 
 _AROUND = 512
-"""What a message takes besides its content."""
+"""The bytes that a message needs besides its content."""
 
 
 class KeptMessages:
-    """Lets go of the oldest messages of each socket when they are more than so many bytes together."""
+    """Drops the oldest messages of a socket when its messages exceed a number of bytes."""
 
     def __init__(self) -> None:
         self._sizes: WeakKeyDictionary[http.HTTPFlow, int] = WeakKeyDictionary()
 
     def came(self, flow: http.HTTPFlow, most: int) -> None:
-        """A message came, the last one of the flow. That one always stays: it is on its way."""
+        """A message arrived, the last one of the flow. It is never dropped, because it is still being sent."""
         messages = flow.websocket.messages if flow.websocket else []
         size = self._sizes.get(flow, 0) + sum(map(_size, messages[-1:]))
         if size > most:
-            # Counted anew, for some of them were changed since; and down to half, so that it is not done each time.
+            # Counted again, because messages may have been changed since. Down to half, so that this happens rarely.
             size = sum(map(_size, messages))
             number = 0
             while number < len(messages) - 1 and size > most // 2:

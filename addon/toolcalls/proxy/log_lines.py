@@ -1,4 +1,4 @@
-"""The last net under our log: whatever got into a line of it, no line end, escape or megabyte comes out."""
+"""The last safeguard of our log: line breaks and escape sequences are made visible, and long lines are cut."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _formatter = logging.Formatter()
 
 
 class VisibleLines(logging.Filter):
-    """Escapes and cuts the message of each record, and the traceback with it."""
+    """Escapes and cuts the message and the traceback of each record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = shown(record.getMessage(), LINE), ()
@@ -26,16 +26,16 @@ _visible = VisibleLines()
 
 
 _OF_SCRIPTS = getattr(log, "LegacyLogEvents", ())
-"""mitmproxy's old hook for scripts, which gets all lines; a later version may have none."""
+"""mitmproxy's old log hook for scripts, which gets every line; a later version may not have it."""
 
 
 def is_read(level: int) -> bool:
-    """Does anybody show or keep lines of this level?"""
+    """Whether any handler shows or keeps lines of this level."""
     handlers = (handler for handler in logging.root.handlers if not isinstance(handler, _OF_SCRIPTS))
     return logging.root.level <= level and any(handler.level <= level for handler in handlers)
 
 
 def guard() -> None:
-    """Let nothing else through our loggers, however often it is asked: a filter does not hold for a logger below."""
+    """Add the filter to our loggers: to each, because child loggers do not inherit it. Repeating this is harmless."""
     for name in ("toolfix", "toolfix.engine"):
         logging.getLogger(name).addFilter(_visible)

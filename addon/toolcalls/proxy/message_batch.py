@@ -1,9 +1,9 @@
-"""Several WebSocket messages in the place of one, sent where that one would have gone.
+"""Sends several WebSocket messages in the place of one.
 
-mitmproxy can inject messages, but what is injected comes behind everything that arrived in the same read, the
-closing of the socket included: a call would follow the end of its answer, or be lost. What a message becomes on the
-wire is decided by mitmproxy's `Fragmentizer`; it is taught what to do with content that is several messages. That
-class is no promise of mitmproxy's: where it is gone the script still loads, and injects.
+mitmproxy can inject messages, but an injected message is sent after everything that arrived in the same read, even
+after the closing of the socket: a call would follow the end of its answer, or be lost. mitmproxy's `Fragmentizer`
+turns content into frames, so it is patched to send a `MessageBatch` as several messages. That class is not part of
+mitmproxy's public interface: if it is missing, the script still loads, and injects.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mitmproxy.websocket import WebSocketMessage
 
 
 class MessageBatch(bytes):
-    """Content that goes out as several messages. Whoever looks at it as bytes sees them line by line."""
+    """Content that is sent as several messages. Read as bytes, it is these messages, one per line."""
 
     messages: tuple[bytes, ...]
 
@@ -29,7 +29,7 @@ class MessageBatch(bytes):
 
 
 def deliver(flow: http.HTTPFlow, message: WebSocketMessage, texts: Sequence[str]) -> None:
-    """These go out instead of the message that came; none: it is dropped."""
+    """Send these texts instead of the message; drop the message if there are none."""
     if not texts:
         message.drop()  # type: ignore[no-untyped-call]
     elif len(texts) == 1:

@@ -1,7 +1,7 @@
-"""What toolfix has done since it started, as numbers in Prometheus' text format.
+"""Counts what toolfix has done since it started, and renders the counts in Prometheus' text format.
 
-Every label has a bounded set of values: steps and reasons hold names and paths that a model wrote, so they are
-brought to the class that they belong to.
+Every label has a bounded set of values: steps and reasons contain names and paths that a model wrote, so they are
+reduced to their classes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Histogram:
 
 
 class Metrics:
-    """Counts answers when they are over. One object a proxy."""
+    """The counts of one proxy. An answer is counted when it is over."""
 
     def __init__(self) -> None:
         self._answers: Counter[str] = Counter()
@@ -44,7 +44,7 @@ class Metrics:
         self._times: dict[str, _Histogram] = {}
 
     def called(self, protocol: str, outcomes: Iterable[Outcome], seconds: Iterable[float] = ()) -> None:
-        """Calls are complete. `seconds` is what mending took, one figure a call."""
+        """Count complete calls. `seconds`: how long mending took, one number for each call."""
         for outcome in outcomes:
             if not outcome.is_call:
                 self._in_json[protocol] += 1
@@ -60,7 +60,7 @@ class Metrics:
             times.add(second)
 
     def mended_request(self, protocol: str, steps: Mapping[str, int]) -> None:
-        """A request went up changed."""
+        """Count the steps of a request that was mended."""
         for step, times in steps.items():
             self._request_steps[protocol, step] += times
 
@@ -73,14 +73,14 @@ class Metrics:
         long_held: bool = False,
         broken: bool = False,
     ) -> None:
-        """An answer, or a WebSocket with all its answers, is over."""
+        """Count an answer, or a WebSocket with all its answers, that is over."""
         self._answers[protocol] += 1
         happened = {"failed_open": failed, "limited": limited, "long_held": long_held, "broken": broken}
         for name, yes in happened.items():
             self._events[name][protocol] += yes
 
     def render(self, *, mode: str, held_bytes: Mapping[str, int], recordings: Mapping[str, int]) -> str:
-        """The text of /metrics. What is held right now and what was recorded is known to others."""
+        """The text of /metrics. The caller knows what is held right now and what was recorded."""
         page = _Page()
         page.family("toolfix_info", "gauge", "The version and the mode of toolfix.")
         page.sample("toolfix_info", {"version": __version__, "mode": mode}, 1)
@@ -112,14 +112,14 @@ class Metrics:
 
 _EVENTS = {
     "failed_open": "Answers that toolfix failed on and let pass unchanged.",
-    "limited": "Answers over a limit: their rest passed unchanged.",
+    "limited": "Answers over a limit: the rest of them passed unchanged.",
     "long_held": "Answers in which a call was held for more than a minute.",
     "broken": "Answers whose connection broke.",
 }
 
 
 class _Page:
-    """Prometheus' text format."""
+    """A page in Prometheus' text format."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []

@@ -1,7 +1,7 @@
-"""`/metrics` of the proxy itself, for those whom `toolfix_metrics` names.
+"""`/metrics` of the proxy itself, for the readers that `toolfix_metrics` allows.
 
-By default nobody: a TCP balancer on this machine makes every client one of this machine, and in reverse mode nobody
-knows which name a page in a browser asked for. Only who starts the proxy knows who reaches its port.
+The default is none. Behind a TCP balancer on this machine every client seems to be local, and in reverse mode we
+cannot tell which name a page in a browser asked for. Only whoever starts the proxy knows who can reach its port.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Behind a balancer, or with others on this machine: set it to a token of 16 chara
 
 
 def is_asked_for(flow: http.HTTPFlow) -> bool:
-    """Is it /metrics of the proxy itself?
+    """Whether this is a request for /metrics of the proxy itself.
 
-    By the proxy's own address, so that no page can ask with a name of its own. In reverse mode everything is
-    the upstream's, which may have a /metrics too: there it is /toolfix/metrics.
+    It must name the proxy's own address, so that a web page cannot reach it through a host name of its own. In
+    reverse mode every path belongs to the upstream, which may have a /metrics too: there it is /toolfix/metrics.
     """
     if flow.request.method != "GET" or flow.request.path not in ("/metrics", "/toolfix/metrics"):
         return False
@@ -36,7 +36,7 @@ def is_asked_for(flow: http.HTTPFlow) -> bool:
 
 
 def response(flow: http.HTTPFlow, readers: str, text: Callable[[], str]) -> http.Response:
-    """The page, or a refusal. `readers` is what `toolfix_metrics` says."""
+    """The page, or a refusal. `readers` is the value of `toolfix_metrics`."""
     if _may_read(flow, readers):
         return http.Response.make(200, text(), {"content-type": metrics.CONTENT_TYPE})
     return http.Response.make(403, _REFUSED, {"content-type": "text/plain; charset=utf-8"})

@@ -1,4 +1,4 @@
-"""The stream callable of a response that is not mended: it streams, and little of it is kept."""
+"""The stream callable of a response that is not mended, but only passed on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..recording.captured import CapturedBytes
 
 
 class PassedBody:
-    """Gives back every chunk as it came. Keeps them up to `most` bytes, for mitmproxy's views and files."""
+    """Returns every chunk unchanged, and keeps a body of up to `most` bytes for mitmproxy's views and files."""
 
     __slots__ = ("kept",)
 
@@ -14,7 +14,7 @@ class PassedBody:
         self.kept = CapturedBytes(limit=most)
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """A chunk of the body. Nothing for an empty one: it would end a chunked response."""
+        """The chunk itself, or nothing for an empty one, which would end a chunked response."""
         if not chunk:
             return []
         self.kept.add(chunk, 0.0)

@@ -1,4 +1,4 @@
-"""Says what was done: in the log, in the counts of /metrics, in the summary of `toolfix run`, in a recording."""
+"""Reports what was done: in the log, in /metrics, in the summary of `toolfix run` and in a recording."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from .settings import Settings
 logger = logging.getLogger("toolfix")
 
 MARK = ":wrench:"
-"""What a flow in which something was changed is marked with, in the lists of mitmproxy and mitmweb."""
+"""The marker of a flow in which a call was changed, in the lists of mitmproxy and mitmweb."""
 
 _MOST_LINES = 50
-"""So many calls of one answer have a log line of their own: a hostile answer has hundreds, and each takes time."""
+"""The most calls of an answer that get their own log line: a hostile answer has hundreds, and a line takes time."""
 _MASKED = 2048
-"""So much of arguments is searched for secrets before a sample of it is shown."""
+"""How many characters of the arguments are searched for secrets before a sample is shown."""
 
 
 class Reporter:
@@ -42,7 +42,7 @@ class Reporter:
         self.summary = session_summary.SummaryFile(os.environ.get(session_summary.VARIABLE, ""))
 
     def stats(self, states: Iterable[FlowState]) -> str:
-        """What toolfix has done since it started, as /metrics says it."""
+        """What toolfix has done since it started: the text of /metrics."""
         held: dict[str, int] = {}
         for state in states:
             held[state.protocol] = held.get(state.protocol, 0) + (
@@ -53,17 +53,19 @@ class Reporter:
         return self.metrics.render(mode=self._settings.mode, held_bytes=held, recordings=recordings)
 
     def request(self, flow: http.HTTPFlow, protocol: str, steps: Mapping[str, int]) -> None:
-        """Say what was mended in a request."""
+        """Log and count what was mended in a request."""
         would = "would have mended" if self._settings.observes else "mended"
         said = ", ".join(f"{number} × {step}" for step, number in steps.items())
         if steps.keys() <= LEFT:
-            logger.info(f"{place(flow)}: the request is too much to be mended at once and goes up unchanged: {said}")
+            logger.info(
+                f"{place(flow)}: the request is too large to mend in time; these parts were sent unchanged: {said}"
+            )
         else:
             logger.info(f"{place(flow)}: {would} the request: {said}")
         self.metrics.mended_request(protocol, steps)
 
     def calls(self, flow: http.HTTPFlow, outcomes: Iterable[Outcome]) -> None:
-        """Log what became of the calls that came together, unless they went out as they came."""
+        """Log what happened to the calls of an answer or a message, except those that were sent unchanged."""
         touched = [outcome for outcome in outcomes if outcome.touched]
         for outcome in touched[:_MOST_LINES]:
             self.call(flow, outcome)
@@ -75,7 +77,7 @@ class Reporter:
             )
 
     def call(self, flow: http.HTTPFlow, outcome: Outcome) -> None:
-        """Log what became of a call, unless it went out as it came."""
+        """Log what happened to a call, unless it was sent unchanged."""
         if not outcome.touched:
             return
         would = "would have " if self._settings.observes else ""
@@ -91,7 +93,7 @@ class Reporter:
         logger.debug(f"{place(flow)}: {name} after {_sample(outcome.arguments)}")
 
     def response(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool) -> None:
-        """Say what was done with a response that is over."""
+        """Report what was done with a response that is over."""
         stream = state.stream
         assert stream is not None
         answer = stream.response
@@ -117,7 +119,7 @@ class Reporter:
             recorder.write(exchange)
 
     def _mark(self, flow: http.HTTPFlow, outcomes: Iterable[Outcome]) -> None:
-        """Mark a flow in the lists of mitmproxy and mitmweb, and say there what was done."""
+        """Mark a changed flow in the lists of mitmproxy and mitmweb, with a comment that says what was done."""
         touched = [outcome for outcome in outcomes if outcome.touched]
         if not touched:
             return
@@ -143,8 +145,8 @@ class Reporter:
 
     def _failure(self, flow: http.HTTPFlow, state: FlowState, failure: BaseException) -> None:
         if isinstance(failure, Inflated):
-            cut = "" if self._settings.observes else "the answer was cut off there: "
-            logger.warning(f"{place(flow)}: {cut}{failure} when they are decoded as {state.encoding}.")
+            cut = "" if self._settings.observes else "the answer was cut off: "
+            logger.warning(f"{place(flow)}: {cut}{failure}.")
         elif isinstance(failure, Corrupt):
             logger.warning(
                 f"{place(flow)}: the body is not {state.encoding}, although its header says so ({failure}); "
@@ -156,10 +158,10 @@ class Reporter:
                 "please report this with the recording.",
                 exc_info=failure,
             )
-        # Its frames know the flow, which would never be forgotten with them.
+        # The frames of the traceback refer to the flow, which could never be freed.
         failure.__traceback__ = failure.__context__ = failure.__cause__ = None
 
 
 def _sample(arguments: str) -> str:
-    """How the arguments begin, with secrets masked as in a recording."""
+    """The beginning of the arguments, with secrets masked as in a recording."""
     return shown(redact(arguments[:_MASKED]) + arguments[_MASKED:])

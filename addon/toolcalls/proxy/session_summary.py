@@ -1,8 +1,8 @@
-"""What one session did, as lines in a file that `toolfix run` reads at its end: written at once, a crash loses none.
+"""What one session did, as lines in a file that `toolfix run` reads at the end of the session.
 
-The script writes where TOOLFIX_SUMMARY names a file. One JSON object a line: an answer with the status of each of its
-calls, and whether it was asked for as JSON and mended; a sentence of trouble that the user should hear of; or the
-reason why an answer did not come.
+The script writes to the file that TOOLFIX_SUMMARY names, each line at once, so that a crash loses none. A line is one
+JSON object: an answer, with the status of each of its calls and whether it was asked for as JSON and mended; a
+problem that the user should know of; or the reason why there was no answer.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ MOST_REASONS = 100
 
 
 class SummaryFile:
-    """Writes the lines; without a file it does nothing. Trouble of its own stays its own."""
+    """Writes the lines. Without a file, and after the first error in writing, it does nothing."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._reasons: set[str] = set()
 
     def answer(self, outcomes: Iterable[Outcome], *, observed: bool = False) -> None:
-        """An answer and its calls. `observed`: nothing was changed, this is what would have been done."""
+        """Write an answer and its calls. `observed`: nothing was changed; this is what would have been done."""
         told = list(outcomes)
         calls = [outcome.status for outcome in told if outcome.is_call]
         in_json = len(told) - len(calls)
@@ -39,7 +39,7 @@ class SummaryFile:
         self._write({"trouble": shown(sentence, LINE)})
 
     def no_answer(self, sentence: str) -> None:
-        """Why an answer did not come: worth a word where none came at all. Each is written once."""
+        """Write why there was no answer, each reason once. Shown if the session had no answer at all."""
         sentence = shown(sentence, LINE)
         if sentence not in self._reasons and len(self._reasons) < MOST_REASONS:
             self._reasons.add(sentence)
@@ -71,7 +71,7 @@ class Summary:
     """No answer was changed: the counts say what would have been done."""
     troubles: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
-    """Why answers did not come."""
+    """Why requests got no answer."""
 
     def sentence(self) -> str:
         """What was done, in one line."""

@@ -1,4 +1,4 @@
-"""The options as mitmproxy has them, read and checked: what the hooks act by."""
+"""The options, taken from mitmproxy and checked: the settings that all hooks use."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from . import hosts
 from .body_stream import MAX_KEPT_UNOBSERVED
 
 MAX_GATHERED = str(32 * 2**20)
-"""So much mitmproxy gathers of a body before it lets it stream, unless the user has set `stream_large_bodies`.
+"""How much of a body mitmproxy gathers before it streams it, unless the user has set `stream_large_bodies`.
 
-More than the largest request that hosts take (32 MB). In bytes: mitmweb shows "32m" as "NaNundefined"."""
+More than the largest request that hosts accept (32 MB). In bytes: mitmweb shows "32m" as "NaNundefined"."""
 
 
 class Settings:
-    """What the options say. One object for all hooks; `read` changes it in place."""
+    """The values of the options. One object for all hooks; `updated` changes it in place."""
 
     def __init__(self) -> None:
         self.mode = "off"
         self.policy = policy.Policy()
         self.patterns: list[str] = []
-        """Of the hosts whose TLS is intercepted."""
+        """The patterns of the hosts whose TLS is intercepted."""
         self.recorder: Recorder | None = None
-        self.somebody_looks = False
-        """Are the bodies of finished flows wanted?"""
+        self.bodies_are_wanted = False
+        """Whether the bodies of finished flows are wanted."""
         self.metrics_readers = "off"
         """Who may read /metrics."""
         self.texts: dict[str, str] = {}
-        """As a recording notes them. Asking mitmproxy for each of them costs too much to do it for every flow."""
+        """The options as a recording notes them. Asking mitmproxy for each of them for every flow would be slow."""
 
     @property
     def observes(self) -> bool:
@@ -44,27 +44,27 @@ class Settings:
 
     @property
     def most_kept(self) -> int:
-        """Most bytes kept of one response that is not recorded."""
-        return MAX_KEPT if self.somebody_looks else MAX_KEPT_UNOBSERVED
+        """The most bytes kept of a response that is not recorded."""
+        return MAX_KEPT if self.bodies_are_wanted else MAX_KEPT_UNOBSERVED
 
     def declare(self, loader: Loader) -> None:
-        """Tell mitmproxy of our options."""
+        """Declare our options to mitmproxy."""
         environment = policy.from_environment(os.environ)
         for option in policy.OPTIONS:
             default = environment.get(option.full_name, option.default)
             loader.add_option(option.full_name, str, default, option.help)
-        # From the first moment on no foreign TLS is intercepted, even if the options turn out to be wrong. After a
-        # reload what was allowed before stays until the options are read.
+        # From the start no TLS of other hosts is intercepted, even if the options turn out to be wrong. After a
+        # reload the hosts that were allowed before stay allowed until the options are read.
         self.patterns = [known for known in ctx.options.allow_hosts if hosts.is_ours(known)]
         self._allow(self.patterns or [hosts.NOTHING])
 
     def updated(self, names: set[str]) -> None:
-        """Some options of mitmproxy or of ours have changed. Raises `BadOption`."""
-        self.somebody_looks = _somebody_looks()
+        """Take over changed options, mitmproxy's or ours. Raises `BadOption`."""
+        self.bodies_are_wanted = _bodies_are_wanted()
         if getattr(ctx.options, "stream_large_bodies", "unknown") is None:
             ctx.options.update(stream_large_bodies=MAX_GATHERED)  # type: ignore[no-untyped-call]
         if "allow_hosts" in names and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
-            # Somebody has set it anew; without ours it would open every host, or none of ours.
+            # The user has set allow_hosts. Without our patterns it would intercept every host, or none of ours.
             self._allow(self.patterns)
         if any(name.startswith(policy.PREFIX) for name in names) or "mode" in names:
             self._read({name: getattr(ctx.options, name) for name in policy.BY_NAME})
@@ -99,7 +99,7 @@ class Settings:
         self.recorder = recorder
 
     def _allow(self, patterns: list[str]) -> None:
-        """Open the TLS of these hosts and of those that the user named himself, and tunnel all others."""
+        """Intercept the TLS of these hosts and of those in the user's own `allow_hosts`, and tunnel all others."""
         others = [known for known in ctx.options.allow_hosts if not hosts.is_ours(known)]
         self.patterns = patterns
         ctx.options.update(allow_hosts=[*patterns, *others])  # type: ignore[no-untyped-call]
@@ -110,13 +110,13 @@ class Settings:
 
 
 def _reverse_targets(modes: list[str]) -> list[str]:
-    """In reverse mode the upstream is ours, whatever its name."""
+    """The patterns of the upstreams of reverse mode, which are always intercepted."""
     parsed = (mode_specs.ProxyMode.parse(mode) for mode in modes)
     return [hosts.pattern(mode.address[0]) for mode in parsed if isinstance(mode, mode_specs.ReverseMode)]
 
 
-def _somebody_looks() -> bool:
-    """Are the bodies of finished flows wanted: by the lists of mitmproxy and mitmweb, a file, or the log?"""
+def _bodies_are_wanted() -> bool:
+    """Whether the bodies of finished flows are wanted: by the lists of mitmproxy and mitmweb, a file, or the log."""
     writes = any(getattr(ctx.options, name, None) for name in ("save_stream_file", "hardump"))
     view = ctx.master.addons.get("view")  # type: ignore[no-untyped-call]
     return writes or getattr(ctx.options, "flow_detail", 0) > 2 or view is not None

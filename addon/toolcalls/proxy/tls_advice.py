@@ -1,6 +1,6 @@
-"""What is known of the clients: which variable makes each of them trust a CA. Measured; data and a lookup.
+"""Which environment variable makes each client trust a CA, as measured. Data and a lookup.
 
-The script says it in the log when a client rejects mitmproxy's certificate, `toolfix doctor` before that.
+The script logs this when a client rejects mitmproxy's certificate; `toolfix doctor` says it before that.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ BUNDLE = "SSL_CERT_FILE"
 
 @dataclass(slots=True, frozen=True)
 class Client:
-    """A client and the variable that it takes its CA from. `agent` is how its User-Agent begins to be known."""
+    """A client and the variable that it takes its CA from. `agent` recognises its User-Agent."""
 
     name: str
     agent: re.Pattern[str]
     variable: str
     also: str = ""
-    """What else it needs, as the rest of a sentence."""
+    """What else the client accepts or needs, as the rest of a sentence."""
 
 
 def _client(name: str, agent: str, variable: str, also: str = "") -> Client:
@@ -53,10 +53,10 @@ def by_agent(user_agent: str) -> Client | None:
 
 
 def advice(error: str, user_agent: str, host: str, ca: str) -> str:
-    """One sentence: which variable the client needs that just rejected our certificate; empty when it did not.
+    """Which variable a client needs that just rejected our certificate, in one sentence; "" if it did not reject it.
 
-    curl, git and pip introduce themselves to a proxy, the agents do not. They differ in how they reject: Node and bun
-    hang up without a word, OpenSSL in Python and rustls in Codex send an alert.
+    curl, git and pip send a User-Agent to the proxy, the agents do not. Those are told apart by how they reject: Node
+    and bun hang up without an alert, OpenSSL in Python and rustls in Codex send one.
     """
     hung_up = _HUNG_UP in error
     alert = not hung_up and any(sign in error.lower() for sign in _ALERTS)

@@ -1,4 +1,4 @@
-"""Why no answer came: one sentence for what an upstream said or did instead, with what to do about it."""
+"""Why there was no answer: one sentence about what the upstream did instead, and what to do about it."""
 
 from __future__ import annotations
 
@@ -15,49 +15,51 @@ _STATUSES = {
     401: "the API key is missing or wrong",
     403: "this key is not allowed to use this model or this address",
     404: "check the base URL and the name of the model",
-    407: "a proxy on the way out wants a name and a password: put them into HTTPS_PROXY",
+    407: "the outgoing proxy wants a user name and a password: put them into HTTPS_PROXY",
     429: "too many requests, or the quota is used up: wait, or check your account",
 }
 
 
 def of_status(host: str, status: int, path: str) -> str:
-    """An answer with an error status."""
+    """A sentence about a response with an error status."""
     if status >= 500:
         return f"{host} answered {status}: the server failed. Try again later."
-    what = _STATUSES.get(status, "it does not accept the request, and its answer says why")
+    what = _STATUSES.get(status, "it rejected the request; its response says why")
     where = f" to {path.partition('?')[0]}" if status == 404 else ""
     return f"{host} answered {status}{where}: {what}."
 
 
 def of_connection(host: str, port: int, error: str) -> str:
-    """A connection that was never made, or broke."""
+    """A sentence about a connection that could not be made, or broke."""
     if "certificate verify failed" in error.lower():
         return (
             f"the certificate of {host} is not trusted. If it is your own server, name its CA with "
-            "--set ssl_verify_upstream_trusted_ca=FILE or SSL_CERT_FILE=FILE; --set ssl_insecure=true trusts any."
+            "--set ssl_verify_upstream_trusted_ca=FILE or SSL_CERT_FILE=FILE; --set ssl_insecure=true accepts any "
+            "certificate."
         )
     where = host if port in {80, 443} else f"{host}:{port}"
     return f"{where} cannot be reached ({_plain(error)}): check the address and the network."
 
 
 def of_server(mode: mode_specs.ProxyMode, server: connection.Server) -> str:
-    """A connection that was never made, for which no flow speaks: "" for others.
+    """A sentence about an upstream of reverse or upstream mode that cannot be reached; "" for any other server.
 
-    In reverse mode there is no flow if the server is down; in upstream mode flows do not name the proxy.
+    The flow cannot report it: in reverse mode there is none if the server is down, and in upstream mode it does not
+    name the proxy.
     """
     if not isinstance(mode, mode_specs.ReverseMode | mode_specs.UpstreamMode) or server.address != mode.address:
         return ""
     where, why = _url(mode.scheme, mode.address), _plain(server.error or "the connection failed")
     if isinstance(mode, mode_specs.ReverseMode):
         return f"{where} cannot be reached ({why}): is the server running?"
-    # `toolfix run` takes the proxy on the way out from a variable.
+    # `toolfix run` takes the outgoing proxy from one of these variables.
     variable = next((name for name in _PROXY_VARIABLES if os.environ.get(name)), "")
     named, advice = (f", which {variable} names,", f", or unset {variable}") if variable else ("", "")
     return f"the proxy {where}{named} cannot be reached ({why}): check it{advice}."
 
 
 def was_never_connected(error: str) -> bool:
-    """Is it an error of the connection from here, and not of what became of it?"""
+    """Whether the system could not connect at all, as opposed to a connection that failed later."""
     return _ERRNO.search(error) is not None
 
 
@@ -68,7 +70,7 @@ def _url(scheme: str, address: tuple[str, int]) -> str:
 
 
 def _plain(error: str) -> str:
-    """What the system says about it, without numbers and addresses."""
+    """The system's words for the error, without numbers and addresses."""
     found = _ERRNO.search(error)
     if found is None:
         return error.rstrip(".")
@@ -77,5 +79,5 @@ def _plain(error: str) -> str:
 
 
 def of_tunnel(host: str) -> str:
-    """A host whose TLS stays closed."""
+    """A sentence about a host whose TLS is not intercepted."""
     return f"{host} was tunnelled unchanged, because it is not in the list of LLM hosts: add --host {host}"

@@ -1,4 +1,4 @@
-"""WebSockets: Codex speaks Responses over them, a message a frame."""
+"""WebSockets: Codex uses Responses over them, with one event in each message."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class WebSocketFlows:
                 transcript.after.add(False, frame)
             self._report(flow, socket, known)
             if not transcript.before.complete:
-                # Nor are the calls of what a recording no longer keeps.
+                # The recording has reached its limit, so it keeps no more calls either.
                 del socket.outcomes[known:]
             if not self._settings.observes:
                 spoken = self._keep_alive(flow, socket, frames)
@@ -86,7 +86,7 @@ class WebSocketFlows:
                     deliver(flow, message, spoken)
 
     def _keep_alive(self, flow: http.HTTPFlow, socket: ResponsesSocket, frames: list[str]) -> list[str]:
-        """While a call is held, the client's idle timer hears of us now and then. In no recording."""
+        """Add a keep-alive message if one is due while a call is held. It is not recorded."""
         now = self._clock()
         timer = self._timers.setdefault(flow, HoldTimer(now))
         held = socket.holding or timer.running
@@ -95,7 +95,7 @@ class WebSocketFlows:
         return [said] if said else frames
 
     def _report(self, flow: http.HTTPFlow, socket: ResponsesSocket, known: int) -> None:
-        """Say what became of the calls of the last message, behind those that were known before it."""
+        """Report the calls of the last message. `known`: how many calls there were before it."""
         outcomes = socket.outcomes[known:]
         for outcome in outcomes:
             self._logs[flow].decided(outcome)
@@ -103,7 +103,7 @@ class WebSocketFlows:
         if outcomes:
             self._reporter.summary.answer(outcomes, observed=self._settings.observes)
         self._reporter.metrics.called("responses", outcomes, socket.seconds)
-        # A socket lives for hours: only a recording wants the calls of all that time.
+        # A socket lives for hours, and only a recording needs all of its calls.
         socket.seconds.clear()
         if flow not in self._exchanges:
             socket.outcomes.clear()

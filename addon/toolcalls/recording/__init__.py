@@ -1,1 +1,1 @@
-"""Evidence: before/after recordings, their replay and their report."""
+"""Recordings of answers before and after mending: writing, masking, replaying and reporting them."""

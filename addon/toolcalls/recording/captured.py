@@ -1,16 +1,16 @@
-"""The chunks of a body as they passed, up to a limit."""
+"""The chunks of a body, captured as they pass, up to a limit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 MAX_KEPT = 64 * 1024 * 1024
-"""Most bytes kept of one response, for its recording and for mitmproxy's own views."""
+"""The most bytes kept of a response, for its recording and for mitmproxy's own views."""
 
 
 @dataclass(slots=True)
 class CapturedBytes:
-    """Chunks by reference, with the times at which they came, up to a limit."""
+    """Chunks and the times at which they passed, up to a limit of bytes. The chunks are not copied."""
 
     chunks: list[bytes] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
@@ -33,7 +33,7 @@ class CapturedBytes:
         return b"".join(self.chunks)
 
     def settled(self) -> bytes:
-        """All of it, in one piece from now on, so that the recording and the flow share one copy."""
+        """The whole body, kept as one chunk from now on, so that this object and the flow share one copy."""
         body = self.joined()
         self.chunks = [body] if body else []
         self.times = self.times[:1]

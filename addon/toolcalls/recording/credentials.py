@@ -1,7 +1,7 @@
 """What credentials look like, as data: how keys begin, what their fields are called, where commands take them.
 
-The beginnings are those that the vendors and the public lists of secret scanners document. `redact.py` makes patterns
-of these tables; a new kind of key is one more row here and one more in `tests/recording/credential_corpus.py`.
+The prefixes are documented by the vendors and in the public lists of secret scanners. `redact.py` turns these tables
+into patterns; a new kind of key is one more row here and one more in `tests/recording/credential_corpus.py`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _CAPITALS: Final = "[A-Z0-9]"
 
 
 class KeyShape(NamedTuple):
-    """Keys that begin with these characters, and go on with at least so many of an alphabet."""
+    """Keys with one of these prefixes (`beginnings`), followed by at least `least` characters of an alphabet."""
 
     beginnings: str
     least: int
     alphabet: str = WORD
     mixed: bool = False
-    """The beginning is that of words, too: a digit, a capital or sixteen letters in a row must follow."""
+    """Ordinary words begin like this too, so a digit, a capital or sixteen letters in a row must follow."""
 
 
 KEYS: Final = (
@@ -61,7 +61,7 @@ KEYS: Final = (
     KeyShape("SK AC", 32, _HEX),
     KeyShape("AGE-SECRET-KEY-1", 20, _CAPITALS),
 )
-"""Keys without a dot in them: they are looked for in every long run of letters, digits, `_` and `-`."""
+"""Keys without a dot: they are looked for in every long run of letters, digits, `_` and `-`."""
 
 OTHER_SHAPES: Final = (
     r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}",  # JSON web tokens
@@ -70,7 +70,7 @@ OTHER_SHAPES: Final = (
     r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}",  # Terraform
     r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,}",  # Discord
 )
-"""Keys of several runs, of which the first is a long one."""
+"""Keys of several runs of such characters, the first of which is long."""
 
 MARKED: Final = {
     "ya29.": r"ya29\.(?P<secret>[A-Za-z0-9_-]{16,})",
@@ -91,28 +91,28 @@ MARKED: Final = {
     **dict.fromkeys(("$5$", "$6$", "$y$"), r"\$(?:5|6|y)\$(?P<secret>[A-Za-z0-9./=$]{40,})"),  # /etc/shadow
     **dict.fromkeys(("$2a$", "$2b$", "$2y$"), r"\$2[aby]\$(?P<secret>[0-9]{2}\$[A-Za-z0-9./]{53})"),
 }
-"""Keys that have other characters in them than letters, digits, `_` and `-`, by a mark that is looked for."""
+"""Keys that contain other characters than letters, digits, `_` and `-`, by the mark to search for."""
 
 HOOKS: Final = {
     "hooks.slack.com/": r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{20,})",
     "/api/webhooks/": r"/api/webhooks/[0-9]{5,25}/(?P<secret>[A-Za-z0-9_-]{20,})",
     "webhook.office.com/": r"webhook\.office\.com/webhookb2/(?P<secret>[A-Za-z0-9@/_-]{20,})",
 }
-"""Addresses that are a key."""
+"""URLs that are credentials themselves."""
 
 NO_SECRET: Final = (
     r"(?:os\.|process\.|self\.|this\.|config\.|settings\.|env\.|args\.|opts\.|options\.|req(?:uest)?\.|import\.|props\."
     r"|\$|%|\{|<|your[_-]|sk-\.|\.\.\.|(?:str|string|text|bytes|bool|boolean|none|null|undefined|true|false|required|optional|any|unknown"
     r"|input|getpass|getenv|validate\w{0,20}|hash\w{0,20}|check\w{0,20}|verify\w{0,20}|new\ )(?![\w-]))"
 )
-"""How a value begins that only says where the secret comes from, or of which type it is."""
+"""How a value begins if it is no secret but says where the secret comes from, or what type it has."""
 
 _OPTIONS = r"\s[^\r\n|;]{0,300}?(?<=\s)"
 _QUOTE = r"\\{0,3}[\"']?"
 _VARIABLE = r"(?:\$\{?[A-Za-z_]\w{0,63}\}?|%\w{1,63}%)(?:[\s\"'\\]|$)"
 _GIVEN = rf"(?!{_VARIABLE}|<)(?P<secret>[^\s\"'\\]{{3,128}})"
 _NO_WORD = r"(?=[^\s\"'\\]{0,127}?(?:[0-9]|[a-z](?-i:[A-Z])|[._!@#%^*+~:-][A-Za-z0-9]))(?![./~-]|id=)"
-"""A password, not the next word of a sentence nor a path: with a digit, a capital or a mark in it."""
+"""A password, neither the next word of a sentence nor a path: with a digit, a capital or a punctuation mark."""
 _GAP = r"(?:\s|\\{1,4}[nrt]){1,16}"
 _USER = r"[^\s:\"'\\]{1,64}"
 _NAME = r"[\w.-]{0,64}(?:key|token|secret|passw(?:or)?d|pass|pwd|salt|_pat)"
@@ -141,7 +141,7 @@ COMMANDS: Final = {
     "setx ": rf"setx\s{{1,4}}{_NAME}\w{{0,32}}\s{{1,4}}{_QUOTE}{_GIVEN}",
     "set -": rf"set\s-[a-z]{{1,3}}\s{{1,4}}{_NAME}\w{{0,32}}\s{{1,4}}{_QUOTE}{_GIVEN}",  # fish
 }
-"""Where commands take a password without a name in front of it."""
+"""Where commands take a password that has no name before it, by the word to search for."""
 
 PLACES: Final = {
     "login": rf"login{_GAP}{_USER}{_GAP}password{_GAP}{_GIVEN}",  # .netrc
@@ -171,7 +171,7 @@ PLACES: Final = {
         r"[a-z]{4,9}(?:[_\ ]?phrase)?\W{1,12}(?P<secret>(?:[a-z]{3,8}\ ){11,23}[a-z]{3,8})",
     ),
 }
-"""Where files, code and sentences have a password."""
+"""Where files, code and sentences contain a password, by the word to search for."""
 
 WHOSE_KEY: Final = (
     *("api", "access", "private", "secret", "signing", "encryption", "account", "subscription", "shared", "storage"),
@@ -198,7 +198,7 @@ NAMES: Final = (
     *("пароль", "Пароль", "密码", "密碼", "パスワード", "비밀번호", "hasło", "şifre", "lösenord", "jelszó"),
     *(r"\u5bc6\u7801", r"\u5bc6\u78bc", r"\u043f\u0430\u0440\u043e\u043b\u044c"),
 )
-"""What the names of credentials have in them, in lower case."""
+"""The words to search for, in lower case: parts of the names of credentials."""
 
 NAMED: Final = (
     r"secret(?!ar|name|ref|s?_?manager)|passw(?:or)?d|passwd|passphrase|session[_-]?(?:id|key|token)|cookie|credential|(?<=[cx])srf"
@@ -206,10 +206,10 @@ NAMED: Final = (
     r"|parola|haslo|sifre|heslo|jelszo|salasana|losenord|mot[_\ ]?de[_\ ]?passe|adgangskode|пароль|Пароль|密码|密碼"
     r"|(?<![a-z])psk|(?<=[_-])psk|パスワード|비밀번호|hasło|şifre|lösenord|jelszó|\\u5bc6\\u7801|\\u5bc6\\u78bc|\\u043f\\u0430\\u0440\\u043e\\u043b\\u044c"
 )
-"""The names themselves."""
+"""A pattern for these names."""
 
 QUERY: Final = (
     r"(?:[a-z0-9_.-]{0,40}(?:key|token|secret|passw(?:or)?d|passwd|signature|credential)"
     r"|sig|code|auth|pass|pwd|jwt|sid)"
 )
-"""The parameters of an address that are credentials."""
+"""The names of URL parameters that are credentials."""

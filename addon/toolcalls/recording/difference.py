@@ -1,6 +1,6 @@
-"""The difference of two bodies, or of two lists of calls, as lines for a reader.
+"""The difference of two bodies, or of two lists of calls, as lines for a human.
 
-An event is one long line of which a few characters changed, so a pair of lines is shown only around those.
+An event is one long line in which a few characters changed, so only the surroundings of the change are shown.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from itertools import zip_longest
 from typing import Any
 
 AROUND = 40
-"""Characters shown before and behind what differs."""
+"""The number of characters shown before and after a difference."""
 LONGEST = 300
 MOST_LINES = 60
 MOST_COMPARED = 2000
-"""Lines above which only the first difference is looked for: comparing all with all takes too long."""
+"""With more lines than this only the first difference is shown, because comparing all lines takes too long."""
 
 
 def of_bodies(recorded: bytes, today: bytes, name: str) -> list[str]:
@@ -65,7 +65,7 @@ def _pairs(before: list[str], after: list[str]) -> list[str]:
 
 
 def _pair(old: str, new: str) -> list[str]:
-    """Both lines, cut down to where they differ."""
+    """Both lines, cut to where they differ."""
     shared = min(len(old), len(new))
     start = next((at for at in range(shared) if old[at] != new[at]), shared)
     end = next((at for at in range(shared - start) if old[-1 - at] != new[-1 - at]), shared - start)

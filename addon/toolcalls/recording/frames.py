@@ -1,8 +1,8 @@
-"""The messages of a WebSocket, kept by reference; on disk one line of JSON a message, with its side and its time.
+"""The messages of a WebSocket; on disk one line of JSON for each, with its sender and its time.
 
     {"from": "client", "ms": 0.0, "text": "…"}
 
-`before` holds what came from either side, `after` what each side was given. Binary messages have "base64".
+`before` contains what arrived from either side, `after` what was sent on. Binary messages have "base64" for "text".
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class Frames:
 
 @dataclass(slots=True)
 class SocketTranscript:
-    """What came from either side, and what each side was given."""
+    """The messages that arrived from either side (`before`), and those that were sent on (`after`)."""
 
     before: Frames = field(default_factory=Frames)
     after: Frames = field(default_factory=Frames)
 
 
 def lines(frames: list[Frame], start: float) -> bytes:
-    """The messages as a recording keeps them; `start` is the time that counts as 0."""
+    """The messages in the form of a recording; `start` is the time that counts as 0."""
     return b"".join(_line(frame, round((frame.when - start) * 1000, 1)) for frame in frames)
 
 
@@ -66,7 +66,7 @@ def _line(frame: Frame, ms: float) -> bytes:
 
 
 def read(data: bytes) -> list[Frame]:
-    """The messages of a file; ValueError where it is none. The time is in seconds from the first."""
+    """The messages of a file, with times in seconds from the first. Raises ValueError if it is not such a file."""
     return [_frame(json.loads(line)) for line in data.splitlines() if line.strip()]
 
 

@@ -1,6 +1,6 @@
-"""The index of a directory of recordings: a table of defect by protocol, and a line for each recording.
+"""The index of a directory of recordings: a table of defects by protocol, and a line for each recording.
 
-Written in Markdown as the directory's README.md; a title is shown as the text that it is.
+It is the directory's README.md, in Markdown. The titles of recordings are escaped, so that they stay plain text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from . import store
 from .store import Recording
 
 NO_DEFECT = "none"
-"""The defect of a recording in which nothing is broken; it comes last."""
+"""The defect of a recording in which nothing is broken; it is listed last."""
 
 HEAD = """# Recordings
 

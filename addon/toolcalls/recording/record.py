@@ -1,7 +1,7 @@
-"""Writing what happened: one directory a flow, by a thread of its own, so that no stream waits for a disk.
+"""Writes recordings, one directory for each flow, in a thread of its own, so that no stream waits for a disk.
 
-A flow that lasts is written as far as it has come, after 2, 4, 8 … seconds, and once more when it is over; what
-the proxy leaves behind when it ends or is killed is a recording that says that it is not complete.
+What has arrived of a long flow is written after 2, 4, 8 … seconds, and everything when the flow is over. If the proxy
+ends or is killed before that, its recording says that it is not complete.
 """
 
 from __future__ import annotations
@@ -31,22 +31,14 @@ from .writer import BackgroundWriter
 logger = logging.getLogger("toolfix")
 
 MAX_DIRECTORY = 2 * 1024 * 1024 * 1024
-"""Most bytes in the directory of recordings. Nothing is deleted: recording stops."""
+"""The most bytes in the directory of recordings. At the limit recording stops; nothing is deleted."""
 LOOK_AGAIN_SECONDS = 30.0
-"""A full directory is measured again after this time."""
+"""The time after which a full directory is measured again."""
 FIRST_PART_SECONDS = 2.0
 
 
 class Transcript(Protocol):
-    """What came of a stream, and what went out."""
-
-    before: CapturedBytes
-    after: CapturedBytes
-
-
-@dataclass(slots=True)
-class StreamTranscript:
-    """What came and went of a stream that is over."""
+    """The bytes that arrived from the upstream (`before`), and those that were sent to the client (`after`)."""
 
     before: CapturedBytes
     after: CapturedBytes
@@ -54,7 +46,7 @@ class StreamTranscript:
 
 @dataclass(slots=True)
 class Exchange:
-    """Everything about one flow that a recording keeps. Bytes by reference."""
+    """Everything about one flow that a recording keeps. The bytes are not copied."""
 
     protocol: str
     method: str
@@ -69,20 +61,20 @@ class Exchange:
     options: dict[str, str]
     request: bytes
     transcript: Transcript | SocketTranscript
-    """What came and what went, so far."""
+    """What has arrived and what was sent so far."""
     outcomes: list[Outcome]
     broken: bool = False
-    """The connection broke before the answer was over: what was held never reached the client."""
+    """The connection broke before the end of the answer, so what was held never reached the client."""
     over: bool = False
-    """Nothing more comes."""
+    """The flow is over: nothing more will be added."""
     request_after: bytes | None = None
-    """What went up instead of the request, where that was changed."""
+    """The mended request, if the request was changed."""
     request_steps: dict[str, int] = field(default_factory=dict)
-    """What was changed in it, and how often."""
+    """What was changed in the request, and how often."""
     refusals: dict[str, str] = field(default_factory=dict)
-    """Earlier refusals that the change told of, by id."""
+    """The reasons of earlier refusals that were added to the request, by the id of the call."""
     given_back: dict[str, Any] = field(default_factory=dict)
-    """What the host got back of what it said before, by the number of the message."""
+    """The reasoning and signatures that were given back to the host, by the number of the message."""
 
     @property
     def size(self) -> int:
@@ -91,12 +83,12 @@ class Exchange:
 
     @property
     def most(self) -> int:
-        """So many bytes of an answer are kept. Fewer where recording began when it was under way."""
+        """The most bytes kept of an answer. Fewer if recording was turned on while the answer was arriving."""
         return self.transcript.before.limit if isinstance(self.transcript.before, CapturedBytes) else MAX_KEPT
 
     @property
     def whole(self) -> bool:
-        """Was every byte kept?"""
+        """Whether every byte was kept."""
         return self.transcript.before.complete and self.transcript.after.complete
 
 
@@ -120,25 +112,25 @@ class Recorder:
         self._writer = BackgroundWriter(self._write, self._write_parts, "toolfix-record")
 
     def begin(self, exchange: Exchange) -> None:
-        """A flow whose answer begins. It is kept by reference."""
+        """Take a flow whose answer begins. Parts of it are written while it lasts."""
         with self._lock:
             self._live[id(exchange)] = (exchange, time.monotonic() + FIRST_PART_SECONDS, FIRST_PART_SECONDS)
 
     def write(self, exchange: Exchange) -> None:
-        """A flow that is over."""
+        """Take a flow that is over."""
         exchange.over = True
         with self._lock:
             self._live.pop(id(exchange), None)
         if not exchange.whole:
             logger.warning(
-                f"toolfix records only the first {exchange.most // 2**20} MiB of an answer of {exchange.host}; "
-                "all of it was passed on."
+                f"toolfix recorded only the first {exchange.most // 2**20} MiB of an answer from {exchange.host}; "
+                "the client got all of it."
             )
         if not self._writer.offer(exchange, exchange.size):
             self._lose("too much is waiting to be written")
 
     def close(self) -> None:
-        """Write what waits, and the flows that are not over as far as they have come."""
+        """Write everything that waits, and what has arrived of the flows that are not over."""
         with self._lock:
             parts = [exchange for exchange, _, _ in self._live.values()]
             self._live.clear()
@@ -146,10 +138,10 @@ class Recorder:
             if not self._writer.offer(exchange, exchange.size):
                 self._lose("too much is waiting to be written")
         if not self._writer.close():
-            logger.error(f"toolfix gave up writing recordings to {self.directory}: the disk does not answer.")
+            logger.error(f"toolfix gave up writing recordings to {self.directory}: the disk does not respond.")
 
     def _write_parts(self) -> None:
-        """The flows that have lasted for some time, as far as they have come."""
+        """Write what has arrived of the flows that have lasted for some time."""
         now = time.monotonic()
         with self._lock:
             due = [exchange for exchange, at, _ in self._live.values() if at <= now]
@@ -164,7 +156,7 @@ class Recorder:
         self._put(exchange, over=exchange.over)
 
     def _put(self, exchange: Exchange, *, over: bool) -> None:
-        """`over`: this is all of it. A flow may end while a part is being written, and is written once more then."""
+        """Write a flow. `over`: it is complete. If it ends while a part is being written, it is written again."""
         try:
             if not self._has_room(exchange.size):
                 full = f"it holds {MAX_DIRECTORY // 2**30} GiB of recordings: move or delete some to go on recording"
@@ -176,7 +168,9 @@ class Recorder:
         if over:
             self.written += 1
         if self._trouble:
-            logger.info(f"toolfix records to {self.directory} again; {self.lost - self._lost_before} were lost.")
+            lost = self.lost - self._lost_before
+            words = "1 recording was lost" if lost == 1 else f"{lost} recordings were lost"
+            logger.info(f"toolfix records to {self.directory} again; {words}.")
             self._trouble = ""
         return None
 
@@ -188,26 +182,33 @@ class Recorder:
         return self._used + size <= MAX_DIRECTORY
 
     def _lose(self, why: str, for_good: bool = True) -> None:
-        """One line for each kind of trouble, however many recordings it costs. A part may be written later."""
+        """Log one line for each kind of problem, however many recordings are lost.
+
+        `for_good`: this is a loss, not a part of a flow that will be written again.
+        """
         if why != self._trouble:
             if not self._trouble:
                 self._lost_before = self.lost
             self._trouble = why
             logger.error(
-                f"toolfix cannot write recordings to {self.directory} now ({why}); answers are mended as before."
+                f"toolfix cannot write recordings to {self.directory} at the moment ({why}); "
+                "answers are still mended."
             )
         self.lost += for_good
 
 
 def directory_name(exchange: Exchange) -> str:
-    """Sortable, and safe whatever the upstream calls itself."""
+    """A name that sorts by time, and that is safe whatever the name of the host is."""
     moment = datetime.fromtimestamp(exchange.started, UTC).strftime("%Y%m%d-%H%M%S")
     host = re.sub(r"[^A-Za-z0-9.-]", "_", exchange.host)[:60]
     return f"{moment}-{host}-{exchange.protocol}-{re.sub(r'[^A-Za-z0-9]', '', exchange.id)[:8]}"
 
 
 def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[], None] = lambda: None) -> int:
-    """Write the files, each whole or not at all, flow.json last: without it there is no recording. The bytes used."""
+    """Write the files of a recording, each whole or not at all, and return the number of bytes.
+
+    flow.json is the last one, because a directory without it is not a recording.
+    """
     new = not directory.exists()
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     used = 0
@@ -228,7 +229,7 @@ def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[],
 
 
 def _files(exchange: Exchange, bodies: _Bodies, step_back: Callable[[], None]) -> dict[str, bytes]:
-    """Name and content, in the order in which they are written."""
+    """The content of each file by its name, in the order in which they are written."""
     return {
         "request.json": exchange.request[:MAX_KEPT],
         **({store.REQUEST_AFTER: exchange.request_after} if exchange.request_after is not None else {}),
@@ -240,7 +241,7 @@ def _files(exchange: Exchange, bodies: _Bodies, step_back: Callable[[], None]) -
 
 
 class _Bodies(NamedTuple):
-    """What came and what went so far, of a flow that may still go on."""
+    """What has arrived and what was sent so far, of a flow that may not be over."""
 
     suffix: str
     over: bool
@@ -262,9 +263,9 @@ def _bodies(exchange: Exchange) -> _Bodies:
 
 
 def decoded(kept: CapturedBytes, encoding: str) -> list[bytes]:
-    """The upstream's chunks without their content encoding; from where they cannot be decoded, as they came.
+    """The upstream's chunks without their content encoding; after a chunk that cannot be decoded, as they arrived.
 
-    Up to the chunk that inflates beyond all measure, where the answer was cut off, or to as much as is kept.
+    They end at a chunk that inflates too much, because the answer was cut off there too, or at `MAX_KEPT` bytes.
     """
     undo = decoder(encoding)
     pieces: list[bytes] = []

@@ -1,8 +1,8 @@
-"""Credentials never reach the disk: what looks like one is masked by as many stars.
+"""Masks credentials, so that they never reach the disk: each byte of one becomes a star.
 
-Works on bytes and keeps their number. A cheap search finds words that may belong to a credential; only there
-is it looked closer, because this runs beside live streams. A bare number is masked by ones, so that JSON stays
-JSON. A secret that a server cuts across deltas cannot be found; docs/recordings.md says so.
+The number of bytes stays the same. A cheap search finds words that may belong to a credential, and only there are
+the patterns tried, because this runs beside live streams. A bare number is masked by ones, so that JSON stays JSON.
+A secret that a server splits across deltas cannot be found, as docs/recordings.md says.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from .credentials import (
 )
 
 _WINDOW = 8 * 1024
-"""Bytes that are searched at a time: a search holds the interpreter, and streams wait (about 1 ms a window)."""
+"""The bytes that are searched at a time: streams wait while a search holds the interpreter (about 1 ms a window)."""
 _LONGEST_HINT = 40
 _LOOK_BEHIND, _LOOK_AHEAD = 64, 8 * 1024
-"""Bytes around a window on which it may depend whether a word in it belongs to a credential: the patterns that can
-fail look no further."""
+"""The bytes before and after a window that may decide whether a word in it belongs to a credential: the patterns that
+can fail look no further."""
 _MOST_HARMLESS = 65_536
 _harmless: set[int] = set()
 """Hashes of windows without a credential."""
@@ -47,7 +47,7 @@ def _any_case(source: str) -> re.Pattern[bytes]:
 
 
 def _shapes() -> str:
-    """The keys of the table as one pattern, by their first letter: most runs begin with none of them."""
+    """The keys of the table as one pattern, grouped by first letter, because most runs begin with none of these."""
     by_letter: dict[str, list[str]] = {}
     for shape in KEYS:
         mixed = f"(?={WORD}{{0,200}}?(?:[A-Z0-9]|[a-z]{{16}}))" if shape.mixed else ""
@@ -58,14 +58,14 @@ def _shapes() -> str:
     return "|".join((*rows, *OTHER_SHAPES))
 
 
-# By its shape: a run of at least 14 such characters is looked at where it, or a part of it, begins.
+# By shape: in a run of at least 14 such characters the shapes are tried at its beginning, and after each `_` or `-`.
 _BEGINNING = _pattern(r"(?<![A-Za-z0-9])[A-Za-z0-9](?=[A-Za-z0-9_-]{13})")
 _SHAPED = _pattern(_shapes())
 _PEM = _any_case(r"private\ key(?:\ block)?-----(?P<secret>(?:[A-Za-z0-9+/=\ ]|\\{1,4}[nr]|[\r\n]){16,})")
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LINE_END = re.compile(rb"(\\{1,4}[nr]|[\r\n ])")
 
-# A quoted value, whole: a string of JSON or Python, or one inside a string of JSON (its quotes are escaped once).
+# A whole quoted value: a string of JSON or Python, or such a string inside a JSON string (with its quotes escaped).
 _QUOTED = r"""
     (?P<quote>"(?P<a>(?:[^"\\\r\n]|\\.){LEAST,4096})"
     | '(?P<b>(?:[^'"\\\r\n]|\\[^"]){LEAST,4096})'
@@ -82,9 +82,9 @@ _NAMED = _any_case(
     rf"(?:(?:{_OWNED_KEY})key|{NAMED}){_ASSIGNED}(?!\\{{0,7}}[\"']?{NO_SECRET})"
     rf"(?:{_QUOTED.replace('LEAST', '4')}|\\{{0,7}}[\"']?{_SCHEME}(?P<bare>{_BARE}{{6,}}+)(?!\())"
 )
-# `"auth": "…"` of Docker and npm; the word alone is one of every program.
+# `"auth": "…"` of Docker and npm. The bare word is too common, so a quote or `_` must precede it.
 _AUTH = _any_case(r"""(?<=["'_])auth\\{0,7}["']?\s{0,4}[:=]\s{0,4}\\{0,7}["']?(?P<secret>[A-Za-z0-9+/=_-]{8,})""")
-# `token` is a word of every parser and of every usage count: only what looks as if nobody had thought of it.
+# `token` appears in every parser and every usage count, so only a value that looks random is masked.
 _TOKEN = _any_case(
     rf"""(?:tokens?(?:_[A-Za-z0-9_]{{1,32}})?|_pat)(?P<named>\\{{0,7}}["']\]?)?{_TYPE}\s{{0,4}}{_EQUALS}\s{{0,4}}\\{{0,7}}["']?
         (?P<secret>(?=[^\s"'\\]{{0,200}}?[0-9])(?=[^\s"'\\]{{0,200}}?[A-Za-z])[A-Za-z0-9._~+/=:-]{{8,}})"""
@@ -107,7 +107,7 @@ def _words_of(source: str, table: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(word for word, pattern in table.items() if pattern == source)
 
 
-# By its name: where one of these words stands (in lower case), the pattern is tried.
+# By name: wherever one of these words (in lower case) appears, the pattern is tried.
 _WORDS: dict[re.Pattern[bytes], tuple[str, ...]] = {
     **{_pattern(source): _words_of(source, MARKED) for source in MARKED.values()},
     **{_any_case(source): _words_of(source, _PLACES) for source in _PLACES.values()},
@@ -124,17 +124,17 @@ _WORDS: dict[re.Pattern[bytes], tuple[str, ...]] = {
 _HINTS = [(word.encode(), pattern) for pattern, words in _WORDS.items() for word in words]
 _RUN = b"a" * 14
 _RUNS = bytes(0x61 if chr(byte).isascii() and (chr(byte).isalnum() or byte in b"_-") else 0x20 for byte in range(256))
-"""Characters of a run and all others: what is long enough for a credential is then found as a plain text."""
+"""Maps the characters of a run to `a` and all others to a space, so that a plain search for 14 `a` finds the runs."""
 _GROUPS = {
     pattern: [name for name in ("secret", "a", "b", "c", "bare") if name in pattern.groupindex] for pattern in _WORDS
 }
 
 
 def redact_bytes(data: bytes, between: Callable[[], None] = lambda: None) -> bytes:
-    """The bytes with what looks like a credential masked; `between` is called now and then."""
+    """The bytes, with everything masked that looks like a credential. `between` is called between two windows."""
     out = bytearray(data)
     for start in range(0, len(data), _WINDOW):
-        # With every turn an agent sends its history again: what had nothing in it is known by its hash.
+        # An agent sends its history again with every turn: a window without a credential is remembered by its hash.
         key = hash(data[max(0, start - _LOOK_BEHIND) : start + _WINDOW + _LOOK_AHEAD])
         if key in _harmless:
             continue
@@ -147,7 +147,7 @@ def redact_bytes(data: bytes, between: Callable[[], None] = lambda: None) -> byt
 
 
 def _mask(data: bytes, start: int, out: bytearray) -> bool:
-    """Mask what begins in one window. False where nothing does."""
+    """Mask the credentials that begin in one window; whether there were any."""
     found = False
     end = min(start + _WINDOW + _LONGEST_HINT, len(data))
     window = data[start:end]
@@ -171,7 +171,7 @@ def _mask(data: bytes, start: int, out: bytearray) -> bool:
 
 
 def _runs(window: bytes) -> Iterator[tuple[int, int]]:
-    """Where a run of 14 such characters begins, and where it ends."""
+    """The beginning and the end of each run of at least 14 letters, digits, `_` and `-`."""
     runs = window.translate(_RUNS)
     first = runs.find(_RUN)
     while first >= 0:
@@ -188,7 +188,7 @@ _LONG, _LEAST_BITS = 8, 2.5
 
 
 def _is_random(value: bytes) -> bool:
-    """Has the value a part that is no word, number or version: long, of letters and digits, hardly repeating?"""
+    """Whether a part of the value is no word, number or version: long, with letters and digits that hardly repeat."""
     for part in _PARTS.split(value[:512]):
         if len(part) >= _LONG and _LETTER.search(part) and _DIGIT.search(part) and _entropy(part) >= _LEAST_BITS:
             return True
@@ -196,7 +196,7 @@ def _is_random(value: bytes) -> bool:
 
 
 def _entropy(part: bytes) -> float:
-    """Bits for each character, by how often each of them stands there."""
+    """The bits per character, from how often each character occurs."""
     return -sum(n / len(part) * log2(n / len(part)) for n in Counter(part).values())
 
 
@@ -207,5 +207,5 @@ def _masked(secret: bytes, pattern: re.Pattern[bytes]) -> bytes:
 
 
 def redact(text: str) -> str:
-    """The text with everything masked that looks like a secret."""
+    """The text, with everything masked that looks like a credential."""
     return redact_bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")

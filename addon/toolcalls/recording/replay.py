@@ -1,4 +1,4 @@
-"""Replaying a recording through today's engine, and what differs from what was recorded or expected."""
+"""Replays a recording through today's engine, and finds what differs from what was recorded or expected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Replayed:
 
     @property
     def drift(self) -> list[str]:
-        """What is not as it was: lines for a reader, empty when nothing drifted."""
+        """What differs from the recording, as lines for a human; empty if nothing does."""
         lines = []
         recording = self.recording
         if self.failure is not None:
@@ -48,7 +48,7 @@ class Replayed:
 
     @property
     def masked_after(self) -> bytes:
-        """What the recorder would write: a credential is whole here that was cut in pieces in `before`."""
+        """`after` as the recorder would write it: a credential that was in pieces in `before` may be whole here."""
         return redact_bytes(self.after)
 
     def _same_after(self, recorded: bytes) -> bool:
@@ -72,7 +72,7 @@ class Replayed:
 
 
 def as_expected(expected: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]) -> bool:
-    """Every key that the expectation names has that value, in the same number of calls in the same order."""
+    """Whether there are as many calls as expected, and each has the values that its expectation names."""
     return len(expected) == len(calls) and all(
         all(call.get(key) == value for key, value in wanted.items())
         for wanted, call in zip(expected, calls, strict=True)
@@ -89,7 +89,7 @@ def _agree(recorded: list[Any], today: list[Any], complete: bool) -> bool:
 
 
 def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Replayed:
-    """Run the recorded upstream bytes through the engine, in their original chunks or in those given."""
+    """Run the recorded upstream bytes through the engine, in their original chunks or in the given pieces."""
     texts = {str(name): str(text) for name, text in recording.flow.get("policy", {}).items()}
     policy = make_policy(read_options(texts))
     refusals = Refusals()
@@ -115,7 +115,7 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
 
 
 def holds(recording: Recording) -> list[tuple[float, float]]:
-    """From when to when calls were held, in milliseconds from the first chunk; empty where no times were recorded."""
+    """When calls were held, from and to, in milliseconds from the first chunk; empty if no times were recorded."""
     chunks = recording.flow.get("chunks")
     if not isinstance(chunks, list) or len(chunks) < 2 or recording.suffix == ".jsonl":
         return []
@@ -137,7 +137,7 @@ def holds(recording: Recording) -> list[tuple[float, float]]:
 
 
 def _replay_socket(recording: Recording, policy: Policy, refusals: Refusals) -> Replayed:
-    """The messages of both sides in their order."""
+    """Replay the messages of both sides, in their order."""
     socket = ResponsesSocket(policy, refusals)
     out: list[Frame] = []
     for frame in store.read_frames(recording):
@@ -151,9 +151,9 @@ def _replay_socket(recording: Recording, policy: Policy, refusals: Refusals) -> 
 
 
 def update(replayed: Replayed) -> list[str]:
-    """Write what the client and the upstream get today; gives the files. The hand-written calls.json stays."""
+    """Write what the client and the upstream get today; return the names of the files. calls.json stays as it is."""
     recording = replayed.recording
-    # What a proxy recorded is masked, and stays so. A scenario written by hand is as its author wants it.
+    # A recording of a proxy is masked and stays masked. A scenario written by hand is not.
     masked: Callable[[bytes], bytes] = redact_bytes if "versions" in recording.flow else bytes
     written = []
     for name, old, today in (

@@ -23,7 +23,7 @@
   const number = (value) => value.toLocaleString("en");
   const many = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 
-  // Characters that would not be seen, or would turn the text around, are shown by their names.
+  // Characters that are invisible, or that would reverse the text, are shown by their code points.
   const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\p{Cs}/gu;
   function visible(text) {
     return text.replace(HIDDEN, (c) => {
@@ -99,7 +99,7 @@
     update();
   }
 
-  // Filters and the open recording are in the address, so that a view can be kept and sent on.
+  // The filters and the open recording are in the address, so that a view can be saved and shared.
 
   let opened = "";
   function remember() {
@@ -107,7 +107,7 @@
     if ($("query").value) kept.set("q", $("query").value);
     for (const [key, set] of chosen) for (const value of set) kept.append(key, value);
     if (opened) kept.set("open", opened);
-    try { history.replaceState(null, "", `#${kept}`); } catch { /* A page in a frame may not; then the address stays. */ }
+    try { history.replaceState(null, "", `#${kept}`); } catch { /* Not allowed for a page in a frame: the address stays. */ }
   }
   function recall() {
     const hash = decoded(location.hash.slice(1));
@@ -125,7 +125,7 @@
   function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
   function reveal(index) {
     toggle(index, true);
-    // What is not on the screen has only a guessed height: the place is right when it has been drawn.
+    // An item that is not on the screen has only an estimated height: its position is right once it has been drawn.
     const show = () => rows[index].item.scrollIntoView();
     show();
     requestAnimationFrame(() => { show(); setTimeout(show, 50); });
@@ -204,7 +204,7 @@
     if (call.reason) box.append(make("p", "reason", visible(call.reason)));
     const before = call.received_arguments ?? call.arguments;
     if (before === call.arguments) {
-      box.append(make("div", "sides one", side("arguments, as they came", [[0, before]])));
+      box.append(make("div", "sides one", side("arguments, unchanged", [[0, before]])));
     } else {
       const parts = difference(before, call.arguments);
       box.append(make("div", "sides", side("before", parts.filter(([kind]) => kind <= 0)),
@@ -221,7 +221,7 @@
     return make("figure", "", make("figcaption", "", caption), copyButton(parts.map(([, text]) => text).join("")), pre);
   }
 
-  // What is copied is the text itself, hidden characters and all.
+  // Copies the original text, with its hidden characters.
   function copyButton(text) {
     const button = make("button", "copy", "Copy");
     button.type = "button";
@@ -289,7 +289,7 @@
     return joined;
   }
 
-  // Spaces between the tokens of JSON come and go without meaning, so they are not marked.
+  // Spaces between JSON tokens have no meaning, so a change of them is not marked.
   function blank(text) { return /^ +$/.test(text); }
 
   function edits(a, b) {
@@ -356,7 +356,7 @@
     return button;
   }
 
-  // When calls came, and how long they were held: a bar each, in as many rows as they overlap.
+  // When calls arrived and how long they were held: one bar for each, in separate rows if they overlap.
 
   const seconds = (ms) => ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
   function timeline() {
@@ -383,7 +383,7 @@
     }
     $("timeline").hidden = false;
     $("timeline").querySelector("div").style.height = `${free.length * 11 + 5}px`;
-    $("timeline").querySelector("figcaption").textContent = `When calls came, and how long each was held (the longest: ${
+    $("timeline").querySelector("figcaption").textContent = `When calls arrived, and how long each was held (the longest: ${
       seconds(Math.max(...bars.map((bar) => bar.to - bar.from)))})`;
     const [from, to] = $("timeline").querySelectorAll("span");
     from.textContent = new Date(first).toISOString().slice(0, 19).replace("T", " ");

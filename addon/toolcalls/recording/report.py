@@ -1,7 +1,7 @@
-"""One self-contained page of recordings: every call, before and after.
+"""Makes one self-contained HTML page of recordings: every call, before and after.
 
-The page asks nobody for anything (its content security policy forbids it). What a model or a server wrote goes
-into it as JSON in which no `<` is left, and is shown as text only.
+The page loads nothing (its content security policy forbids it). What a model or a server wrote is embedded as JSON
+without any `<`, and is shown as text only.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from .replay import holds, replay
 from .store import NoRecording, Recording
 
 _ORDER = ("mended", "refused", "stream", "request", "gathered", "untouched")
-"""What the user came for is shown first."""
+"""The order of the recordings: the interesting ones first."""
 
 MOST_OF_A_BODY = 48 * 1024
 MOST_OF_ARGUMENTS = 32 * 1024
 MOST_OF_ALL_BODIES = 40 * 1024 * 1024
-"""Above these a text is cut, or left out of the page; the recording has it all."""
+"""Above these limits a text is cut or left out of the page; the recording has all of it."""
 
 
-def write_report(directory: Path, target: Path, told: Callable[[str], None] = lambda _: None) -> None:
-    """Write the page. `told` hears a sentence about each recording that cannot be shown."""
-    store.private_report(target, page(directory, told).encode())
+def write_report(directory: Path, target: Path) -> None:
+    store.private_report(target, page(directory).encode())
 
 
 def page(directory: Path, told: Callable[[str], None] = lambda _: None) -> str:
+    """The page. `told` is called with a sentence about each recording that cannot be shown."""
     shown: list[tuple[dict[str, Any], str]] = []
     room = MOST_OF_ALL_BODIES
     for path in store.find(directory):
@@ -81,13 +81,13 @@ def _bodies(recording: Recording) -> dict[str, str]:
 
 
 def _lines(request: bytes) -> bytes:
-    """A request is one long line: a value a line can be compared."""
+    """The request with one value per line, so that two can be compared."""
     read = decode(request)
     return request if read is None else store.pretty(read)
 
 
 def described(recording: Recording) -> dict[str, Any]:
-    """What the page shows of a recording."""
+    """What the page shows about a recording."""
     calls = [_cut_call(call) for call in _calls(recording)]
     flow = recording.flow
     request = decode(recording.request)
@@ -116,14 +116,14 @@ def described(recording: Recording) -> dict[str, Any]:
 
 
 def _calls(recording: Recording) -> list[dict[str, Any]]:
-    """A recorder writes whole outcomes; an expectation written by hand names only what matters."""
+    """The calls of a recording. Those written by hand name only what matters, so the recording is replayed."""
     if "versions" in recording.flow and recording.calls is not None:
         return recording.calls
     return replay(recording).calls
 
 
 def _epoch(started: str) -> float | None:
-    """The moment in milliseconds, where the recording says one."""
+    """The beginning of the recording in milliseconds, if it is known."""
     try:
         return datetime.fromisoformat(started).timestamp() * 1000
     except ValueError:
@@ -131,7 +131,7 @@ def _epoch(started: str) -> float | None:
 
 
 def _tool(call: dict[str, Any]) -> str:
-    """The tool that was meant: of a refused call the one that the model asked for, not the `invalid` tool."""
+    """The tool that was meant: for a refused call the one that the model named, not the `invalid` tool."""
     return str(call.get("received_name") or call["name"] if call["status"] == "refused" else call["name"])
 
 
@@ -139,7 +139,10 @@ _ENDS = re.compile(rb'"(?:finish_reason|stop_reason|status)"\s*:\s*"(\w+)"|\[DON
 
 
 def _state(calls: list[dict[str, Any]], recording: Recording, same: bool) -> str:
-    """In one word. A valid call is sent whole: its fragments become one; else the stream around it was mended."""
+    """What happened to the recording, in one word.
+
+    If all calls are valid, "gathered" means that only their fragments were joined, "stream" that more was changed.
+    """
     statuses = {call["status"] for call in calls}
     if "refused" in statuses:
         return "refused"
@@ -149,14 +152,14 @@ def _state(calls: list[dict[str, Any]], recording: Recording, same: bool) -> str
         return "untouched" if recording.request_after is None else "request"
     defect = recording.flow.get("defect")
     if defect is None and calls:
-        # What ends the answer tells whether more than the fragments changed.
+        # If the finish reason or the end of the stream differs, more was changed than the fragments.
         ends = ({found[0] for found in _ENDS.finditer(body)} for body in (recording.before, recording.after or b""))
         return "stream" if next(ends) != next(ends) else "gathered"
     return "gathered" if defect == "none" and calls else "stream"
 
 
 def _title(calls: list[dict[str, Any]]) -> str:
-    """Of a recording without one: its calls and what was done to them."""
+    """The title of a recording that has none: its calls and what was done to them."""
     if not calls:
         return "an answer without a tool call"
     names = [str(call.get("received_name") or call["name"] or "(no name)") for call in calls]
@@ -200,7 +203,7 @@ def _cut_body(body: bytes) -> str:
 
 
 def _json(value: Any) -> str:
-    """ASCII without any character that means something to HTML."""
+    """JSON in ASCII, without any character that has a meaning in HTML."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

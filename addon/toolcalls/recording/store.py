@@ -1,4 +1,4 @@
-"""A recording on disk: its files, how they are written and read. Knows nothing of flows in flight."""
+"""A recording on disk: its files, and how they are written and read. Knows nothing about flows in flight."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from . import frames
 from .frames import Frame
 
 SUFFIXES = (".sse", ".json", ".ndjson", ".jsonl")
-"""Of the bodies: an event stream, one document, a stream of lines, the messages of a WebSocket."""
+"""The suffixes of the bodies: an event stream, one document, a stream of lines, the messages of a WebSocket."""
 _NEXT_LINE = re.compile(rb"\}[^\S\n]*+\n\s*+\{")
-"""Behind an object another one begins, with nothing but a line end between them: that is no one document."""
+"""Two objects with nothing but a line break between them: the body is a stream of lines, not one document."""
 
 REQUEST_AFTER = "request-after.json"
 
 Chunk = dict[str, float]
-"""Where a chunk of the upstream began, and when it came."""
+"""The offset of a chunk in the upstream's body, and the time when it arrived."""
 _AT_ONCE = 256
-"""Chunks that are written at a time: live streams wait meanwhile."""
+"""How many chunks are written at a time, because live streams wait meanwhile."""
 
 
 class NoRecording(Exception):
-    """The directory holds no recording that can be read; the message says why."""
+    """The path is not a recording that can be read; the message says why."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Recording:
     calls: list[dict[str, Any]] | None
     suffix: str = ".sse"
     request_after: bytes | None = None
-    """What went up instead of the request; None where it went on as it came."""
+    """The mended request; None if the request was not changed."""
 
     @property
     def name(self) -> str:
@@ -52,7 +52,7 @@ class Recording:
 
     @property
     def delivered(self) -> list[dict[str, Any]]:
-        """The calls that the client should get."""
+        """The calls that the client got or should get."""
         return [call for call in self.calls or [] if not call.get("dropped") and call.get("name") != STRUCTURED]
 
     @property
@@ -61,47 +61,47 @@ class Recording:
 
     @property
     def seed(self) -> str:
-        """As recorded: the request on disk may be masked, the one that ids were made from was not."""
+        """The recorded seed: ids were made from the request before it was masked for the disk."""
         return str(self.flow.get("seed") or seed_of(self.request))
 
     @property
     def own(self) -> bool:
-        """Is it a directory of ours? A flow file has no place for an `after`."""
+        """Whether this is a directory of ours, and not a flow of a flow file, which has no `after`."""
         return self.directory.is_dir()
 
     @property
     def complete(self) -> bool:
-        """False where a limit, or the end of the proxy, cut the recording off."""
+        """False if a limit or the end of the proxy cut off the recording."""
         return self.flow.get("complete") is not False
 
     @property
     def refusals(self) -> dict[str, str]:
-        """What was remembered of earlier refusals, as far as it concerned this request."""
+        """The remembered reasons of earlier refusals that this request needed."""
         known = self.flow.get("refusals")
         return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
 
     @property
     def given_back(self) -> dict[int, GivenBack]:
-        """What was remembered of what the host said before, as far as it went up with this request."""
+        """The remembered reasoning and signatures that were given back to the host with this request."""
         known = self.flow.get("given_back")
         entries = known.items() if isinstance(known, dict) else ()
         return {int(number): GivenBack.from_json(entry) for number, entry in entries}
 
     @property
     def request_steps(self) -> dict[str, int]:
-        """What a recorder saw mended in the request."""
+        """What was mended in the request when it was recorded, and how often."""
         steps = self.flow.get("request_steps")
         return steps if isinstance(steps, dict) else {}
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The mitmproxy options that it was recorded with, as `name=text`."""
+        """The mitmproxy options of the recording, as `name=text`."""
         policy = self.flow.get("policy")
         return tuple(f"{name}={text}" for name, text in policy.items()) if isinstance(policy, dict) else ()
 
     @property
     def offsets(self) -> list[int]:
-        """Where the upstream's chunks began; one chunk where the recording does not say."""
+        """The offsets of the upstream's chunks; one chunk if the recording has none."""
         chunks = self.flow.get("chunks")
         offsets = [int(chunk["offset"]) for chunk in chunks] if isinstance(chunks, list) else []
         return offsets or [0]
@@ -114,7 +114,7 @@ class Recording:
 
 
 def suffix_of(body: bytes) -> str:
-    """One document, or a stream of events or lines."""
+    """The suffix for a body: one document, or a stream of events or lines."""
     if body.lstrip()[:1] not in (b"{", b"["):
         return ".sse"
     return ".ndjson" if _NEXT_LINE.search(body) else ".json"
@@ -125,7 +125,7 @@ def is_recording(path: Path) -> bool:
 
 
 def find(path: Path) -> list[Path]:
-    """The recordings at a path: itself, or those in the folders below it."""
+    """The recordings at a path: the path itself, or all in the folders below it."""
     if is_recording(path):
         return [path]
     return sorted(flow.parent for flow in path.rglob("flow.json"))
@@ -135,8 +135,11 @@ def load(directory: Path) -> Recording:
     try:
         flow = json.loads((directory / "flow.json").read_bytes())
         suffix = next((s for s in SUFFIXES if (directory / f"before{s}").is_file()), None)
-        if not isinstance(flow, dict) or suffix is None:
-            raise NoRecording(f"{directory} has no before.sse or before.json: record it again.")
+        if not isinstance(flow, dict):
+            raise NoRecording(f"{directory / 'flow.json'} is not a JSON object: record it again.")
+        if suffix is None:
+            names = ", ".join(f"before{suffix}" for suffix in SUFFIXES)
+            raise NoRecording(f"{directory} has none of {names}: record it again.")
         request = directory / "request.json"
         after = directory / f"after{suffix}"
         calls = directory / "calls.json"
@@ -166,7 +169,7 @@ def read_frames(recording: Recording) -> list[Frame]:
 def private_file(path: Path, data: bytes) -> None:
     """Write a file that only the user can read, whole or not at all.
 
-    With as few system calls as can be: around each of them a live stream may have to wait for its turn.
+    It uses as few system calls as possible, because a live stream may have to wait around each of them.
     """
     part = f"{path}.part"
     try:
@@ -185,7 +188,7 @@ def private_file(path: Path, data: bytes) -> None:
 
 
 def private_report(path: Path, data: bytes) -> None:
-    """Write a file that the user named, a device or a link too; a file is then readable by the user alone."""
+    """Write to a path that the user named, even a device or a link. A file becomes readable by its user only."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
     with os.fdopen(descriptor, "wb") as file:
         if path.is_file():
@@ -194,13 +197,13 @@ def private_report(path: Path, data: bytes) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file of a recording anew, whole or not at all, as private as the recording is."""
+    """Replace a file of a recording, whole or not at all, with the permissions of its flow.json."""
     private_file(path, data)
     path.chmod(path.with_name("flow.json").stat().st_mode)
 
 
 def remove_others(directory: Path, suffix: str) -> None:
-    """Of a flow that is written again: bodies under the name of what it seemed to be at first."""
+    """Remove bodies with another suffix: a flow that is written again may have looked different at first."""
     for other in SUFFIXES:
         if other != suffix:
             for side in ("before", "after"):
@@ -215,12 +218,12 @@ def size_of(path: Path) -> int:
 
 
 def pretty(value: Any) -> bytes:
-    """JSON that diffs well."""
+    """JSON with one value per line, which diffs well."""
     return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
 
 
 def pretty_flow(flow: dict[str, Any], chunks: list[Chunk], between: Callable[[], None] = lambda: None) -> bytes:
-    """flow.json as text, with a chunk a line: there are thousands of them. `between` is called now and then."""
+    """The text of flow.json, with one chunk per line. There may be thousands, so `between` is called now and then."""
     head = json.dumps(flow, ensure_ascii=False, indent=1).removesuffix("\n}")
     parts: list[str] = []
     for at in range(0, len(chunks), _AT_ONCE):

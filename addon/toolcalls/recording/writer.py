@@ -1,7 +1,7 @@
-"""A thread that writes recordings one after another. It is bounded, and nobody waits for it.
+"""A thread that writes recordings one after another, with a bounded queue. Streams never wait for it.
 
-A job that does not fit into the queue is lost, with a log line. While it works the thread steps back again and
-again, because Python lets only one thread run: a stream must not wait for a recording.
+A job that does not fit into the queue is lost, with a log line. The thread pauses again and again while it works,
+because Python runs only one thread at a time and a stream must not wait for a recording.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ logger = logging.getLogger("toolfix")
 
 MAX_JOBS = 512
 MAX_BYTES = 256 * 1024 * 1024
-"""Most bytes that wait to be written."""
+"""The most bytes that may wait to be written."""
 STEP_BACK_SECONDS = 0.0005
 TICK_SECONDS = 0.5
 LAST_SECONDS = 20.0
-"""At the end of the proxy so long is waited for what is still to be written."""
+"""How long the end of the proxy waits for recordings that are still to be written."""
 
 Job = TypeVar("Job")
 
@@ -41,7 +41,7 @@ class BackgroundWriter(Generic[Job]):
         self._thread.start()
 
     def offer(self, job: Job, size: int) -> bool:
-        """Take a job, or say no at once when too much is waiting."""
+        """Take a job; return False at once if too much is waiting."""
         with self._lock:
             if self._hurry or self._bytes + size > MAX_BYTES:
                 return False
@@ -53,12 +53,12 @@ class BackgroundWriter(Generic[Job]):
             return True
 
     def step_back(self) -> None:
-        """Called by the job now and then: lets the event loop run."""
+        """Let the event loop run. A job calls this now and then."""
         if not self._hurry:
             time.sleep(STEP_BACK_SECONDS)
 
     def close(self) -> bool:
-        """Write what waits; False when that took too long and was given up."""
+        """Write everything that waits; False if that took too long and was given up."""
         self._hurry = True
         with contextlib.suppress(queue.Full):
             self._queue.put(None, timeout=LAST_SECONDS)

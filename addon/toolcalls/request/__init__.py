@@ -1,1 +1,1 @@
-"""What a request asks, and its history on the way up."""
+"""What a request asks for, and the mending of its history before it is sent upstream."""

@@ -1,4 +1,4 @@
-"""More words in the content of a message: before or behind those that are there, whose bytes stay."""
+"""Adds words to the content of a message, before or behind the existing ones, whose bytes stay."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ BETWEEN = "\n\n"
 
 
 def with_text(content: str, *, before: str = "", behind: str = "", part: str = "text") -> str:
-    """The JSON text of a content, which is a text or a list of parts, with more words around it."""
+    """The JSON text of a content (a text or a list of parts) with words added before and behind it."""
     inside = content.strip()[1:-1]
     if content.lstrip().startswith("["):
         parts = (_part(before, part), inside.strip(), _part(behind, part))

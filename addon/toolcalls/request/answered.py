@@ -1,6 +1,6 @@
-"""What a host said beside the calls of an answer and may want back: reasoning, thinking blocks, thought signatures.
+"""Reads what a host sent beside the calls of an answer and may want back: reasoning, thinking blocks, signatures.
 
-Read from the host's own bytes, once, when the answer is over. Nothing is read where no such field stands in them.
+The host's own bytes are parsed once, when the answer is over, and only if they contain such a field.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ Json = dict[str, Any]
 
 DETAILS = "reasoning_details"
 FIELDS = {"chat": (DETAILS, "reasoning_content", "reasoning"), "ollama": ("thinking",)}
-"""Of a message, by the protocol. A host that sends several takes the first of them back."""
+"""Fields of a message with reasoning, by protocol. A host that sends several gets the first of them back."""
 EXTRA = "extra_content"
-"""Of a Chat call: here hosts in front of Gemini put its thought signature."""
+"""The field of a Chat call in which hosts in front of Gemini send its thought signature."""
 SIGNATURE = "thoughtSignature"
-"""Of a part of Gemini's own."""
+"""The field of a part with the signature, in Gemini's own protocol."""
 THINKING = ("thinking", "redacted_thinking")
 _LINE = 8
-"""Steps that a line takes. All of an answer is read at once, so one with far more lines than others is not."""
+"""Steps per line. The whole answer is read at once, so an answer with far too many lines is not read."""
 
 
 @dataclass(slots=True)
 class AnsweredTurn:
-    """One answer: what tells it from others, and what its host may want back. All values are JSON texts."""
+    """One answer: what identifies it, and what its host may want back, as JSON texts."""
 
     ids: list[str] = field(default_factory=list)
     text: str = ""
     fields: dict[str, str] = field(default_factory=dict)
     extras: dict[str, str] = field(default_factory=dict)
-    """By the id of the call; where calls have none, by its number."""
+    """By the id of the call, or by its number if calls have no ids."""
     blocks: list[str] = field(default_factory=list)
-    """Thinking, or reasoning items, that stood before everything else."""
+    """Thinking blocks or reasoning items, which came before everything else."""
 
     def __bool__(self) -> bool:
         return bool(self.fields or self.extras or self.blocks)
 
     @property
     def size(self) -> int:
-        """In bytes of memory: one character outside Latin-1 makes two or four of every letter around it."""
+        """The size in memory: one character outside Latin-1 doubles or quadruples the size of its text."""
         return sum(map(getsizeof, (*self.ids, self.text, *self.fields.values(), *self.extras.values(), *self.blocks)))
 
 
 def read_answer(protocol: str, body: bytes) -> AnsweredTurn | None:
-    """What an answer carried; None where that is nothing, or cannot be told."""
+    """What the host of this answer may want back; None if that is nothing, or cannot be read with certainty."""
     reader, marks = _READERS.get(protocol, (None, ()))
     if reader is None or not any(mark in body for mark in marks):
         return None
@@ -119,11 +119,11 @@ def _chat(body: bytes) -> AnsweredTurn:
 
 
 class _Pieces(list[str]):
-    """The pieces of one text; joined once, at the end."""
+    """The pieces of one text, which are joined once, at the end."""
 
 
 def _add_details(details: list[Json], pieces: list[Json]) -> None:
-    """In a stream the entries of `reasoning_details` come in pieces."""
+    """Add pieces of `reasoning_details` to its entries: a stream sends the entries in pieces."""
     for piece in pieces:
         last = details[-1] if details else {}
         if not details or (last.get("type"), last.get("index")) != (piece.get("type"), piece.get("index")):
@@ -227,7 +227,7 @@ def _gemini(body: bytes) -> AnsweredTurn:
             if candidate.get("index"):
                 raise ValueError("several answers")
             for part in (candidate.get("content") or {}).get("parts") or ():
-                # Behind the first piece of a call come some without its name.
+                # After the first piece of a call, further pieces have no name.
                 if part.get("functionCall", {}).get("name"):
                     turn.ids.append(part["functionCall"]["name"])
                     if part.get(SIGNATURE):

@@ -1,6 +1,6 @@
-"""Arguments that stand in a history: are they an object, and what stands there instead where they are none.
+"""Arguments in a history: whether they are an object, and what replaces them if they are not.
 
-Every request brings the whole history again, so arguments that were found good are known by their hash.
+Every request contains the whole history again, so arguments that were found good are remembered by their hash.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _scan = _decoder.scan_once  # type: ignore[attr-defined]
 
 
 class KnownGoodArguments:
-    """Hashes of argument texts that were read as objects before. Bounded: the oldest are forgotten."""
+    """Hashes of argument texts that were parsed as objects before. Bounded: the oldest are forgotten."""
 
     __slots__ = ("_hashes",)
 
@@ -37,7 +37,7 @@ class KnownGoodArguments:
         self._hashes: dict[int, None] = {}
 
     def are_objects(self, texts: Sequence[str]) -> bool:
-        """Is every text one strict JSON object? False also where one is no text; TypeError where it has no hash."""
+        """Whether every text is one strict JSON object; False if one is no string, TypeError if it has no hash."""
         hashes = list(map(hash, texts))
         if any(kind is not str for kind in set(map(type, texts))):
             return False
@@ -51,7 +51,7 @@ class KnownGoodArguments:
         return True
 
     def is_object(self, text: str) -> bool:
-        """Is the text one strict JSON object?"""
+        """Whether the text is one strict JSON object."""
         key = hash(text)
         if key in self._hashes:
             return True
@@ -71,10 +71,10 @@ class KnownGoodArguments:
 
 
 def _are_objects(texts: list[str]) -> bool:
-    """Read them as lists, with a word between each two that nobody can have written in one of them.
+    """Whether all texts are objects, parsed in groups as lists with a random word between the texts.
 
-    Where that word stands in every second place of the list, what stands between is one text each. So many short
-    ones take two thirds of the time that they take one by one.
+    No text can contain that word. So if it is every second item of the list, each item between is exactly one text.
+    For short texts this takes two thirds of the time that parsing one by one takes.
     """
     for at in range(0, len(texts), _TOGETHER):
         some = texts[at : at + _TOGETHER]
@@ -92,7 +92,7 @@ def _are_objects(texts: list[str]) -> bool:
 
 
 def one_object(text: str) -> str:
-    """Arguments that are neither a text nor an object, as an object: a list of one stands for that one."""
+    """The object for arguments that are neither a text nor an object: the only item of a list, or else `{}`."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -103,6 +103,6 @@ def one_object(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text of a value that should have been a string of JSON, as that string. Numbers stay as written."""
+    """The JSON string for a value that was not sent as a string. Numbers stay as written."""
     value = mend_arguments(text, Finish.UNKNOWN).value
     return write(NOTHING if value is None else write(value))

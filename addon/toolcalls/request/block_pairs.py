@@ -1,7 +1,7 @@
-"""Pairs where calls and results are blocks of messages: the user's next turn begins with the results of the calls.
+"""Pairs calls and results that are blocks of messages: the user's next turn begins with the results of the calls.
 
-Messages of one role in a row are one turn. Nothing in a message of the model is moved: what stands around thinking
-has to stay as it was. A protocol says how its blocks are read and written (`BlockForm`).
+Consecutive messages of one role are one turn. Nothing in a message of the model is moved, because the blocks around
+thinking must stay unchanged. A protocol defines how its blocks are read and written (`BlockForm`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 class _UserTurn:
-    """The messages of a user in a row, with the results in them."""
+    """Consecutive messages of the user, with the results in them."""
 
     __slots__ = ("batch", "displaced", "messages", "results")
 
@@ -30,7 +30,7 @@ class _UserTurn:
         self.batch = batch
         self.results: list[PlacedResult] = []
         self.displaced: set[PlacedResult] = set()
-        """Results behind something that is none."""
+        """Results behind a block that is not a result."""
 
 
 class BlockPairs:
@@ -44,7 +44,7 @@ class BlockPairs:
         self._turns: list[list[int] | _UserTurn] = []
         self._strays: list[PlacedResult] = []
         self._places: list[tuple[int, int]] = []
-        """Message and block of each result."""
+        """The numbers of message and block of each result."""
         self._copies = Copies()
         self._calls: dict[str, Json] = {}
         self._texts: dict[Path, str] = {}
@@ -76,11 +76,11 @@ class BlockPairs:
     # Reading
 
     def _read(self) -> set[str]:
-        """Find the calls and the results of each turn; gives the ids that are unclear."""
+        """Find the calls and the results of each turn; returns the ids that are unclear."""
         unclear: set[str] = set()
         calls: list[Json] = []
         behind: list[int] | None = None
-        """The model's turn before this one, where it has calls."""
+        """The model's turn before this one, if it has calls."""
         for of_model, grouped in groupby(self._staying(), self._is_of_model):
             run = list(grouped)
             if of_model:
@@ -109,7 +109,7 @@ class BlockPairs:
         ]
 
     def _read_user(self, run: list[int], calls: list[Json], unclear: set[str]) -> None:
-        """A turn of the user behind these calls; one that is left alone where not all of them are clear and ours."""
+        """Read a turn of the user behind these calls; leave it alone if a call is unclear or must not be touched."""
         placed = [
             (number, place, result)
             for number in run
@@ -148,7 +148,7 @@ class BlockPairs:
         return turn
 
     def _leading(self, run: list[int]) -> tuple[int, int]:
-        """The place of the first block of a turn that is no result."""
+        """The position of the first block of a turn that is not a result."""
         for number in run:
             message = self._messages[number]
             if not isinstance(message.get(self._form.blocks), list):
@@ -212,5 +212,5 @@ class BlockPairs:
             order.append(self._form.of_user([write(self._form.text(text))]))
 
     def _leads(self, number: int, staying: set[PlacedResult]) -> bool:
-        """Does the message begin with a result that stays?"""
+        """Whether the message begins with a result that stays."""
         return any(self._places[result.number] == (number, 0) for result in staying)

@@ -1,4 +1,4 @@
-"""Calls that are known by what they say alone: Ollama's and Gemini's have no ids, or clients do not keep them."""
+"""Identifies calls by their content, because those of Ollama and Gemini have no ids, or clients do not keep them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Json = dict[str, Any]
 
 
 def identity_of(name: object, arguments: object) -> str:
-    """What tells a call from others of its turn: the tool and its arguments, however a client writes them again."""
+    """A key for a call within its turn: the tool and its arguments, in whatever form a client sends them back."""
     if isinstance(arguments, str):
         with suppress(ValueError, RecursionError):
             arguments = json.loads(arguments)
@@ -18,7 +18,7 @@ def identity_of(name: object, arguments: object) -> str:
 
 
 def _plain(value: object, depth: int) -> object:
-    """JavaScript writes 1.0 as 1."""
+    """The value with integers for whole floats, because JavaScript writes 1.0 as 1."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if depth < 64 and isinstance(value, dict):
@@ -29,7 +29,7 @@ def _plain(value: object, depth: int) -> object:
 
 
 def without_ids(message: Any) -> Any:
-    """A message of Ollama's whose calls have no ids: its clients drop them."""
+    """A message of Ollama's protocol without the ids of its calls, because clients drop them."""
     if not isinstance(message, dict):
         return message
     if message.get("role") == "tool":

@@ -15,11 +15,11 @@ TakeArguments = Callable[[Path, Json, str, object], None]
 
 
 def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
-    mend_messages(request, revision, at, revision.take_arguments)
+    mend_messages(request, revision, at, revision.mend_call_arguments)
 
 
-def mend_messages(request: Json, revision: RequestEdit, at: Path, take_arguments: TakeArguments) -> None:
-    """As `mend`, for arguments in the form that `take_arguments` wants."""
+def mend_messages(request: Json, revision: RequestEdit, at: Path, mend_call_arguments: TakeArguments) -> None:
+    """Like `mend`, with `mend_call_arguments` for the arguments of a call."""
     messages = request.get("messages")
     if not isinstance(messages, list):
         return
@@ -34,21 +34,21 @@ def mend_messages(request: Json, revision: RequestEdit, at: Path, take_arguments
                 results.append(HistoryResult((*at, number), identity, "tool_call_id", message, "content"))
             continue
         if results:
-            revision.take_results(results)
+            revision.mend_results(results)
             results = []
         calls = message.get("tool_calls")
         if isinstance(calls, list) and calls:
-            _mend_calls(calls, revision, (*at, number, "tool_calls"), take_arguments)
+            _mend_calls(calls, revision, (*at, number, "tool_calls"), mend_call_arguments)
         old = message.get("function_call")
         if isinstance(old, dict):
             place = (*at, number, "function_call")
-            name = revision.take_name(place, old, "", old.get("arguments"))
-            take_arguments(place, old, "arguments", name)
+            name = revision.mend_call_name(place, old, "", old.get("arguments"))
+            mend_call_arguments(place, old, "arguments", name)
     if results:
-        revision.take_results(results)
+        revision.mend_results(results)
 
 
-def _mend_calls(entries: list[Any], revision: RequestEdit, at: Path, take_arguments: TakeArguments) -> None:
+def _mend_calls(entries: list[Any], revision: RequestEdit, at: Path, mend_call_arguments: TakeArguments) -> None:
     batch: list[HistoryCall] = []
     for number, entry in enumerate(entries):
         if isinstance(entry, dict):
@@ -56,10 +56,10 @@ def _mend_calls(entries: list[Any], revision: RequestEdit, at: Path, take_argume
             function = entry.get("function")
             said = function if isinstance(function, dict) else entry
             batch.append(HistoryCall((*at, number), identity if isinstance(identity, str) else "", entry, said))
-    for call in revision.take_calls(batch, "id"):
+    for call in revision.mend_calls(batch, "id"):
         function = call.entry.get("function")
         if isinstance(function, dict):
             place, given = (*call.at, "function"), function.get("arguments")
-            name = revision.take_name(place, function, call.id, given)
+            name = revision.mend_call_name(place, function, call.id, given)
             revision.note_call(call.id, name, given)
-            take_arguments(place, function, "arguments", name)
+            mend_call_arguments(place, function, "arguments", name)

@@ -1,8 +1,8 @@
-"""Pairs in a Chat history: right behind an assistant message stand the tool messages that answer its calls.
+"""Pairs in a Chat history: an assistant message is directly followed by the tool messages that answer its calls.
 
-No user message is put behind a tool message: Mistral rejects that. A result that leaves its place leaves a user's
-text there where two assistant messages would meet, or where the history would end with one. Words of a lost result
-that stood behind other results are added to the last of those.
+No user message is put behind a tool message: Mistral rejects that. A removed result is replaced by a user's text if
+two assistant messages would otherwise meet, or the history would end with one. The words of a lost result behind
+other results are added to the last of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _ChatPairs:
         self._revision = revision
         self._at = at
         self._batches: dict[int, Batch] = {}
-        """By the message that has the calls."""
+        """By the number of the message with the calls."""
         self._results: dict[int, PlacedResult] = {}
         self._strays: list[PlacedResult] = []
         self._doubled: set[int] = set()
@@ -46,7 +46,7 @@ class _ChatPairs:
             self._revision.edits.arrange(self._at, order)
 
     def _read(self) -> set[str]:
-        """Find the calls, and the results that stand behind them; gives the ids that are unclear."""
+        """Find the calls and the results behind them; returns the ids that are unclear."""
         behind: Batch | None = None
         unclear: set[str] = set()
         last = -1
@@ -73,7 +73,7 @@ class _ChatPairs:
         return unclear
 
     def _batch(self, calls: object, unclear: set[str]) -> Batch | None:
-        """The calls of a message; None where one has no id or is not ours to answer: then all stays as it is."""
+        """The calls of a message; None, so that all stays unchanged, if one has no id or must not be touched."""
         entries = calls if isinstance(calls, list) else []
         ids = [entry.get("id") if isinstance(entry, dict) else None for entry in entries]
         texts = [identity for identity in ids if isinstance(identity, str) and identity]
@@ -97,7 +97,7 @@ class _ChatPairs:
             behind.results.append(result)
 
     def _settle(self, last: int, unclear: set[str]) -> None:
-        """The results of a message are all there."""
+        """All results of a message are read: leave the message alone if they are ambiguous."""
         batch = self._batches.get(last)
         if batch is not None and batch.ambiguous:
             unclear.update(batch.calls)
@@ -135,7 +135,7 @@ class _ChatPairs:
         pairing: Pairing,
         words: _AddedWords,
     ) -> None:
-        """Results left the place between what is written and what follows: their words, or nothing, stand there."""
+        """Fill the gap that removed results leave before `following`, if it needs filling or their words are kept."""
         if not gone:
             return
         text = kept_as_text(one for one in gone if one in pairing.orphans)
@@ -145,7 +145,7 @@ class _ChatPairs:
         elif following is not None and self._is_user(following):
             words.before.setdefault(following, []).append(text)
         elif isinstance(before, str):
-            # A result that says that its call was cancelled.
+            # `before` is our own result for a cancelled call.
             cancelled = json.loads(before)
             cancelled["content"] = BETWEEN.join(filter(None, (cancelled["content"], text)))
             out[-1] = write(cancelled)
@@ -156,13 +156,13 @@ class _ChatPairs:
         gone.clear()
 
     def _is_user(self, number: int) -> bool:
-        """Is this a message of a user to which words can be added?"""
+        """Whether this is a message of the user to which words can be added."""
         message = self._messages[number]
         return message.get("role") == "user" and isinstance(message.get("content"), str | list)
 
 
 class _AddedWords:
-    """Words for messages, by the number of the message."""
+    """Words to add to messages, by the number of the message."""
 
     def __init__(self) -> None:
         self.before: dict[int, list[str]] = {}

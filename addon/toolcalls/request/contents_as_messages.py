@@ -1,4 +1,4 @@
-"""The contents of a Gemini request as messages, for those who look at turns and not at parts."""
+"""Converts the contents of a Gemini request to messages, for code that looks at turns and not at parts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .calls_without_ids import identity_of
 Json = dict[str, Any]
 
 NUMBER = "number"
-"""By this a call is found again that has no id."""
+"""The key by which a call without an id is found again."""
 _SPELLINGS = (SIGNATURE, "thought_signature")
 CALL = ("functionCall", "function_call")
 RESULT = ("functionResponse", "function_response")
 
 
 def inner(request: Json) -> tuple[Json, tuple[str, ...]]:
-    """The request itself, and where it stands: behind a Google login it is inside another one."""
+    """The request itself, and its path: with a Google login it is inside another one."""
     inside = request.get("request")
     return (inside, ("request",)) if isinstance(inside, dict) and "contents" in inside else (request, ())
 
@@ -25,7 +25,7 @@ def inner(request: Json) -> tuple[Json, tuple[str, ...]]:
 def contents_as_messages(request: Json) -> list[tuple[int, Any]]:
     """Messages in the form of Chat, each with the number of its content.
 
-    `reasoning` is set where nothing can be missing: the first call of a turn has its signature, or there is no call.
+    `reasoning` is set if nothing can be missing: the first call of a turn has its signature, or there is no call.
     """
     contents = inner(request)[0].get("contents")
     found: list[tuple[int, Any]] = []
@@ -36,7 +36,7 @@ def contents_as_messages(request: Json) -> list[tuple[int, Any]]:
 
 
 def call_parts(content: Json) -> list[int]:
-    """The places of the calls among the parts of a content."""
+    """The numbers of the parts of a content that are calls."""
     return [place for place, part in enumerate(parts_in(content)) if entry_in(part, CALL) is not None]
 
 
@@ -46,7 +46,7 @@ def parts_in(content: Json) -> list[Json]:
 
 
 def entry_in(part: Json, spellings: tuple[str, ...]) -> Json | None:
-    """The object under one of these keys: JSON of this protocol has each in two spellings."""
+    """The object under one of these keys: Gemini's JSON has two spellings for each."""
     return next((part[key] for key in spellings if isinstance(part.get(key), dict)), None)
 
 

@@ -1,4 +1,4 @@
-"""A request as a conversation: who said what, in the form of Chat, whatever its protocol."""
+"""Reads a request of any protocol as a conversation: who said what, in the form of Chat."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Conversation = list[tuple[int, Any]]
 
 
 def conversation_of(protocol: str, request: Json) -> Conversation:
-    """Who said what; nothing where the server keeps the history."""
+    """The messages of a request; none if the server keeps the history."""
     if protocol == "gemini":
         return contents_as_messages(request)
     messages, items = request.get("messages"), request.get("input")
@@ -34,7 +34,7 @@ def conversation_of(protocol: str, request: Json) -> Conversation:
 
 
 def has_reasoning(message: Json) -> bool:
-    """Does the client send reasoning of its own with this message?"""
+    """Whether the client itself sends reasoning with this message."""
     if any(message.get(key) is not None for key in _OF_THE_CLIENT):
         return True
     content = message.get("content")
@@ -44,7 +44,7 @@ def has_reasoning(message: Json) -> bool:
 
 
 def is_of_user(message: object) -> bool:
-    """Is this what a user said, and not the results of calls?"""
+    """Whether this is what the user said, and not the results of calls."""
     if not isinstance(message, dict) or message.get("role") != "user":
         return False
     content = message.get("content")
@@ -54,12 +54,12 @@ def is_of_user(message: object) -> bool:
 
 
 def known_as(identity: str, name: object, arguments: object) -> str:
-    """What tells a call from those of other sessions: ids such as `functions.Bash:0` are in each of them."""
+    """A key that tells a call from those of other sessions: ids such as `functions.Bash:0` are in each of them."""
     return f"{identity}\0{identity_of(name, arguments)}"
 
 
 def calls_of(message: Json) -> list[str]:
-    """What the calls of a message are known as, with the ids that the host gave."""
+    """The keys of the calls of a message (`known_as`), with the ids that the host gave."""
     found: list[str] = []
     for entry in listed(message.get("tool_calls")) or listed(message.get("content")):
         if isinstance(entry, dict) and entry.get("type") in (None, "function", "tool_use"):

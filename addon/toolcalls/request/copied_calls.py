@@ -1,7 +1,7 @@
-"""Calls that a history says twice: a copy without a result leaves, and its message with it where that says no more.
+"""Finds calls that a history contains twice: a copy without a result is removed, and its message if nothing is left.
 
-A copy is the same in id, name and arguments. Ids that toolfix gave back to a host that repeats them tell nothing, and
-two copies that have a result each both stay: hosts that repeat ids take them.
+A copy has the same id, name and arguments. Ids that toolfix restored for a host that repeats ids prove nothing, and
+two copies with a result each both stay: hosts that repeat ids accept them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Place = tuple[int, int]
 
 @dataclass(slots=True)
 class Copies:
-    """The messages that leave, and the calls that leave messages which stay, by message and block."""
+    """The messages to remove, and the calls to remove from other messages, by message and block."""
 
     messages: set[int] = field(default_factory=set)
     blocks: set[Place] = field(default_factory=set)
 
     def left_of(self, form: BlockForm, messages: Sequence[Json]) -> dict[int, list[int | str]]:
-        """The blocks that stay in each message that loses some."""
+        """The blocks that stay in each message from which calls are removed."""
         return {
             number: [
                 place for place in range(len(form.list_of(messages[number]))) if (number, place) not in self.blocks
@@ -37,7 +37,7 @@ class Copies:
 
 
 class _Turn(NamedTuple):
-    """A turn of the model and what answers it."""
+    """A turn of the model and the results that follow it."""
 
     messages: list[int]
     calls: list[tuple[Place, Json]]
@@ -45,7 +45,7 @@ class _Turn(NamedTuple):
 
 
 _Said = dict[str, list[tuple[Json, Place, int, bool]]]
-"""The calls of each id: each with its place, the number of its turn, and whether its result stands behind that."""
+"""The calls of each id: each with its place, the number of its turn, and whether its result follows that turn."""
 
 
 def find_copies(form: BlockForm, messages: Sequence[Json], revision: RequestEdit) -> Copies:
@@ -54,7 +54,7 @@ def find_copies(form: BlockForm, messages: Sequence[Json], revision: RequestEdit
     given_back = revision.ids_given_back()
     for number, turn in enumerate(_turns(form, messages)):
         if not form.ids_are_unique:
-            # Where the numbers are the same the host takes it; where not, the calls of this turn alone matter.
+            # The host accepts a turn with as many results as calls; otherwise only the calls of this turn matter.
             said = {}
             if len(turn.calls) == len(turn.results):
                 continue
@@ -92,7 +92,7 @@ def _turns(form: BlockForm, messages: Sequence[Json]) -> Iterator[_Turn]:
 
 
 def _repeated(form: BlockForm, messages: Sequence[Json], run: Sequence[int]) -> set[int]:
-    """The messages with calls that only repeat the one before them."""
+    """The messages with calls that only repeat the message before them."""
     return {
         number
         for before, number in pairwise(run)
@@ -106,7 +106,10 @@ def _what_it_says(call: Json) -> str:
 
 
 def _leaving(said: _Said) -> Iterator[Place]:
-    """Of each call all but the first in every turn that is followed by its result, or but the first of all."""
+    """The places of the copies to remove.
+
+    A call stays once in every turn that is followed by its result; if there is no such turn, only the first stays.
+    """
     for of_one_id in said.values():
         if len(of_one_id) == 1:
             continue
@@ -122,7 +125,7 @@ def _leaving(said: _Said) -> Iterator[Place]:
 
 
 def _drop_empty(form: BlockForm, messages: Sequence[Json], copies: Copies) -> None:
-    """Messages of which nothing is left but what cannot stand alone, leave."""
+    """Also remove messages whose remaining blocks are no message by themselves."""
     for number, places in copies.left_of(form, messages).items():
         blocks = form.list_of(messages[number])
         if not any(form.says_something(blocks[place]) for place in places if isinstance(place, int)):

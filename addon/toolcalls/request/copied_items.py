@@ -1,7 +1,7 @@
-"""Call items that a Responses history has twice: one of them stays, the one that its reasoning stands before.
+"""Finds call items that a Responses history contains twice: only one stays, if possible the one behind reasoning.
 
-A copy has the call id, the name and the arguments of another item. Copies that have an output each both stay, and so
-do those whose id toolfix gave back: some hosts give one id to several calls, and take them.
+A copy has the call id, the name and the arguments of another item. Copies that have an output each all stay, and so
+do those whose id toolfix restored: some hosts give one id to several calls, and accept them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NOT_COMPARED = ("id", "status")
 
 
 def find_copied_items(items: Sequence[Json], outputs: Mapping[str, str], revision: RequestEdit) -> set[int]:
-    """The numbers of the items that leave. `outputs` has the type of the output of each type of call."""
+    """The numbers of the items to remove. `outputs`: the output type of each type of call."""
     calls: dict[str, list[int]] = defaultdict(list)
     answers: dict[str, list[int]] = defaultdict(list)
     reasoned: set[int] = set()

@@ -1,4 +1,4 @@
-"""Where the tools of a request are declared: the entries, and their places in the body."""
+"""Finds the entries that declare the tools of a request, and their paths in the body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_NESTING = 4
 class DeclaredEntry(NamedTuple):
     tool: Tool
     body: Json
-    """What has the name, the description and the schema."""
+    """The object with the name, the description and the schema."""
     at: Path
 
 

@@ -1,7 +1,7 @@
-"""Changes of a JSON text that leave every other byte as it was.
+"""Changes a JSON text and leaves every other byte alone.
 
-A change is named by its path in the decoded value and made in the text itself: values on the way are stepped
-over by the C scanner, so that numbers, escapes, order and white space of what is not changed survive.
+A change is given by its path in the decoded value and made in the text itself: the C scanner skips the values in
+between, so unchanged numbers, escapes, order and white space survive.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from ..mend.reading.strict import read, write
+from ..mend.refusal import Refusal
 
 Path = tuple[str | int, ...]
 Rewrite = Callable[[str], str]
@@ -43,7 +44,7 @@ _Change = _Branch | _Removed | str | Rewrite | None
 
 
 def _changed_value(value: Any, change: _Change) -> Any:
-    """A decoded value with the changes of its text; what is not changed is shared with the value before."""
+    """A decoded value with the changes that its text gets; unchanged parts are shared with the old value."""
     if isinstance(change, str):
         return json.loads(change)
     if not isinstance(change, _Branch):
@@ -71,11 +72,15 @@ def _changed_value(value: Any, change: _Change) -> Any:
 
 
 class _RepeatedKey(Exception):
-    """An object has the key twice; readers take the last, which is known only at its end."""
+    """A changed key appears twice in an object: readers take the last one, which is known only at the end."""
+
+
+class Uneditable(Exception):
+    """The text repeats a changed key and has values that are not JSON (NaN, 1e999), so it cannot be rewritten."""
 
 
 class Edits:
-    """The changes of one text. All texts that are given are JSON."""
+    """The changes to one text. All texts that are passed in are JSON."""
 
     __slots__ = ("_root",)
 
@@ -92,15 +97,15 @@ class Edits:
         self._branch(path[:-1]).below[path[-1]] = rewrite
 
     def remove(self, path: Path) -> None:
-        """Take an item out of a list, or a key out of an object; other paths keep the numbers that items had."""
+        """Remove an item from a list, or a key from an object; other paths still use the old item numbers."""
         self._branch(path[:-1]).below[path[-1]] = _REMOVED
 
     def add(self, path: Path, key: str, text: str) -> None:
-        """Give an object a key that it does not have."""
+        """Add a key that the object does not have."""
         self._branch(path).added[key] = text
 
     def arrange(self, path: Path, order: Sequence[int | str]) -> None:
-        """Write a list anew: items by the numbers that they had, as they were or are changed, and new texts."""
+        """Write a list in a new order: numbers mean the old items, with their changes; texts are new items."""
         self._branch(path).order = order
 
     def _branch(self, path: Path) -> _Branch:
@@ -113,19 +118,19 @@ class Edits:
         return branch
 
     def applied_to(self, body: bytes) -> bytes:
-        """The body with all changes, in the encoding that it had."""
+        """The body with all changes, in its own encoding; raises `Uneditable` if they cannot be made."""
         encoding = json.detect_encoding(body)
         text = body.decode(encoding, "surrogatepass")
         try:
             changed = _Splice(text).run(self._root)
         except _RepeatedKey:
-            changed = _Splice(write(read(text))).run(self._root)
+            changed = _Splice(_without_repeated_keys(text)).run(self._root)
         return changed.encode(encoding, "surrogatepass")
 
     def applied_to_value(self, value: Any, at: Path = ()) -> Any:
-        """What the changed body says at a path where it said this, without reading all of it again.
+        """The decoded value at a path of the changed body, without parsing all of it again. `value`: the old one.
 
-        Asked when the changes were made in the text, so that all of them are texts by now.
+        Called after `applied_to`, which has turned every rewrite into a text.
         """
         change: _Change = self._root
         for step in at:
@@ -133,8 +138,15 @@ class Edits:
         return _changed_value(value, change)
 
 
+def _without_repeated_keys(text: str) -> str:
+    try:
+        return write(read(text))
+    except Refusal as refusal:
+        raise Uneditable(str(refusal)) from None
+
+
 def texts_at(body: bytes, paths: Iterable[Path]) -> dict[Path, str]:
-    """The texts of the values at these paths, as they stand in the body."""
+    """The JSON texts of the values at these paths of the body."""
     found: dict[Path, str] = {}
     edits = Edits()
     for path in paths:
@@ -150,7 +162,7 @@ def texts_at(body: bytes, paths: Iterable[Path]) -> dict[Path, str]:
 
 
 class _Splice:
-    """One walk over the text. `_done` is where the part begins that is not yet copied or replaced."""
+    """One walk over the text. `_done`: everything before this position is copied or replaced already."""
 
     __slots__ = ("_done", "_out", "_rewritten", "_text")
 
@@ -175,7 +187,7 @@ class _Splice:
         return _space.match(self._text, at).end()  # type: ignore[union-attr]
 
     def _change(self, branch: _Branch, step: str | int, at: int) -> _Change:
-        """What becomes of the value at `at`. From the text of one that is rewritten its new text is made now."""
+        """The change for the value at `at`. A rewrite is called here, with the text of the value."""
         change = branch.below.get(step)
         if callable(change):
             change = change(self._text[at : _scan_value(self._text, at)[1]])
@@ -183,7 +195,7 @@ class _Splice:
         return change
 
     def _value(self, change: _Change, at: int) -> int:
-        """Step over the value at `at`, changed or not; gives where it ends."""
+        """Go past the value at `at`, making its change if there is one, and return its end."""
         if isinstance(change, _Branch):
             opener = self._text[at]
             if opener == "{":
@@ -212,7 +224,7 @@ class _Splice:
                     raise _RepeatedKey
                 met.add(key)
             if change is _REMOVED:
-                # With the comma before it, or, of the first one, with the comma behind it.
+                # Removed with the comma before it, or, if it is the first one, with the comma behind it.
                 self._copy_to(end if kept else start)
                 end = self._value(None, at)
                 at = self._next(end)

@@ -1,6 +1,6 @@
-"""The history of a request to Gemini: ids of ours are given back, and arguments go up as objects.
+"""The history of a request to Gemini: our ids are turned back into the upstream's, and arguments become objects.
 
-An id stands in the `functionCall` and in the `functionResponse` that answers it, where it has one at all.
+A `functionCall` and the `functionResponse` that answers it have the same id, if they have one at all.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
         if isinstance(identity, str):
             revision.restore_id((*at, *inside, *place, "id"), identity)
         if place[-1] in CALL and call.get("args") is not None:
-            revision.take_object((*at, *inside, *place), call, "args", call.get("name"))
+            revision.mend_call_object((*at, *inside, *place), call, "args", call.get("name"))
 
 
 def _entries(request: Json) -> Iterator[tuple[Path, Json]]:
-    """Every call and result, and where it stands."""
+    """Every call and result, with its path."""
     contents = request.get("contents")
     for number, turn in enumerate(contents if isinstance(contents, list) else ()):
         for index, part in enumerate(parts_in(turn) if isinstance(turn, dict) else ()):

@@ -1,8 +1,8 @@
-"""Pairs in a Gemini history: behind a turn with `functionCall` parts comes one with as many `functionResponse` parts.
+"""Pairs in a Gemini history: a turn with `functionCall` parts is followed by as many `functionResponse` parts.
 
-Google counts them and rejects a history where the numbers differ. Where they are the same nothing is looked at. Calls
-mostly have no ids; then the name of the tool tells which call a result of the next turn answers, and a turn with two
-calls of one tool is left as it is.
+Google counts them and rejects a history if the numbers differ. If they are equal, nothing is changed. Most calls have
+no ids; then a result of the next turn answers the call with its tool's name, and a turn with two calls of one tool
+stays unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Json = dict[str, Any]
 def mend_pairs(request: Json, revision: RequestEdit, at: Path, body: bytes) -> None:
     asked, inside = inner(request)
     contents = asked.get("contents")
-    # With a context that the server keeps, calls may stand there.
+    # With `cachedContent`, calls may be in the context that the server keeps.
     if isinstance(contents, list) and all(map(_is_plain, contents)) and not asked.get("cachedContent"):
         BlockPairs(_GeminiForm(), contents, revision, (*at, *inside, "contents"), body).mend()
 
@@ -65,7 +65,7 @@ class _GeminiForm(BlockForm):
     def words_of(self, result: Json) -> str:
         response = result.get("response")
         said = list(response.values()) if isinstance(response, dict) else []
-        # Not to be sent: a number that JSON does not have is no reason to fail.
+        # This becomes part of a text, so a number that JSON does not have is no reason to fail.
         return said[0] if len(said) == 1 and isinstance(said[0], str) else json.dumps(response) if said else ""
 
     def ids(self, calls: Sequence[Json], results: Sequence[Json]) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""What an assistant message gets back of what its host said with it, and how that is written into the request."""
+"""What an assistant message gets back of the host's answer, and how that is written into the request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class GivenBack:
 
 
 def put_back(given: Mapping[int, GivenBack], request: Json, edits: Edits, at: Path) -> dict[str, int]:
-    """Write what the messages get back; gives the steps."""
+    """Write what the messages get back; returns the steps and their counts."""
     steps: dict[str, int] = {}
 
     def count(step: str) -> None:
@@ -87,11 +87,11 @@ def _set(edits: Edits, place: Path, entry: Json, key: str, text: str) -> None:
 
 
 def lacking(message: Json, turn: AnsweredTurn) -> GivenBack:
-    """What the client dropped of a turn; nothing where it sent its own."""
+    """What the client dropped of a turn; nothing for parts that it sent itself."""
     given = GivenBack()
     content = message.get("content")
     if turn.blocks and isinstance(content, list) and not has_reasoning(message):
-        # With other blocks around it a signed thought is rejected.
+        # Hosts reject signed thinking if the other blocks are not the same.
         if text_of(content).strip() == turn.text.strip():
             given.blocks = turn.blocks
     elif turn.fields and not has_reasoning(message):

@@ -1,6 +1,6 @@
-"""The sentences that a tool result gets: why its call was refused or failed, and what to do now.
+"""The sentences that are added to a tool result: why its call was refused or failed, and what to do now.
 
-They depend on nothing but the request and what was refused, so that the same history reads the same every turn.
+They depend only on the request and on what was refused, so that a history reads the same on every turn.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FAILED = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""How results begin in which an agent reports that a call could not be run."""
+"""How a result begins if an agent reports that a call could not be run."""
 
 
 _BLAMED = "|".join(
@@ -44,11 +44,11 @@ _BLAMES = re.compile(
     rf"\s{{0,8}}+(?:<tool_use_error>|(?:tool )?error: |[a-z_]{{1,50}}(?:error|exception): ){{0,4}}(?:{_BLAMED})",
     re.IGNORECASE,
 )
-"""How results begin in which Claude Code, Codex, opencode, qwen-code, pi and the invalid tools of others blame the
+"""How a result begins if Claude Code, Codex, opencode, qwen-code, pi or the invalid tool of another agent blames the
 arguments."""
 _BLAMES_WITHIN = re.compile(_BLAMED, re.IGNORECASE)
 _NEAR = 400
-"""So far into a result that is marked as an error the arguments may be blamed."""
+"""In a result that is marked as an error, the arguments may be blamed within this many characters."""
 
 _ASKED = "satisfies the expected schema"
 OURS = "[toolfix] This call "
@@ -60,23 +60,23 @@ def refused(reason: str) -> str:
 
 
 def rewrite(reason: str | None) -> str:
-    """For a call whose arguments are missing or invalid."""
+    """The sentence for a call whose arguments are missing or invalid."""
     why = f"{OURS}failed: {reason.rstrip('.')}." if reason else f"{OURS}failed."
     return f"{why} Rewrite the input so that it {_ASKED} and {_AGAIN}"
 
 
 def correct() -> str:
-    """For a call that failed otherwise."""
+    """The sentence for a call that failed for another reason."""
     return f"{OURS}failed. Correct the arguments and {_AGAIN}"
 
 
 def concerns_arguments(reason: str) -> bool:
-    """Is this refusal of ours about the arguments, and not about a name or an answer that was cut off?"""
+    """Whether a refusal is about the arguments, and not about a name or an answer that was cut off."""
     return "cut off" not in reason and not reason.startswith(("Unknown tool", "Not a tool name"))
 
 
 def blames_arguments(content: object, *, failed: bool = False) -> bool:
-    """Does a result say that arguments are missing or invalid, and not yet what to do? `failed`: it is marked so."""
+    """Whether a result blames the arguments without saying what to do. `failed`: the result is marked as an error."""
     first = _first_text(content)
     if first is None:
         return False
@@ -85,26 +85,26 @@ def blames_arguments(content: object, *, failed: bool = False) -> bool:
 
 
 def says(content: object, line: str) -> bool:
-    """Does the result say so already?"""
+    """Whether the result contains this line already."""
     if isinstance(content, str):
         return line in content
     return isinstance(content, list) and any(line in text for text in _texts(content))
 
 
 def told(content: object) -> bool:
-    """Does the result end with a sentence of ours? Another proxy before this one has told the model then."""
+    """Whether the result ends with a sentence of ours, because another proxy before this one added it."""
     texts = [content] if isinstance(content, str) else _texts(content) if isinstance(content, list) else []
     return bool(texts) and texts[-1].rpartition("\n\n")[2].startswith(OURS)
 
 
-def plainly_failed(content: object, part: str) -> bool:
-    """Does a result that carries no mark of failure begin as one?"""
+def plainly_failed(content: object) -> bool:
+    """Whether a result that is not marked as failed begins like a failure."""
     first = _first_text(content)
     return first is not None and _FAILED.match(first) is not None
 
 
 def _first_text(content: object) -> str | None:
-    """Asked of every result of every request, so it makes no list of all texts."""
+    """The first text of a result. Needed for every result of every request, so no list of all texts is made."""
     if isinstance(content, str):
         return content
     for part in content if isinstance(content, list) else ():
@@ -115,9 +115,9 @@ def _first_text(content: object) -> str | None:
 
 
 def lacking(name: str, value: dict[str, Any], tools: Tools, policy: Policy) -> str | None:
-    """What a call in the history with these arguments lacks, as its declared schema has it; None when nothing."""
+    """The sentence about what a call of the history lacks by its declared schema; None if nothing is missing."""
     if name == invalid_name(policy.invalid_tool, tools):
-        # The payload of the client's tool for invalid calls says itself why the call went there.
+        # The payload for the client's invalid tool contains the reason.
         error = value.get("error")
         return error if isinstance(error, str) and error else None
     tool = tools.get(name)

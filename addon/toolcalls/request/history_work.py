@@ -1,8 +1,8 @@
-"""How much of a history is looked at: counted in steps before it is done, so that no long history stops the proxy.
+"""The work budget for one history, counted in steps before the work is done, so that no long history stops the proxy.
 
-Each look at a history goes over all of its entries, and may end in a walk over the text in which they are changed.
-What would be too much is not done: the history goes up as the looks before it left it. A history gets the same looks
-in every later request, until it is too long, so that prompt caches hold.
+Each pass over a history visits all its entries, and may end in a walk over the text to change them. A pass that would
+be too much is not made: the history is sent as the passes before left it. A history gets the same passes in every
+later request, until it is too long, so that prompt caches hold.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ RECALLING: Final = 12
 MENDING: Final = 6
 PAIRING: Final = 20
 LOOPS: Final = 2
-"""Steps for each entry."""
+"""Steps per entry, for each kind of pass."""
 
 _MOST: Final = 180_000
-"""About 45 ms. A turn of one call and its result is three or four entries: 1,200 to 1,600 of them get all looks, and
-4,500 to 5,800 the one at ids and arguments."""
+"""About 45 ms. A turn of one call and its result is three or four entries: 1,200 to 1,600 such turns get all passes,
+and 4,500 to 5,800 the pass over ids and arguments."""
 _MESSAGES: Final = ("messages", "contents")
 _INSIDE: Final = ("tool_calls", "content", "parts")
 
@@ -37,16 +37,16 @@ class HistoryWork:
         self._body = body
         self._walk: int | None = None
         self.exceeded = False
-        """Something was not done."""
+        """A pass was not made."""
 
     def allows(self, steps: int) -> bool:
-        """May every entry be looked at, so many steps each? Where not, nothing behind this is allowed either."""
+        """Whether a pass with this many steps per entry is allowed; once one is not, no later pass is."""
         return self._may_spend(steps * self._entries)
 
     def allows_changes(self, steps: int) -> bool:
-        """As `allows`, for a look that may end in a walk over the text. Long strings are no work there."""
+        """Like `allows`, for a pass that may end in a walk over the text. Long strings are no work there."""
         if self._walk is None:
-            # Keys, and items of lists. Commas inside texts, of which code and tables have many, are no work.
+            # Keys, and items of lists. Commas count little, because most are inside texts such as code and tables.
             self._walk = (self._body.count(b'":') >> 1) + (self._body.count(b",") >> 4)
         return self._may_spend(self._walk) and self.allows(steps)
 
@@ -59,7 +59,7 @@ class HistoryWork:
 
 
 def _entries_of(request: dict[str, Any]) -> int:
-    """The messages, calls and blocks of a history; an item of Responses is a message and its call in one."""
+    """The number of messages, calls and blocks of a history; a Responses item counts as a message and a call."""
     asked = inner(request)[0]
     items = asked.get("input")
     messages = [message for key in _MESSAGES if isinstance(asked.get(key), list) for message in asked[key]]

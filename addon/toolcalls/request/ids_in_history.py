@@ -1,4 +1,4 @@
-"""The ids that stand in a history, as the client wrote them: a new call must not get one of them again."""
+"""Finds the ids in a history, as the client wrote them: a new call must not get one of them again."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def used_ids(request: Json) -> frozenset[str]:
 
 
 def _as_expected(request: Json) -> list[str]:
-    """The quick way, for requests that are what they should be. Raises where one is not."""
+    """The ids of a request that has the expected form; raises if it has not. This is the fast way."""
     ids: list[str] = []
     for message in request.get("messages") or ():
-        # No comprehension: most turns have one call, and in Python 3.11 each costs a frame.
+        # No comprehension: most turns have one call, and in Python 3.11 each comprehension costs a frame.
         if message.get("tool_calls"):
             for call in message["tool_calls"]:
                 ids.append(call["id"])  # noqa: PERF401
@@ -33,7 +33,7 @@ def _as_expected(request: Json) -> list[str]:
     items = request.get("input")
     if type(items) is list:
         ids += [item["call_id"] for item in items if "call_id" in item]
-    "".join(ids)  # nothing but texts
+    "".join(ids)  # raises if an id is not a string
     return ids
 
 

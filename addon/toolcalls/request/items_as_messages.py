@@ -1,4 +1,4 @@
-"""The items of a Responses history as messages: who said what, for those who look at turns and not at items."""
+"""Converts the items of a Responses history to messages, for code that looks at turns and not at items."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ _CALLS = ("function_call", "custom_tool_call")
 
 
 def items_as_messages(items: list[Any]) -> list[tuple[int, Any]]:
-    """Messages in the form of Chat, each with the number of an item: of an assistant's turn its first call.
+    """Messages in the form of Chat, each with the number of an item; for an assistant's turn, that of its first call.
 
-    `reasoning` is set where a turn has its reasoning item, or where no host misses one: a call without an id of the
-    server needs none.
+    `reasoning` is set if a turn has its reasoning item or needs none: a call without a server's id needs none.
     """
     found: list[tuple[int, Any]] = []
     turn: Json | None = None
@@ -36,12 +35,12 @@ def items_as_messages(items: list[Any]) -> list[tuple[int, Any]]:
                 turn = {"role": "assistant", "content": [], "tool_calls": []}
                 found.append((number, turn))
             if kind in ("reasoning", "item_reference", "None"):
-                # A reference, whose type may be left out, may be one to the reasoning.
+                # A reference, whose type may be omitted, may refer to the reasoning.
                 turn["reasoning"] = ""
             elif kind in _CALLS:
                 if not turn["tool_calls"]:
                     found[-1] = (number, turn)
-                # A custom tool's free text is none of ours: such a call is known by its id.
+                # The free text of a custom tool is not looked at: its call is identified by the id.
                 said = {key: item.get(key) for key in ("name", "arguments")} if kind == _CALLS[0] else {}
                 turn["tool_calls"].append({"id": item.get("call_id"), **said})
                 if not item.get("id"):

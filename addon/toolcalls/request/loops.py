@@ -1,8 +1,8 @@
-"""Loops: of a call that was sent again and again with the same result, one result gets a sentence that says so.
+"""Loops: if a call was sent again and again with the same result, one of the results gets a sentence that says so.
 
-Only turns with one call count, in a row, with nothing said by a user between them. A result that changes is polling;
-of one that the client cleared to save room nobody knows whether it changed. The sentence stands in the
-same place in every later request, because nothing but the history before it decides.
+Only consecutive turns with one call count, without words of the user between them. If the result changes, the model
+is polling; if the client cleared results to save room, they may have changed. The sentence has the same position in
+every later request, because only the history before it decides.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .request_edit import HistoryResult, RequestEdit, same
 
 Json = dict[str, Any]
 Turn = tuple[object, HistoryResult] | None
-"""A call and its result; None where a row of turns ends."""
+"""A call and its result; None for anything that ends a row of turns."""
 
 _CLEARED = re.compile(
     r"\b(?:clear|remov|prun|omit|elid|trim|truncat|compact|collaps|redact|hidden|mask)", re.IGNORECASE
 )
 _LONGEST_NOTICE = 200
-"""In the place of a result that was cleared stands: `[Old tool result content cleared]` (Claude Code, opencode)."""
+"""Notices that replace a cleared result are short: `[Old tool result content cleared]` (Claude Code, opencode)."""
 
 
 def sentence(times: int) -> str:
@@ -64,7 +64,7 @@ def _is_cleared(result: HistoryResult) -> bool:
 
 
 def _as_it_came(content: Any) -> Any:
-    """A result without the sentence that another proxy before this one put there."""
+    """A result without the sentence that another proxy before this one added."""
     if not told(content):
         return content
     return content.rpartition(BETWEEN)[0] if isinstance(content, str) else content[:-1]
@@ -94,7 +94,7 @@ def _call(name: object, given: object) -> tuple[object, str]:
 
 
 def _single_calls(messages: list[Json]) -> Iterator[tuple[int, Json] | None]:
-    """Where a message makes one call of a function, and the call; None for every other message that is no result."""
+    """The number and the call of each message with exactly one function call; None for others that are no results."""
     for number, message in enumerate(messages):
         calls = message.get("tool_calls")
         if not isinstance(calls, list) or not calls:
@@ -137,7 +137,7 @@ def _messages(request: Json, at: Path) -> Iterator[Turn]:
         result = HistoryResult(where, "", "tool_use_id", block, "content", failed=failed)
         yield _call(use.get("name"), use.get("input")), result
         if len(following["content"]) > 1:
-            # Beside the result stands what a user said.
+            # The message also has words of the user.
             yield None
 
 
@@ -168,7 +168,7 @@ def _responses(request: Json, at: Path) -> Iterator[Turn]:
 
 
 def _ollama(request: Json, at: Path) -> Iterator[Turn]:
-    """Results have no ids: those of a turn stand behind it."""
+    """The turns of Ollama, whose results have no ids: the results of a turn follow it."""
     messages = _listed(request, "messages")
     roles = [message.get("role") for message in messages] + ["end", "end"]
     for made in _single_calls(messages):
@@ -181,7 +181,7 @@ def _ollama(request: Json, at: Path) -> Iterator[Turn]:
 
 
 def _gemini(request: Json, at: Path) -> Iterator[Turn]:
-    """A result is an object; where it says one thing alone, and that is a text, the sentence stands in that text."""
+    """The turns of Gemini, whose results are objects: the sentence goes into the only value, if it is a text."""
     asked, inside = inner(request)
     contents = _listed(asked, "contents")
     for number, content in enumerate(contents):
@@ -205,7 +205,7 @@ def _gemini(request: Json, at: Path) -> Iterator[Turn]:
         where = (*at, *inside, "contents", number + 1, "parts", place, key, "response")
         yield _call(calls[0].get("name"), calls[0].get("args")), HistoryResult(where, "", "id", response, said)
         if len(following) > 1:
-            # Beside the result stands what a user said.
+            # The content also has words of the user.
             yield None
 
 

@@ -1,8 +1,8 @@
-"""The next request: a history that broke is mended before the upstream sees it.
+"""Mends a broken history in a request before the upstream sees it.
 
-Sans-IO, as the rest of the engine: the body in, the body that goes up out, or None when it goes on byte for
-byte. What is changed depends on the history and on what was refused (`Refusals`) alone, so that it is changed
-in the same way on every turn and prompt caches hold. Ids of ours are given back always; the rest follows
+No input or output, like the rest of the engine: the body goes in, and the body to send comes out, or None if it is
+sent byte for byte. The changes depend only on the history and on the refused calls (`Refusals`), so they are the same
+on every turn and prompt caches hold. Our ids are always turned back into the upstream's; the rest depends on
 `toolfix_request`.
 """
 
@@ -25,7 +25,7 @@ from ..request import (
     responses_pairs,
 )
 from ..request.arguments import KnownGoodArguments
-from ..request.edits import Path
+from ..request.edits import Path, Uneditable
 from ..request.hints import add_hints
 from ..request.refusals import Refusals
 from ..tools.declared import Tools
@@ -37,7 +37,7 @@ from .request import decode
 from .request_edit import HISTORY_LEFT, RequestEdit
 from .widen import widen_tools
 
-# Ollama's own wire has no ids to pair by, and rejects no pair.
+# Ollama's own protocol has no ids to pair by, and does not reject calls or results without their counterpart.
 _PAIRS: dict[str, Callable[[dict[str, Any], RequestEdit, Path, bytes], None]] = {
     "chat": chat_pairs.mend_pairs,
     "messages": messages_pairs.mend_pairs,
@@ -56,7 +56,7 @@ _PROTOCOLS: dict[str, Callable[[dict[str, Any], RequestEdit, Path], None]] = {
 _CREATE = "response.create"
 
 Recall = Callable[[dict[str, Any], HistoryWork], dict[int, GivenBack]]
-"""From a request, and what may be done for it, to what its messages get back, by their numbers."""
+"""A request and its work budget → what its messages get back, by their numbers."""
 
 
 def _nothing(request: dict[str, Any], work: HistoryWork) -> dict[int, GivenBack]:
@@ -64,20 +64,20 @@ def _nothing(request: dict[str, Any], work: HistoryWork) -> dict[int, GivenBack]
 
 
 known_arguments = KnownGoodArguments()
-"""Shared by all requests: a history comes again with every turn."""
+"""Shared by all requests, because every turn sends the history again."""
 
 
 @dataclass(slots=True, frozen=True)
 class Changed:
-    """A request that goes up changed."""
+    """A request that is sent upstream with changes."""
 
     body: bytes
     steps: dict[str, int]
     """What was changed, and how often."""
     reasons: dict[str, str] = field(default_factory=dict)
-    """The refusals that the request concerns, by the ids that the client knows."""
+    """Why calls of this history were refused, by the ids that the client knows."""
     given_back: dict[int, GivenBack] = field(default_factory=dict)
-    """What the host gets back of what it said, by the number of the message."""
+    """What the host gets back of its earlier answers, by the number of the message."""
 
 
 def mend_request(
@@ -88,11 +88,14 @@ def mend_request(
     refusals: Refusals,
     recall: Recall = _nothing,
 ) -> Changed | None:
-    """The body that goes up instead of this one; None when nothing is to be changed.
+    """The body to send instead of this one; None if nothing is changed.
 
-    `request` is the decoded body; `recall` tells what its messages get back of what the host said.
+    `request`: the decoded body. `recall`: finds what its messages get back of the host's earlier answers.
     """
-    return _mend(protocol, body, request, policy, refusals, (), recall)
+    try:
+        return _mend(protocol, body, request, policy, refusals, (), recall)
+    except Uneditable:
+        return None
 
 
 def mend_frame(
@@ -102,10 +105,10 @@ def mend_frame(
     tell: Callable[[dict[str, int]], None] = lambda _: None,
     message: dict[str, Any] | None = None,
 ) -> str | None:
-    """The frame of a Responses WebSocket that goes up instead of this one; None where nothing is to be changed.
+    """The frame to send instead of this one on a Responses WebSocket; None if nothing is changed.
 
-    Only `response.create` carries a request. `tell` hears what was changed. `message` is what the frame says, where
-    somebody has read it already.
+    Only `response.create` carries a request. `tell` is called with what was changed. `message`: the decoded frame,
+    if it was decoded already.
     """
     message = decode(text) if message is None else message
     if message is None or message.get("type") != _CREATE:
@@ -113,7 +116,10 @@ def mend_frame(
     inner = message.get("response")
     request, at = (inner, ("response",)) if isinstance(inner, dict) else (message, ())
     body = text.encode("utf-8", "surrogatepass")
-    changed = _mend("responses", body, request, policy, refusals, at)
+    try:
+        changed = _mend("responses", body, request, policy, refusals, at)
+    except Uneditable:
+        return None
     if changed is None:
         return None
     tell(changed.steps)
@@ -148,23 +154,23 @@ def _mend(
     revision = RequestEdit(policy, refusals, known_arguments, Tools.read(request))
     if given:
         revision.steps |= put_back(given, request, revision.edits, at)
-        body, request = revision.settle(body, request, at)
+        body, request = revision.apply_edits(body, request, at)
     if policy.request and policy.hints:
         add_hints(request, revision, at)
     if work.allows_changes(MENDING):
         mend(request, revision, at)
     mended = bool(revision.edits)
-    body, request = revision.settle(body, request, at)
+    body, request = revision.apply_edits(body, request, at)
     if policy.request and not (mended and is_sound(request)):
         if protocol in _PAIRS and work.allows_changes(PAIRING):
             _PAIRS[protocol](request, revision, at, body)
-            body, request = revision.settle(body, request, at)
+            body, request = revision.apply_edits(body, request, at)
         if policy.loops and work.allows_changes(LOOPS):
             mend_loops(protocol, request, revision, at)
     if work.exceeded:
         revision.count(HISTORY_LEFT)
     if policy.request and policy.schemas == "widen":
-        body, request = revision.settle(body, request, at)
+        body, request = revision.apply_edits(body, request, at)
         widen_tools(request, revision, at)
     if not revision.steps:
         return None

@@ -36,21 +36,21 @@ def _mend_blocks(blocks: list[Any], revision: RequestEdit, at: Path) -> None:
         elif kind == "text" and block.get("text") == "":
             empty.append((*at, number))
     if empty and revision.mends and any(says_something(block) for block in blocks):
-        # The API refuses empty ones. Where all of a text was a call, the client keeps the block that it came in.
+        # The API refuses empty texts. If a whole text was a call, the client still keeps its empty block.
         for place in empty:
             revision.edits.remove(place)
             revision.count("empty text")
-    for call in revision.take_calls(calls, "id") if calls else ():
+    for call in revision.mend_calls(calls, "id") if calls else ():
         block = call.entry
-        name = revision.take_name(call.at, block, call.id, block.get("input"))
+        name = revision.mend_call_name(call.at, block, call.id, block.get("input"))
         revision.note_call(call.id, name, block.get("input"))
-        revision.take_object(call.at, block, "input", name)
+        revision.mend_call_object(call.at, block, "input", name)
     if results:
-        revision.take_results(results)
+        revision.mend_results(results)
 
 
 def says_something(block: object) -> bool:
-    """Does a message still say something with this block alone? Thinking alone is no message."""
+    """Whether a message may consist of this block alone. Thinking alone is no message."""
     if not isinstance(block, dict):
         return False
     if block.get("type") == "text":

@@ -1,7 +1,7 @@
 """Pairs in a Messages history: `tool_use` blocks, and the `tool_result` blocks with which the next turn begins.
 
-Results that move come in a message of their own where text would follow them: MiniMax rejects text behind a result in
-one message, and takes it in the next one.
+Moved results get a message of their own if text would follow them: MiniMax rejects text behind a result in the same
+message, and accepts it in the next one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Is there nothing to do? Asked of every request, and the answer is yes for most: so it has to be cheap.
+"""A cheap check of every request: most histories need no change.
 
-A `False` costs nothing but time: whatever is not exactly as expected is looked at in full.
+A needless `False` only costs time: a history that is not exactly as expected is looked at in full.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ def needs_no_change(
     guides: bool = False,
     loops: int = 0,
 ) -> bool:
-    """True only where every call is sound and named and has its result, and no id is ours.
+    """Whether every call is sound and has a name and a result, no id is ours, and no result is of a refused call.
 
-    And where no result is that of a refused call. `guides`: and none blames the arguments. `loops`: and no call comes
-    so many times in a row, if that is not 0.
+    `guides`: also no result blames the arguments. `loops`: also no call is sent this many times in a row (0: any).
     """
     look = _LOOKS.get(protocol, _chat)
     results: list[Any] = []
@@ -51,7 +50,7 @@ def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals, results:
     names: set[str] = set()
     texts: list[str] = []
     answered: list[str] = []
-    # The calls that are not answered yet: behind a message with calls come their results, one each.
+    # The calls without a result so far: a message with calls is followed by one result for each of them.
     waiting: set[str] = set()
     for message in request["messages"]:
         if message.get("tool_calls"):
@@ -84,7 +83,7 @@ def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals, resu
     names: set[str] = set()
     given: list[Json] = []
     answered: list[str] = []
-    # The calls that are not answered yet: the message behind theirs begins with their results.
+    # The calls without a result so far: the message after theirs begins with their results.
     waiting: set[str] = set()
     for message in request["messages"]:
         blocks = message["content"]
@@ -193,16 +192,16 @@ def _ollama(request: Json, known: KnownGoodArguments, refusals: Refusals, result
 
 
 def _are_foreign(ids: list[str], refusals: Refusals) -> bool:
-    """Are these the upstream's own ids, each of one result, and of none that we refused?"""
+    """Whether these ids are the upstream's own, each has one result, and none is of a call that we refused."""
     unique = set(ids)
     return len(unique) == len(ids) and MARK not in "\n".join(ids) and not refusals.know_any(unique)
 
 
 def _in_a_row(given: Sequence[object], times: int) -> bool:
-    """Are so many of the arguments, one behind the other, the same?"""
+    """Whether the same arguments appear this many times in a row."""
     if times < 2 or len(given) < times:
         return False
-    # The last of such a row is the same as the first: nearly always one comparison answers for all of them.
+    # The last of such a row equals the first, so nearly always one comparison is enough.
     return any(
         one == other and all(one == between for between in given[at + 1 : at + times - 1])
         for at, (one, other) in enumerate(zip(given, given[times - 1 :], strict=False))
@@ -226,7 +225,7 @@ def _gemini(request: Json, known: KnownGoodArguments, refusals: Refusals, result
                 answers += 1
                 if MARK in result.get("id", ""):
                     return False
-        # Behind a turn with calls comes one with as many results.
+        # A turn with calls is followed by one with as many results.
         if answers != waiting:
             return False
         waiting = calls

@@ -1,6 +1,6 @@
 """The history of a request to Ollama's `/api/chat`: as in Chat, but arguments are objects.
 
-A string is answered with status 400.
+Ollama answers arguments in a string with status 400.
 """
 
 from __future__ import annotations
@@ -13,4 +13,4 @@ from .request_edit import RequestEdit
 
 
 def mend(request: dict[str, Any], revision: RequestEdit, at: Path = ()) -> None:
-    mend_messages(request, revision, at, revision.take_object)
+    mend_messages(request, revision, at, revision.mend_call_object)

@@ -1,8 +1,8 @@
-"""Calls and results in pairs: which result answers which call of a history, whatever its protocol.
+"""Decides which result answers which call of a history, whatever its protocol.
 
-A protocol says what stands where and how it is written; here it is decided what belongs together. A result that
-stands where the protocol wants it counts first. One that stands elsewhere answers its call only where no other call
-of the history has that id: ids repeat (`functions.Bash:0`), and then nothing but the place tells results apart.
+The module of a protocol finds and writes calls and results; this one decides what belongs together. A result in the
+position that the protocol wants counts first. A result elsewhere answers its call only if no other call of the
+history has that id: ids repeat (`functions.Bash:0`), and then only the position tells results apart.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ CANCELLED = (
 )
 LATE = "[toolfix] The result that stood here is with its call, further up."
 SERVER_CALLS = "srvtoolu_"
-"""Ids that begin so are of calls that the host runs and answers itself, also where a gateway shows them over Chat."""
+"""The prefix of ids of calls that the host runs and answers itself; a gateway may show such calls over Chat."""
 _LOST = "[toolfix] The result of a call that is no longer part of this conversation"
+_SECOND = "[toolfix] Another result of a call that has one already"
 
 
 @dataclass(slots=True, eq=False)
@@ -29,25 +30,27 @@ class PlacedResult:
     number: int
     id: str
     text: str = ""
-    """What it says, for the case that its call is gone."""
+    """The text of the result, in case its call is gone."""
+    second: bool = False
+    """Its call already has another result."""
 
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """The calls of one assistant turn, with the results that stand in their right place behind it."""
+    """The calls of one assistant turn, with the results in the right position behind it."""
 
     calls: list[str]
     results: list[PlacedResult] = field(default_factory=list)
     kept: list[PlacedResult] = field(default_factory=list)
-    """Of those results the ones that stay."""
+    """Those of `results` that stay."""
     late: list[PlacedResult] = field(default_factory=list)
-    """Results that stand elsewhere and belong here."""
+    """Results from elsewhere that belong here."""
     missing: list[str] = field(default_factory=list)
-    """The calls that nobody answered."""
+    """The calls without a result."""
 
     @property
     def ambiguous(self) -> bool:
-        """Do calls share an id, and is it open which of them is answered?"""
+        """Whether calls share an id and it is unclear which of them is answered."""
         return len(set(self.calls)) < len(self.calls) and Counter(self.calls) != Counter(
             result.id for result in self.results
         )
@@ -55,19 +58,20 @@ class Batch:
 
 @dataclass(slots=True)
 class Pairing:
-    """What becomes of the results that stay in no place."""
+    """The results that do not stay in their position."""
 
     moved: set[PlacedResult] = field(default_factory=set)
     repeated: set[PlacedResult] = field(default_factory=set)
     orphans: set[PlacedResult] = field(default_factory=set)
+    """Results without a call, or whose call has a different result: their text is kept."""
     leaving: set[PlacedResult] = field(default_factory=set)
-    """All of these."""
+    """All of the above."""
 
 
 def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[str]) -> Pairing:
     """Fill in what each batch keeps, gets and lacks.
 
-    `strays` stand in the place of no batch. `unclear` are ids of calls that are left alone, with all their results.
+    `strays`: results behind no batch. `unclear`: ids of calls that are left alone, with all their results.
     """
     strays = list(strays)
     lacks = False
@@ -100,22 +104,29 @@ def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[
         pairing.moved.update(found.values())
         answered.update(found.keys())
     lacking = {call for batch in batches for call in batch.missing}
+    said: dict[str, set[str]] = {}
+    for batch in batches:
+        for result in (*batch.kept, *batch.late):
+            said.setdefault(result.id, set()).add(result.text)
     for stray in strays:
         if stray in pairing.moved:
             continue
-        (pairing.repeated if answered[stray.id] and stray.id not in lacking else pairing.orphans).add(stray)
+        stray.second = bool(answered[stray.id]) and stray.id not in lacking
+        repeats = stray.second and stray.text in said.get(stray.id, ())
+        (pairing.repeated if repeats else pairing.orphans).add(stray)
+        said.setdefault(stray.id, set()).add(stray.text)
     pairing.leaving = pairing.moved | pairing.repeated | pairing.orphans
     return pairing
 
 
 def kept_as_text(orphans: Iterable[PlacedResult]) -> str:
-    """What results without a call say, for a user's text; empty where none of them says anything."""
-    said = [f"{_LOST}:\n{orphan.text}" for orphan in orphans if orphan.text.strip()]
+    """The texts of these results, to be sent as a user's text; empty if none has any."""
+    said = [f"{_SECOND if one.second else _LOST}:\n{one.text}" for one in orphans if one.text.strip()]
     return "\n\n".join(said)
 
 
 def instead_of(results: Iterable[PlacedResult], pairing: Pairing) -> str:
-    """A user's text in the place of results that leave it, where something has to stand there."""
+    """A user's text to replace results that are removed, for a position that must not stay empty."""
     gone = list(results)
     lost = f"{_LOST} stood here." if any(result in pairing.orphans for result in gone) else LATE
     return kept_as_text(result for result in gone if result in pairing.orphans) or lost

@@ -1,9 +1,9 @@
-"""Reasoning and signatures that a host wants back: what it said beside the calls of a turn, for the next request.
+"""Remembers the reasoning and signatures that a host sent with a turn and wants back in the next request.
 
-A turn is found again by the account, the host and the model, by all that the user said, by all that was said from his
-last message up to it, and by its own ids: `functions.Bash:0` and "Go on." are in every session, and nobody gets what
-another session thought.
-A client that changes what was said before gets nothing back, and its request goes up as it came. In memory only.
+A turn is found again by the account, the host and the model, by all words of the user, by everything from the user's
+last message up to the turn, and by its own ids: `functions.Bash:0` and "Go on." are in every session, and no session
+may get the reasoning of another. If a client changes the earlier conversation, it gets nothing back and its request
+is sent unchanged. In memory only.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .conversation import (
     results_of,
     upstream_id,
 )
+from .conversation_hash import ConversationHash
 from .given_back import NOTHING_SAID, GivenBack, lacking
 from .history_work import RECALLING, HistoryWork
-from .host_manners import HostManners, asks, index_in, refuses
 from .pairs import text_of
-from .said_so_far import SaidSoFar
+from .reasoning_support import ReasoningSupport, asks, index_in, refuses
 
 Json = dict[str, Any]
 
@@ -43,14 +43,14 @@ _WITHOUT_IDS = ("ollama", "gemini")
 
 
 class ReasoningMemory:
-    """The turns of all sessions. Bounded in number and in bytes: the one not asked for longest is forgotten."""
+    """The turns of all sessions. Bounded in number and in bytes: the least recently used is forgotten."""
 
     def __init__(self, most_turns: int = MAX_TURNS, most_bytes: int = MAX_BYTES) -> None:
         self._most_turns = most_turns
         self._most_bytes = most_bytes
         self._turns: OrderedDict[bytes, tuple[AnsweredTurn, int]] = OrderedDict()
         """Each with its size."""
-        self._hosts: OrderedDict[tuple[str, str], HostManners] = OrderedDict()
+        self._hosts: OrderedDict[tuple[str, str], ReasoningSupport] = OrderedDict()
         self._salt = secrets.token_bytes()
         self.bytes = 0
 
@@ -60,24 +60,24 @@ class ReasoningMemory:
     def session(
         self, protocol: str, host: str, account: str, request: Json | None, path: str = ""
     ) -> ReasoningSession:
-        """One request of a client, and the answer to it."""
+        """A session for one request of a client and the answer to it."""
         model = request.get("model") if request else None
         if not isinstance(model, str):
-            # Gemini's stands in the path: `/v1beta/models/M:streamGenerateContent`.
+            # Gemini has the model in the path: `/v1beta/models/M:streamGenerateContent`.
             model = path.partition("?")[0].rpartition(":")[0]
         if len(model) > MAX_NAME:
-            # What a host does is remembered by this name, and the memory is bounded.
+            # `ReasoningSupport` are kept under this name, and the memory must be bounded.
             model = hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest()
         return ReasoningSession(self, protocol, host, account, model, request or {})
 
-    def start(self, *parts: str) -> SaidSoFar:
-        return SaidSoFar(self._salt, *parts)
+    def start(self, *parts: str) -> ConversationHash:
+        return ConversationHash(self._salt, *parts)
 
-    def manners(self, host: str, model: str) -> HostManners | None:
+    def support(self, host: str, model: str) -> ReasoningSupport | None:
         return self._hosts.get((host, model))
 
-    def learn(self, host: str, model: str) -> HostManners:
-        known = self._hosts.setdefault((host, model), HostManners())
+    def learn(self, host: str, model: str) -> ReasoningSupport:
+        known = self._hosts.setdefault((host, model), ReasoningSupport())
         self._hosts.move_to_end((host, model))
         if len(self._hosts) > MAX_HOSTS:
             self._hosts.popitem(last=False)
@@ -118,31 +118,34 @@ class ReasoningSession:
         self._account = account
         self._model = model
         self._request = request
-        self._said: SaidSoFar | None = None
-        """All that was said before the answer; known when it is asked for."""
+        self._said: ConversationHash | None = None
+        """The hash of everything before the answer; set by `_turns`."""
         self._given: dict[int, GivenBack] = {}
         self._last_user = -1
 
     def recall(self, request: Json, work: HistoryWork) -> dict[int, GivenBack]:
-        """What the messages of this request get back, by their numbers; nothing where that is too much work."""
-        manners = self._memory.manners(self._host, self._model)
-        if manners is None or manners.refuses or _thinking_is_off(request):
+        """What the messages of this request get back, by their numbers; nothing if that is too much work."""
+        support = self._memory.support(self._host, self._model)
+        if support is None or support.refuses or _thinking_is_off(request):
             return {}
         messages = conversation_of(self._protocol, request)
-        if not _may_lack(messages, manners) or not work.allows_changes(RECALLING):
+        if not _may_have_dropped_reasoning(messages, support) or not work.allows_changes(RECALLING):
             return {}
-        for number, message, key in self._turns(messages, everywhere=manners.everywhere):
+        for number, message, key in self._turns(messages, everywhere=support.everywhere):
             turn = self._memory.find(key)
             given = lacking(message, turn) if turn else GivenBack()
-            unknown = turn is None and manners.wanted and manners.takes_empty and self._protocol == "chat"
+            unknown = turn is None and support.wanted and support.takes_empty and self._protocol == "chat"
             if unknown and not has_reasoning(message) and (number > self._last_user or message.get("tool_calls")):
-                given.fields[manners.wanted] = NOTHING_SAID
+                given.fields[support.wanted] = NOTHING_SAID
             if given:
                 self._given[number] = given
         return self._given
 
     def _turns(self, messages: Conversation, *, everywhere: bool) -> Iterator[tuple[int, Json, bytes]]:
-        """The assistant messages of the open turn, or of all turns, with the keys that they were kept under."""
+        """The assistant messages with the keys under which they were kept.
+
+        `everywhere`: all of them, not only those since the user's last message.
+        """
         last = max((place for place, (_, message) in enumerate(messages) if is_of_user(message)), default=0)
         self._last_user = messages[last][0] if messages and is_of_user(messages[last][1]) else -1
         asked = self._memory.start(self._protocol, self._host, self._account, self._model)
@@ -166,7 +169,7 @@ class ReasoningSession:
         self._said = digest
 
     def answered(self, body: bytes, outcomes: Iterable[Outcome]) -> None:
-        """The answer is over. `outcomes` are its calls as the client got them."""
+        """Remember a finished answer. `outcomes`: its calls as the client got them."""
         turn = read_answer(self._protocol, body)
         messages = conversation_of(self._protocol, self._request)
         if turn is None or not messages:
@@ -174,11 +177,11 @@ class ReasoningSession:
         for _ in self._turns(messages, everywhere=False):
             pass
         assert self._said is not None
-        manners = self._memory.learn(self._host, self._model)
-        manners.signs_calls = manners.signs_calls or bool(turn.extras)
+        support = self._memory.learn(self._host, self._model)
+        support.signs_calls = support.signs_calls or bool(turn.extras)
         delivered = [outcome for outcome in outcomes if not outcome.dropped]
         if self._protocol == "gemini" and len(delivered) != len(turn.ids):
-            # A call was left out, or made: the numbers are those of other calls.
+            # A call was left out or added, so the numbers are those of other calls.
             return
         ids = ["" if self._protocol in _WITHOUT_IDS else upstream_id(outcome.id) for outcome in delivered]
         calls = [known_as(identity, one.name, one.arguments) for identity, one in zip(ids, delivered, strict=True)]
@@ -189,22 +192,22 @@ class ReasoningSession:
         self._memory.keep(self._said.with_turn(calls, turn.text), turn)
 
     def over(self) -> None:
-        """Nothing more comes. Whoever still has this does not keep the request alive."""
+        """Release the request when nothing more follows, even if this object is still referred to."""
         self._request = {}
 
     def rejected(self, status: int, body: bytes) -> None:
-        """The host answered with an error: does it ask for reasoning, or refuse it?"""
+        """Learn from an error of the host whether it asks for reasoning or refuses it."""
         if status not in (400, 422):
             return
         error = body[:65536].decode("utf-8", "replace")
         if asks(error):
-            manners = self._memory.learn(self._host, self._model)
+            support = self._memory.learn(self._host, self._model)
             if any(NOTHING_SAID in given.fields.values() for given in self._given.values()):
-                manners.takes_empty = False
-            manners.wanted = "reasoning_content" if "reasoning_content" in error else manners.wanted
+                support.takes_empty = False
+            support.wanted = "reasoning_content" if "reasoning_content" in error else support.wanted
             index = index_in(error)
             if index is not None and index < self._before_user():
-                manners.everywhere = True
+                support.everywhere = True
         elif refuses(error, given=bool(self._given)):
             self._memory.learn(self._host, self._model).refuses = True
 
@@ -213,13 +216,13 @@ class ReasoningSession:
         return max((number for number, message in conversation if is_of_user(message)), default=-1)
 
 
-def _may_lack(messages: Conversation, manners: HostManners) -> bool:
-    """Did the client drop anything? Asked of every request to a host that sends reasoning, so it has to be cheap."""
+def _may_have_dropped_reasoning(messages: Conversation, support: ReasoningSupport) -> bool:
+    """Whether the client may have dropped something: a cheap check of every request to a host with reasoning."""
     for _, message in messages:
         if type(message) is dict and message.get("role") == "assistant":
             if message.get("reasoning_content") is None and not has_reasoning(message):
                 return True
-            if manners.signs_calls and message.get("tool_calls"):
+            if support.signs_calls and message.get("tool_calls"):
                 return True
     return False
 

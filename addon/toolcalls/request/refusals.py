@@ -1,4 +1,4 @@
-"""Which calls were refused, and why, until the client brings their results."""
+"""Remembers which calls were refused, and why, until the client sends their results."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ..outcome import Outcome
 
 MAX_REMEMBERED = 4096
 MAX_BYTES = 4 * 1024 * 1024
-"""Most characters of all that is remembered: an id is as long as the upstream likes."""
+"""The limit of all ids and reasons together, in characters: the upstream may send ids of any length."""
 MAX_LENGTH = 400
-"""Most characters of a reason: it may quote a name that the upstream made up."""
+"""The limit of one reason, in characters: it may quote a name that the upstream made up."""
 
 
 class Refusals:
-    """Reasons by the id that the client knows. Bounded; the one that was not asked for longest is forgotten.
+    """Reasons by the id that the client knows. Bounded: the least recently used is forgotten.
 
     Only ids that were made for a refusal are kept here (`Ids.fresh`): they differ between users and conversations
-    even where the upstream's own (`functions.x:0`) do not.
+    even if the upstream's own ids (`functions.x:0`) do not.
     """
 
     __slots__ = ("_reasons", "_size")
@@ -31,7 +31,7 @@ class Refusals:
         return len(self._reasons)
 
     def know_any(self, ids: Iterable[str]) -> bool:
-        """Was any of these calls refused?"""
+        """Whether any of these calls was refused."""
         return not self._reasons.keys().isdisjoint(ids)
 
     def remember(self, outcome: Outcome) -> None:
@@ -47,11 +47,11 @@ class Refusals:
             self._forget(*self._reasons.popitem(last=False))
 
     def _forget(self, identity: str, reason: str | None) -> None:
-        """What was taken out no longer counts."""
+        """Subtract the size of an entry that was removed."""
         self._size -= len(identity) + len(reason) if reason is not None else 0
 
     def reason(self, identity: str) -> str | None:
-        """Why that call was refused; None when it was not, or when it is forgotten."""
+        """Why that call was refused; None if it was not, or if that is forgotten."""
         if identity in self._reasons:
             self._reasons.move_to_end(identity)
         return self._reasons.get(identity)

@@ -1,4 +1,4 @@
-"""What the request asked for, as far as its answer depends on it: tools, number of choices, the old form.
+"""What a request asks for, as far as its answer depends on it: tools, number of choices, the old form.
 
 Read once from the request body. A body that is missing, huge or broken gives an empty `Request`: the answer is then
 mended without knowing the tools.
@@ -14,37 +14,37 @@ from typing import Any
 
 from ..tools.declared import Tool, Tools
 from ..work import CHARACTERS, TooMuchWork, Work
-from .heard import Heard, heard_in
 from .ids_in_history import used_ids
+from .read_by_model import ReadByModel, heard_in
 from .structured import structured_output_of
 
 MAX_BODY = 64 * 1024 * 1024
-"""Above this a request body is not read: no agent sends it, and reading it would stall every stream."""
+"""A larger request body is not parsed: no agent sends one, and parsing it would stall every stream."""
 MOST_STEPS = 120_000
-"""What the values of a request may cost to read. Long texts and images are none; half a million commas are."""
+"""The work that parsing a request may cost. Long texts and images hardly count; half a million commas do."""
 
 
 @dataclass(slots=True, frozen=True)
 class Request:
     tools: Tools = field(default_factory=Tools)
     choices: int | None = None
-    """How many choices were asked for; None when the request could not be read."""
+    """How many choices were asked for; None if the request could not be read."""
     legacy_functions: bool = False
     """The client declared `functions`, so it expects `function_call` and not `tool_calls`."""
     stream: bool = False
     model: str = ""
     used_ids: frozenset[str] = frozenset()
-    """The ids that stand in the client's history: no new call gets one of them."""
+    """The ids in the client's history: no new call gets one of them."""
     include_usage: bool = False
     """The client asked for a chunk with the usage at the end of the stream."""
     calls_wanted: bool = True
-    """False where the client said `tool_choice: none`, or asked Ollama for JSON: then no text becomes a call."""
+    """False if the client sent `tool_choice: none`, or asked Ollama for JSON: then no text becomes a call."""
     allowed: frozenset[str] | None = None
-    """The tools that the client allows for this answer; None where it allows all that it declares."""
+    """The tools that the client allows for this answer; None if it allows all that it declares."""
     structured: Tool | None = None
-    """What the answer should be, where the request wants it as JSON."""
-    heard: Heard = field(default_factory=Heard)
-    """What the model was given to read: a call that stands in it is read aloud."""
+    """What the answer should be, if the request wants it as JSON."""
+    read_by_model: ReadByModel = field(default_factory=ReadByModel)
+    """What the model was given to read: a call that appears there is only repeated from it."""
 
     @property
     def callable_tools(self) -> Tools:
@@ -56,7 +56,7 @@ class Request:
 
 
 def decode(body: bytes | str | None) -> dict[str, Any] | None:
-    """The request body as an object, or None where it is no readable JSON object."""
+    """The request body as an object; None if it is not a JSON object, or too large."""
     if not body or len(body) > MAX_BODY:
         return None
     try:
@@ -73,7 +73,7 @@ def seed_of(body: bytes | None) -> str:
 
 
 class Seed:
-    """The seed of a request, found when it is asked for: that takes a tenth of the time of reading the request."""
+    """The seed of a request, computed only when it is needed: that costs a tenth of reading the request."""
 
     __slots__ = ("_body",)
 
@@ -84,23 +84,23 @@ class Seed:
         return seed_of(self._body)
 
     def forget(self) -> None:
-        """The answer is over. Whoever still has this does not keep the request alive."""
+        """Release the body when the answer is over, even if this object is still referred to."""
         self._body = None
 
 
 _OLLAMA = "ollama"
 _STREAMS = re.compile(r":stream(?:GenerateContent|RawPredict)\Z|/invoke-with-response-stream\Z")
-"""Paths that ask for a stream by themselves."""
+"""Paths whose responses are always streams."""
 
 
 def read_request(request: dict[str, Any] | None, protocol: str = "", path: str = "") -> Request:
-    """What a decoded body asks for. `protocol` and `path`: what is spoken where it was sent, if that is known."""
+    """What a decoded body asks for. `protocol` and `path`: those of the request, if they are known."""
     streams = _STREAMS.search(path.partition("?")[0].rstrip("/")) is not None
     unasked = protocol == _OLLAMA
-    """Is the answer a stream where the request does not say?"""
+    """Whether the response is a stream if the request does not say."""
     if request is None:
         return Request(stream=streams or unasked)
-    # Behind a Google login the request stands in another one.
+    # With a Google login the request is wrapped in another one.
     inner = request.get("request")
     request = inner if isinstance(inner, dict) and "contents" in inner else request
     if "contents" in request:
@@ -120,7 +120,7 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
         and not (protocol == _OLLAMA and request.get("format")),
         allowed=_allowed(request.get("tool_choice") or request.get("function_call")),
         structured=structured_output_of(request),
-        heard=heard_in(request),
+        read_by_model=heard_in(request),
     )
 
 
@@ -137,7 +137,7 @@ def _read_gemini(request: dict[str, Any], streams: bool) -> Request:
         calls_wanted=not _is_none(config.get("mode")) and structured_output_of(request) is None,
         allowed=frozenset(filter(_is_text, names)) if isinstance(names, list) and names else None,
         structured=structured_output_of(request),
-        heard=heard_in(request),
+        read_by_model=heard_in(request),
     )
 
 
@@ -146,13 +146,13 @@ def _is_text(value: object) -> bool:
 
 
 def _inside(value: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """The object under one of these keys: this protocol's JSON has each in two spellings."""
+    """The object under one of these keys: Gemini's JSON has two spellings for each."""
     found = next((value[key] for key in keys if key in value), None)
     return found if isinstance(found, dict) else {}
 
 
 def _allowed(choice: object) -> frozenset[str] | None:
-    """The tools that a `tool_choice` names; None where it leaves that to the model."""
+    """The tools that a `tool_choice` names; None if it leaves the choice to the model."""
     if isinstance(choice, str):
         return None if choice.strip().lower() in _ANY_TOOL else frozenset({choice})
     if not isinstance(choice, dict):
@@ -163,7 +163,7 @@ def _allowed(choice: object) -> frozenset[str] | None:
         return frozenset(entry if isinstance(entry, str) else _named(entry) for entry in listed if entry)
     if name := _named(choice):
         return frozenset({name})
-    # A tool of the server, a search or the like, is no tool of the client.
+    # Any other type names a tool of the server, such as a search: then no tool of the client is allowed.
     return None if str(choice.get("type") or "auto").lower() in _ANY_TOOL else frozenset()
 
 
@@ -179,7 +179,7 @@ def _named(entry: object) -> str:
 
 
 def _is_none(choice: object) -> bool:
-    """Does the client want no call?"""
+    """Whether the client wants no call."""
     if isinstance(choice, dict):
         return any(_is_none(choice.get(key)) for key in ("type", "mode", "allowed_tools"))
     return choice is False or (isinstance(choice, str) and choice.strip().lower() in ("none", "disabled"))

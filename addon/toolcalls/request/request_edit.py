@@ -1,7 +1,7 @@
-"""What is changed in one request, whatever its protocol: ids, arguments, results.
+"""The changes to one request, whatever its protocol: ids, arguments, results.
 
-A protocol says where calls and results stand; here it is decided what becomes of them. Calls come in batches
-(those of one assistant turn), because an id must tell the calls of a batch apart.
+The module of a protocol finds the calls and results; this one decides what happens to them. Calls are passed in
+batches (the calls of one assistant turn), because ids must be unique within a batch.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from .refusals import Refusals
 Json = Mapping[str, Any]
 
 _MOST_MENDING = 100_000
-"""Steps: about 25 ms, 300 short arguments or 20 of 3 KB."""
+"""The steps for mending: about 25 ms, 300 short arguments or 20 of 3 KB."""
 _BROKEN = 160
-"""Arguments that are not strict JSON, or a name that is none, however short they are: all that is tried with them."""
+"""Steps for all attempts to mend arguments that are not strict JSON, or a name that is none, however short."""
 _EDIT = 120
-"""A change that is written into the text."""
+"""Steps for a change that is written into the text."""
 _COMPARED = 4
 """Steps for each declared tool that a call without a name is compared with."""
 ARGUMENTS_LEFT = "arguments left as they came"
 NAME_LEFT = "name left as it came"
 HISTORY_LEFT = "history left as it came"
 LEFT = frozenset({ARGUMENTS_LEFT, NAME_LEFT, HISTORY_LEFT})
-"""What is counted where there was too much to do."""
+"""The steps that are counted when there was too much work."""
 
 
 @dataclass(slots=True)  # not frozen: that costs three times as much, for each call of each history
 class HistoryCall:
-    """A call in the history: where it stands, its id, and what a repetition of it must say too."""
+    """A call in the history. `at`: its path. `said`: the content that a repetition of the call has too."""
 
     at: Path
     id: str
@@ -55,7 +55,7 @@ class HistoryCall:
 
 @dataclass(slots=True)
 class HistoryResult:
-    """The result of a call. `key` holds its content: a text, or a list of parts of which `part` is a text."""
+    """The result of a call. `key`: where its content is (a text or a list of parts). `part`: the type of a text."""
 
     at: Path
     id: str
@@ -64,7 +64,7 @@ class HistoryResult:
     key: str
     part: str = "text"
     failed: bool = False
-    """The client itself says that the call failed."""
+    """The client itself marked the call as failed."""
 
 
 @dataclass(slots=True)
@@ -77,19 +77,19 @@ class RequestEdit:
     edits: Edits = field(default_factory=Edits)
     steps: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
-    """The refusals that were told in this request, by the id that the client knows."""
+    """Why calls of this history were refused, by the id that the client knows."""
     _given: dict[str, str] = field(default_factory=dict)
-    """What the upstream is told instead of an id of ours."""
+    """The id that the upstream gets for each id of ours."""
     _shared: set[str] = field(default_factory=set)
-    """Ids that several different calls of one batch have: their results are told apart by nothing but order."""
+    """Ids that several different calls of one batch share: only the order tells their results apart."""
     _noted: dict[str, tuple[str, object]] = field(default_factory=dict)
     """The name and the arguments of each call, by the id that the client knows."""
     _named: dict[str, str] = field(default_factory=dict)
-    """The names that calls without one got, by the ids that the client knows."""
+    """The names that were given to calls without a name, by the ids that the client knows."""
     _work: Work | None = field(default_factory=lambda: Work(_MOST_MENDING))
-    """What mending arguments may still cost; None where it was too much, and the rest goes up as it came."""
+    """The work budget that is left for mending; None once it is exceeded, and the rest is sent unchanged."""
     _read: dict[str, Mended] = field(default_factory=dict)
-    """Arguments that were read: the same text comes for the name, for the arguments and for the guidance."""
+    """Arguments that were read: the name, the arguments and the guidance all need them."""
 
     @property
     def mends(self) -> bool:
@@ -104,16 +104,18 @@ class RequestEdit:
             self.steps[step] = self.steps.get(step, 0) + times
 
     def ids_given_back(self) -> frozenset[str]:
-        """The ids that the client knows under others: those of hosts that repeat them are among these."""
+        """The upstream's ids that the client knows as other ids, among them all ids that the host repeats."""
         return frozenset(original for ours, original in self._given.items() if ours != original)
 
     def count_pairing(self, pairing: Pairing) -> None:
         self.count("result moved", len(pairing.moved))
         self.count("repeated result", len(pairing.repeated))
-        self.count("result without a call", len(pairing.orphans))
+        second = sum(result.second for result in pairing.orphans)
+        self.count("another result", second)
+        self.count("result without a call", len(pairing.orphans) - second)
 
-    def settle(self, body: bytes, request: dict[str, Any], at: Path) -> tuple[bytes, dict[str, Any]]:
-        """The body with the changes so far, and what it says at a path; the next changes are changes of that."""
+    def apply_edits(self, body: bytes, request: dict[str, Any], at: Path) -> tuple[bytes, dict[str, Any]]:
+        """Apply the changes so far: the new body, and its value at a path, which later changes refer to."""
         if not self.edits:
             return body, request
         edits, self.edits = self.edits, Edits()
@@ -121,8 +123,8 @@ class RequestEdit:
 
     # Calls
 
-    def take_calls(self, calls: Sequence[HistoryCall], id_key: str) -> list[HistoryCall]:
-        """Give the calls of one batch their own ids back, drop those that only repeat; gives the others."""
+    def mend_calls(self, calls: Sequence[HistoryCall], id_key: str) -> list[HistoryCall]:
+        """Restore the upstream's ids of one batch of calls, and drop repetitions; returns the other calls."""
         if len(calls) > 1:
             calls = self._without_repetitions(calls)
             plain = {call.id for call in calls}
@@ -133,7 +135,7 @@ class RequestEdit:
             if original is None:
                 continue
             if original in plain:
-                # The upstream gave one id to two calls of a turn: it accepts that from nobody.
+                # The upstream gave one id to two calls of a turn, but does not accept that in a history.
                 self._given[call.id] = call.id
                 continue
             plain.add(original)
@@ -156,8 +158,8 @@ class RequestEdit:
                 others.append(call)
         return others
 
-    def take_arguments(self, at: Path, entry: Json, key: str, name: object) -> None:
-        """Arguments that must be a string of JSON."""
+    def mend_call_arguments(self, at: Path, entry: Json, key: str, name: object) -> None:
+        """Mend arguments that must be a string of JSON."""
         value = entry.get(key)
         if not self.touches(name):
             return
@@ -180,11 +182,11 @@ class RequestEdit:
             self.count(ARGUMENTS_LEFT)
 
     def _read_arguments(self, text: str) -> Mended | None:
-        """The arguments that were meant; None where the history has more broken ones than can be mended.
+        """The arguments that were meant; None if the history has more broken arguments than can be mended.
 
-        Calls are looked at from the first to the last, so that the next turn leaves the same ones as they are. The
-        call is past, and it failed or it ran: what counts is that the upstream can read it. Why the model stopped is
-        not known any more, so nothing that was cut off is completed.
+        Calls are mended from first to last, so that the next turn leaves the same ones unchanged. The call has
+        already failed or run: it only matters that the upstream can read it. Why the model stopped is not known any
+        more, so nothing that was cut off is completed.
         """
         found = self._read.get(text)
         if found is None and self._work is not None:
@@ -205,7 +207,7 @@ class RequestEdit:
         return self._work is not None
 
     def _may_look_at(self, value: object) -> bool:
-        """May every value inside this one be read and written once more?"""
+        """Whether the work budget allows reading and writing every value inside this one."""
         try:
             if self._work is not None and isinstance(value, dict | list):
                 self._work.look_at(value)
@@ -213,8 +215,8 @@ class RequestEdit:
             self._work = None
         return self._may_spend(_BROKEN)
 
-    def take_object(self, at: Path, entry: Json, key: str, name: object) -> None:
-        """Arguments that must be an object."""
+    def mend_call_object(self, at: Path, entry: Json, key: str, name: object) -> None:
+        """Mend arguments that must be an object."""
         value = entry.get(key)
         if isinstance(value, dict) or not self.touches(name):
             return
@@ -230,9 +232,9 @@ class RequestEdit:
             self.edits.add(at, key, arguments.NOTHING)
         self.count("arguments")
 
-    def take_name(self, at: Path, entry: Json, identity: str, given: object) -> str:
-        """The name of a call. One that is none gets that of the one tool that its arguments fit, else the invalid
-        tool's: hosts refuse a history with an empty name for ever, and its result needs a call to answer."""
+    def mend_call_name(self, at: Path, entry: Json, identity: str, given: object) -> str:
+        """The name of a call. A call without one gets the name of the only tool that its arguments fit, or else of
+        the invalid tool: hosts reject a history with an empty name for ever, and the result needs a call."""
         name = entry.get("name")
         if not self.mends or is_name(name):
             return name if isinstance(name, str) else ""
@@ -258,13 +260,13 @@ class RequestEdit:
             self._noted[identity] = name, given
 
     def _object(self, given: object) -> dict[str, Any] | None:
-        """The arguments of a call as an object, where they are one or can be mended."""
+        """The arguments of a call as an object, if they are one or can be mended."""
         read = self._read_arguments(given) if isinstance(given, str) else None
         value = read.value if read is not None else given
         return value if isinstance(value, dict) else None
 
     def _lacking(self, identity: str) -> str | None:
-        """What a call lacks, by the id that the client knows."""
+        """The sentence about what a call lacks; None if nothing is missing. `identity`: the client's id for it."""
         name, given = self._noted.get(identity, ("", None))
         if not name or (isinstance(given, str) and self._read_arguments(given) is None):
             return None
@@ -275,8 +277,8 @@ class RequestEdit:
 
     # Results
 
-    def take_results(self, results: Sequence[HistoryResult]) -> None:
-        """The results that answer one batch."""
+    def mend_results(self, results: Sequence[HistoryResult]) -> None:
+        """Mend the results that answer one batch."""
         met: dict[str, HistoryResult] = {}
         for result in results:
             first = met.setdefault(result.id, result)
@@ -319,14 +321,14 @@ class RequestEdit:
             self.edits.add(result.at, result.key, write(line))
 
     def restore_id(self, place: Path, identity: str) -> None:
-        """Give an id of ours back to the upstream; any other stays."""
+        """Turn an id of ours back into the upstream's; any other id stays."""
         original = restore(identity)
         if original is not None:
             self._given[identity] = original
             self._give_back(place, original)
 
     def _line(self, result: HistoryResult, reason: str | None, content: object) -> str:
-        """What a result is to say besides; empty where it is nothing."""
+        """The sentence to add to a result; empty if there is none."""
         every = self.policy.retry_guidance is True
         blames = self.guides and self._work is not None and guidance.blames_arguments(content, failed=result.failed)
         if reason is not None:
@@ -336,7 +338,7 @@ class RequestEdit:
         missing = self._lacking(result.id) if blames or every else None
         if blames or (every and missing):
             return guidance.rewrite(missing)
-        failed = every and (result.failed or guidance.plainly_failed(content, result.part))
+        failed = every and (result.failed or guidance.plainly_failed(content))
         return guidance.correct() if failed else ""
 
     def _give_back(self, place: Path, original: str) -> None:
@@ -345,12 +347,12 @@ class RequestEdit:
 
 
 def is_name(name: object) -> bool:
-    """Can this be the name of a tool? It has a letter or a digit."""
+    """Whether this can be the name of a tool: it has a letter or a digit."""
     return isinstance(name, str) and any(map(str.isalnum, name))
 
 
 def same(one: object, other: object) -> bool:
-    """As JSON, so that true is not 1 and the order counts. Written only where they are equal: one may be long."""
+    """Whether two values are the same JSON: true is not 1, and the order counts. Unequal values are not written."""
     return one == other and json.dumps(one) == json.dumps(other)
 
 
@@ -363,6 +365,6 @@ def _said(entry: Json) -> dict[str, Any]:
 
 
 def _dispensable(first: HistoryResult, second: HistoryResult) -> HistoryResult:
-    """Of two equal results the later one, unless the client marked it as the end of what is to be cached."""
+    """The one of two equal results to drop: the later one, unless only that one has the client's cache mark."""
     marked = second.entry.get("cache_control") is not None and first.entry.get("cache_control") is None
     return first if marked else second

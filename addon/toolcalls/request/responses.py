@@ -1,6 +1,6 @@
 """The history of a Responses request: the items of `input`, over HTTP and as frames of a WebSocket.
 
-Free text is never looked at: a `custom_tool_call` has no JSON, only its id is ours to give back.
+Free text is never looked at: a `custom_tool_call` has no JSON, so only its id is restored.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
 
 
 def _settle(calls: list[HistoryCall], results: list[HistoryResult], revision: RequestEdit) -> None:
-    """The end of a turn: its calls, then the results that answer them."""
-    for call in revision.take_calls(calls, "call_id") if calls else ():
+    """Mend a finished turn: its calls, then the results that answer them."""
+    for call in revision.mend_calls(calls, "call_id") if calls else ():
         item = call.entry
         if item.get("type") == _FUNCTION:
-            name = revision.take_name(call.at, item, call.id, item.get("arguments"))
+            name = revision.mend_call_name(call.at, item, call.id, item.get("arguments"))
             revision.note_call(call.id, name, item.get("arguments"))
-            revision.take_arguments(call.at, item, "arguments", name)
+            revision.mend_call_arguments(call.at, item, "arguments", name)
     if results:
-        revision.take_results(results)
+        revision.mend_results(results)
     calls.clear()
     results.clear()

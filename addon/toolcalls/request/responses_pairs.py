@@ -1,7 +1,7 @@
 """Pairs in a Responses history: every call item has its output item behind it, and every output its call.
 
-Where the server keeps the history (`previous_response_id`, `conversation`, `item_reference`) an output without its
-call is right, and nothing is looked at. A call is never parted from the reasoning item before it.
+If the server keeps the history (`previous_response_id`, `conversation`, `item_reference`), an output without its
+call is correct, and nothing is changed. A call is never separated from the reasoning item before it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .request_edit import RequestEdit, same
 Json = dict[str, Any]
 _OUTPUT = "_output"
 _OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
-"""What the client runs and answers with a text. A screenshot or a shell's record cannot be made up."""
+"""Calls that the client runs and answers with text. For other calls (screenshot, shell) no result can be made up."""
 SERVER_STATE = ("previous_response_id", "conversation")
 
 
@@ -31,7 +31,7 @@ def mend_pairs(request: Json, revision: RequestEdit, at: Path, body: bytes) -> N
 
 
 def is_reference(item: Json) -> bool:
-    """Does this stand for an item that the server keeps? The type of a reference may be left out."""
+    """Whether this refers to an item that the server keeps. The type of a reference may be omitted."""
     return item.get("type") in ("item_reference", None) and "role" not in item
 
 
@@ -51,7 +51,7 @@ class _ResponsesPairs:
         orphans = {result.number for result in pairing.orphans}
         order: list[int | str] = []
         reasoning: list[int | str] = []
-        """The end of what is written, where that is reasoning: nothing comes between it and its item."""
+        """Reasoning that waits for its item: nothing may come between the two."""
         waiting: list[int | str] = []
         known: dict[str, Json] = {}
         for number, item in enumerate(self._items):
@@ -83,7 +83,7 @@ class _ResponsesPairs:
             self._revision.edits.arrange(self._at, order)
 
     def _read(self) -> tuple[list[PlacedResult], set[str]]:
-        """Find the calls and their outputs; gives the outputs behind no call of theirs, and unclear ids."""
+        """Find the calls and their outputs; returns the outputs without a call before them, and the unclear ids."""
         strays: list[PlacedResult] = []
         open_calls: dict[str, deque[Batch]] = {}
         unclear: set[str] = set()
@@ -112,7 +112,7 @@ class _ResponsesPairs:
         return strays, unclear
 
     def _belongs(self, number: int) -> bool:
-        """Is this item one of the calls and outputs in a row, between which nothing is put?"""
+        """Whether this item belongs to a row of calls and outputs, between which nothing is inserted."""
         kind = self._items[number].get("type")
         return isinstance(kind, str) and isinstance(self._items[number].get("call_id"), str)
 
@@ -122,7 +122,7 @@ class _ResponsesPairs:
         return [write({"type": "message", "role": "user", "content": [part]})] if text else []
 
     def _without_left_reasoning(self, order: list[int | str]) -> list[int | str]:
-        """A reasoning item whose call or message is gone is rejected; it leaves with it."""
+        """The order without reasoning items whose call or message is gone: servers reject them."""
         kept: list[int | str] = []
         said = False
         for entry in reversed(order):
@@ -137,7 +137,7 @@ class _ResponsesPairs:
 
 
 def _is_double(item: Json, known: dict[str, Json]) -> bool:
-    """Is this item, which has an id of the server, one of those before it once more? `known` are those, by id."""
+    """Whether this item has a server's id and repeats an earlier item. `known`: the earlier items by id."""
     identity = item.get("id")
     if not isinstance(identity, str) or not identity:
         return False
@@ -146,7 +146,7 @@ def _is_double(item: Json, known: dict[str, Json]) -> bool:
 
 
 def _is_said(item: Json) -> bool:
-    """Did the model make this item?"""
+    """Whether the model made this item."""
     kind = item.get("type")
     if item.get("role") is not None:
         return bool(item["role"] == "assistant")

@@ -1,4 +1,4 @@
-"""Whether a request wants its answer as JSON, and by which schema: each protocol says so in a place of its own."""
+"""Finds out whether a request wants its answer as JSON, and by which schema: each protocol has a field of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GEMINI_SCHEMAS: Final = (
 
 
 def structured_output_of(request: dict[str, Any]) -> Tool | None:
-    """What the answer should be, as if it were the arguments of a tool; None where it may be any text.
+    """What the answer should be, as if it were the arguments of a tool; None if it may be any text.
 
     Chat has `response_format`, Responses `text.format`, Messages `output_format` or `output_config.format`, Ollama
     `format`, and Gemini its `generationConfig`.

@@ -1,7 +1,7 @@
-"""`toolfix_schemas=widen`: declared tools in a form that hosts take, on the way up.
+"""`toolfix_schemas=widen`: sends the declared tools upstream in a form that hosts accept.
 
-Schemas lose what servers choke on, and names that hosts refuse get their short form, wherever they stand in the
-request. On the way down the client's own declarations count, and `mend/names.py` brings the long names back.
+Schemas lose the keywords that servers fail on, and names that hosts refuse get their short form everywhere in the
+request. For the response the client's own declarations count, and `mend/names.py` restores the long names.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def widen_tools(request: Json, revision: RequestEdit, at: Path = ()) -> None:
             if isinstance(schema, dict) and (wide := widened(schema)) is not schema:
                 revision.edits.replace((*place, key), write(wide))
                 revision.count("schema widened")
-        # A call that flows out as it comes keeps the name that came.
+        # Without aggregation, calls are sent as they arrive, and a short name could not be turned back.
         if tool.namespace is None and revision.policy.aggregate and short_name(tool.name) != tool.name:
             long_names.add(tool.name)
             revision.edits.replace((*place, "name"), write(short_name(tool.name)))
@@ -43,7 +43,7 @@ def widen_tools(request: Json, revision: RequestEdit, at: Path = ()) -> None:
 
 
 def _named(request: Json, at: Path) -> Iterator[tuple[Path, Any]]:
-    """Where a request names a tool besides its declaration: the choice of a tool, and the calls of the history."""
+    """The paths and names where a request names a tool outside its declaration: the tool choice and the history."""
     for key in ("tool_choice", "function_call"):
         yield from _chosen(request.get(key), (*at, key), 0)
     for number, message in _entries(request, "messages"):

@@ -1,7 +1,7 @@
-"""Whether a region stands: what may follow a call, and which text each call takes the place of.
+"""Whether the calls of a region count: what may follow a call, and which text each call replaces.
 
-A model that calls a tool stops there. So a call counts only where nothing but calls, white space and the special
-tokens of a template follow it up to the end of the answer; whatever else follows shows that it was quoted.
+A model that calls a tool stops there. So a call counts only if nothing but calls, white space and the special
+tokens of a template follow it up to the end of the answer; anything else shows that the call was quoted.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from itertools import pairwise
 from .cursor import CutOff, NotACall, Step
 from .openers import BY_OPENER, CHAINED
 from .region import Format, ProvenCall, Region
-from .tokens import BEHIND_A_CALL, OF_SOMEBODY_ELSE
+from .tokens import BEGIN_FOREIGN_TURN, BEHIND_A_CALL
 
 CONSENT = frozenset({"ok", "okay", "sure", "done", "yes", "right", "alright", "certainly", "checking", "running"})
-"""What a model may say behind its call without taking it back, where its template lets it speak there."""
+"""Words that a model may write after its call without taking it back, if its template allows text there."""
 _LONGEST_CONSENT = 16
 
 
 def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
-    """Calls of any format up to the end of the answer. `begins`: nothing was said before them."""
+    """A reader of calls of any format up to the end of the answer. `begins`: no text came before them."""
 
     def read(region: Region) -> Step[int]:
         current = format
@@ -35,7 +35,7 @@ def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
             if glued and (yield from _is_word_of_consent(region)):
                 return end
             opener, _ = yield from region.ahead(tuple(BY_OPENER) if at_head else CHAINED, space=False)
-            if not opener or region.answered:
+            if not opener or region.turn_follows:
                 raise NotACall
             current = BY_OPENER[opener]
 
@@ -43,7 +43,7 @@ def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
 
 
 def _is_word_of_consent(region: Region) -> Step[bool]:
-    """Is all that follows one word that takes nothing back?"""
+    """Whether nothing follows but one word that does not take the call back."""
     word = ""
     for place in range(_LONGEST_CONSENT):
         char = yield from region.character(place)
@@ -56,7 +56,7 @@ def _is_word_of_consent(region: Region) -> Step[bool]:
 
 
 def entire_message(format: Format) -> Callable[[Region], Step[int]]:
-    """Calls of a weak format, which have to be all that the message says."""
+    """A reader of calls of a weak format, which have to be the entire message."""
 
     def read(region: Region) -> Step[int]:
         try:
@@ -72,7 +72,7 @@ def entire_message(format: Format) -> Callable[[Region], Step[int]]:
 
 
 def _behind(region: Region) -> Step[tuple[int, bool]]:
-    """Past white space and the tokens that belong to the last call: where those end, and whether a line begins."""
+    """Skip white space and the tokens of the last call: where the tokens end, and whether a line begins next."""
     end = region.offset
     while True:
         region.record()
@@ -81,15 +81,17 @@ def _behind(region: Region) -> Step[tuple[int, bool]]:
         token = yield from region.optional(BEHIND_A_CALL, space=False)
         if not token:
             break
-        region.answered = region.answered or token in OF_SOMEBODY_ELSE
+        region.turn_follows = region.turn_follows or token in BEGIN_FOREIGN_TURN
         end = region.offset
     if region.items:
         region.items[-1] = (end, region.items[-1][1])
     return end, gap.endswith("\n")
 
 
-def parted(whole: str, items: list[tuple[int, ProvenCall | None]], proven: int) -> list[str | tuple[ProvenCall, str]]:
-    """The region's text, each call in the place of its own part of it."""
+def split_at_calls(
+    whole: str, items: list[tuple[int, ProvenCall | None]], proven: int
+) -> list[str | tuple[ProvenCall, str]]:
+    """The region's text in parts, each a text, or a call with the text that it replaces."""
     ends = [0, *(end for end, _ in items)]
     out: list[str | tuple[ProvenCall, str]] = []
     for (start, end), (_, call) in zip(pairwise(ends), items, strict=True):

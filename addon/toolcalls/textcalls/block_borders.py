@@ -1,4 +1,4 @@
-"""Whether text in one block or item of an answer still quotes what stands in the next one."""
+"""Whether the text of one block or item of an answer still quotes what is in the next one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ _BLOCK: Final = 2048
 
 
 def end_block(quoting: Quoting, work: Work) -> None:
-    """The text goes on in another block. That is another line, unless this line quotes what follows.
+    """End a block: the next one begins a new line, unless the last line says that what follows is quoted.
 
-    Where an answer has so many blocks that finding out takes too long, it stays one line: fewer calls begin there.
+    If the work budget is too low to find out, because the answer has many blocks, the line goes on in the next block:
+    then fewer calls can begin there.
     """
     if quoting.quoted or (work.spares(MOST_STEPS) and not _shows(quoting)):
         quoting.advance("\n")
 
 
-def shows_behind(quoting: Quoting, text: str, work: Work) -> bool:
-    """Would a call be quoted, or only be shown, that stood behind what was said and this text?"""
+def would_quote_after(quoting: Quoting, text: str, work: Work) -> bool:
+    """Whether a call after the text so far and `text` would be quoted, by marks or as an example."""
     quoting = quoting.copy()
     for at in range(0, len(text), _BLOCK):
         quoting.advance(text[at : at + _BLOCK])
@@ -31,4 +32,4 @@ def shows_behind(quoting: Quoting, text: str, work: Work) -> bool:
 
 
 def _shows(quoting: Quoting) -> bool:
-    return not quoting.opens or quoting.shown
+    return not quoting.call_may_begin or quoting.shown

@@ -1,7 +1,7 @@
-"""Lines that are no prose: source code, data, a session, the head of a mail. What follows one belongs to it.
+"""Lines that are not prose: source code, data, a session, the head of a mail. What follows such a line belongs to it.
 
-Whoever calls a tool says so in words, or says nothing. A line of a program or of a file right above a call shows that
-the call stands in that program or file.
+A model that calls a tool announces it in words or not at all. A line of a program or of a file right above a call
+shows that the call is part of that program or file.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _WORDS = re.compile(rf"[^\W_]|[{_EMOJI}]")
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 _FUNCTION_IN_PROSE = re.compile(r"(?<=[a-z] )[\w.]{1,60}\(\)(?=[\s,)]|\Z)")
-"""The name of a function with its brackets, as the object of a sentence; a statement does not begin with words."""
+"""The name of a function with `()`, as part of a sentence: a statement of code does not begin with words."""
 _SIGNS = re.compile(r":=|<-\s|<<|\$[A-Za-z_({]|[;{}]\s*\Z|\{\{|\w\(\)|\s=\s|\w=[\w\"'/]|\|\|")
-"""Signs of source code, in a line that does not end as a sentence does."""
+"""Signs of source code, in a line that does not end like a sentence."""
 
 _HEADERS = (
     "from|to|cc|bcc|subject|date|sent|reply-to|message-id|received|author|commit|host|accept|cookie|user-agent"
     "|authorization|location|server|event|von|an|betreff|gesendet|datum|de|à|objet|envoyé|para|asunto|assunto"
     r"|enviado|da|oggetto|data|content-[\w-]{1,30}|x-[\w-]{1,30}"
 )
-"""Fields at the head of a mail or of an answer over HTTP, in several languages."""
+"""Header fields of mails and of HTTP messages, in several languages."""
 _ROLES = "user|human|system|assistant|instruction|input|response|tool"
 _AGO = r"\d{1,3} (?:minutes?|hours?|days?|months?|years?) ago\b"
 
@@ -80,13 +80,13 @@ _BEGINNINGS = {
     ),
     "a transcript": rf"#{{1,4}}\s(?i:{_ROLES})s?\b|\[(?i:{_ROLES})\]",
 }
-"""How lines of source code, data and sessions begin, even where they end as a sentence does."""
+"""How lines of source code, data and sessions begin, even if they end like a sentence."""
 _beginning = re.compile("|".join(_BEGINNINGS.values()))
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s")
 
 
 def is_code(line: str) -> bool:
-    """Does this line, right above a call or before it, look like a line of something that is quoted?"""
+    """Whether this line, right above a call or before it, looks like a line of something that is quoted."""
     line = line.strip()
     if not line:
         return False
@@ -102,5 +102,5 @@ def is_code(line: str) -> bool:
 
 
 def has_words(line: str) -> bool:
-    """Is there a letter, a digit or an emoji in it?"""
+    """Whether the line has a letter, a digit or an emoji in it."""
     return _WORDS.search(line) is not None

@@ -1,8 +1,8 @@
 """Reading a region of text that is still arriving.
 
-A format is written as a generator over a `Cursor`: straight-line code that yields where it needs more text
-than has come. What is consumed leaves the window, so the work is linear however small the pieces are. No
-primitive returns anything that depends on where the text was cut. Knows nothing of tools or formats.
+A format is written as a generator over a `Cursor`: straight-line code that yields when it needs more text
+than has arrived. Consumed text is dropped from the window, so the work is linear however small the pieces are. No
+primitive returns anything that depends on where the text was split. Knows nothing of tools or formats.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ T = TypeVar("T")
 Step = Generator[None, None, T]
 
 LOOKAHEAD = 256
-"""Most white space that is looked over, without consuming it, for a closer that may follow."""
+"""How much white space may come before a literal that `Cursor.ahead` looks for."""
 
 
 class NotACall(Exception):
-    """The region is no call: its text goes out as it came."""
+    """The region is not a call: its text is released unchanged."""
 
 
 class CutOff(Exception):
-    """The answer ended inside the region: what was complete before stays, the rest is text."""
+    """The answer ended inside the region: all of it is text."""
 
 
 class Cursor:
@@ -34,11 +34,11 @@ class Cursor:
         self.window = text
         self.pos = 0
         self.looks = 0
-        """How often something was looked for, and is not accounted for yet."""
+        """The number of searches that the work budget was not charged for yet."""
         self.eof = False
         self.finished = True
         self.inside = False
-        """Inside a value: if this is no call, what follows may still be a part of it."""
+        """The cursor is inside a value: if this is not a call, the text after it may still belong to the value."""
         self._base = 0
         self._records: list[tuple[list[str], int]] = []
         self._undrained: list[str] = []
@@ -54,7 +54,7 @@ class Cursor:
         return self.window[self.pos :]
 
     def drain(self) -> str:
-        """What was consumed since the last time."""
+        """The text that was consumed since the last call of `drain`."""
         pieces, self._undrained = self._undrained, []
         pieces.append(self.window[self._drained : self.pos])
         self._drained = self.pos
@@ -75,15 +75,17 @@ class Cursor:
         self.pos = 0
 
     def record(self) -> None:
+        """Begin to record the text that is consumed. Recordings may be nested."""
         self._records.append(([], self.pos))
 
     def recorded(self) -> str:
+        """End the last recording; return its text."""
         pieces, start = self._records.pop()
         pieces.append(self.window[start : self.pos])
         return "".join(pieces)
 
     def peek(self) -> Step[str]:
-        """The next character, empty at the end."""
+        """The next character; empty at the end of the answer."""
         while self.pos >= len(self.window):
             if self.eof:
                 return ""
@@ -91,7 +93,7 @@ class Cursor:
         return self.window[self.pos]
 
     def character(self, skip: int) -> Step[str]:
-        """The character behind the next `skip` ones, empty at the end. Consumes nothing."""
+        """The character after the next `skip` ones; empty at the end of the answer. Consumes nothing."""
         while len(self.window) - self.pos <= skip:
             if self.eof:
                 return ""
@@ -110,9 +112,9 @@ class Cursor:
             yield
 
     def ahead(self, literals: Sequence[str], skip: int = 0, space: bool = True) -> Step[tuple[str | None, int]]:
-        """Which literal comes next, past white space; and how far on it ends. Consumes nothing.
+        """The literal that comes next, after white space, and how many characters ahead it ends. Consumes nothing.
 
-        `("", n)` means that nothing but white space comes before the end of the answer.
+        `("", n)`: nothing but white space comes before the end of the answer. `(None, 0)`: something else comes next.
         """
         longest = max(map(len, literals), default=0)
         self.looks += 1 + len(literals) // 4
@@ -150,9 +152,9 @@ class Cursor:
         return found
 
     def until(self, literals: Sequence[str], limit: int = 1 << 40) -> Step[tuple[str, str | None]]:
-        """The text before the next of the literals, and which one; the literal itself is not consumed.
+        """Consume the text before the next of the literals. Returns that text and the literal, which is not consumed.
 
-        None instead of the literal: the answer ended, or `limit` characters had none of them.
+        None instead of the literal: the answer ended, or the next `limit` characters contain none of them.
         """
         pattern, keep = _any_of(tuple(literals))
         start = self.offset
@@ -173,7 +175,7 @@ class Cursor:
             yield
 
     def word(self, stops: str) -> Step[str]:
-        """A name or an id up to one of these characters; white space may stand around it, not in it."""
+        """Read a name or an id up to one of the characters in `stops`; white space may be around it, not in it."""
         yield from self.space()
         written = ""
         while (char := (yield from self.peek())) and char not in stops and not char.isspace():
@@ -190,7 +192,7 @@ class Cursor:
         return written
 
     def tag(self, limit: int = 512) -> Step[tuple[dict[str, str], bool]]:
-        """The attributes of a tag up to and with its `>`, and whether it closes itself."""
+        """Read a tag up to and including its `>`: its attributes, and whether it closes itself."""
         pieces: list[str] = []
         quote = ""
         while True:
@@ -217,7 +219,7 @@ _ATTRIBUTE = re.compile(r"""([\w:.-]+)[ \t\r\n]*=[ \t\r\n]*("[^"]*"|'[^']*'|[^\s
 
 
 def attributes_of(text: str) -> dict[str, str]:
-    """The attributes of a tag; its text is short."""
+    """The attributes in the text of a tag, which callers keep short."""
     return {m[1]: m[2][1:-1] if m[2][0] in "\"'" else m[2] for m in _ATTRIBUTE.finditer(text)}
 
 

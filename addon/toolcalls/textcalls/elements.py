@@ -5,7 +5,7 @@ from __future__ import annotations
 from .quotation_marks import BLOCK_TAGS, INLINE_TAGS, NEVER_CLOSED, OF_CALLS
 
 _WITH_ATTRIBUTES = frozenset(name for name in OF_CALLS if name.endswith(("invoke", "parameter", "function", "param")))
-"""Markup of calls that has attributes: whoever reads a call looks after it."""
+"""Markup of calls that has attributes, which the formats handle."""
 
 
 class Elements:
@@ -13,20 +13,20 @@ class Elements:
 
     def __init__(self) -> None:
         self.name = ""
-        """The element that is open, wherever its lines end."""
+        """The element that is open over any number of lines."""
         self._depth = 0
         self.inline = ""
         """An element of inline code that is open in this line."""
         self.tag = ""
-        """A tag that has begun and goes on, perhaps in the next line."""
+        """A tag that has begun and not ended yet; it may end in a later line."""
 
     def begin(self, name: str, *, at_head: bool) -> None:
-        """A tag begins, and its end is not in sight."""
+        """Begin a tag whose end is not in the text yet."""
         if name not in _WITH_ATTRIBUTES and (name in BLOCK_TAGS or at_head):
             self.tag = name
 
     def open(self, name: str, tag: str, *, at_head: bool, spaced: bool) -> None:
-        """`spaced`: white space stands before the tag, so it is none of a type or a path."""
+        """Open an element. `spaced`: no word is right before the tag, so it is not part of a type or a path."""
         if tag.endswith("/>"):
             return
         if name == self.name:
@@ -41,7 +41,7 @@ class Elements:
             self.inline = name
 
     def enter(self, name: str) -> None:
-        """What follows stands in this element until it is closed, unless it stands in another one."""
+        """Enter an element, which is open until it is closed; nothing changes inside another one."""
         if not self.name:
             self.name, self._depth = name, 1
 

@@ -1,12 +1,12 @@
-"""`{"name": …, "arguments": …}` and its relatives: which call a JSON object is."""
+"""`{"name": …, "arguments": …}` and its relatives: the call that a JSON object describes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from .cursor import NotACall, Step
-from .jsontext import decode_string, elements, members, once, read_json
-from .region import Region, looks_declared
+from .jsontext import all_members, decode_string, elements, members, once, read_json
+from .region import Region, is_tool_definition
 from .values import properties
 
 NAME_KEYS = ("name", "tool_name", "function_name", "function", "tool", "recipient_name")
@@ -17,13 +17,13 @@ LIST_KEY = "tool_calls"
 OTHER_KEYS = ("id", "type", "tool_call_id", "call_id", "index", "role", "namespace")
 _TYPES = ("", "function", "function_call", "tool", "tool_call", "tool_use", "custom", "mcp")
 _WALKED = 4
-"""Two to the power of this: so many characters are walked over in a step. Each is, two or three times."""
+"""A step pays for two to the power of this many characters, which are walked over two or three times."""
 _OF_A_CALL = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *OTHER_KEYS))
 
 
 def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
-    """The name and the arguments of a call written as an object; None where it is no call."""
-    return _call_with(once(members(text)), depth) if text[:1] == "{" and depth <= 2 else None
+    """The name and the arguments of a call written as an object; None if it is not a call."""
+    return _call_with(once(all_members(text)), depth) if text[:1] == "{" and depth <= 2 else None
 
 
 def _call_with(found: dict[str, str], depth: int = 0) -> tuple[str, str] | None:
@@ -33,7 +33,7 @@ def _call_with(found: dict[str, str], depth: int = 0) -> tuple[str, str] | None:
         if found.get(key, "")[:1] == "{" and not any(k in found for k in ("name", "tool_name")):
             return None if written else call_of(found[key], depth + 1)
     if not found.keys() <= _OF_A_CALL:
-        return None  # `"execute": false` beside a call may deny it
+        return None  # `"execute": false` beside a call may mean that it must not run
     if _word(found.get("type")) not in _TYPES or _word(found.get("role")) not in ("", "assistant", "model"):
         return None
     named = [key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)]
@@ -50,12 +50,12 @@ def _call_with(found: dict[str, str], depth: int = 0) -> tuple[str, str] | None:
 
 
 def _word(value: str | None) -> str:
-    """What a member of an object says, where it is a text."""
+    """The value of a member: a string decoded and in lower case, anything else unchanged."""
     return decode_string(value).strip().lower() if value and value[:1] in ("'", '"') else (value or "")
 
 
 def object_of(value: str) -> str | None:
-    """The text of an object that may have been encoded as a string; `{}` for null and for nothing."""
+    """The text of an object, decoded if it is in a string; `{}` for null and empty text, None for anything else."""
     value = value.strip()
     for _ in range(2):
         if value[:1] not in ("'", '"'):
@@ -71,11 +71,11 @@ def keys_of(arguments: str) -> dict[str, str]:
 
 
 def calls_of(text: str) -> list[tuple[str, str]]:
-    """The calls of an object or a list of objects; raises where one of them is none."""
+    """The calls of an object or a list of objects. Raises NotACall if one of them is not a call."""
     if text[:1] in ("'", '"'):
         text = decode_string(text).strip()
     if text[:1] == "{":
-        found = once(members(text))
+        found = once(all_members(text))
         if list(found) != [LIST_KEY]:
             call = _call_with(found)
             if call is None:
@@ -90,13 +90,13 @@ def calls_of(text: str) -> list[tuple[str, str]]:
 
 
 def add_calls(region: Region, text: str, format: str) -> None:
-    """Report the calls of a JSON text whose end is where the region stands."""
+    """Add to the region the calls of a JSON text that ends at its position."""
     region.work.spend(len(text) >> _WALKED)
     found = calls_of(text)
     calls = []
     for written, arguments in found:
         name = region.names.resolve(written)
-        if name is not None and looks_declared(keys_of(arguments), properties(region.schema(name))):
+        if name is not None and is_tool_definition(keys_of(arguments), properties(region.schema(name))):
             raise NotACall
         calls.append((name, arguments))
     for name, arguments in calls:
@@ -106,10 +106,10 @@ def add_calls(region: Region, text: str, format: str) -> None:
 def read_calls(
     region: Region, format: str, closers: Sequence[str], *, must_close: bool = False, ends: Sequence[str] = ()
 ) -> Step[None]:
-    """JSON objects or lists of them up to a closer. `;`, `,` and white space may stand between.
+    """Read JSON objects, or lists of them, up to a closer. `;`, `,` and white space may be between them.
 
-    With `must_close` the closer may be missing only at the end of the answer, or before one of `ends`, with which
-    another call begins.
+    With `must_close` the closer may be missing only at the end of the answer, or before one of `ends`, which begin
+    another call.
     """
     while True:
         yield from region.space()
@@ -139,7 +139,7 @@ def read_calls(
 
 
 def _surplus(region: Region, closers: Sequence[str]) -> Step[None]:
-    """Past brackets too many, which stand between the JSON and its closer."""
+    """Skip surplus brackets between the JSON and its closer."""
     length = 0
     while length < 4 and (yield from region.character(length)) in ("}", "]"):
         length += 1
@@ -148,7 +148,7 @@ def _surplus(region: Region, closers: Sequence[str]) -> Step[None]:
 
 
 def _another(region: Region, closers: Sequence[str], length: int) -> Step[bool]:
-    """Is what comes next one more object, rather than a closer that begins with a bracket?"""
+    """Whether another object comes next, rather than a closer that begins with a bracket."""
     closer, _ = yield from region.ahead(closers or ("\0",))
     if closer:
         return False

@@ -1,7 +1,7 @@
-"""Turns of a user or a tool in an answer of the model: nobody said what stands there, so nothing behind it is a call.
+"""Turns of a user or a tool that the model invents in its answer: nothing after one is a call.
 
-A model that invents the user's consent or the result of a tool goes on as if it had been given them. It may write the
-role markers of its template, the bare roles where somebody stripped the markers, an element, or lines of a script.
+A model that invents the user's consent or the result of a tool goes on as if it had received them. It may write the
+role markers of its template, the bare roles if a server stripped the markers, an element, or lines of a script.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 _OTHERS = r"(?:user|human|system|developer|tool|ipython|observation|environment|function|functions\.[\w.-]{1,80})"
 _MODEL = r"(?:assistant|model|gpt)"
 _ROLE = r"(?:<\|(?:im_start|start_header_id|header_start|start_of_role|start)\|>|<\|turn>|<start_of_turn>)\s?"
-"""What stands before the name of a role."""
+"""What comes before the name of a role."""
 
 TURN = (
     rf"(?P<foreign>(?i:{_ROLE}{_OTHERS}\b|<\|(?:user|human|observation|system|tool|tool_response)\|?>"
@@ -21,51 +21,51 @@ TURN = (
     rf"|(?:(?i:{_ROLE}{_MODEL}\b|<\|assistant\|>|<｜assistant｜>|<\|chatbot_token\|>|<\|im_assistant\|>|\]~b\](?:ai|assistant)\b"
     r"|<\|open\|>message\s{1,4}role=\"assistant\"|[<‹]｜hy_assistant｜>)|\[/INST\])"
 )
-"""Matches where the turn of somebody else begins, or that of the model."""
+"""Matches the beginning of a turn: of a user, a tool or the system (group `foreign`), or of the model."""
 
 _ANSWERS = frozenset(("tool_response", "tool_result", "function_results", "function_result", "system-reminder"))
-"""Elements in which a client gives the model what it did not write itself."""
+"""Elements in which clients send the model results and reminders."""
 _OTHER_ROLES = frozenset(("user", "human", "tool", "system", "observation"))
 _MODEL_ROLES = frozenset(("assistant", "model"))
 _LINE = re.compile(
     r"(?:(?:\#{1,4}\s|\*{2,3})?(?:user|human)(?:\*{2,3})?|h|tool (?:result|response|output)s?):",
     re.IGNORECASE,
 )
-"""A line in which somebody else speaks."""
+"""A line that begins the turn of a user or a tool."""
 _OBSERVED = re.compile(r"observation:", re.IGNORECASE)
 _ACTED = re.compile(r"(?:thought|action(?: input)?):", re.IGNORECASE)
-"""With a call or one of these, an observation is the result of a tool; alone it is what the model itself noticed."""
+"""With a call or one of these, an observation is the result of a tool; alone it is a remark of the model."""
 _BEGINS_LINE = frozenset("uUhHoOtTsSaAmM#*")
 _may_name = re.compile(
     r"user|h(?:uman|:)|tool|system|observation|assistant|model|thought|action|(?:#{1,4}\s|\*{2,3})(?:user|human)",
     re.IGNORECASE,
 )
-"""How such lines begin: most others are passed over by this."""
+"""How such lines begin: a quick check that rules out most others."""
 
 
 class Turns:
-    """Whose turn it is. What somebody else is made to say is never over: the model cannot give itself the floor."""
+    """Whose turn it is. An invented turn never ends, because the model cannot give itself the next turn."""
 
     __slots__ = ("_acted", "_observed", "_role", "foreign")
 
     def __init__(self) -> None:
         self.foreign = False
-        """A user or a tool was made to speak."""
+        """The model invented a turn of a user or a tool."""
         self._role = False
-        """A line is nothing but the role of somebody else."""
+        """A line was nothing but a role other than the model's."""
         self._acted = self._observed = False
 
-    def call(self, *, answered: bool) -> None:
-        """A call stands here, and perhaps a token behind it that gives the floor to somebody else."""
+    def call(self, *, turn_follows: bool) -> None:
+        """Note a call. `turn_follows`: a token after it begins the turn of a user or a tool."""
         self._acted = True
-        self.foreign = self.foreign or answered
+        self.foreign = self.foreign or turn_follows
 
     def close(self, element: str, *, thought: bool) -> None:
-        """An element was closed, perhaps in a thought, which may well repeat what the client said."""
+        """Note the end of an element. `thought`: it is in reasoning, which may repeat what the client sent."""
         self.foreign = self.foreign or (element in _ANSWERS and not thought)
 
     def lines(self, lines: list[str]) -> None:
-        """Whole lines of the answer, or their beginnings."""
+        """Take whole lines of the answer, or their beginnings."""
         for line in lines:
             if line[:1] in _BEGINS_LINE and _may_name.match(line) is not None:
                 self._line(line)

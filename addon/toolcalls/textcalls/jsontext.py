@@ -1,7 +1,7 @@
-"""JSON found in prose: where it ends, and where its members are. Tolerant, and no mending.
+"""JSON inside prose: where it ends, and where its members are. Tolerates faults, mends nothing.
 
-A quote inside a string ends it only when `,`, `:`, `}`, `]` or the end follows: that holds for every valid
-JSON text, and it keeps the end right where a model forgot to escape a quote. `'` is a quote too.
+A quote inside a string ends it only if `,`, `:`, `}`, `]` or the end follows. That is true for every valid JSON
+text, and it finds the right end even if a model forgot to escape a quote. `'` counts as a quote too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .values import put
 
 _STRUCTURE = re.compile(r"""["'{}\[\]<]""")
 _INSIDE = {mark: re.compile(rf"[^{mark}\\]*+(?>\\.[^{mark}\\]*+)*+", re.DOTALL) for mark in "\"'"}
-"""A string up to its next quote, or up to a backslash with nothing behind it."""
+"""A string up to its next quote, or up to a backslash with nothing after it."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _AFTER_STRING = re.compile(r"[ \t\r\n]*([,:}\]]|\Z)")
 _BARE = re.compile(r"[^,}\]\s]*")
@@ -27,7 +27,7 @@ _KEY = re.compile(r"""[^\s:,{}\[\]"']+""")
 def read_json(
     cur: Cursor, stops: Sequence[str] = (), *, openers: Sequence[str] = (), outer: bool = False
 ) -> Step[str]:
-    """One JSON value as it stands. A stop outside any string ends a value whose brackets were left open.
+    """Read one JSON value; its text is unchanged. A stop outside any string ends a value with unclosed brackets.
 
     `openers`: what another call begins with. `outer`: the value is the envelope of a call, whose own brackets may be
     missing at the end of the answer.
@@ -35,7 +35,7 @@ def read_json(
     text = yield from _value(cur, stops, outer)
     if any(mark in text for mark in (*stops, *openers)) and not _is_whole(text):
         cur.inside = True
-        raise NotACall  # a string that was not closed took in the end of its call
+        raise NotACall  # an unclosed string swallowed the end of its call
     return text
 
 
@@ -95,7 +95,7 @@ def _string(cur: Cursor, quote: str, stops: Sequence[str]) -> Step[None]:
     while True:
         cur.pos = _end_inside(cur.window, cur.pos, quote)
         if not cur.window.startswith(quote, cur.pos):
-            # At the end of what is there, or at a backslash that is its last character.
+            # At the end of the window, or at a backslash that is its last character.
             if cur.eof:
                 cur.pos = len(cur.window)
                 raise CutOff
@@ -103,7 +103,7 @@ def _string(cur: Cursor, quote: str, stops: Sequence[str]) -> Step[None]:
             continue
         cur.pos += 1
         cur.looks += 1
-        # The white space after a quote holds no quote: it may be consumed either way.
+        # White space after a quote contains no quote, so it can be consumed in either case.
         yield from cur.space()
         found, _ = yield from cur.ahead((",", ":", "}", "]", *stops), space=False)
         if found is not None:
@@ -116,7 +116,7 @@ def skip_space(text: str, at: int) -> int:
 
 
 def string_end(text: str, at: int) -> int:
-    """The index after the string that begins at `at`; the end of the text where it is not closed."""
+    """The index after the string that begins at `at`; the end of the text if it is not closed."""
     quote = text[at]
     while True:
         at = _end_inside(text, at + 1, quote)
@@ -157,8 +157,21 @@ def value_end(text: str, at: int) -> int:
                 return at
 
 
+def all_members(text: str) -> list[tuple[str, str]]:
+    """The members of an object, with decoded keys and unchanged values. Raises NotACall if one cannot be read."""
+    found, whole = _members(text)
+    if not whole:
+        raise NotACall
+    return found
+
+
 def members(text: str) -> list[tuple[str, str]]:
-    """The members of an object, keys decoded and values as they stand; what follows a fault is left out."""
+    """The members of an object, with decoded keys and unchanged values; members after a fault are left out."""
+    return _members(text)[0]
+
+
+def _members(text: str) -> tuple[list[tuple[str, str]], bool]:
+    """The members up to a fault or the end, and whether the end was reached."""
     found: list[tuple[str, str]] = []
     at = skip_space(text, 1)
     while at < len(text) and text[at] != "}":
@@ -171,21 +184,21 @@ def members(text: str) -> list[tuple[str, str]]:
         else:
             match = _KEY.match(text, at)
             if match is None:
-                break
+                return found, False
             end = match.end()
             key = match.group()
         at = skip_space(text, end)
         if at >= len(text) or text[at] != ":":
-            break
+            return found, False
         at = skip_space(text, at + 1)
         end = value_end(text, at)
         found.append((key, text[at:end]))
         at = skip_space(text, end)
-    return found
+    return found, True
 
 
 def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Members by their keys."""
+    """The members by key. Raises NotACall if a key appears twice, with different values."""
     found: dict[str, str] = {}
     for key, value in pairs:
         put(found, key, value.strip())
@@ -193,7 +206,7 @@ def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def check_keys(text: str) -> None:
-    """Raises where an object of a JSON text has a key twice, with different values."""
+    """Raise NotACall if an object in a JSON text has a key twice, with different values."""
     try:
         json.loads(text, strict=False, object_pairs_hook=_unique)
     except (ValueError, RecursionError):
@@ -208,7 +221,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def elements(text: str) -> list[str]:
-    """The elements of an array, as they stand."""
+    """The texts of the elements of an array, unchanged."""
     found: list[str] = []
     at = skip_space(text, 1)
     while at < len(text) and text[at] != "]":
@@ -224,7 +237,7 @@ def elements(text: str) -> list[str]:
 
 
 def decode_string(text: str) -> str:
-    """What a quoted string says; its inside as it stands where it cannot be read."""
+    """The value of a quoted string; if it cannot be decoded, the text between its quotes."""
     inside = text[1:-1] if len(text) > 1 and text[-1] == text[0] else text[1:]
     try:
         value: object = python.decode_string(text) if text[:1] == "'" else json.loads(text, strict=False)

@@ -1,8 +1,7 @@
 """Reasoning that leaked into the text: a leading `<think>…</think>`, or a stray `</think>` at the beginning.
 
-Only at the beginning of a message; what comes later is text. For an option that is off by default. The tags
-themselves go nowhere, and neither does the white space between them and the answer. A block that never ends
-is reasoning as far as it came.
+Only at the beginning of a message; later tags are text. For an option that is off by default. The tags are dropped,
+and so is the white space between them and the answer. A block that never ends is all reasoning.
 """
 
 from __future__ import annotations
@@ -24,16 +23,12 @@ class ThinkSplitter:
 
     @property
     def done(self) -> bool:
-        """Everything that comes from here on is text."""
+        """Whether everything from here on is text."""
         return self._state == "text"
 
     @property
-    def held(self) -> bool:
-        return bool(self._held)
-
-    @property
     def text_held(self) -> str:
-        """What is held back right now."""
+        """The text that is held back right now."""
         return self._held
 
     def feed(self, text: str) -> list[tuple[Kind, str]]:
@@ -60,7 +55,7 @@ class ThinkSplitter:
         return [(kind, held)] if held else []
 
     def _start(self, text: str) -> str:
-        """White space, then one of the tags or anything else."""
+        """Read the beginning of a message: white space, then one of the tags or anything else."""
         begun = text.lstrip(_SPACE)
         if begun.startswith(_OPEN):
             self._state = "thinking"

@@ -1,7 +1,7 @@
 """What a line leaves open at its end, and what closes it: blocks of wikis and templates, strings of source code.
 
-A string that begins at the end of a line holds whole lines, and these may be calls, with quotes and blank lines in
-them. So only a line that plainly closes it does: one that begins with its mark, and goes on as source code does.
+A string that begins at the end of a line contains whole lines, which may be calls, with quotes and blank lines in
+them. So only a plain closer counts: a line that begins with the string's mark and continues like source code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BLOCK = re.compile(
     r"|.*[=(]\s{0,4}\[\w{1,20}(?P<quasi>\|)[^|]{0,200}\Z"  # a quasi-quotation of Haskell
     r"|(?:.*\s)?(?i:as|do|select|return|execute)\s(?P<dollars>\$(?:\w{3,20})?\$)\Z"  # SQL
 )
-"""A line that opens a block which goes on until its closer, wherever that stands."""
+"""A line that opens a block which goes on until its closer, wherever that is."""
 
 _LINES = re.compile(
     r"(?P<rule>[+./])(?P=rule){3,}\Z|(?P<colons>:{3,})\s{0,4}[\w{]"  # AsciiDoc, a fence of colons
@@ -31,20 +31,20 @@ _STRING_OF_LINES = re.compile(
 _COMMENT_ENDS = {"#=": "=#", "%{": "%}", "#*": "*#", "@*": "*@", "###": "###", ".nf": ".fi"}
 
 _ATTRIBUTES = re.compile(r"\[[\w%#.][\w%#., =\"'-]{0,80}\]\Z")
-"""What AsciiDoc says of the block below."""
+"""A line of AsciiDoc with the attributes of the block below."""
 
 _STRING = re.compile(
-    r"(?:\A|[\s=({\[:,+?>@$]|(?<=[\w)])(?=`))"  # What stands before an opening mark and before no closing one.
+    r"(?:\A|[\s=({\[:,+?>@$]|(?<=[\w)])(?=`))"  # Comes before an opening mark, never before a closing one.
     r"(?:[rRuULbBfF]{1,3}|[@$]{1,2})?(?P<hashes>#{0,8})(?P<mark>[\"'`])\Z"
 )
-"""A mark at the end of a line that opens a string, where it is not the second of a pair."""
+"""A mark at the end of a line that opens a string, if it is not the second of a pair."""
 _LONGEST_MARK = 16
 _BEGUN = re.compile(
     r".*(?:[=(,:+\[]\s{0,4}[A-Za-z$@]{0,2}|\A(?:echo|printf|print|puts)\s{1,4}(?:-\w{1,4}\s)?)(?<!\w')'(?=[^\s'\d])[^']{0,200}\Z"
 )
 """A string in apostrophes that begins in the middle of a line of source code."""
 _TEMPLATE = re.compile(r"[=(,:]\s?(?:await\s|String\.)?\w{1,40}`\Z")
-"""A template literal with a tag, which no closing mark looks like."""
+"""A template literal with a tag: its mark cannot be a closing one."""
 _APOSTROPHE = re.compile(r"'(?<=\w')(?=\w)|\\[\"'`\\]")
 TAG_ENDS = re.compile(r"[\"'`})]{0,3}\s{0,8}/>|[\"'`})]{1,3}>")
 """The line that closes a tag with markup in its attributes."""
@@ -54,7 +54,7 @@ _CODE_BEHIND = r"(?=[;,)>/}\]+#@:.]|\s*\Z|\s+[;,)>/}\]+.:])"
 
 
 def block_closer(line: str) -> str:
-    """What closes the block that this line opens; nothing where it opens none."""
+    """What closes the block that this line opens; empty if it opens none."""
     block = _BLOCK.match(line) if line[-1] in "}$" or "[" in line else None
     if block is None:
         return ""
@@ -68,7 +68,7 @@ def block_closer(line: str) -> str:
 
 
 def closing_line(line: str, above: str = "", unpaired: str = "") -> re.Pattern[str] | None:
-    """How the line begins that closes what this line leaves open; None where it leaves nothing open.
+    """A pattern for the line that closes what this line leaves open; None if it leaves nothing open.
 
     `above`: the line before it. `unpaired`: marks that are open at its end.
     """
@@ -97,7 +97,7 @@ def closing_line(line: str, above: str = "", unpaired: str = "") -> re.Pattern[s
 
 
 def _is_odd(line: str, mark: str) -> bool:
-    """Is the last mark of the line without another one that it belongs to?"""
+    """Whether the last mark of the line has no partner in the line."""
     return _APOSTROPHE.sub("", line).count(mark) % 2 == 1
 
 
@@ -107,7 +107,7 @@ def _begins_with(closer: str) -> re.Pattern[str]:
 
 
 def here_document_ends(word: str) -> re.Pattern[str]:
-    """The line that closes a here-document: its word, and what ends a statement."""
+    """A pattern for the line that closes a here-document: its word, and what ends a statement."""
     return re.compile(re.escape(word) + r"[;,)]{0,3}\Z")
 
 
@@ -118,5 +118,5 @@ def _string_ends(closer: str) -> re.Pattern[str]:
 
 @cache
 def span_closer(literal: str) -> re.Pattern[str]:
-    """What closes a comment, string or block, in capitals or not."""
+    """A pattern for the closer of a comment, string or block, in upper or lower case."""
     return re.compile(re.escape(literal), re.IGNORECASE)

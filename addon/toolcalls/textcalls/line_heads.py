@@ -1,7 +1,7 @@
 """How the lines before a call look: as prose that leads to a call, or as something that is quoted.
 
-A model that calls a tool begins a line with the call, or puts it behind a sentence. Everything else, a log, a list, a
-diff, a transcript, source code, data, is a text that has a call in it.
+A model that calls a tool begins a line with the call, or puts it after a sentence. Everything else (a log, a list, a
+diff, a transcript, source code, data) is a text that contains a call.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from unicodedata import category
 
 INVISIBLE = "\u00ad\u180e\u200b-\u200f\u2060\ufeff"
-"""Characters that take no room: a fence behind one of them looks like a fence."""
+"""Characters without width: a fence after one of them still looks like a fence."""
 
 blanks = re.compile(rf"[\s{INVISIBLE}]*+")
 
 _MARKS = r"[-*+•‣◦▪●·–—]"
 _NUMBERS = r"[(（]?(?:\d{1,9}(?:\.\d{1,3}){0,3}|[A-Za-z]|[ivxIVX]{1,6})[.)\]:）．]|[一二三四五六七八九十百]{1,4}[、.]"
 list_item = re.compile(rf"(?:{_MARKS}|{_NUMBERS})(?=[\s{INVISIBLE}]|\Z)")
-"""The marker of a list: what stands on its line or is indented below it belongs to the item."""
+"""The marker of a list: the rest of its line, and what is indented below it, belong to the item."""
 
 _ROLES = (
     "用户|助手|ユーザー|アシスタント|사용자|benutzer|utilisateur|usuario|usuário|utente|gebruiker|użytkownik|kullanıcı|пользователь|المستخدم|"
@@ -39,40 +39,40 @@ _quoted = re.compile(
     r"|[\w.@~:/ -]{0,60}[$❯➜»]\s|(?:In|Out)\s?\[\d{0,4}\]|[A-Z]:\\|PS\s[A-Z]:"  # a shell
     r"|\(?[\w.~/@-]{1,40}\)?[>#%]\s|\(\w{1,20}\)\s"  # a prompt
     r"|%%\w|b[qc]\.\s"  # a notebook, Textile
-    r"|\{[%\w][^{}]{0,60}\}|(?i:thought|thoughts|thinking|reasoning|analysis)\s{0,2}[:：]"  # a macro, a thought
+    r"|\{[%\w][^{}]{0,60}\}|(?i:thought|thoughts|thinking|reasoning|analysis)\s{0,2}[:：]"  # a macro, reasoning
     r"|[\[{]\s{0,4}[\"']|[\"'][\w .-]{1,60}[\"']\s{0,4}:"  # data
     r"|(?:export|const|let|var|return|print|echo|printf|say|def|puts)\b[^.!?]{0,60}\Z"  # code
 )
 _CODE = frozenset("=([{+,|&\\$%#^<@~❯")
-"""Text that ends with one of these is code or data; prose ends otherwise."""
+"""Text that ends with one of these is code or data; prose does not end like that."""
 _IN_A_SENTENCE = re.compile(r"\w\s+\Z")
-"""A word and a space: the call is a part of the sentence. Where a model calls, the sentence has ended."""
+"""A word and a space: the call is part of the sentence. When a model calls a tool, the sentence has ended."""
 _COMMENT = re.compile(r"(?:[\s;)}]|\A)(?://|--|[#;%*])\s*\Z|&[#\w]{2,8};\Z")
-"""The beginning of a comment behind code; an entity."""
+"""The beginning of a comment, also after code; an entity."""
 
-_OPENS_BELOW = ("::", "(", "{", "[", "=", '"', "'", "`")
-"""A line that ends like this has what belongs to it indented below: reST, source code."""
+_OPENS_BELOW = frozenset("({[=\"'`")
+"""If a line ends like this, or with two colons, what is indented below belongs to it: source code, reST."""
 _SCALAR = r"[|>][-+\d]{0,2}(?:\s#.{0,40})?\Z"
 _BLOCK_SCALAR = re.compile(_SCALAR)
-"""So does a line of YAML that ends like this."""
+"""If a line of YAML ends like this, what is indented below belongs to it."""
 _SCALAR_OF_A_KEY = re.compile(rf":\s{_SCALAR}")
-"""That introduces what stands below, as does a string that begins at the end of its line."""
+"""A key of YAML with its value below: the line introduces a quotation, like a string that begins at its end."""
 _INTRODUCES = re.compile(
     r"%%\w|[=<>~+:.|-]{3,}"  # a ruler, a conflict, the name of a file between arrows
     r"|[*_# (\[]{0,6}(?i:thoughts?|thinking|reasoning|analysis|scratchpad|rehearsal|思考|推理)"
-    r"(?i: process|过程|過程)?[*_:： )\]]{0,6}\Z"  # a thought
+    r"(?i: process|过程|過程)?[*_:： )\]]{0,6}\Z"  # a title of reasoning
     r"|\W{0,6}(?:BEGIN|START)\b[\w :-]{0,40}\W{0,6}\Z"  # a marked region
     r"|\{[^{}]{1,60}\}\Z|\{%"  # a macro of a wiki or of a template
     r"|\W{0,6}(?i:user|human|用户|benutzer|utilisateur|usuario|пользователь)\s?[:：]\W{0,4}\Z"  # a transcript
 )
 _STRING_BEGINS = re.compile(r"(?:[=({\[:,]\s?[@$RLurb]{0,2}#{0,8}[\"'`]|@[\"'])\Z")
 _END = 50
-"""So much of the end of a line is looked at by patterns that end there."""
+"""How much of the end of a line is searched by patterns that match there."""
 _is_alphanumeric = re.compile(r"[^\W_]").search
 
 
 def is_quoted(head: str, ending: str) -> bool:
-    """Does a line that begins and, before a call, ends like this say that the call is quoted?"""
+    """Whether a line with this beginning, and this ending before a call, says that the call is quoted."""
     lead = visible(head)
     if not lead:
         return False
@@ -82,7 +82,7 @@ def is_quoted(head: str, ending: str) -> bool:
 
 
 def introduces(line: str) -> bool:
-    """Does a line say that what stands below it is quoted: a ruler, a macro, code that goes on?"""
+    """Whether a line says that what is below it is quoted: a ruler, a macro, code that goes on."""
     if not line:
         return False
     if line[-1] in _CODE or _INTRODUCES.match(line) is not None:
@@ -94,20 +94,20 @@ def introduces(line: str) -> bool:
 
 
 def opens_below(head: str, ending: str) -> bool:
-    """Does what belongs to this line stand indented below it?"""
+    """Whether what is indented below this line belongs to it."""
     return _ends_open(ending) or visible(head).startswith(".. ")
 
 
 def _ends_open(line: str) -> bool:
-    """Does a line end in such a way that something belongs below it?"""
+    """Whether the end of a line shows that what is indented below belongs to it."""
     end = line.rstrip()[-_END:]
-    if end.endswith(_OPENS_BELOW):
+    if end[-1:] in _OPENS_BELOW or end.endswith("::"):
         return True
     return ("|" in end or ">" in end) and _BLOCK_SCALAR.search(end) is not None
 
 
 def left_by(lines: list[str]) -> tuple[bool | None, bool]:
-    """Is what follows these lines in an item of a list (None: as before them), and indented below one of them?"""
+    """Whether a list item is open after these lines (None: as before them), and whether they opened a block."""
     opened = False
     for line in reversed(lines):
         opened = opened or _ends_open(line)
@@ -128,7 +128,7 @@ def leading_space(line: str) -> str:
 
 
 def visible(text: str) -> str:
-    """A text from its first visible character on."""
+    """The text from its first visible character on."""
     if text[:1].isalnum():
-        return text  # as most do: this takes a third of the time
+        return text  # true for most, and takes a third of the time
     return text[blanks.match(text).end() :]  # type: ignore[union-attr]

@@ -17,19 +17,19 @@ class Names:
         self._tools = tools
         self._resolve = resolve
         self.addressed: set[str] = set()
-        """Whom the answer has spoken to so far, in a format that names the recipient of text too."""
+        """The recipients that the answer has named so far, in a format that names one for text too."""
 
     def resolve(self, written: str) -> str | None:
         written = written.strip()
         return self.strict(written) or (self._resolve(written) if self._resolve and written else None)
 
     def strict(self, written: str) -> str | None:
-        """As `resolve`, without the plugged-in resolver."""
+        """Like `resolve`, without the plugged-in resolver."""
         for _, matches in readings(written, declared_of(self._tools)):
             if matches:
                 return matches[0].name if len(matches) == 1 else None
         return None
 
     def begins(self, written: str) -> bool:
-        """Can this be the beginning of a declared name?"""
+        """Whether this can be the beginning of a declared name."""
         return declared_of(self._tools).begins(written)

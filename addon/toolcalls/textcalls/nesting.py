@@ -1,11 +1,12 @@
-"""Where a raw value ends: the tags of its own family, inside it and behind it.
+"""Where a raw value ends, although it may contain tags of its own family.
 
-A value is raw text, and a file that is written may show the very tags that end it. Two readings are kept while
-the text comes. In the first one the tags inside a value are pairs: what opens in it is closed in it, and the
-first closer that is left over is its own. In the second one a closer was forgotten: the value holds no tag at
-all and ends at the opener of a declared parameter that was not seen yet, or at the end of its block. Where the
-first one comes out, it counts; where it breaks, the second one; where neither or both do, it is no call. Nor is it
-one where two blocks touch inside a value: the value may have ended with the first, in another call than the second.
+A value is raw text, and a file that a call writes may contain the very tags that end the value. So two readings are
+kept while the text arrives. In the first one the tags inside a value are pairs: a tag that opens in it also closes in
+it, and the first closer without an opener is the value's own. In the second one a closer was forgotten: the value
+contains no tag at all, and ends at the opener of a declared parameter that was not seen yet, or at the end of its
+block. The reading that works counts; if neither works, or both work and differ, it is not a call. It is not a call
+either if one block follows another inside a value: the value may have ended with the first block, and the second may
+be the next call.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ PARAMETER, BLOCK, WRAPPER = range(3)
 
 _QUOTES = frozenset("\"'`“”‘’«»")
 _AROUND = _QUOTES | frozenset(" \t([{>|*_=:,/")
-"""Behind one of these, in the middle of a line, a closer is spoken of."""
+"""A closer in the middle of a line, right after one of these, is only mentioned."""
 _TOKEN = re.compile(r"(?:\bfunction)?<[|｜][^<>\s]{1,40}[|｜]>")
-"""A special token, as templates have them between two calls."""
+"""A special token that templates put between two calls."""
 _LINE = 200
 _DEPTH = 256
 
 
 @dataclass(slots=True, frozen=True)
 class Markup:
-    """The tags of one family, of each the spellings that were seen."""
+    """The tags of one family, each in every spelling that was seen."""
 
     parameter: tuple[str, ...]
     parameter_end: tuple[str, ...]
     block: tuple[str, ...]
     block_end: tuple[str, ...]
     key: Callable[[Region, str], Step[str | None]]
-    """Reads on behind the beginning of a parameter's tag: its key, or None where it is no such tag."""
+    """Reads the rest of a parameter's tag, after its beginning: the key, or None if it is not such a tag."""
     opened: Callable[[Region, str], Step[bool]]
-    """Reads on behind the beginning of a block's tag: is it one?"""
+    """Reads the rest of a block's tag, after its beginning: whether it is such a tag."""
     wrapper: tuple[str, ...] = ()
     wrapper_end: tuple[str, ...] = ()
     between: tuple[str, ...] = ()
@@ -53,7 +54,7 @@ class Markup:
 
 @lru_cache(maxsize=256)
 def _kinds(markup: Markup) -> dict[str, tuple[int, bool]]:
-    """What each tag is of, and whether it opens."""
+    """For each tag: what it belongs to, and whether it opens that."""
     kinds = {}
     for kind, opening, closing in (
         (WRAPPER, markup.wrapper, markup.wrapper_end),
@@ -67,13 +68,13 @@ def _kinds(markup: Markup) -> dict[str, tuple[int, bool]]:
 
 @lru_cache(maxsize=256)
 def _stems(markup: Markup) -> frozenset[str]:
-    """What the tags begin with, also where the rest is misspelt."""
+    """What the tags begin with, even if the rest is misspelt."""
     return frozenset(mark.rstrip("=> ") for mark in _kinds(markup))
 
 
 @dataclass(slots=True)
 class _Part:
-    """A parameter of the second reading: where its value stands, and whether a closer was there."""
+    """A parameter of the second reading: where its value is, and whether it has a closer."""
 
     key: str
     start: int
@@ -82,23 +83,24 @@ class _Part:
 
 
 class _Value:
-    """What the tags inside a value have said so far."""
+    """The state of the two readings of one value, after the tags in it so far."""
 
     __slots__ = ("_adjoins", "_parameters", "_runs_on", "_shown_whole", "_stack", "parts", "shown")
 
     def __init__(self, key: str, parameters: Parameters) -> None:
         self._parameters = parameters
         self._stack: list[tuple[int, bool]] = []
-        """What is open; and whether that is firm, or an opener that prose follows and that may stay open."""
+        """The open tags, each with whether it must be closed: an opener that prose follows may stay open."""
         self._adjoins = False
+        """The closer of a parameter came last, outside any block."""
         self.parts: list[_Part] | None = [_Part(key, 0)]
-        """The second reading, as long as it is one."""
+        """The parameters of the second reading; None once it is ruled out."""
         self.shown: set[str] = set()
-        """Declared parameters, not seen yet, whose tags are in it."""
+        """Declared parameters that have no value yet and whose tags are in this value."""
         self._runs_on = False
-        """One of them stands right behind the closer of another parameter."""
+        """One of them came right after the closer of another parameter."""
         self._shown_whole = False
-        """Nothing but tags of wrappers stands behind the end of a block that is shown as a whole."""
+        """A whole block in the value has ended, and only wrapper tags and special tokens came after it."""
 
     @property
     def is_open(self) -> bool:
@@ -106,12 +108,12 @@ class _Value:
 
     @property
     def may_end(self) -> bool:
-        """May a closer that is left over be its own, and nothing else?"""
+        """Whether a closer without an opener can only be the value's own."""
         doubled = self._adjoins and bool(self.shown)
         return not (self.is_open or self._runs_on or doubled or len(self.parts or ()) > 1)
 
     def show(self, name: str) -> None:
-        """A parameter's tag is in it, outside of any block that is shown as a whole."""
+        """Note that the value contains the tag of a parameter, unless the tag is in a block inside the value."""
         if self._parameters.unseen(name) and (BLOCK, True) not in self._stack:
             self.shown.add(name)
             self._runs_on = self._runs_on or self._adjoins
@@ -121,9 +123,9 @@ class _Value:
         self._shown_whole = self._shown_whole and not _TOKEN.sub("", text).strip()
 
     def has_sibling(self, kind: int) -> bool:
-        """Does a block open right behind one that is shown as a whole?
+        """Whether a tag of this kind opens a block right after a whole block in the value.
 
-        They are two blocks in this value; or the value ended with the first of them, and the second is the next call.
+        Either both blocks are in this value, or the value ended with the first and the second is the next call.
         """
         return kind == BLOCK and self._shown_whole
 
@@ -145,7 +147,7 @@ class _Value:
             self.parts = [*parts, _Part(name, behind)]
 
     def close(self, kind: int, at: int, goes_on: bool) -> bool:
-        """Close what this closer belongs to. False: nothing that is open in the value."""
+        """Close the tag that this closer belongs to. False: it belongs to no open tag in the value."""
         for place in range(len(self._stack) - 1, -1, -1):
             of_kind, firm = self._stack[place]
             if of_kind == kind:
@@ -167,9 +169,9 @@ class _Value:
 
 
 def read_value(region: Region, markup: Markup, key: str, parameters: Parameters) -> Step[None]:
-    """Read the value of `key` from behind its tag to behind its closer.
+    """Read the value of `key` from after its tag to after its closer.
 
-    Where the closer was forgotten, it is read up to the end of its block, with the parameters that follow.
+    If the closer was forgotten, read up to the end of the block, with the parameters that follow.
     """
     start = region.offset
     region.closers = markup.parameter_end
@@ -214,7 +216,7 @@ def read_value(region: Region, markup: Markup, key: str, parameters: Parameters)
         elif value.close(kind, at, goes_on):
             pass
         elif after is None:
-            # Prose follows: the tag is spoken of, or the value ended here and this is no call.
+            # Prose follows: the closer is only mentioned, or the value ended here and this is not a call.
             if value.is_open or not _is_mention(line, behind):
                 raise NotACall
             value.parts = None
@@ -228,15 +230,15 @@ def read_value(region: Region, markup: Markup, key: str, parameters: Parameters)
         elif value.parts is None or not _ends(kinds, kind, after):
             raise NotACall
         else:
-            _forgotten(region.recorded(), value.parts, markup, parameters)
-            region.forgotten = True
+            _add_second_reading(region.recorded(), value.parts, markup, parameters)
+            region.closer_missing = True
             return
         line += mark
         region.pos += len(mark)
 
 
 def _opening(region: Region, markup: Markup, mark: str, kind: int) -> Step[str | None]:
-    """The rest of an opening tag; None where it is none."""
+    """Read the rest of an opening tag: the key of a parameter, empty for others, None if it is not a tag."""
     if kind == PARAMETER:
         return (yield from markup.key(region, mark))
     if kind == BLOCK:
@@ -245,18 +247,18 @@ def _opening(region: Region, markup: Markup, mark: str, kind: int) -> Step[str |
 
 
 def _goes_on(kinds: Mapping[str, tuple[int, bool]], after: str) -> bool:
-    """May this follow the end of a value: a parameter, an outer closer, the end of the answer?"""
+    """Whether this may follow the end of a value: a parameter, an outer closer, the end of the answer."""
     kind, opens = kinds.get(after, (PARAMETER, after not in ENDS_OF_TURN))
     return opens == (kind == PARAMETER)
 
 
 def _ends(kinds: Mapping[str, tuple[int, bool]], kind: int, after: str) -> bool:
-    """May this follow the end of a block with a forgotten closer: the end of its wrapper or of the answer?"""
+    """Whether this may follow a block with a forgotten closer: the end of its wrapper or of the answer."""
     return after not in kinds or (kind == BLOCK and kinds[after] == (WRAPPER, False))
 
 
-def _forgotten(text: str, parts: list[_Part], markup: Markup, parameters: Parameters) -> None:
-    """Take the second reading."""
+def _add_second_reading(text: str, parts: list[_Part], markup: Markup, parameters: Parameters) -> None:
+    """Add the parameters of the second reading."""
     for part in parts:
         value = text[part.start : part.end if part.end >= 0 else len(text)]
         if not value.strip():
@@ -272,6 +274,6 @@ def _is_mention(line: str, behind: str) -> bool:
 
 
 def _last_line(line: str, text: str) -> str:
-    """The line that the text ends in, or as much of its end as matters."""
+    """The last line of the text, or as much of its end as matters."""
     newline = text.rfind("\n")
     return text[newline + 1 :][-_LINE:] if newline >= 0 else (line + text[-_LINE:])[-_LINE:]

@@ -1,4 +1,4 @@
-"""The parameters of one block of tags, as they come: what must not be among them, and what a value must not be."""
+"""The parameters of one block of tags, and the names and values that show that the block is not a call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LAST_LINE_END = re.compile(r"\r?\n[ \t]*+\Z")
 
 
 class Parameters:
-    """The parameters of one block as they come. Named twice with different values, they are no call's."""
+    """The parameters of one block while they arrive. A name with two different values raises NotACall."""
 
     __slots__ = ("_plain", "_required", "_schema", "declared", "values")
 
@@ -23,7 +23,7 @@ class Parameters:
         self._schema = schema
         self._plain = True
         self._required: set[str] = set()
-        """What must not be missing in the end."""
+        """The parameters that must be present at the end."""
         self.declared = properties(schema)
         self.values: dict[str, Any] = {}
 
@@ -43,14 +43,14 @@ class Parameters:
             raise NotACall
 
     def add(self, key: str, value: Any, *, plain: bool = True) -> None:
-        """`plain`: there is no tag in the value."""
+        """Add a parameter. `plain`: there is no tag in the value."""
         put(self.values, key, value)
         self._plain = plain
         if not plain:
             self.check_tagged(key)
 
     def add_unclosed(self, key: str, value: str, never: tuple[str, ...] = (), trim: bool = False) -> None:
-        """A value whose closer was forgotten, where nothing says that it goes on behind its end."""
+        """Add a value without a closer. Raises NotACall if its end is uncertain, or if one of `never` is in it."""
         spaced = value.endswith((" ", "\t")) and not _LAST_LINE_END.search(value)
         tagged = any(mark in value for mark in (*never, "<|", "<｜")) or _MISSPELT_CLOSER.search(value)
         if not value.strip() or spaced or tagged or _is_left_open(value):
@@ -88,7 +88,7 @@ class Parameters:
 
 
 def trimmed(value: str) -> str:
-    """Without the newline on each side that belongs to the markup."""
+    """The value without the newline on each side that belongs to the markup."""
     if value.startswith("\r\n"):
         value = value[2:]
     elif value.startswith("\n"):
@@ -103,7 +103,7 @@ def _folded(key: str) -> str:
 
 
 def _is_left_open(value: str) -> bool:
-    """Does it end inside a quotation or a here-document?"""
+    """Whether a value ends inside a quotation or a here-document."""
     return any(value.count(quote) % 2 for quote in "\"'`") or bool(_open_here_documents(value))
 
 

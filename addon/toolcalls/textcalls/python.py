@@ -1,4 +1,4 @@
-"""Python's literals and calls, read in one pass. Python's own parser is quadratic on what a model may say."""
+"""Python's literals and calls, read in one pass. Python's own parser is quadratic on some texts of models."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _CHARACTERS = {
 _WORDS = {"True": True, "False": False, "None": None, "true": True, "false": False, "null": None}
 _DEPTH = 64
 _READ, _ESCAPED = 10, 2
-"""The steps that a token and an escape take."""
+"""The steps that reading a token and an escape costs."""
 
 Call = tuple[str, list[Any], dict[str, Any]]
-"""The name of a function, its values without a name and those with one."""
+"""The name of a function, its positional arguments and its keyword arguments."""
 
 
 def read_calls(text: str, work: Work) -> list[Call]:
-    """The calls of a list, or of one statement after the other; any may be printed."""
+    """The calls of a list or of a sequence of statements; each may be inside `print(…)`."""
     work.spend(_ESCAPED * text.count("\\"))
     reader = _PythonReader(text, work)
     calls: list[Call] = []
@@ -57,7 +57,7 @@ def read_calls(text: str, work: Work) -> list[Call]:
 
 
 def decode_string(literal: str) -> str:
-    """What a string literal says. An escape that Python does not know keeps its backslash."""
+    """The value of a string literal. An escape that Python does not know keeps its backslash."""
     raw = literal[0] in "rR"
     literal = literal[literal[0] in "rRuU" :]
     marks = 3 if literal[:3] in ('"""', "'''") else 1
@@ -85,7 +85,7 @@ class _PythonReader:
         self._next()
 
     def _next(self) -> str:
-        """Go on behind the token, which is given back."""
+        """Move on to the next token; return the current one."""
         token = self._token
         self._work.spend(_READ)
         match = _LEXEME.match(self._text, self._at)

@@ -1,4 +1,4 @@
-"""What opens and what closes a quotation: the marks of Markdown, markup, source code and people, as data."""
+"""What opens and what closes a quotation: the marks of Markdown, markup, source code and prose, as data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from . import invented_turns, reasoning_wrappers
 from .line_heads import INVISIBLE, list_item, visible
 
 QUOTES = frozenset("\"'“”„‟‘’‚«»‹›「」『』｢｣〈⟪❝❮【′″´‵`\\")
-"""An opener right behind one of these is quoted, or stands in JSON data or source code."""
+"""An opener right after one of these is quoted, or is part of JSON data or source code."""
 
 SPANS = {"<!--": "-->", "<![cdata[": "]]>", '"""': '"""', "'''": "'''", "{{{": "}}}", "{{!--": "--}}"}
 """Strings, comments and the like that go on until their closer, over any number of lines."""
@@ -27,19 +27,19 @@ SPANS_AT_HEAD = {
     "\\iffalse": "\\fi",
     "#if 0": "#endif",
 }
-"""Comments and marked regions, where a line begins with them: elsewhere they are something else."""
+"""Comments and marked regions, if a line begins with them: elsewhere these characters mean something else."""
 BLOCKS = {"#+begin_": "#+end_", "\\begin{": "\\end{", "[code": "[/code", "[quote": "[/quote", "[pre": "[/pre"}
-"""Blocks of org-mode, LaTeX and BBCode, where a line begins with them."""
+"""Blocks of org-mode, LaTeX and BBCode, if a line begins with them."""
 
 REGION = re.compile(r"-{5,}\s?\w")
 BEFORE_A_COMMENT = frozenset(" \t;{}")
 BEFORE_A_STRING = frozenset("=(:,+[{?")
-"""Behind one of these a mark opens a string of source code."""
+"""After one of these a mark opens a string of source code."""
 BEFORE_A_TEMPLATE = re.compile(r"(?:[=(:,+\[{?]|=>|\b(?:return|yield|await|throw|case))\s{0,4}\Z")
-"""Behind this a backtick opens a string of source code."""
+"""After this a backtick opens a string of source code."""
 INCHES = re.compile(r"\d\"(?=[\s.,;)]|\Z)")
 LINE_ENDS = re.compile("[\x85\u2028\u2029]")
-"""Characters that end a line for whoever reads the text."""
+"""Other characters that are displayed as the end of a line."""
 
 MARKS = {
     "“": "”",
@@ -73,14 +73,14 @@ _MARK = re.escape("".join(sorted(set("".join((*MARKS, *MARKS.values()))))))
 
 INLINE_TAGS = frozenset(("code", "kbd", "samp", "tt", "q", "s", "del", "strike"))
 BLOCK_TAGS = frozenset(("pre", "textarea", "xmp", "blockquote", "quote", "example", "document"))
-"""Elements that quote wherever they open; others do where a line begins with them."""
+"""Elements that quote wherever they open; other elements quote if a line begins with them."""
 NEVER_CLOSED = frozenset(
     (
         *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"),
         *("p", "li", "td", "th", "tr", "dt", "dd", "option", "thead", "tbody", "tfoot"),
     )
 )
-"""Elements of HTML that stand without a closer."""
+"""Elements of HTML that need no closer."""
 OF_CALLS = frozenset(
     (
         *(
@@ -94,11 +94,11 @@ OF_CALLS = frozenset(
             "parameter",
         ),
         *("tool", "tools", "param", "arg_key", "arg_value", "arguments", "longcat_tool_call", "minimax:tool_call"),
-        *("start_function_call", "end_function_call", "escape", "toolcall", "steptml:invoke", "steptml:parameter"),
+        *("start_function_call", "end_function_call", "escape", "steptml:invoke", "steptml:parameter"),
         *("xai:function_call", "seed:tool_call", "antml:invoke", "antml:parameter", "antml:function_calls"),
     )
 )
-"""Markup of calls: whoever reads a call looks after it."""
+"""Markup of calls, which the formats handle."""
 
 _LITERALS = "|".join(re.escape(literal) for literal in (*SPANS, *SPANS_AT_HEAD, *BLOCKS))
 TOKEN = re.compile(
@@ -117,11 +117,11 @@ _MAY_BEGIN_TOKEN = re.compile(
     rf"[{_BEGINS_TOKEN}'/(=#-](?:(?<=[{_BEGINS_TOKEN}])"
     r"|(?<=')(?='')|(?<=/)(?=[*+])|(?<=\()(?=\*)|(?<==)(?=[Bb])|(?<=#)(?=[|+#\"Ii])|(?<=-)(?=----))"
 )
-"""What tokens begin with: most of a text is passed over by this."""
+"""What tokens begin with: a quick check that rules out most of a text."""
 TAG_END = re.compile(r"(?<![-=])>|<")
-"""The end of a tag; or other markup, which then stands in one of its attributes."""
+"""The end of a tag; or other markup, which then is in one of its attributes."""
 OPENS_STRING = re.compile(r"[=(,:]\s{0,2}[rRuUbBfFsS$@#]{0,3}\Z")
-"""What stands before a mark that opens a string, and before none that closes one."""
+"""What comes before a mark that opens a string, never before one that closes a string."""
 IN_CODE = re.compile(r"`{1,200}+")
 LONGEST = 256
 """No token is longer."""
@@ -132,19 +132,19 @@ _HARMLESS = (
     r"|`[^`'\[\n]++`(?=[ .,;:!?)])"  # inline code
     rf"|(?<![\w#])\"{_WORDS}(?<!@)\"(?=[ .,;:!?)\]}}\n])"  # a quotation, or a string of source code
 )
-"""Marks in a line of words that change nothing, or that another one in the same line closes."""
+"""Marks in a line of words that change nothing, or that are closed in the same line."""
 _LINE_HEAD = rf"(?:[-*+•] |\d{{1,9}}[.)] |\#{{1,6}} |\*\*|[ \t]++(?!{list_item.pattern}))?[^\W_]"
 ORDINARY = re.compile(rf"(?>\n++|{_LINE_HEAD}{_WORDS}(?>(?:{_HARMLESS}){_WORDS})*+\n)++")
-"""Whole lines of prose, of lists and of source code in which nothing begins or ends that outlasts its line."""
+"""Whole lines of prose, lists and source code in which nothing opens or closes that reaches beyond its line."""
 IN_FENCE = re.compile(rf"(?>[^\S\n]*+(?:[^\s`~>{INVISIBLE}][^`\n]*+)?\n)++")
 QUOTED_LINES = frozenset((">", "|", "~"))
 """How a line of a block quote, a table or a fence begins."""
 IN_INDENTED_CODE = frozenset(("literal", "opened", "begun", "closed", "heredoc", "quoted", "raw", "hashes"))
-"""What may begin or end in a line of indented code and outlasts it."""
+"""The tokens that count in a line of indented code too, because they reach beyond it."""
 
 
 def next_token(text: str, at: int) -> re.Match[str] | None:
-    """The first token of a text from a place on, as `TOKEN.search` would find it."""
+    """The first token from index `at` on, as `TOKEN.search` would find it."""
     while (begin := _MAY_BEGIN_TOKEN.search(text, at)) is not None:
         at = begin.start()
         token = TOKEN.match(text, at)
@@ -155,17 +155,17 @@ def next_token(text: str, at: int) -> re.Match[str] | None:
 
 
 def marks_behind(marks: tuple[str, ...], found: str) -> tuple[str, ...]:
-    """What closes the quotation marks that are open behind this token."""
+    """What closes the quotation marks that are open after this token."""
     if marks and found in marks[-1]:
         return marks[:-1]
     if found not in MARKS:
         return marks
-    # So many that nobody knows any more which is open: that is never closed.
+    # Too many to know which one a closer belongs to: the quotation never ends.
     return (*marks, MARKS[found]) if len(marks) < _MOST_MARKS else ("",)
 
 
 def literal_closer(found: str, head: str, place: int) -> str:
-    """What closes the comment, string or block that begins with these characters at this place of a line."""
+    """What closes the comment, string or block that these characters open at index `place`; empty if none."""
     at_head = not visible(head[:place])
     if found in SPANS:
         return SPANS[found]

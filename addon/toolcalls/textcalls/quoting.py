@@ -1,13 +1,13 @@
-"""Is the text at this place quoted? Markdown, markup and source code, tracked as the text passes.
+"""Whether the text is quoted at its current end: Markdown, markup and source code, tracked as the text passes.
 
-What closes behind a call shows by itself that the call was quoted, for text then follows it. So this is about what
-is still open: a fence, inline code, a here-document, an element, a comment or string of several lines, quotation
+A closer after a call shows by itself that the call was quoted, because text then follows the call. So this is about
+what is still open: a fence, inline code, a here-document, an element, a comment or string of several lines, quotation
 marks, reasoning; and about how the line begins (`line_heads`). It holds nothing back and decides nothing about calls.
-What is never closed stays quoted: a missed call is better than an example that is executed. Inline code and quotation
-marks end with their paragraph.
+What is never closed stays quoted, because a missed call is better than an example that is executed. Inline code and
+quotation marks end with their paragraph.
 
-A token is looked at when its line ends, when enough of the line follows it, or when somebody asks. Who asks stands
-where no token goes on, and asks at the same places however the text was split.
+A token is examined when its line ends, when enough of the line follows it, or when a property below is read. Callers
+read them only where no token continues, and at the same places however the text was split.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from .quotation_marks import (
 from .straight_quotes import StraightQuotes
 
 _HEAD = 120
-"""So much of a line shows how it begins."""
+"""How many characters of a line show how it begins."""
 _BEFORE = 16
-"""So many characters before a token show what it is."""
-_LINES, _SKIPPED, _LINE, _TOKEN = 20, 4, 40, 9  # The steps of lines skipped together, each of them, others, a token.
+"""How many characters before a token show what it is."""
+_LINES, _SKIPPED, _LINE, _TOKEN = 20, 4, 40, 9  # Steps: skipping lines, each of them, any other line, a token.
 
 
 class Quoting:
@@ -68,97 +68,96 @@ class Quoting:
         "_length",
         "_marks",
         "_quotes",
+        "_reasoning",
         "_ruled",
         "_seen",
         "_span",
         "_starts_heredoc",
         "_tail",
-        "_thought",
         "_turns",
         "_until",
         "behind_quoted",
+        "has_visible_text",
         "introduced",
         "previous",
-        "said",
         "work",
     )
 
     def __init__(self) -> None:
-        self.work = 0  # The steps that are not accounted for yet.
-        # The line.
+        self.work = 0  # The steps that the work budget was not charged for yet.
+        # The current line.
         self._head = ""
         self._length = 0
         self._last = ""
         """Its last characters."""
         self._lead = 0
-        """Where in it the answer begins, behind reasoning."""
+        """Where in the line the answer begins, after reasoning."""
         self._tail = ""
-        """What of the line was not looked at yet, behind a few characters that were."""
+        """The part of the line that was not examined yet, after a few characters that were."""
         self._seen = 0
-        """How many those are."""
+        """How many those few characters are."""
         self._starts_heredoc = ""
         self._code_before = 0
-        """How many backticks of code were open when it began."""
+        """The value of `_code` at the beginning of the line."""
         self._ends_block = False
-        """It begins with what closes a block of lines."""
-        # The paragraph.
+        """The line begins with the closer of a block of lines."""
+        # The current paragraph.
         self._above = ""
         """The last line that was not blank, or what is kept of it."""
         self._before = WordsBefore()
         self._code = 0
-        """How many backticks opened inline code."""
+        """How many backticks opened the inline code that is open; 0 if none is."""
         self._kept_code = False
-        """They open a string of source code, which goes on over blank lines."""
+        """The backticks opened a string of source code, which goes on over blank lines."""
         self._quotes = StraightQuotes()
         self._marks: tuple[str, ...] = ()
         """What closes the quotation marks that are open."""
-        # The text.
+        # The whole text.
         self._fence: OpenFence | None = None
         self._until: re.Pattern[str] | None = None
-        """The line that closes the here-document or string of lines that is open."""
+        """A pattern for the line that closes the open here-document or string of lines."""
         self._turns = Turns()
         self._span = ""
         """What closes the comment, string or block that is open."""
         self._in_block_span = False
-        """That is a block of lines."""
+        """`_span` closes a block of lines."""
         self._elements = Elements()
         self._in_list = self._in_diff = False
         self._in_block = False
-        """What is indented belongs to a line above that opened a block."""
+        """Indented lines belong to a line above that opened a block."""
         self.introduced = False
         """The last line that was not blank says that what follows is quoted."""
         self._ruled = False
-        """That line is nothing but a ruler."""
+        """That line is a ruler or in a block quote, so that a blank line ends what it introduced."""
         self.behind_quoted = False
-        """The last that was said is a call that is quoted: another one right behind it is quoted as well."""
-        self.said = False
-        """Something visible was said."""
+        """A quoted call came last: another call right after it is quoted as well."""
+        self.has_visible_text = False
+        """The text so far contains something visible."""
         self.previous = ""
-        """The last character, unless a call took it away."""
-        self._thought = reasoning_wrappers.OpenThought()
+        """The last character of the text; empty after a call."""
+        self._reasoning = reasoning_wrappers.OpenReasoning()
 
     # Questions
 
     @property
     def quoted(self) -> bool:
-        """Does the quotation go on behind an opener that stands here?"""
+        """Whether an opener here would be inside a quotation that continues after it."""
         self._look(self._length)
         if self._fence or self._until or self._span or self._elements.tag or self._elements.name:
             return True
-        return (
-            bool(self._code or self._marks) or self._turns.foreign or (self._thought.open and not self._thought.first)
-        )
+        in_reasoning = self._reasoning.open and not self._reasoning.first
+        return bool(self._code or self._marks) or self._turns.foreign or in_reasoning
 
     @property
     def quoted_so_far(self) -> bool:
-        """As `quoted`, at a place that depends on how the text was split; False where finding out takes long."""
+        """Like `quoted`, at a position that depends on how the text was split; False if that takes too long."""
         if self._fence or self._until:
             return True
         return len(self._tail) < LONGEST // 4 and self.copy().quoted
 
     @property
-    def opens(self) -> bool:
-        """May a call begin here?"""
+    def call_may_begin(self) -> bool:
+        """Whether a call may begin here."""
         if (
             self.behind_quoted
             or self.quoted
@@ -176,27 +175,27 @@ class Quoting:
 
     @property
     def shown(self) -> bool:
-        """Do the words before this place, or the line above, say that what follows is no call but shown?"""
-        line = self._behind_thoughts()
+        """Whether the words before this position, or the line above, say that what follows is only an example."""
+        line = self._after_reasoning()
         self.work += self._before.steps(line)
         return self._before.show(line, alone=bool(self._lead))
 
-    def _behind_thoughts(self) -> str:
-        """The end of this line, behind what was only thought."""
+    def _after_reasoning(self) -> str:
+        """The end of this line, without the reasoning in it."""
         return self._last[max(0, self._lead - (self._length - len(self._last))) :]
 
     @property
     def at_head(self) -> bool:
-        """At the very beginning of a line."""
+        """Whether this is the very beginning of a line."""
         return not self._length
 
     def _is_quoted_line(self) -> bool:
-        """Is this line a block quote, a row of a table, a fence or indented code?"""
+        """Whether this line is a block quote, a row of a table, a fence or indented code."""
         lead = visible(self._head)
         return lead.startswith((">", "|", "~~~")) or (indentation(self._head) >= 4 and not self._in_list)
 
     def copy(self) -> Quoting:
-        """A state of its own that is equal to this one."""
+        """An independent copy of this state."""
         other = copy(self)
         for part in ("_before", "_elements", "_fence", "_quotes", "_turns"):
             setattr(other, part, copy(getattr(self, part)))
@@ -204,9 +203,9 @@ class Quoting:
 
     # Text that passes
 
-    def call(self, text: str, *, answered: bool = False) -> None:
-        """The text of a call stands here: nothing is quoted by it. `answered`: somebody else is made to speak now."""
-        self._turns.call(answered=answered)
+    def call(self, text: str, *, turn_follows: bool = False) -> None:
+        """Take the text of a call, which quotes nothing. `turn_follows`: a turn of a user or a tool follows."""
+        self._turns.call(turn_follows=turn_follows)
         self._look(self._length)
         _, newline, line = text.rpartition("\n")
         if newline:
@@ -215,7 +214,7 @@ class Quoting:
         self._last = (self._last + line)[-KEPT:]
         self._length += len(line)
         self._before.forget()
-        self.said = True
+        self.has_visible_text = True
         self.previous = ""
 
     def advance(self, text: str) -> None:
@@ -239,12 +238,12 @@ class Quoting:
             at = stop
 
     def _skip_lines(self, text: str, at: int) -> int:
-        """Past whole lines that change nothing."""
+        """The index after whole lines, from `at` on, that change nothing."""
         if self._fence:
-            lines = None if self._fence.in_quote or self._thought.open else IN_FENCE.match(text, at)
+            lines = None if self._fence.in_quote or self._reasoning.open else IN_FENCE.match(text, at)
             return lines.end() if lines else at
         marked = self._span or self._elements.tag or self._elements.name or self._code or self._marks
-        opened = marked or self._until or self._quotes.odd or self._in_diff or self._thought.open
+        opened = marked or self._until or self._quotes.odd or self._in_diff or self._reasoning.open
         if opened or (lines := ORDINARY.match(text, at)) is None:
             return at
         end = lines.end()
@@ -257,11 +256,11 @@ class Quoting:
             in_list, opened = left_by(run)
             self._in_block = opened or (self._in_block and in_list is None)
             self._in_list = self._in_list if in_list is None else in_list
-            self.said, self._ruled, self._above, self.introduced = True, False, last, introduces(last)
+            self.has_visible_text, self._ruled, self._above, self.introduced = True, False, last, introduces(last)
         return end
 
     def _take(self, text: str) -> None:
-        """More of the current line."""
+        """Take more of the current line."""
         if self._length < _HEAD:
             self._head = (self._head + text)[:_HEAD]
         self._length += len(text)
@@ -282,15 +281,15 @@ class Quoting:
         elif self._starts_heredoc:
             self._until = here_document_ends(self._starts_heredoc)
         elif self._fence:
-            if self._thought.open and reasoning_wrappers.closes(line):
-                # The fence was a part of the thought.
-                self._fence, self._thought = None, reasoning_wrappers.OpenThought()
+            if self._reasoning.open and reasoning_wrappers.closes(line):
+                # The fence was part of the reasoning.
+                self._fence, self._reasoning = None, reasoning_wrappers.OpenReasoning()
             elif self._fence.is_closed_by(line, leading_space(self._head), self._last[len(self._last.rstrip()) :]):
                 self._fence = None
         elif not self._span:
             if self._lead:
                 self._before.forget()
-            self._before.add(self._behind_thoughts())
+            self._before.add(self._after_reasoning())
             self._end_line_of_text(line)
         if self._fence or self._until or self._span or self._ends_block:
             self._before.forget()
@@ -305,12 +304,12 @@ class Quoting:
     def _end_line_of_text(self, line: str) -> None:
         if not line:
             self._code = self._code if self._kept_code else 0
-            # A blank line behind it shows that a ruler only divides the text.
+            # A blank line after a ruler shows that the ruler only divides the text.
             self.introduced = self.introduced and not self._ruled
             self._quotes.end_paragraph(kept=self.introduced)
             return
         above, self._above = self._above, line
-        if not (self._thought.open or self._elements.name):
+        if not (self._reasoning.open or self._elements.name):
             self._turns.lines([self._head])
         if self._ends_block:
             self.introduced = False
@@ -347,13 +346,13 @@ class Quoting:
             self.introduced = False
 
     def _look(self, until: int) -> None:
-        """Look at the tokens that begin before this place of the line."""
+        """Examine the tokens that begin before index `until` of the line."""
         text, begin = self._tail, self._length - len(self._tail)
         if not text:
             return
         indented = not (self._span or self._elements.tag) and self._is_quoted_line()
         if self._fence or self._until or (indented and (self._code or visible(self._head)[:1] in QUOTED_LINES)):
-            self.said, self._tail, self._seen = True, "", 0
+            self.has_visible_text, self._tail, self._seen = True, "", 0
             return
         last = until - begin
         at = self._seen
@@ -361,7 +360,7 @@ class Quoting:
             if self._span:
                 closer = span_closer(self._span).search(text, at)
                 if closer is None:
-                    # It may have begun.
+                    # The closer may have begun at the end of the text.
                     at = max(at, min(last, len(text) - len(self._span) + 1))
                     break
                 at = closer.end()
@@ -379,14 +378,14 @@ class Quoting:
                 continue
             token = IN_CODE.search(text, at) if self._code else next_token(text, at)
             start = token.start() if token is not None else len(text)
-            if not self.said and visible(text[at : min(start, last)]):
-                self.said = True
+            if not self.has_visible_text and visible(text[at : min(start, last)]):
+                self.has_visible_text = True
             if token is None or start >= last:
                 at = last
                 break
             if not indented or token.lastgroup in IN_INDENTED_CODE:
                 self._token(token, begin + start)
-            self.said = True
+            self.has_visible_text = True
             at = token.end()
         self._seen = min(at, _BEFORE)
         self._tail = text[at - self._seen :]
@@ -402,26 +401,26 @@ class Quoting:
         elif token["foreign"]:
             self._turns.foreign = True
         elif token["thought"]:
-            if not self._thought.open:
-                self._thought = reasoning_wrappers.OpenThought(
-                    reasoning_wrappers.kind(found), not self.said and found.lower() == "<think>"
+            if not self._reasoning.open:
+                self._reasoning = reasoning_wrappers.OpenReasoning(
+                    reasoning_wrappers.kind(found), not self.has_visible_text and found.lower() == "<think>"
                 )
         elif token["thought_end"]:
-            if not self._thought.open or reasoning_wrappers.kind(found) == self._thought.wrapper:
-                self._thought, self._lead = reasoning_wrappers.OpenThought(), place + len(found)
+            if not self._reasoning.open or reasoning_wrappers.kind(found) == self._reasoning.wrapper:
+                self._reasoning, self._lead = reasoning_wrappers.OpenReasoning(), place + len(found)
         elif token["literal"]:
             self._span = literal_closer(found.lower(), self._head, place) or self._span
         elif token["opened"]:
             before = token.string[max(0, token.start() - 1) : token.start()]
             spaced = not (before.isalnum() or before == "_")
-            if self.said or token["opened"].lower() != "s":
+            if self.has_visible_text or token["opened"].lower() != "s":
                 at_head = not visible(self._head[:place])
                 self._elements.open(token["opened"].lower(), found, at_head=at_head, spaced=spaced)
         elif token["begun"]:
             self._elements.begin(token["begun"].lower(), at_head=not visible(self._head[:place]))
         elif token["closed"]:
             self._elements.close(token["closed"].lower())
-            self._turns.close(token["closed"].lower(), thought=self._thought.open)
+            self._turns.close(token["closed"].lower(), thought=self._reasoning.open)
         elif token["raw"] is not None:
             self._span = f'){token["raw"]}"'
         elif token["hashes"]:
@@ -434,17 +433,17 @@ class Quoting:
             self._marks = marks_behind(self._marks, found)
 
     def _end_tag(self, ending: str) -> bool:
-        """End the tag that goes on. False: it has other markup in an attribute, and a line of its own ends it."""
+        """End the open tag. False: one of its attributes contains other markup, so a line of its own ends the tag."""
         name, self._elements.tag = self._elements.tag, ""
         if ending[-1] == "<":
             self._until = TAG_ENDS
             return False
         if reasoning_wrappers.opens(f"<{name}>"):
-            self._thought = reasoning_wrappers.OpenThought(reasoning_wrappers.kind(f"<{name}>"))
+            self._reasoning = reasoning_wrappers.OpenReasoning(reasoning_wrappers.kind(f"<{name}>"))
         else:
             self._elements.open(name, ending, at_head=True, spaced=False)
         return True
 
     def open_element(self, name: str) -> None:
-        """The tag of a call was no call: what follows may stand in it, until it is closed."""
+        """Open the element of a tag that began no call: what follows may be inside it, until it is closed."""
         self._elements.enter(name)

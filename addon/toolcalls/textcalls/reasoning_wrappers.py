@@ -1,7 +1,7 @@
-"""Reasoning that models write into their text: the wrappers that they put around it, as data.
+"""The wrappers that models put around reasoning in their text, as data.
 
-A call inside one of them is a rehearsal. They come in any case, with attributes, late in the text, more than once,
-and without their opener, which then stood in the prompt.
+A call inside a wrapper is only a plan. Wrappers appear in upper and lower case, with attributes, late in the text,
+more than once, and without their opener, if that was in the prompt.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _OPEN += rf"|[⟨‹《【]\s?{_WORD}\s?[⟩›》】]|\\<{_WORD}\\?>|<[|｜](?:
 _CLOSE += rf"|[⟨‹《【]/\s?{_WORD}\s?[⟩›》】]|\\</{_WORD}\\?>|<[|｜]/(?:analysis|cot|scratchpad)[|｜]?>|<{_WORD}[|｜]>"
 
 WRAPPER = rf"(?P<thought>(?i:{_OPEN}))|(?P<thought_end>(?i:{_CLOSE}))"
-"""Matches where reasoning begins or ends."""
+"""Matches the beginning or the end of reasoning."""
 
 _CLOSER = re.compile(rf"(?i:{_CLOSE})\Z")
 
@@ -67,11 +67,11 @@ _KINDS = {closer.lower(): opener.lower() for opener, closer in _TOKENS.items()}
 _CHANNEL = ("<|channel|>", "<|end|>", "<|return|>")
 
 
-class OpenThought(NamedTuple):
+class OpenReasoning(NamedTuple):
     """The reasoning that is open, if any."""
 
     wrapper: str | None = None
-    """What it is wrapped in, as `kind` names it; None where nothing is open."""
+    """Its wrapper, as `kind` names it; None if no reasoning is open."""
     first: bool = False
     """It is a `<think>` that the message begins with."""
 
@@ -91,14 +91,14 @@ def kind(token: str) -> str:
 
 
 def opens(tag: str) -> bool:
-    """Is this the tag that reasoning begins with?"""
+    """Whether reasoning begins with this tag."""
     return _OPENER.match(tag) is not None
 
 
 def closes(line: str) -> bool:
-    """Is this line nothing but the end of reasoning?"""
+    """Whether this line is nothing but the end of reasoning."""
     return _CLOSER.match(line) is not None
 
 
 ENDS = ("</think>", "</thinking>", "</seed:think>", "[/THINK]", "◁/think▷", "<|END_THINKING|>")
-"""Behind one of these the message begins once more, for calls that have to be the entire message."""
+"""After one of these the message begins again, for calls that have to be the entire message."""

@@ -1,7 +1,7 @@
-"""One region of a text call: a cursor that knows the declared tools and collects what a format finds.
+"""A region, the part of a text that may be calls: a cursor that knows the tools and collects what a format finds.
 
-A region is a transaction. A format reports each call when its text is complete; the scanner decides
-afterwards whether the whole stands, and cuts the raw text at the places that were reported.
+A region is a transaction. A format adds each call when its text is complete; the scanner decides afterwards
+whether the calls count, and cuts the raw text at the offsets where they end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .tokens import BEHIND_A_CALL
 from .values import is_open, properties, read, required, typed, write
 
 _CALL = 400
-"""The steps that reading a call takes, whatever its arguments are."""
+"""The steps that reading a call costs, whatever its arguments are."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -37,30 +37,30 @@ class Format:
     openers: tuple[str, ...]
     read: Callable[[Region], Step[None]]
     text_follows: bool = False
-    """May the model write text right behind the closer, if the message begins with the call?"""
-    behind: str = ""
-    """The character that must stand before its openers, so that ordinary prose is not held back."""
+    """Whether the model may write text right after the closer, if the message begins with the call."""
+    preceded_by: str = ""
+    """The character that must come right before its openers, so that ordinary prose is not held back."""
 
 
 class Region(Cursor):
-    __slots__ = ("answered", "closers", "forgotten", "items", "names", "tools", "work")
+    __slots__ = ("closer_missing", "closers", "items", "names", "tools", "turn_follows", "work")
 
     def __init__(self, text: str, tools: Tools, names: Names, work: Work) -> None:
         super().__init__(text)
         self.tools = tools
         self.names = names
         self.work = work
-        """The steps that reading it may still take."""
+        """The work budget that reading the region is charged to."""
         self.items: list[tuple[int, ProvenCall | None]] = []
         self.closers: tuple[str, ...] = ()
-        """What closes a value in this format. Behind a call it shows that the value went on."""
-        self.forgotten = False
-        """A closer inside a call was missing and is taken as read."""
-        self.answered = False
-        """Behind a call the turn of a user or a tool begins."""
+        """What closes a value in this format. After a call, it shows that the value had not ended."""
+        self.closer_missing = False
+        """A closer inside a call is missing; the call was read as if it were there."""
+        self.turn_follows = False
+        """The turn of a user or a tool begins after a call."""
 
     def add(self, name: str | None, arguments: str, format: str) -> None:
-        """A call ends here; without a declared name its text stays text."""
+        """Add a call that ends here; without a declared name its text stays text."""
         self.work.spend(_CALL)
         if name:
             self.work.read_json(arguments)
@@ -68,12 +68,12 @@ class Region(Cursor):
         self.items.append((self.offset, ProvenCall(name, arguments, format) if name else None))
 
     def finish(self) -> Step[None]:
-        """Called behind the last closer. A closer missing inside is forgiven only if the model says that its answer
-        ends here."""
+        """Check what follows the last closer. A closer missing inside is forgiven only if the model ended its answer
+        here."""
         if self.closers and (yield from self.ahead(self.closers))[0]:
             self.inside = True
             raise NotACall
-        if not self.forgotten:
+        if not self.closer_missing:
             return
         found, length = yield from self.ahead(BEHIND_A_CALL)
         while found:
@@ -87,7 +87,7 @@ class Region(Cursor):
         return tool.schema if tool else None
 
     def typed(self, name: str | None, raw: Mapping[str, Any]) -> str:
-        """Raw values typed by the tool's schema, as JSON text. A value that is no string is typed already."""
+        """The values as JSON text. A string becomes a value of the type that the tool's schema declares for it."""
         schema = self.schema(name)
         declared = properties(schema)
         wrapped = unwrap(raw, declared)
@@ -101,20 +101,20 @@ class Region(Cursor):
         )
 
     def complete(self, name: str | None, keys: object) -> bool:
-        """Are the required arguments among these?"""
+        """Whether the required arguments are among these keys."""
         return required(self.schema(name)) <= set(keys)  # type: ignore[call-overload, no-any-return]
 
     def fits(self, name: str, arguments: Mapping[str, Any]) -> bool:
-        """Are these arguments of this tool: every key declared, no required one missing?"""
+        """Whether the arguments fit the tool: every key is declared, and no required one is missing."""
         schema = self.schema(name)
         declared = properties(schema)
         keys = set(arguments)
         if not required(schema) <= keys:
             return False
-        return keys <= set(declared) or (is_open(schema) and not looks_declared(arguments, declared))
+        return keys <= set(declared) or (is_open(schema) and not is_tool_definition(arguments, declared))
 
     def by_arguments(self, arguments: str) -> str | None:
-        """The one tool that these arguments fit, for a call that came without a name."""
+        """The only tool that the arguments fit, for a call without a name; None if none or several do."""
         value = read(arguments)
         if not isinstance(value, dict) or not value:
             return None
@@ -122,15 +122,15 @@ class Region(Cursor):
         return fitting[0] if len(fitting) == 1 else None
 
 
-def looks_declared(arguments: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
-    """A JSON schema where arguments should be: a tool's definition, not a call of it."""
+def is_tool_definition(arguments: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
+    """Whether the arguments are a JSON schema, because the text is a tool's definition and not a call."""
     if "properties" in arguments and "properties" not in declared:
         return True
     return "type" not in declared and str(arguments.get("type")).strip("\"'") == "object"
 
 
 def unwrap(raw: Mapping[str, Any], declared: Mapping[str, Any]) -> str | None:
-    """`{"arguments": "{…}"}` where the tool has no such parameter: what is inside is meant."""
+    """The inner arguments of `{"arguments": "{…}"}`, if the tool has no such parameter; otherwise None."""
     if len(raw) != 1:
         return None
     [(key, value)] = raw.items()

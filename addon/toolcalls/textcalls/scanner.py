@@ -1,9 +1,10 @@
-"""Tool calls written as text, found while the text streams. One linear scanner for all formats.
+"""Finds tool calls written as text, while the text streams. One linear scanner for all formats.
 
-Text without an opener passes at once, and what it changes about quoting is looked at when the next opener wants to
-know. A suffix that may be the beginning of an opener is held until the next characters tell. Behind a complete opener
-that is not quoted a region begins: its format reads it, as a generator over the arriving text. It is held until the
-answer ends or something follows that is no call: then it comes out as it came, and is not searched again.
+Text without an opener passes at once; what it changes about quoting is examined when the next opener needs to know. A
+suffix that may be the beginning of an opener is held until the next characters decide. After a complete opener that
+is not quoted, a region begins: its format reads it, as a generator over the arriving text. The region is held until
+the answer ends, or until something follows that is not a call: then its opener is text, and the rest is searched. A
+quoted region is read too, but passes while it is read.
 
 The result is the same for every split of the text, and text in = text out + `raw` of the calls.
 """
@@ -16,7 +17,8 @@ from dataclasses import dataclass
 
 from ..tools.declared import Tools
 from ..work import Work
-from .behind_calls import anywhere, entire_message, parted
+from . import placeholders
+from .behind_calls import anywhere, entire_message, split_at_calls
 from .cursor import CutOff, NotACall, Step
 from .formats import WHOLE, WORD
 from .formats.words import may_be_word
@@ -24,17 +26,17 @@ from .names import Names
 from .openers import (
     AT_HEAD,
     BEGUN,
-    BEHIND,
     BY_OPENER,
     EXTENDS,
     FIRST,
     FIRST_AT_HEAD,
-    FIRST_BEHIND,
+    FIRST_PRECEDED_BY,
     LONGEST,
     OPENER,
     PARTIAL,
-    THOUGHT_ENDS,
-    begun_thought_end,
+    PRECEDED_BY,
+    REASONING_ENDS,
+    begun_reasoning_end,
 )
 from .quoting import Quoting
 from .region import Region
@@ -42,12 +44,12 @@ from .tokens import without_tokens
 
 MAX_HELD = 16 * 1024 * 1024
 _BLOCK, _SKIPPED_BLOCK = 2048, 16 * 1024
-_MOST_ARMS = 2
+_MOST_RESTARTS = 2  # How often a message may begin again, after reasoning.
 MOST_SKIPPED = 320 * 1024
-SKIPPED_BEYOND = 64 * 1024
-"""So much text may pass before anybody looks how it is quoted: most answers are shorter. Then it goes on in steps."""
+"""How many characters may pass before their quoting is examined: most answers are shorter."""
+SKIPPED_BEYOND = 64 * 1024  # How many characters are examined at a time after that.
 _OPENER, _REGION, _LOOK, _BRACKET = 40, 400, 10, 10
-"""The steps that an opener, a region, a look into a region and a `<` take."""
+"""The steps that an opener, a region, a search inside a region and a `<` cost."""
 _SPACE = re.compile(r"[ \t\r\n]*+")
 _TAG = re.compile(r"<([^\W\d][\w:.-]{0,60})[\s=>]")
 
@@ -59,7 +61,7 @@ class FoundCall:
     arguments: str
     """JSON text: as the model wrote it, or made from raw values typed by the schema."""
     raw: str
-    """The exact text that this call takes the place of. Calls of one JSON list share it: the first has it."""
+    """The exact text that this call replaces. Of the calls of one JSON list, the first has it, the others nothing."""
     format: str
 
 
@@ -76,17 +78,17 @@ class Scanner:
         quoting: Quoting | None = None,
         work: Work | None = None,
     ) -> None:
-        """`in_request`: does the text of a call of this tool stand in what the model was given to read?
+        """`in_request`: whether the text of a call of this tool appears in what the model was given to read.
 
-        `begins`: this is the beginning of a message, where the `weak` forms may stand: bare JSON may be a call.
-        `quoting`: what is open of a text that stands before this one. `work`: the steps that the search may take.
+        `begins`: no text came before this one. `weak`: a message that is all in a weak format, such as bare JSON, may
+        be a call. `quoting`: the quoting state after the text before this one. `work`: the work budget.
         """
         self._tools = tools
         self._names = Names(tools, resolve)
         self._in_request = in_request
         self._max_held = max_held
         self.off = len(tools) == 0
-        """Nothing is searched any more."""
+        """Nothing is searched: all text passes."""
         self._quoting = quoting or Quoting()
         self._work = work or Work()
         self._text = ""
@@ -94,70 +96,70 @@ class Scanner:
         self._region: Region | None = None
         self._reading: Step[int] | None = None
         self._rescue = False
-        self._read_over = False
+        self._in_quoted_region = False
         self._shown_by_words = False
-        """The words before the region say that what is in it is shown, not meant."""
+        """The words before the region say that it is an example and not a call."""
         self._quoting_before = self._quoting
-        """What was open where the region began that is read over."""
-        self._line_over: list[str] = []
-        """The last line of that region so far, behind its line end."""
+        """The quoting state at the beginning of the quoted region that is read over."""
+        self._last_quoted_line: list[str] = []
+        """The last line of that region so far, with the newline before it."""
         self.resting = False
-        """Nothing is held or expected: only an opener, or what may become one, can matter."""
+        """Nothing is held back, so only an opener or the beginning of one matters."""
         self._skipped: list[str] = []
-        """Text that passed and that the quoting does not know of yet."""
+        """Text that passed, and that `_quoting` has not seen yet."""
         self._skipped_size = 0
-        self._armed = begins and weak and not self.off
-        self._arms = 0 if weak else _MOST_ARMS
-        self._thought_end = ""
+        self._at_message_start = begins and weak and not self.off  # A weak format may follow.
+        self._restarts = 0 if weak else _MOST_RESTARTS
+        self._reasoning_end = ""  # The beginning of an end of reasoning, which has passed.
 
     @property
     def held(self) -> bool:
-        """Is anything held back right now?"""
+        """Whether anything is held back right now."""
         return self._region is not None or bool(self._text)
 
     @property
     def undecided(self) -> bool:
-        """Is a region open, which the end of the text decides?"""
+        """Whether a region is open: how the text ends decides what it is."""
         return self._region is not None
 
-    def pop_quoting(self) -> Quoting:
-        """What is open where the text ends, for what follows in another place."""
+    def quoting_at_end(self) -> Quoting:
+        """The quoting state at the end of the text, for the text that follows in another block or item."""
         self._catch_up()
         return self._quoting
 
     def needs(self, text: str) -> bool:
-        """False: this text passes, and `skip` is all that has to be done with it."""
+        """Whether this text has to be searched. If not, it passes, and only `skip` gets it."""
         return BEGUN.search(text) is not None if self.resting else not self.off
 
     def skip(self, text: str) -> None:
-        """Text that passed without being searched."""
+        """Take text that passed without being searched."""
         self._skipped.append(text)
         self._skipped_size += len(text)
         if self._skipped_size > MOST_SKIPPED:
             self._catch_up(max(SKIPPED_BEYOND, self._skipped_size - MOST_SKIPPED))
 
     def _catch_up(self, most: int | None = None) -> None:
-        """Look how the text is quoted that passed, or how so much of it is."""
+        """Examine the quoting of the text that passed, or of its first `most` characters."""
         text = "".join(self._skipped)
         end = len(text) if most is None else most
         self._skipped, self._skipped_size = [text[end:]], len(text) - end
         for at in range(0, end, _SKIPPED_BLOCK):
             block = text[at : min(at + _SKIPPED_BLOCK, end)]
             if most is None:
-                # It allowed two steps a character when it came, but no more were saved up than may be.
-                self._work.came((len(block) + _BLOCK) // 2)
+                # When the text arrived, each character allowed two steps, but those above the limit were lost.
+                self._work.add_bytes((len(block) + _BLOCK) // 2)
             self._quoting.advance(block)
             self._account()
 
     def _account(self) -> None:
-        """Account for the steps that the quoting took."""
+        """Charge the steps that the quoting took to the work budget."""
         self._work.spend(self._quoting.work)
         self._quoting.work = 0
 
     def feed(self, text: str) -> list[str | FoundCall]:
         if not text:
             return []
-        self._work.said(len(text))
+        self._work.add_text(len(text))
         if self.off:
             return [text]
         if not self.needs(text):
@@ -167,7 +169,7 @@ class Scanner:
         if len(text) <= _BLOCK:
             self._take(text, out)
             return _joined(out)
-        # In blocks: what is left of one when a region ends is copied.
+        # In blocks, because the rest of a block is copied when a region ends.
         for at in range(0, len(text), _BLOCK):
             block = text[at : at + _BLOCK]
             if self.needs(block):
@@ -178,26 +180,26 @@ class Scanner:
         return _joined(out)
 
     def close(self, finished: bool | None = True) -> list[str | FoundCall]:
-        """The text is over. `finished`: the model said so; None where nobody knows, False where it was cut off."""
+        """End the text. `finished`: whether the model ended it (False: it was cut off; None: unknown)."""
         out: list[str | FoundCall] = []
         if finished is False:
-            out += self.pass_on()
+            out += self.release()
         elif not self.off:
             self._take("", out, eof=True, finished=finished is True)
         self.off, self.resting = True, False
         self._skipped, self._skipped_size = [], 0
         return _joined(out)
 
-    def pass_on(self) -> list[str | FoundCall]:
-        """Something else was said behind what is held: so that is text, and it goes out as it came."""
+    def release(self) -> list[str | FoundCall]:
+        """Release what is held, unchanged: something else follows it, so it is text."""
         region = self._region
-        if region is not None and self._read_over:
+        if region is not None and self._in_quoted_region:
             held = region.drain() + region.rest
         else:
             held = self._text + "".join(self._parts)
         self._text, self._parts = "", []
         self._region = self._reading = None
-        self._armed = False
+        self._at_message_start = False
         self.skip(held)
         return [held] if held else []
 
@@ -219,14 +221,14 @@ class Scanner:
                 self._search(rest, out, eof)
                 rest = None if self._region is None else ""
         self._account()
-        self.resting = self._region is None and not (self.off or self._text or self._armed or self._thought_end)
+        self.resting = not (self.off or self.held or self._at_message_start or self._reasoning_end)
 
     def _search(self, text: str, out: list[str | FoundCall], eof: bool) -> None:
-        """Pass text on up to a region, a suffix that may become one, or its end."""
+        """Release text up to a region, up to a suffix that may begin one, or up to its end."""
         quoting = self._quoting
-        at, end = self._behind_thinking(text, out), len(text)
+        at, end = self._after_reasoning(text, out), len(text)
         while at < end:
-            if self._armed:
+            if self._at_message_start:
                 at = self._begin_message(text, at, out)
                 if self._region is not None or at >= end:
                     return
@@ -237,13 +239,13 @@ class Scanner:
             self._work.spend(_OPENER)
             quoting.advance(text[at:start])
             out.append(text[at:start])
-            if opener in THOUGHT_ENDS:
+            if opener in REASONING_ENDS:
                 at = match.end()
                 quoting.advance(opener)
                 out.append(opener)
-                self._rearm()
+                self._restart_message()
                 continue
-            misplaced = opener in BEHIND and BEHIND[opener] != quoting.previous
+            misplaced = opener in PRECEDED_BY and PRECEDED_BY[opener] != quoting.previous
             if misplaced or (opener in AT_HEAD and not quoting.at_head) or quoting.quoted:
                 at = start + 1
                 quoting.advance(text[start])
@@ -252,17 +254,17 @@ class Scanner:
             if not eof and opener in EXTENDS and end - start < LONGEST and text[start:] in PARTIAL:
                 self._text = text[start:]
                 return
-            reader = anywhere(BY_OPENER[opener], begins=not quoting.said)
-            self._begin(text[start:], reader, quoted=not quoting.opens)
+            reader = anywhere(BY_OPENER[opener], begins=not quoting.has_visible_text)
+            self._begin(text[start:], reader, quoted=not quoting.call_may_begin)
             return
         cut = self._pass(text, at, eof)
         out.append(text[at:cut])
         self._text = text[cut:]
-        if cut == end and not self._thought_end:
-            self._thought_end = begun_thought_end(text, at)
+        if cut == end and not self._reasoning_end:
+            self._reasoning_end = begun_reasoning_end(text, at)
 
     def _pass(self, text: str, at: int, eof: bool) -> int:
-        """Up to where the rest passes: all of it, but for a suffix that may be the beginning of an opener."""
+        """The index up to which the rest passes: its end, or a suffix that may be the beginning of an opener."""
         quoting, end = self._quoting, len(text)
         if not eof:
             for match in FIRST.finditer(text, max(at, end - LONGEST)):
@@ -272,7 +274,7 @@ class Scanner:
                 quoting.advance(text[at:place])
                 at = place
                 first = match.group()
-                if first in FIRST_BEHIND and FIRST_BEHIND[first] != quoting.previous:
+                if first in FIRST_PRECEDED_BY and FIRST_PRECEDED_BY[first] != quoting.previous:
                     continue
                 if (first not in FIRST_AT_HEAD or quoting.at_head) and not quoting.quoted_so_far:
                     return place
@@ -280,48 +282,48 @@ class Scanner:
         return end
 
     def _begin_message(self, text: str, at: int, out: list[str | FoundCall]) -> int:
-        """At the beginning of a message: white space passes, then the weak forms are tried."""
+        """Release the white space at the beginning of a message, then try the weak formats. Returns where it ends."""
         start = _SPACE.match(text, at).end()  # type: ignore[union-attr]
         self._quoting.advance(text[at:start])
         out.append(text[at:start])
         if start < len(text):
-            self._armed = False
+            self._at_message_start = False
             if text[start].isalpha():
                 format = WORD if may_be_word(text[start : start + 2], self._tools) else None
             else:
                 format = WHOLE.get(text[start])
-            if format is not None and self._quoting.opens:
+            if format is not None and self._quoting.call_may_begin:
                 self._begin(text[start:], entire_message(format), rescue=True)
         return start
 
-    def _behind_thinking(self, text: str, out: list[str | FoundCall]) -> int:
-        """Behind an end of reasoning that came in pieces and was not held the message begins once more."""
-        seen, self._thought_end = self._thought_end, ""
+    def _after_reasoning(self, text: str, out: list[str | FoundCall]) -> int:
+        """The index after an end of reasoning whose beginning has passed: the message begins again there."""
+        seen, self._reasoning_end = self._reasoning_end, ""
         if not seen or not text:
-            self._thought_end = seen
+            self._reasoning_end = seen
             return 0
-        end = next((end for end in THOUGHT_ENDS if (seen + text).startswith(end)), None)
+        end = next((end for end in REASONING_ENDS if (seen + text).startswith(end)), None)
         if end is None:
-            begun = any(end.startswith(seen + text) for end in THOUGHT_ENDS)
-            self._thought_end = seen + text if begun else ""
+            begun = any(end.startswith(seen + text) for end in REASONING_ENDS)
+            self._reasoning_end = seen + text if begun else ""
             return 0
         at = len(end) - len(seen)
         self._quoting.advance(text[:at])
         out.append(text[:at])
-        self._rearm()
+        self._restart_message()
         return at
 
-    def _rearm(self) -> None:
-        if self._arms < _MOST_ARMS and not self._quoting.quoted:
-            self._arms += 1
-            self._armed = True
+    def _restart_message(self) -> None:
+        if self._restarts < _MOST_RESTARTS and not self._quoting.quoted:
+            self._restarts += 1
+            self._at_message_start = True
 
     # Inside a region.
 
     def _begin(
         self, text: str, reader: Callable[[Region], Step[int]], *, rescue: bool = False, quoted: bool = False
     ) -> None:
-        """`rescue`: where it fails, its text is searched. `quoted`: it is only read over, nothing is held."""
+        """Begin a region. `rescue`: if it fails, its text is searched. `quoted`: it is read over, and not held."""
         self._shown_by_words = not quoted and self._quoting.shown
         self._account()
         self._work.spend(_REGION)
@@ -329,18 +331,18 @@ class Scanner:
         self._parts = [] if quoted else [text]
         self._reading = reader(self._region)
         self._rescue = rescue
-        self._read_over = quoted
+        self._in_quoted_region = quoted
         if quoted:
             self._quoting_before = self._quoting.copy()
-            self._line_over = []
+            self._last_quoted_line = []
 
     def _read(self, text: str, out: list[str | FoundCall], eof: bool, finished: bool) -> str | None:
-        """Let the format read on. The text behind the region once it is decided, None while it is not."""
+        """Let the format read on. Returns the text after the region once the region is decided, None before."""
         region, reading = self._region, self._reading
         assert region is not None and reading is not None
         if text:
             region.extend(text)
-            if not self._read_over:
+            if not self._in_quoted_region:
                 self._parts.append(text)
         region.eof, region.finished = eof, finished
         proven, decided, cut = 0, True, False
@@ -357,7 +359,7 @@ class Scanner:
         region.looks = 0
         if decided:
             self._region = self._reading = None
-        if self._read_over:
+        if self._in_quoted_region:
             return self._pass_over(region, out, decided, cut)
         if region.offset > self._max_held:
             self._give_up(out)
@@ -368,49 +370,46 @@ class Scanner:
         self._parts = []
         rest = self._settle(region, whole, proven, out)
         if (cut or region.inside) and not self._rescue:
-            # The answer ended inside a call, or it cannot be told where one ends: nothing behind is searched.
+            # The answer ended inside a call, or the end of a call is unknown: the text after it is not searched.
             self.off = region.inside
             out.append(rest)
             return ""
         return rest
 
     def _pass_over(self, region: Region, out: list[str | FoundCall], decided: bool, cut: bool) -> str | None:
-        """A region that is quoted: its text goes on as it is read."""
+        """Release the text of a quoted region as far as it was read."""
         if decided and not region.offset:
             region.pos = 1
         text = region.drain()
         out.append(text)
         self._quoting.advance(text)
         _, newline, line = text.rpartition("\n")
-        self._line_over = ["\n", line] if newline else [*self._line_over, line]
+        self._last_quoted_line = ["\n", line] if newline else [*self._last_quoted_line, line]
         if decided and region.items:
-            # Nothing in the text of a call ends the quotation that it stands in.
+            # Nothing in the text of a call ends the quotation around it.
             self._quoting = self._quoting_before
-            self._quoting.call("".join(self._line_over), answered=region.answered)
+            self._quoting.call("".join(self._last_quoted_line), turn_follows=region.turn_follows)
             self._quoting.behind_quoted = True
-        # Where it cannot be told where a quoted call ends, what follows may be a part of it.
+        # If the end of a quoted call is unknown, what follows may be part of the call.
         self.off = self.off or cut or (decided and region.inside)
         return region.rest if decided else None
 
     def _settle(self, region: Region, whole: str, proven: int, out: list[str | FoundCall]) -> str:
-        """Tell the calls of a region, or its text as it came; what is left of it is searched."""
+        """Release the calls of a region, or its text unchanged. Returns the rest, which is searched."""
         items = [item for item in region.items if item[0] <= proven]
-        parts = parted(whole, items, proven)
+        parts = split_at_calls(whole, items, proven)
         calls = [part for part in parts if not isinstance(part, str)]
-        if (
-            not calls
-            or self._shown_by_words
-            or any(self._in_request(call.name, without_tokens(raw)) for call, raw in calls)
-        ):
+        shown = self._shown_by_words or any(placeholders.are_left(call.arguments) for call, _ in calls)
+        if not calls or shown or any(self._in_request(call.name, without_tokens(raw)) for call, raw in calls):
             self._work.spend(len(whole) // 2)
             if self._rescue:
                 return whole
             at = max(region.offset, 1)
             out.append(whole[:at])
             if region.items:
-                # Behind a call the format read nothing but its own closers.
-                self._quoting.call(whole[:at], answered=region.answered)
-                self._quoting.behind_quoted = self._shown_by_words
+                # After a call the format read nothing but its own closers.
+                self._quoting.call(whole[:at], turn_follows=region.turn_follows)
+                self._quoting.behind_quoted = shown
                 return whole[at:]
             self._quoting.advance(whole[:at])
             if tag := _TAG.match(whole):
@@ -426,7 +425,7 @@ class Scanner:
         return whole[proven:]
 
     def _give_up(self, out: list[str | FoundCall]) -> None:
-        """More was held than may be: all of it goes out as it came, and nothing is searched from here on."""
+        """Release everything unchanged and stop searching, because more is held than is allowed."""
         out.append("".join(self._parts))
         self._parts = []
         self._region = self._reading = None
@@ -434,7 +433,7 @@ class Scanner:
 
 
 def _joined(out: list[str | FoundCall]) -> list[str | FoundCall]:
-    """Without empty text, and with neighbouring text as one."""
+    """The output without empty texts, and with adjacent texts joined."""
     joined: list[str | FoundCall] = []
     pieces: list[str] = []
     for item in out:

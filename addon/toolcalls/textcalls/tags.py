@@ -1,6 +1,6 @@
 """Blocks of tagged parameters: `<invoke name="N"><parameter name="K">V</parameter></invoke>` and its family.
 
-What stands between two parameters is white space; where a value ends is told in `nesting`.
+Between two parameters there is only white space; `nesting` decides where a value ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .values import read
 
 @dataclass(slots=True, frozen=True)
 class Tags:
-    """The literals of one family; of each the spellings that were seen."""
+    """The literals of one family of tags, each in every spelling that was seen."""
 
     format: str
     block: tuple[str, ...]
@@ -41,7 +41,7 @@ _KEY = re.compile(r"[^<>\"'\n]{1,128}")
 
 @lru_cache(maxsize=256)
 def _markup(tags: Tags) -> Markup:
-    """What the family looks like inside a value, where also a tag of a sister family has to be closed."""
+    """The tags as they may appear inside a value, where tags in the form of a related family must be closed too."""
     return Markup(
         parameter=_in_any_form(tags.parameter),
         parameter_end=(*tags.parameter_end, *(f"{end[:-1]} >" for end in tags.parameter_end)),
@@ -56,12 +56,12 @@ def _markup(tags: Tags) -> Markup:
 
 
 def _in_any_form(openers: tuple[str, ...]) -> tuple[str, ...]:
-    """`<parameter=K>`, `<parameter name="K">` and `<parameter>`."""
+    """The openers in the forms `<parameter=K>`, `<parameter name="K">` and `<parameter>`."""
     return tuple(dict.fromkeys(f"{opener[:-1]}{end}" for opener in openers for end in "= >"))
 
 
-def read_blocks(region: Region, tags: Tags, *, wrapped: bool, ends: Sequence[str] = ()) -> Step[None]:
-    """Blocks one after the other, then the end of the wrapper."""
+def read_blocks(region: Region, tags: Tags, *, wrapped: bool) -> Step[None]:
+    """Read blocks one after the other, then the end of their wrapper."""
     count = 0
     while True:
         opener = yield from region.optional(tags.block)
@@ -71,11 +71,11 @@ def read_blocks(region: Region, tags: Tags, *, wrapped: bool, ends: Sequence[str
         count += 1
     if not count:
         raise CutOff if not (yield from region.peek()) else NotACall
-    yield from region.optional((*tags.wrapper_end, *ends))
+    yield from region.optional(tags.wrapper_end)
 
 
 def read_block(region: Region, tags: Tags, opener: str, *, known: bool) -> Step[None]:
-    """One block from behind its opener. `known`: the marker is weak, only a declared name counts."""
+    """Read one block from after its opener. `known`: the marker is weak, so the name must be declared."""
     if opener.endswith("="):
         written = yield from read_name(region, ">", known=known)
         closed = False
@@ -84,7 +84,7 @@ def read_block(region: Region, tags: Tags, opener: str, *, known: bool) -> Step[
             yield from _weak_attribute(region)
         attributes, closed = yield from region.tag()
         if not attributes.keys() <= _ATTRIBUTES:
-            raise NotACall  # `disabled="true"` may deny it
+            raise NotACall  # `disabled="true"` may mean that it must not run
         written = next((attributes[key] for key in ("name", "tool", "function") if key in attributes), "")
     name = region.names.resolve(written)
     if known and name is None:
@@ -111,7 +111,7 @@ def read_body(region: Region, tags: Tags, name: str | None, *, must_close: bool)
         if found is None:
             raise NotACall
         if found == "":
-            # Nothing but outer closers may be missing, and nothing at all when the answer was cut off.
+            # Only outer closers may be missing, and nothing at all if the answer was cut off.
             if region.finished and raw and not must_close and region.complete(name, raw):
                 break
             raise CutOff
@@ -145,7 +145,7 @@ def read_body(region: Region, tags: Tags, name: str | None, *, must_close: bool)
 
 
 def read_name(region: Region, stop: str, *, known: bool) -> Step[str]:
-    """A name up to `stop`; where the marker is weak, given up as soon as no declared name begins like it."""
+    """Read a name up to `stop`. `known`: raise NotACall as soon as no declared name begins like it."""
     written = ""
     while True:
         char = yield from region.peek()
@@ -163,7 +163,7 @@ def read_name(region: Region, stop: str, *, known: bool) -> Step[str]:
 
 
 def _weak_attribute(region: Region) -> Step[None]:
-    """Look at `name="N"` while it arrives, so that prose is not held for longer than its first letters."""
+    """Check `name="N"` letter by letter while it arrives, so that only the first letters of prose are held back."""
     length = 0
     head = "name="
     while True:
@@ -185,7 +185,7 @@ def _weak_attribute(region: Region) -> Step[None]:
 
 
 def _key(region: Region, found: str) -> Step[tuple[str, bool, bool]]:
-    """The parameter's name, whether its tag says that the value is JSON, whether it closes itself."""
+    """Read a parameter's tag: the key, whether the tag says that the value is JSON, and whether it closes itself."""
     if found.endswith("="):
         written = yield from read_name(region, ">", known=False)
         return written, False, False
@@ -218,7 +218,7 @@ def _character_data(region: Region, tags: Tags) -> Step[str]:
 
 
 def _inner_key(region: Region, opener: str) -> Step[str | None]:
-    """The key of a parameter's tag inside a value; empty where it has none, None where it is no tag."""
+    """The key of a parameter's tag inside a value; empty if it has no key, None if it is not a tag."""
     if opener.endswith(">"):
         return ""
     text = yield from _inner_tag(region)
@@ -233,7 +233,7 @@ def _inner_block(region: Region, opener: str) -> Step[bool]:
 
 
 def _inner_tag(region: Region) -> Step[str | None]:
-    """What stands in a tag, up to and with its end; None where it is no tag."""
+    """Read a tag inside a value up to and including its end: its text, or None if it is not a tag."""
     text, end = yield from region.until((">", "<"), 512)
     if end != ">":
         return None

@@ -1,4 +1,4 @@
-"""What may stand behind a call up to the end of an answer: closers too many, and the special tokens of templates."""
+"""What may follow a call up to the end of an answer: surplus closers, and the special tokens of templates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLOSERS = (
     "<|tool_call:end|>",
     "<|tool_calls:end|>",
 )
-"""Closers of calls and of their wrappers that come once too often."""
+"""Closers of calls and of their wrappers, which models may repeat."""
 
 ENDS_OF_TURN = (
     "<|call|>",
@@ -83,7 +83,7 @@ ENDS_OF_TURN = (
 )
 """Tokens with which a template ends a turn, or asks for the result of the call."""
 
-OF_SOMEBODY_ELSE = frozenset(
+BEGIN_FOREIGN_TURN = frozenset(
     (
         "<|observation|>",
         "<|tool_response>",
@@ -93,13 +93,13 @@ OF_SOMEBODY_ELSE = frozenset(
         "<start_function_response>",
     )
 )
-"""Tokens that give the turn to a user or a tool: whatever the model writes behind one is invented."""
+"""Tokens that give the turn to a user or a tool: whatever the model writes after one is invented."""
 
 BEHIND_A_CALL = (*CLOSERS, *ENDS_OF_TURN)
 
 
 def without_tokens(call: str) -> str:
-    """The text of a call without the closers and tokens that stand behind it."""
+    """The text of a call without the closers and tokens that follow it."""
     end = len(call)
     while True:
         while end and call[end - 1].isspace():

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def pattern(literals: Iterable[str]) -> str:
-    """Matches the longest of the literals that stands at a place."""
+    """A pattern that matches the longest of the literals that appears at a position."""
     ordered = sorted(set(literals))
     branches: dict[str, list[str]] = {}
     for literal in ordered:
@@ -18,7 +18,7 @@ def pattern(literals: Iterable[str]) -> str:
 
 
 def begun(literals: Iterable[str]) -> str:
-    """Matches one of the literals, or the beginning of one at the end of the text."""
+    """A pattern that matches one of the literals, or the beginning of one at the end of the text."""
     branches: dict[str, list[str]] = {}
     for literal in sorted(set(literals)):
         branches.setdefault(literal[0], []).append(literal[1:])
@@ -26,7 +26,7 @@ def begun(literals: Iterable[str]) -> str:
 
 
 def begun_tail(rests: list[str]) -> str:
-    """A pattern for what may be missing behind a beginning that these literals share."""
+    """A pattern for the rests of literals that share a beginning, each of which may be cut at the end of the text."""
     return "" if "" in rests else rf"(?:\Z|{begun(rests)})"
 
 

@@ -1,4 +1,4 @@
-"""Raw text typed by the declared schema: null, integer, number, boolean, object, array, then string."""
+"""Raw text as a value of a type that the schema declares. Tried in order: null, numbers, boolean, object, array."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_open(schema: object) -> bool:
 
 
 def types(schema: object, root: object = None, depth: int = 0) -> set[str]:
-    """The JSON types that a schema admits, as far as it says."""
+    """The JSON types that a schema admits, as far as it declares them."""
     if not isinstance(schema, Mapping) or depth > _DEPTH:
         return set()
     found: set[str] = set()
@@ -59,7 +59,7 @@ def types(schema: object, root: object = None, depth: int = 0) -> set[str]:
 
 
 def typed(raw: str, schema: object, root: object = None) -> Any:
-    """The value that `raw` is under `schema`; the text itself where nothing else fits."""
+    """The value that `raw` means under `schema`; the text itself if nothing else fits."""
     admitted = types(schema, root)
     if not admitted or admitted == {"string"}:
         return raw
@@ -83,13 +83,13 @@ def typed(raw: str, schema: object, root: object = None) -> Any:
 
 
 def put(found: dict[str, Any], key: str, value: Any) -> None:
-    """A parameter that is named twice, with different values, makes it no call."""
+    """Add a value under a key. Raises NotACall if the key already has another value."""
     if found.setdefault(key, value) != value:
         raise NotACall
 
 
 def read(text: str) -> Any:
-    """Strict JSON, or None."""
+    """The value of a strict JSON text; None if it is invalid."""
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):

@@ -1,1 +1,1 @@
-"""The tools that a request declared, and their schemas: the oracle for names and shapes."""
+"""The tools that a request declared, and their schemas: names and shapes are decided by them."""

@@ -1,10 +1,9 @@
-"""The tools that the request declared: the oracle for names and shapes.
+"""The tools that the request declared, by which names and shapes are decided.
 
 A request declares tools in one of several wire shapes (Chat, the older `functions`, Messages, Responses with
-namespaces and `additional_tools`, Gemini's `functionDeclarations`, whose schemas write types in capitals). What is
-kept is the name, the namespace, the kind and the JSON schema of the arguments; nothing else of the request. Reading
-costs next to nothing: a schema is prepared when a call of its tool is looked at, and the same schema only once for
-all requests.
+namespaces and `additional_tools`, Gemini's `functionDeclarations`, whose schemas write types in capitals). Only the
+name, the namespace, the kind and the JSON schema of the arguments are kept. Reading costs next to nothing: a schema
+is prepared only when a call of its tool is looked at, and only once for all requests with the same schema.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _OTHER_SCHEMA_KEYS = ("input_schema", "parametersJsonSchema", "parameters_json_s
 class Tool:
     name: str
     schema: Schema | None = None
-    """The JSON schema of the arguments; None where the request gave none."""
+    """The JSON schema of the arguments; None if the request gave none."""
     kind: Kind = "function"
     """`custom`: its input is free text, never JSON to mend. `server`: the host runs it, not the client."""
     namespace: str | None = None
@@ -38,7 +37,7 @@ class Tool:
 
     @property
     def prepared(self) -> Node | None:
-        """The schema, ready to be asked; None where there is none."""
+        """The schema, prepared for checking; None if there is none."""
         if self._prepared is None and self.schema is not None and self.kind == "function":
             self._prepared = prepared(self.schema)
         return self._prepared
@@ -56,7 +55,7 @@ class Tool:
 
     @property
     def shell_like(self) -> bool:
-        """It has a property `command` or `cmd` that is a string, a list of strings, or one of several such things."""
+        """Whether a property `command` or `cmd` may be a string or a list of strings."""
         view = self.view
         if view is None:
             return False
@@ -70,7 +69,7 @@ def _may_be_command(node: Node) -> bool:
 
 
 def _lists_strings(node: Node, depth: int) -> bool:
-    """Does it, or a part of it, say that the items of a list are strings?"""
+    """Whether the schema, or a part of it, says that the items of a list are strings."""
     if node.items is not None and STRING in possible(node.items) != EVERY_TYPE:
         return True
     parts = (*node.all_of, *node.any_of, *node.one_of, *((node.ref,) if node.ref else ()))
@@ -78,7 +77,7 @@ def _lists_strings(node: Node, depth: int) -> bool:
 
 
 class Tools:
-    """The declared tools by name. Empty when the request declared none or could not be read."""
+    """The declared tools by name. Empty if the request declared none or could not be read."""
 
     __slots__ = ("_by_name", "_by_namespace", "index")
 
@@ -86,7 +85,7 @@ class Tools:
         self._by_name: dict[str, Tool] = {}
         self._by_namespace: dict[str, dict[str, Tool]] = {}
         self.index: Any = None
-        """Where `mend.names` keeps the foldings of these names."""
+        """Where `spelling.py` keeps the spellings of these names."""
         for tool in tools:
             if tool.namespace is None:
                 self._by_name[tool.name] = tool
@@ -99,7 +98,7 @@ class Tools:
         return _shared(_declared(request))
 
     def get(self, name: str, namespace: str | None = None) -> Tool | None:
-        """The tool of that name. Without a namespace: one outside all of them, else the only one inside."""
+        """The tool of that name. Without `namespace`: the tool outside all namespaces, else the only one inside."""
         if namespace is not None:
             return self._by_namespace.get(namespace, {}).get(name)
         tool = self._by_name.get(name)
@@ -109,7 +108,7 @@ class Tools:
         return inside[0] if len(inside) == 1 else None
 
     def __iter__(self) -> Iterator[Tool]:
-        # Each answer goes through them several times, and a generator takes three times as long.
+        # Each answer iterates over the tools several times, and a generator takes three times as long.
         if not self._by_namespace:
             return iter(self._by_name.values())
         return chain(self._by_name.values(), *(tools.values() for tools in self._by_namespace.values()))
@@ -119,16 +118,16 @@ class Tools:
 
 
 _recent: dict[bytes, Tools] = {}
-"""The tools of the last requests, the latest last, by their bytes: by value 1, 1.0 and true would be the same."""
+"""The tools of the last requests, the latest last. The key is bytes because 1, 1.0 and true are equal as values."""
 _MOST_RECENT = 8
 _MOST_BYTES = 1024 * 1024
 
 
 def _shared(found: list[Tool]) -> Tools:
-    """The tools of an earlier request, where they are the same: agents declare theirs with each one.
+    """The `Tools` of an earlier request if they are the same, because agents declare their tools in every request.
 
-    Else every flow would keep hundreds of objects of its own for as long as mitmproxy keeps the flow, and each of
-    Python's full garbage collections, in which all streams wait, would walk through all of them.
+    Otherwise every flow would have hundreds of objects of its own for as long as mitmproxy keeps the flow, and
+    each of Python's full garbage collections, during which all streams wait, would walk through all of them.
     """
     if not found:
         return Tools()
@@ -153,7 +152,7 @@ def _declared(request: object) -> list[Tool]:
         _gather(found, request.get(key), None, 0)
     items = request.get("input")
     if isinstance(items, list):
-        # Codex's built-in models: tools declared in the conversation, the latest last.
+        # Codex declares tools in the conversation for its built-in models, the latest last.
         for item in items:
             if type(item) is dict and "tools" in item and item.get("type") == "additional_tools":
                 _gather(found, item["tools"], None, 0)
@@ -182,7 +181,7 @@ def _gather(found: list[Tool], entries: object, namespace: str | None, depth: in
 
 
 def read_tool(entry: dict[str, Any], namespace: str | None = None) -> Tool | None:
-    """The tool that one entry declares; None where it declares none."""
+    """The tool that one entry declares; None if it declares none."""
     kind = entry.get("type")
     inner = entry.get("custom" if kind == "custom" else "function")
     body = inner if isinstance(inner, dict) else entry  # Chat: {"type": "function", "function": {…}}
@@ -196,5 +195,5 @@ def read_tool(entry: dict[str, Any], namespace: str | None = None) -> Tool | Non
             return Tool(name, None, "custom", namespace)
         return Tool(name, schema, "function", namespace)
     if isinstance(kind, str) and kind not in ("function", "custom"):
-        return Tool(kind, None, "server", namespace)  # {"type": "web_search"}: it has no other name
+        return Tool(kind, None, "server", namespace)  # {"type": "web_search"}: the type is its only name
     return None

@@ -1,6 +1,6 @@
-"""When two spellings are the same word: case and separators aside, nothing else.
+"""When two spellings are the same word: they may differ in case and separators only.
 
-Used for tool names, parameter names and enum members alike. It is an equality, never a distance.
+Used for tool names, parameter names and enum members alike. Mere similarity never counts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _WORD_SEPARATORS = re.compile(r"[\s_\-]+")
 
 
 def normalize(text: str) -> str:
-    """A name without its case and its separators: `Read_File`, `read-file` and `readFile` are one.
+    """A name without case and separators: `Read_File`, `read-file` and `readFile` become the same.
 
     A separator between two digits is kept (`v1_0` is not `v10`).
     """
@@ -20,7 +20,7 @@ def normalize(text: str) -> str:
 
 
 def normalize_value(text: str) -> str:
-    """An enum member without its case and its separators.
+    """An enum member without case and separators.
 
     `.`, `:` and `/` carry meaning there, and a leading `-` is a sign.
     """

@@ -1,4 +1,4 @@
-"""Names that every host takes: at most 64 letters, digits, `_` and `-`. Others have a short form of their own."""
+"""Tool names that every host accepts: at most 64 letters, digits, `_` and `-`. Any other name gets a short form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DIGITS = 8
 
 
 def short_name(name: str) -> str:
-    """The name itself where hosts take it; else one that no other tool has, and that is always the same."""
+    """The name itself if hosts accept it; else its short form, which is unique and always the same."""
     if len(name) <= LONGEST and not _FORBIDDEN.search(name):
         return name
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]

@@ -1,7 +1,7 @@
-"""Which declared tools a written name spells: exactly, or but for case, separators, a known prefix, a call's number.
+"""Finds the declared tools that a name means, exactly or despite its case, separators, known prefix or call number.
 
-Nothing of a name is thrown away that may be a name itself: `sandbox.Bash` and `mcp__sandbox__Bash` are other tools
-than `Bash`. Only the words of `PREFIXES` say nothing; a server or a namespace counts where it is declared.
+No part that may be a name itself is dropped: `sandbox.Bash` and `mcp__sandbox__Bash` are other tools than `Bash`.
+Only the words of `PREFIXES` mean nothing; a server or a namespace counts if it is declared.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from .declared import Tool, Tools
 from .normalize import normalize
 
 PREFIXES: Final = ("functions", "function", "tools", "tool", "default_api", "repo_browser", "paloma")
-"""What models write before the name of a tool that they were given (`name.namespace_prefix` of the facts): the
-namespaces of gpt-oss, Kimi and Gemini, and two that were seen as inventions. Every other prefix is a name."""
+"""What models write before a tool's name (`name.namespace_prefix` of the facts): the namespaces of gpt-oss, Kimi and
+Gemini, and two that models were seen to invent. Every other prefix is part of the name."""
 
 MCP: Final = "mcp__"
 
 _PREFIX: Final = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:::|[.:/])", re.IGNORECASE)
 _NUMBER: Final = re.compile(r":\d{1,6}\Z")
 _NAMESPACE: Final = re.compile(r"[.:/]|__")
-"""What stands between a namespace and a name."""
+"""The separators between a namespace and a name."""
 _SEPARATOR: Final = re.compile(r"[\s_\-.:/]+")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -32,13 +32,13 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 class _Spelled:
     tool: Tool
     separators: frozenset[int]
-    """Where words of the declared name meet: after so many characters of its folding a separator stands."""
+    """The positions of separators in the declared name, counted in characters of its folded form."""
     humps: frozenset[int]
-    """After so many characters of its folding a capital begins a word, as in `readFile`."""
+    """The positions where a capital begins a word, as in `readFile`, counted likewise."""
 
 
 class Declared:
-    """The tools that a client can be asked to run, under the spellings that they are recognised by."""
+    """The tools that the client runs itself, by the spellings under which they are recognised."""
 
     __slots__ = ("_exact", "_folded")
 
@@ -55,16 +55,16 @@ class Declared:
                     self._folded.setdefault(folded, []).append(spelled)
 
     def exact(self, name: str) -> list[Tool]:
-        """The tools of this name: one outside all namespaces, else all inside."""
+        """The tools of this name: those outside all namespaces, else all inside."""
         found = self._exact.get(name, [])
         outside = [tool for tool in found if tool.namespace is None]
         return outside or found
 
     def folded(self, name: str, *, humps: bool = True) -> list[Tool]:
-        """The tools whose names differ in case and separators only.
+        """The tools whose names differ from this one in case and separators only.
 
-        What stands before a `.` or `__` may be a namespace, so there the declared name has to have a joint too:
-        `linear.list_issues` is `linear_list_issues`, and `ba.sh` is not `Bash`.
+        The part before a `.` or `__` may be a namespace, so a word of the declared name must end there too:
+        `linear.list_issues` is `linear_list_issues`, but `ba.sh` is not `Bash`. `humps`: a capital counts as well.
         """
         folded = normalize(name)
         found = self._folded.get(folded, [])
@@ -74,7 +74,7 @@ class Declared:
         return list({id(it.tool): it.tool for it in found}.values())
 
     def begins(self, written: str) -> bool:
-        """Can this be the beginning of a declared name, or of a prefix before one?"""
+        """Whether this can be the beginning of a declared name, or of a prefix before one."""
         low = written.lower()
         if any(prefix.startswith(low) for prefix in PREFIXES):
             return True
@@ -83,7 +83,7 @@ class Declared:
 
 
 def declared_of(tools: Tools) -> Declared:
-    """The spellings of these tools, made when the first name is looked at."""
+    """The spellings of these tools, computed on first use."""
     if tools.index is None:
         tools.index = Declared(tools)
     index: Declared = tools.index
@@ -91,7 +91,7 @@ def declared_of(tools: Tools) -> Declared:
 
 
 def readings(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
-    """What was done to the name, and the tools that it then spells; the boldest reading last."""
+    """Each way to read the name, and the tools that it then means; the boldest last."""
     yield "", declared.exact(name)
     yield "case or separators", declared.folded(name)
     for rest in without_prefixes(name):
@@ -100,14 +100,14 @@ def readings(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
     if bare != name:
         for rest in (bare, *without_prefixes(bare)):
             yield "number of the call dropped", declared.exact(rest) or declared.folded(rest)
-    # Some clients join server and tool by `_`: `linear_list_issues` is what others call `mcp__linear__list_issues`.
+    # Some clients join server and tool with `_`: their `linear_list_issues` is `mcp__linear__list_issues` elsewhere.
     server, between, tool = name.removeprefix(MCP).partition("__") if name.startswith(MCP) else ("", "", "")
     if between and normalize(server) and normalize(tool):
         yield "mark of an MCP tool dropped", declared.folded(name.removeprefix(MCP), humps=False)
 
 
 def without_prefixes(name: str) -> Iterator[str]:
-    """What is left of a name without its known prefixes, the least cut first."""
+    """The name without its first known prefix, without its first two, and so on."""
     at = 0
     while (prefix := _PREFIX.match(name, at)) is not None and prefix.end() < len(name):
         at = prefix.end()
@@ -129,5 +129,5 @@ def _spellings(tool: Tool) -> set[str]:
 
 
 def _places(pattern: re.Pattern[str], name: str) -> frozenset[int]:
-    """After how many characters of the folding the pattern stands in a name."""
+    """The positions of the pattern in a name, counted in characters of its folded form."""
     return frozenset(len(normalize(name[: match.start()])) for match in pattern.finditer(name))

@@ -1,1 +1,1 @@
-"""One answer, whatever its protocol: gathering, text search, repeats, release, finish."""
+"""One answer, in any protocol: gathering calls, searching text, finding repeated calls, releasing, the finish."""

@@ -1,7 +1,8 @@
-"""One answer while it comes, whatever its protocol: what it says, its calls, and how it ended.
+"""One answer while it arrives, in any protocol: its text, its calls, and how it ended.
 
-A dialect's reader hands over what an event says; what comes back may go out, and the dialect's writer makes events of
-it. Text comes back at once, unless it may be a call; calls come back when the dialect says that they may leave.
+A dialect's reader passes in the parts of an event; what is returned may be sent, and the dialect's writer turns it
+into events. Text is returned at once, unless it may be a call; calls are returned when the dialect says that they
+may be released.
 """
 
 from __future__ import annotations
@@ -18,31 +19,31 @@ from ..request.request import Request
 from .assembled_call import AssembledCall
 from .finish_reason import FinishWords
 from .fragments import full_name
-from .live import LiveArguments, LiveCall, LivePart
+from .live import RENAMED, LiveCall, LivePart
 from .outgoing_calls import CUT_INSIDE, WRITTEN_AS_REASONING, GatheredCall, OutgoingCalls
 from .reasoning_search import ReasoningSearch
 from .structured_text import StructuredText, mends_structured
-from .text_search import SearchResult, TextPiece, TextSearch, searches
+from .text_search import SearchResult, TextPiece, TextSearch, is_searched
 
 
 @dataclass(slots=True)
 class CompletedCall:
-    """A call that leaves the answer. `number` counts those that the client gets."""
+    """A call that is decided and released. `number`: its position among the calls that the client gets."""
 
     outcome: Outcome
     number: int
     extra: dict[str, Any] = field(default_factory=dict)
-    """Whatever else the upstream said about it."""
+    """Whatever else the upstream sent about it."""
     pieces: list[str] = field(default_factory=list)
-    """Its arguments, escaped already, where they are long."""
+    """Its arguments, already escaped, if they are long."""
     live: LiveCall | None = None
-    """The part of it that the client has."""
+    """The part of it that the client already has."""
     assembled: AssembledCall | None = None
-    """Its fragments; None where it was written as text."""
+    """Its fragments; None if it was written as text."""
 
     @property
     def unchanged(self) -> bool:
-        """Does the client get the call as it came?"""
+        """Whether the client gets the call as it arrived."""
         assembled, outcome = self.assembled, self.outcome
         if assembled is None or outcome.dropped:
             return False
@@ -50,22 +51,24 @@ class CompletedCall:
 
 
 class Answer:
-    """The state of one answer: a choice, a message, a candidate. How its calls are gathered is its subclass's."""
+    """The state of one answer: a choice, a message, a candidate. Its subclasses know how its calls are gathered."""
 
     __slots__ = (
         "_finishes",
+        "_live_keys",
         "_lives",
         "_mender",
         "_policy",
         "_tools",
+        "examines_text",
+        "finds_calls",
         "incomplete",
+        "model_refused",
         "other_tools",
         "outgoing",
         "reasoning",
         "reasons",
-        "refused",
         "search",
-        "searches",
     )
 
     def __init__(
@@ -78,65 +81,68 @@ class Answer:
         self._policy = policy
         self._mender = mender
         self._tools = request.tools
-        searched = searches(request, policy)
+        self.finds_calls = is_searched(request, policy)
+        """Whether text is searched for calls."""
         self.search: TextSearch | StructuredText | None = None
-        """What the text that is being read goes through."""
-        self.reasoning = ReasoningSearch(request, policy) if searched else None
-        self.searches = searched or mends_structured(request, policy)
-        """Is the text searched for calls, or mended as JSON that was asked for?"""
+        """The search that the current text goes through."""
+        self.reasoning = ReasoningSearch(request, policy) if self.finds_calls else None
+        self.examines_text = self.finds_calls or mends_structured(request, policy)
+        """Whether text is searched for calls, or mended because the request asked for JSON."""
         self.outgoing = outgoing
         self._lives: dict[int, LiveCall] = {}
+        self._live_keys: set[str] = set()
+        """The keys of calls that were sent while they arrived: a later call with such a key may be a repetition."""
         self.incomplete = False
-        """One of the calls that left last was refused, or turned out to be no call."""
+        """Of the calls released last, one was refused or turned out to be no call."""
         self.other_tools = False
         """The server called tools of its own."""
-        self.refused = False
-        """The model refused to answer: nothing that it says is a call."""
+        self.model_refused = False
+        """The model refused to answer: nothing in its text is a call."""
         self.reasons: list[str] = []
         self._finishes: list[Finish] = []
 
     @property
     def has_pending_calls(self) -> bool:
-        """Was a call seen that is not out?"""
+        """Whether a call has been found or gathered that has not been released."""
         return self.outgoing.has_found
 
     def spend(self, steps: int) -> None:
-        """So many steps are about to be taken for this answer."""
+        """Take `steps` from the work budget of the response."""
         self._mender.work.spend(steps)
 
     # Text
 
-    def say(self, text: str, source: bytes | None = None) -> SearchResult | None:
-        """The text after the search; None where it goes on as it is. `source`: the event that says just this."""
+    def take_text(self, text: str, source: bytes | None = None) -> SearchResult | None:
+        """Search a text; None if it is sent unchanged. `source`: the event that contains only this text."""
         if self.search is None or not text:
             return None
         result = self.search.take(text, source)
         self.outgoing.found(result.calls)
         return None if len(result.parts) == 1 and result.text == text and not self.search.holding else result
 
-    def think(self, text: str) -> SearchResult | None:
-        """The model thinks: what is held of the text before that is no call."""
+    def take_reasoning(self, text: str) -> SearchResult | None:
+        """Take reasoning. Text held before it is no call: it is returned."""
         if self.reasoning is not None:
             self.reasoning.take(text)
         return None if text.isspace() else self._pass_undecided()
 
-    def say_otherwise(self) -> SearchResult | None:
-        """Something that is not searched is said (a citation, an image): what is held of the text is no call."""
+    def take_other(self) -> SearchResult | None:
+        """Note content that is not searched, like a citation. Text held before it is no call: it is returned."""
         if self.reasoning is not None:
             self.reasoning.answered()
         return self._pass_undecided()
 
     def _pass_undecided(self) -> SearchResult | None:
-        return self.search.pass_on() if self.search is not None and self.search.undecided else None
+        return self.search.release() if self.search is not None and self.search.undecided else None
 
-    def pass_text_on(self) -> SearchResult:
-        """A call that goes out now follows the text: what is held of it is no call."""
-        return self.search.pass_on() if self.search is not None and self.search.holding else SearchResult()
+    def release_text(self) -> SearchResult:
+        """Release the held text, because a call is sent now that follows it: the text itself is no call."""
+        return self.search.release() if self.search is not None and self.search.holding else SearchResult()
 
-    def shows_behind(self, text: str) -> bool:
-        """Would a call be quoted, or only be shown, that stood behind what was said and this text?"""
+    def would_quote_after(self, text: str) -> bool:
+        """Whether a call that followed the text so far and `text` would be quoted or only an example."""
         search = self.search.search if isinstance(self.search, StructuredText) else self.search
-        return search is not None and search.shows_behind(text)
+        return search is not None and search.would_quote_after(text)
 
     @property
     def held_text(self) -> str:
@@ -144,29 +150,29 @@ class Answer:
 
     @property
     def undecided(self) -> bool:
-        """May held text, or the reasoning that passed, still turn out to be a call, depending on what follows?"""
+        """Whether held text, or reasoning that passed, may still become a call, depending on what follows."""
         return self.text_undecided or self._reasoning_may_be_call
 
     @property
     def text_undecided(self) -> bool:
-        """May the text that is held still turn out to be a call, depending on what follows?"""
+        """Whether held text may still become a call, depending on what follows."""
         return self.search is not None and self.search.undecided
 
     @property
     def _reasoning_may_be_call(self) -> bool:
-        """Does the reasoning end with a call, or the beginning of one, and is it all that was said?"""
+        """Whether the reasoning ends with a call or the beginning of one, and the answer has nothing else."""
         reasoning = self.reasoning
         if reasoning is None or self.outgoing.sent or self.has_pending_calls or not reasoning.undecided:
             return False
-        return not self._spoke
+        return not self._has_text
 
     @property
-    def _spoke(self) -> bool:
-        """Was any text said but white space?"""
-        return self.search is not None and self.search.spoke
+    def _has_text(self) -> bool:
+        """Whether the answer has text other than white space."""
+        return self.search is not None and self.search.has_text
 
     def end_text(self, finish: Finish) -> SearchResult:
-        """Nothing more is said: what is held is a call or text, and what was thought last may be a call."""
+        """The text is over: decide whether held text, or the end of the reasoning, is a call."""
         if self.search is None:
             return SearchResult()
         self.end_reasoning(finish)
@@ -175,58 +181,67 @@ class Answer:
         return result
 
     def end_reasoning(self, finish: Finish) -> None:
-        """Nothing more is thought: the reasoning may end with a call."""
+        """The reasoning is over: take the call that it may end with."""
         if self.reasoning is not None and self._reasoning_may_be_call:
             self.outgoing.found(self.reasoning.close(self._finish_of_text(finish)), WRITTEN_AS_REASONING)
 
     def _finish_of_text(self, finish: Finish) -> Finish:
-        """How the text ended, in an answer that ended so."""
-        return Finish.CUT if self.refused else finish
+        """How the text ended, if the answer ended with `finish`."""
+        return Finish.CUT if self.model_refused else finish
 
     def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
-        """A text that came as a whole, searched; None where it is not. `thought`: the reasoning before it, where the
-        answer has no other calls."""
-        if not self.searches:
+        """Search a text that arrived as a whole; None if texts are not searched.
+
+        `thought`: the reasoning before it, if the answer has no other calls.
+        """
+        if not self.examines_text:
             return None
-        self.think(thought)
-        result = self.say(text)
+        self.take_reasoning(thought)
+        result = self.take_text(text)
         parts = result.parts if result is not None else (TextPiece(text),) if text else ()
         return SearchResult(parts + self.end_text(finish).parts)
 
     # Calls
 
     def go_on_live(self, assembled: AssembledCall) -> LivePart | None:
-        """What of a call may go out before it is complete (`toolfix_aggregate=false`); None while nothing may."""
+        """The part of a call that may be sent before it is complete (`toolfix_aggregate=false`); None: nothing."""
         live = self.go_live(assembled)
         return live.take(assembled) if live is not None else None
 
     def go_live(self, assembled: AssembledCall) -> LiveCall | None:
-        """The call as the client gets it while it comes; None where it has to wait."""
+        """The state of a call that is sent while it arrives; None if the call has to wait."""
         live = self._lives.get(id(assembled))
-        if live is None and not self.outgoing.resent.knows(assembled.key) and self._may_go_live(assembled):
+        if live is None and not self._may_repeat(assembled) and self._may_go_live(assembled):
             live = self._lives[id(assembled)] = self._new_live(assembled)
+            self._live_keys.add(assembled.key)
             self.outgoing.count_sent()
         return live
 
+    def _may_repeat(self, assembled: AssembledCall) -> bool:
+        """Whether an earlier call has the same key, so that the two must be compared before this one is sent."""
+        named = bool(assembled.id) and assembled.key in self._live_keys
+        return named or self.outgoing.resent.knows(assembled.key)
+
     def _may_go_live(self, assembled: AssembledCall) -> bool:
-        unclear = assembled.doubt or assembled.unsure
+        unclear = assembled.refusal_reason or assembled.all_or_none
         waits = not (assembled.names and assembled.begun)
         return not (unclear or waits or assembled.again or assembled.restated)
 
     def _new_live(self, assembled: AssembledCall) -> LiveCall:
-        return LiveCall(self.outgoing.sent, self._mender.ids.unique(assembled.id))
+        name = full_name(assembled.names, self._tools)
+        return LiveCall(self.outgoing.sent, self._mender.ids.unique(assembled.id), name)
 
     def complete_whole(
         self, assembled_calls: list[AssembledCall], finish: Finish, *, ids: bool = True
     ) -> list[CompletedCall]:
-        """Calls that came as a whole leave, and those that were found: there are no fragments to be told apart."""
+        """Decide and release calls that arrived whole, without fragments to attribute, and calls found in text."""
         return self._complete(assembled_calls, finish, False, ids)
 
     def _complete(
         self, assembled_calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
     ) -> list[CompletedCall]:
         out = self._complete_gathered(assembled_calls, finish, before_error, ids)
-        # One after the other: each is counted when it is decided.
+        # A lazy iterator: `sent` must be read right after each call is decided and counted.
         found = self.outgoing.complete_found(before_error=before_error)
         out += [CompletedCall(outcome, self.outgoing.sent - 1) for outcome in found]
         self.incomplete = self.incomplete or any(call.outcome.status == "refused" for call in out)
@@ -237,7 +252,7 @@ class Answer:
     ) -> list[CompletedCall]:
         lives = [self._lives.pop(id(assembled), None) for assembled in assembled_calls]
         calls = [
-            self._gathered(assembled, finish, ids, live.arguments if live else None)
+            self._gathered(assembled, finish, ids, live)
             for assembled, live in zip(assembled_calls, lives, strict=True)
         ]
         out: list[CompletedCall] = []
@@ -252,39 +267,39 @@ class Answer:
             )
         return out
 
-    def _gathered(
-        self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveArguments | None
-    ) -> GatheredCall:
-        """A call as its fragments tell it. `finish`: how the answer ended. `ids`: it has to have one."""
+    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveCall | None) -> GatheredCall:
+        """The call as its fragments describe it. `finish`: how the answer ended. `ids`: the call must have an id."""
         name = full_name(assembled.names, self._tools)
-        text = assembled.settle()[0]
+        text = assembled.decide_arguments()[0]
         if assembled.unfinished:
-            assembled.doubt = assembled.doubt or CUT_INSIDE
+            assembled.refusal_reason = assembled.refusal_reason or CUT_INSIDE
+        if live is not None and live.name != name:
+            assembled.refusal_reason = assembled.refusal_reason or RENAMED
         compared = assembled.to_compare(name)
         compared.out = live is not None
         own_finish = assembled.finish_for(finish)
         arguments, steps = (text, ()) if live is not None else assembled.final_arguments(own_finish)
         value, assembled.value = assembled.value, None
         return GatheredCall(
-            assembled.name if live is not None else name,
+            live.name if live is not None else name,
             arguments,
             assembled.id if ids else assembled.id or None,
             (*assembled.steps, *steps),
-            assembled.doubt,
+            assembled.refusal_reason,
             finish=own_finish,
             value=value if arguments is text else None,
-            live=live,
+            live=live.arguments if live is not None else None,
             compared=compared,
         )
 
     # The end
 
-    def stop(self, reason: str, finish: Finish) -> None:
-        """The upstream said why the model stopped. It may say so again."""
+    def note_reason(self, reason: str, finish: Finish) -> None:
+        """Note why the model stopped. The upstream may send a reason more than once."""
         self.reasons.append(reason)
         self._finishes.append(finish)
 
     def true_reason(self, words: FinishWords, reasons: Sequence[str] | None = None) -> object:
-        """The finish reason that is true, given those that came and the calls that went out."""
-        believed = words.believed(self.reasons if reasons is None else reasons)
+        """The finish reason that is true, given the reasons that arrived and the calls that were sent."""
+        believed = words.trusted_reason(self.reasons if reasons is None else reasons)
         return words.true_reason(believed, calls=self.outgoing.sent > 0, other_tools=self.other_tools)

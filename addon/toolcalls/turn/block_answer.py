@@ -1,7 +1,7 @@
-"""An answer whose texts and calls come in blocks, each of which begins and ends with an event of its own.
+"""An answer whose texts and calls arrive in blocks, each with an event for its beginning and one for its end.
 
-A call may leave at its own end, before the answer has ended, and never before an earlier one. Each block of text is
-searched by itself; a call in it is known when something else follows it, or when the answer ends.
+A call may be released at its own end, before the answer ends, but never before an earlier call. Each block of text
+is searched on its own; whether it ends with a call is known when something else follows, or when the answer ends.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ from .text_search import SearchResult
 class BlockAnswer(Answer):
     __slots__ = ("_texts", "assembler", "text_block")
 
-    def __init__(self, request: Request, policy: Policy, mender: Mender, *, spoiler: str = "") -> None:
-        """`spoiler`: ends a live call that is refused, where clients run even a prefix."""
+    def __init__(self, request: Request, policy: Policy, mender: Mender, *, invalid_tail: str = "") -> None:
+        """`invalid_tail`: text that ends a refused live call, for clients that run even a prefix."""
         super().__init__(
-            request, policy, mender, OutgoingCalls(request.tools, mender, safe_ids=True, spoiler=spoiler)
+            request, policy, mender, OutgoingCalls(request.tools, mender, safe_ids=True, invalid_tail=invalid_tail)
         )
-        self.assembler = BlockAssembler(mender.work)
-        self._texts = SearchedTexts(request, policy, mender)
+        self.assembler = BlockAssembler(request.tools, mender.work)
+        self._texts = SearchedTexts(request, policy, mender, find_calls=self.finds_calls)
         self.text_block: Place = None
-        """That block."""
+        """The index of the block that is being searched."""
 
     # Text
 
-    def say(self, text: str, source: Any = None, block: Place = None) -> SearchResult | None:
-        """The text after the search; None where it goes on as it is."""
-        if not self.searches:
+    def take_text(self, text: str, source: Any = None, block: Place = None) -> SearchResult | None:
+        """Search a text; None if it is sent unchanged."""
+        if not self.examines_text:
             return None
         if self.search is None:
             self.text_block = block
         self.search = self._texts.search_of(self.search, text)
-        return super().say(text, source)
+        return super().take_text(text, source)
 
     @property
-    def _spoke(self) -> bool:
-        return self._texts.spoke
+    def _has_text(self) -> bool:
+        return self._texts.has_text
 
-    def pass_text_on(self) -> SearchResult:
-        """Something else follows the block: what is held of it is text."""
-        result = super().pass_text_on()
+    def release_text(self) -> SearchResult:
+        """Release held text, because something else follows the block."""
+        result = super().release_text()
         self.search = None
         return result
 
@@ -70,7 +70,7 @@ class BlockAnswer(Answer):
 
     @property
     def holds_text(self) -> bool:
-        """Is text, or a call that was found in it, held back?"""
+        """Whether text, or a call found in it, is held."""
         return self.outgoing.has_found or (self.search is not None and self.search.holding)
 
     # Calls
@@ -80,50 +80,52 @@ class BlockAnswer(Answer):
         return super().has_pending_calls or bool(self.assembler.calls)
 
     def pop_ready(self) -> list[BlockCall]:
-        """The calls at the head of the line that need no finish reason."""
-        ready = list(takewhile(lambda call: call.ended and call.ready(), self.assembler.calls))
+        """Remove and return the first calls, as far as they need no finish reason."""
+        ready = list(takewhile(lambda call: call.ended and call.needs_no_finish(), self.assembler.calls))
         del self.assembler.calls[: len(ready)]
         return ready
 
     def pop_ended(self, finish: Finish) -> list[BlockCall]:
-        """A finish reason came: the calls that have ended, if none of them needs to wait for another reason."""
+        """Remove and return the calls that have ended before a finish reason, unless one has to wait for another."""
         self.assembler.judge(complete=finish is Finish.COMPLETE)
-        # All of them at once: the first may only have begun what a later one tells.
+        # All of them at once: the first may only be the beginning of a later one.
         ended = list(takewhile(lambda call: call.ended, self.assembler.calls))
-        if not all(call.ready() for call in ended):
-            # Another reason may follow, which says that they were cut off.
+        if not all(call.needs_no_finish() for call in ended):
+            # Another reason may follow that says the calls were cut off.
             return []
         del self.assembler.calls[: len(ended)]
         return ended
 
-    def leave(self, calls: list[BlockCall], finish: Finish, *, before_error: bool = False) -> list[CompletedCall]:
-        """These calls leave."""
+    def complete_calls(
+        self, calls: list[BlockCall], finish: Finish, *, before_error: bool = False
+    ) -> list[CompletedCall]:
+        """Decide and release these calls."""
         out = self._complete_gathered(calls, finish, before_error, ids=True)
         for call in calls:
             call.done = True
         return out
 
     def complete(self, finish: Finish, *, before_error: bool = False) -> list[CompletedCall]:
-        """All calls that were gathered or found leave."""
+        """Decide and release all calls that were gathered or found."""
         return self._complete(self.assembler.hand_out(finish), finish, before_error, ids=True)
 
     def end_live(self, call: BlockCall, finish: Finish, *, before_error: bool = False) -> CompletedCall:
-        """The end of a call of which the client has a part."""
+        """Decide a call that ends after a part of it was sent."""
         call.ended = True
-        if call.unsure and finish is not Finish.COMPLETE:
+        if call.all_or_none and finish is not Finish.COMPLETE:
             refuse([call])
-        return self.leave([call], finish, before_error=before_error)[0]
+        return self.complete_calls([call], finish, before_error=before_error)[0]
 
     def has_all(self, call: BlockCall) -> bool:
-        """Does the client have all of a live call?"""
+        """Whether the client has all arguments of a live call."""
         live = self._lives.get(id(call))
         return live is not None and live.arguments.complete
 
     def _may_go_live(self, call: AssembledCall) -> bool:
-        # Its beginning goes out at once, and must not be taken back.
+        # The beginning is sent at once and cannot be taken back.
         return isinstance(call, BlockCall) and bool(call.name) and not call.given and not call.fragments
 
     def _new_live(self, call: AssembledCall) -> LiveCall:
         identity = self._mender.ids.safe(call.id)
         call.steps = () if identity == call.id else ("new id",)
-        return LiveCall(self.outgoing.sent, identity, holds_commas=False)
+        return LiveCall(self.outgoing.sent, identity, call.name, holds_commas=False)

@@ -1,14 +1,15 @@
-"""Which call does a fragment belong to, where each call begins and ends with an event of its own?
+"""Which call a fragment belongs to, if each call has an event for its beginning and one for its end.
 
 Fragments have no id here, and indices are shared, repeated or missing. A fragment goes to the last call that began at
-its index; without an index, to the last one that began. One at an unknown index belongs to the one call that is open
-and has no arguments yet, else to no call. Whether what was gathered so may run is decided in `shared_place.py`: a
-place is an index from a beginning on until each call that began there has ended.
+its index; without an index, to the last that began. At an unknown index it goes to the only call that has not ended,
+if that has no fragments yet; else to no known call. Whether the gathered calls may run is decided in
+`shared_place.py`: a place is an index, from the beginning of a call until every call that began there has ended.
 """
 
 from __future__ import annotations
 
 from ..mend.finish import Finish
+from ..tools.declared import Tools
 from ..wire.events import MOST_CALLS, LimitReached
 from ..work import Work
 from .block_call import BlockCall
@@ -18,46 +19,50 @@ from .shared_place import Places, refuse
 
 
 class BlockAssembler:
-    """The calls of one answer. `calls` are those that have not gone out yet, in order of their beginnings."""
+    """The calls of one answer. `calls`: those that were not released yet, in the order in which they began."""
 
-    __slots__ = ("_at", "_count", "_last", "_places", "_unended", "_work", "calls")
+    __slots__ = ("_at", "_count", "_going_on", "_last", "_places", "_tools", "_unended", "_work", "calls")
 
-    def __init__(self, work: Work) -> None:
-        """`work`: what reading them may take."""
+    def __init__(self, tools: Tools, work: Work) -> None:
+        """`work`: the work budget of the response."""
         self.calls: list[BlockCall] = []
+        self._tools = tools
         self._work = work
         self._places: Places[BlockCall] = Places()
         self._at: dict[Place, BlockCall] = {}
         self._unended: dict[int, BlockCall] = {}
         self._last: BlockCall | None = None
+        self._going_on: list[BlockCall] = []
+        """The calls whose arguments look incomplete, and some that have been completed or have ended since."""
         self._count = 0
 
     def begin(self, start: CallStart) -> BlockCall:
-        """A new call, one whose beginning is told twice, or the late beginning of fragments that came first."""
+        """The call of a start event: a new call, or one whose start is repeated or follows its first fragments."""
         here = self._at.get(start.place)
         if here is not None and not here.ended:
             begins_again = start.id and start.id == here.id and start.name == here.name
             if not here.started or (begins_again and not (here.fragments and here.is_whole())):
+                again = here.started
                 here.extra = {**start.extra, **here.extra}
                 here.given = here.given or start.given
                 here.started = True
                 here.id = here.key = start.id
                 here.names = [start.name] if start.name else []
-                if begins_again and here.fragments:
-                    # It may be another call: what was gathered has to be valid as it came.
-                    self._places.at(start.place).make_unsure()
+                if here.fragments and (begins_again or not again):
+                    # The fragments may belong to a call whose beginning was lost, so they must be valid as they are.
+                    self._places.at(start.place).require_all_or_none()
                 return here
             self._end(here)
         return self._begin(start, started=True)
 
     def follow(self) -> None:
-        """Something else begins: what cuts the answer off later does not cut the last call."""
+        """Note that something else begins: if the answer is cut off later, the last call is not affected."""
         if self._last is not None:
             self._last.followed = True
             self._last = None
 
     def add(self, fragment: Fragment) -> BlockCall | None:
-        """Take a fragment; the call that it is added to, or None where it repeats what went out already."""
+        """Take a fragment and return the call that it is added to; None if that call has ended and lacks nothing."""
         place = fragment.place
         here = self._at.get(place)
         if here is None:
@@ -66,28 +71,40 @@ class BlockAssembler:
                 stray = bool(self._unended) and not may_begin(fragment.arguments)
                 begun = self._begin(CallStart(place, "", ""), started=False)
                 if stray:
-                    # It begins nothing: it is missing in one that is open.
-                    self._places.without_index.refuse()
+                    # It cannot begin arguments, so it belongs to a call that has not ended.
+                    self._places.without_index.distrust()
                 begun.fragments.append(fragment.arguments)
                 return begun
-            # A server that counts its fragments differently from its beginnings.
+            # This server counts fragments differently from start events.
             here = self._at[place] = only
-        if here.ended and not here.unsure:
+        if here.ended and not here.all_or_none:
             if here.done or here.is_whole():
                 if self._unended and not (fragment.placed and _says_again(here, fragment.arguments)):
-                    # It may be missing in one that is open.
-                    self._places.without_index.refuse()
+                    # It may belong to a call that has not ended.
+                    self._places.without_index.distrust()
                 return None
             here.ended = False
             self._unended[id(here)] = here
+        if fragment.arguments.strip() and not may_begin(fragment.arguments) and here.looks_complete():
+            # The call already looks complete, so this fragment may belong to one that is still incomplete.
+            others = self._others_going_on(here)
+            refuse([here, *others] if others else ())
         if place in self._places.indexed:
             self._places.at(place).go_on(here, sure=False)
         self._places.without_index.go_on(here, sure=fragment.placed)
         here.fragments.append(fragment.arguments)
         return here
 
+    def _others_going_on(self, call: BlockCall) -> list[BlockCall]:
+        self._going_on = [one for one in self._going_on if not (one.ended or one.looks_complete())]
+        return [one for one in self._going_on if one is not call]
+
+    def is_alone(self, call: BlockCall) -> bool:
+        """Whether no other call is incomplete. If one is, each fragment is looked at: it may be the other's."""
+        return not self._others_going_on(call)
+
     def end(self, place: Place) -> BlockCall | None:
-        """A block ends: the call that this is, if it is one."""
+        """Note the end of a block and return its call, if it is one."""
         self._places.end(place)
         here = self._at.get(place)
         if here is None or here.ended:
@@ -96,7 +113,7 @@ class BlockAssembler:
         return here
 
     def judge(self, *live: BlockCall, complete: bool) -> None:
-        """Refuse the calls that cannot be believed; all where fragments came without any beginning.
+        """Refuse the calls that cannot be trusted: all of them, if fragments arrived without a start event.
 
         `live`: calls of which the client has a part.
         """
@@ -107,7 +124,7 @@ class BlockAssembler:
             refuse(calls)
 
     def hand_out(self, finish: Finish) -> list[BlockCall]:
-        """Hand out all calls."""
+        """Remove and return all calls."""
         self.judge(complete=finish is Finish.COMPLETE)
         calls, self.calls = self.calls, []
         return calls
@@ -123,8 +140,9 @@ class BlockAssembler:
         call = BlockCall.of_start(start, started=started)
         call.held_under = f"call {self._count}"
         self._count += 1
-        call.work = self._work
+        call.work, call.tools = self._work, self._tools
         self.calls.append(call)
+        self._going_on.append(call)
         self._unended[id(call)] = call
         self._at[start.place] = self._last = call
         self._places.begin(start.place, call)
@@ -132,5 +150,5 @@ class BlockAssembler:
 
 
 def _says_again(call: BlockCall, text: str) -> bool:
-    """Is this nothing, or all that the call said?"""
+    """Whether the text is blank or repeats all arguments of the call."""
     return not text.strip() or text == "".join(call.fragments)

@@ -1,4 +1,4 @@
-"""One call that begins and ends with events of its own, while its fragments come."""
+"""One call with an event for its beginning and one for its end, while its fragments arrive."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ LIST_INPUT: Final = "list input"
 
 @dataclass(slots=True)
 class BlockCall(AssembledCall):
-    """A call that may leave at its own end, if its arguments are whole."""
+    """A call that may be released at its own end, if its arguments are complete."""
 
     held_under: str = ""
     """The key under which its events are held."""
     given: Any = None
-    """The arguments that its beginning told: some servers use that instead of fragments."""
+    """The arguments in its start event: some servers send them there instead of in fragments."""
     started: bool = False
-    """Its beginning came: fragments may come without any."""
+    """Its start event has arrived; fragments may arrive without one."""
     ended: bool = False
     done: bool = False
-    """It went out."""
+    """It was released."""
     valid: bool = False
-    """Are the fragments one strict JSON object? Known once they are settled."""
+    """Whether the fragments are one strict JSON object; set by `decide_arguments`."""
 
     @classmethod
     def of_start(cls, start: CallStart, *, started: bool = True) -> BlockCall:
-        """A call as its beginning tells it."""
+        """A call from its start event."""
         names = [start.name] if start.name else []
         return cls(
             id=start.id,
@@ -50,59 +50,62 @@ class BlockCall(AssembledCall):
         value = self.read(text)
         self.valid = isinstance(value, dict)
         if payload.contradict((value, self.given)):
-            self.doubt = self.doubt or CONTRADICTION
-        self.doubt_if_mixed(value)
+            self.refusal_reason = self.refusal_reason or CONTRADICTION
+        self.refuse_if_mixed(value)
 
     def is_whole(self) -> bool:
-        """Are the fragments so far strictly valid, and beyond doubt those of this call?"""
-        self.settle()
-        return self.valid and not self.doubt
+        """Whether the fragments so far are one strict JSON object and certainly belong to this call."""
+        self.decide_arguments()
+        return self.valid and not self.refusal_reason
 
     def is_strict(self) -> bool:
         if not self.fragments:
-            return isinstance(self.given, dict) and bool(self.given)
+            return isinstance(self.given, dict) and bool(self.given) and self.suits(self.given)
         if len(self.fragments) > 1:
             self.join("".join(self.fragments))
-            self.joined, self.settled = (0, "", ()), -1  # They are one fragment now, and not settled.
-        return payload.object_in(self.fragments[0]) is not None
+            self.joined, self.decided_count = (0, "", ()), -1  # One fragment now, not yet checked.
+        return self.suits(payload.object_in(self.fragments[0]))
 
-    def ready(self) -> bool:
-        """Complete beyond doubt: it needs no finish reason to be believed."""
-        if self.doubt or self.unsure:
+    def needs_no_finish(self) -> bool:
+        """Whether the call is certainly complete, so that it can be trusted without a finish reason."""
+        if self.refusal_reason or self.all_or_none or not self.started:
             return False
         if self.is_whole():
             return True
         given = self.given
         if isinstance(given, str) and payload.object_in(given) is None:
             return False
-        return bool(given) and not self.settle()[0].strip()
+        return bool(given) and not self.decide_arguments()[0].strip()
 
     def finish_for(self, finish: Finish) -> Finish:
         if finish is Finish.COMPLETE and not self.ended and self.fragments:
-            # A finish reason in the middle of a call: more of it may follow.
+            # The finish reason arrived in the middle of the call: more may follow.
             return Finish.UNKNOWN
         return finish
 
     def final_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
-        text, steps = self.settle()
+        text, steps = self.decide_arguments()
         if text.strip() not in ("", "{}"):
             text, more = _as_object(text)
             return text, (*steps, *more)
         if self.given:
             if not self.ended and finish is not Finish.COMPLETE:
-                # Fragments may have been cut off that say something else.
-                self.doubt = self.doubt or CUT_INSIDE
+                # Fragments with other arguments may have been cut off.
+                self.refusal_reason = self.refusal_reason or CUT_INSIDE
             text, more = _as_object(payload.text_of(self.given))
             return text, (*steps, *more, INPUT_FROM_START)
         if not text and self.given == {} and (finish is Finish.COMPLETE or (self.ended and self.followed)):
-            # An empty object and no fragment is how Anthropic itself sends a call without arguments. Where the model
-            # went on behind the end of the call, that was all of it.
+            # Anthropic itself sends a call without arguments as an empty object without fragments. If the model went
+            # on after the end of the call, nothing of it is missing.
             return "{}", steps
         return text, steps
 
 
 def _as_object(text: str) -> tuple[str, tuple[str, ...]]:
-    """GLM's endpoint sends lists; an empty one is no input. (One of a single object is mended with the arguments.)"""
+    """The arguments as an object: GLM's endpoint sends lists, and an empty list means no arguments.
+
+    (A list of one object is mended with the arguments.)
+    """
     if text.lstrip().startswith("[") and payload.read_strict(text) == []:
         return "{}", (LIST_INPUT,)
     return text, ()

@@ -1,16 +1,16 @@
-"""Do the arguments of a call look closed? Strings and brackets are followed through each stretch of them, once."""
+"""Whether the arguments of a call look complete: follows strings and brackets through each new piece once."""
 
 from __future__ import annotations
 
 import re
 
 _NO_STRUCTURE = re.compile(r'"[^"\\]*+(?>\\.[^"\\]*+)*+"|\\.(?>[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
-"""A string, or escapes outside of strings. Of one that is open at the end the quote and what follows are left."""
+"""A string, or escapes outside of strings. An unfinished string at the end does not match, so its quote remains."""
 _INSIDE = re.compile(r'[^"\\]*+(?>\\.[^"\\]*+)*+', re.DOTALL)
 
 
 class Brackets:
-    """Where a text stands: inside a string or not, and how many brackets are open."""
+    """The state at the end of a text: whether it is inside a string, and how many brackets are open."""
 
     __slots__ = ("_depth", "_escaped", "_opened", "in_string")
 
@@ -22,11 +22,11 @@ class Brackets:
 
     @property
     def closed(self) -> bool:
-        """Was a bracket opened, and is none open?"""
+        """Whether a bracket was opened, and none is open now."""
         return self._opened and self._depth <= 0 and not self.in_string
 
     def follow(self, text: str) -> None:
-        """Follow strings and brackets through the next stretch of the text."""
+        """Follow strings and brackets through the next piece of the text."""
         if not text:
             return
         at = 1 if self._escaped else 0
@@ -42,7 +42,7 @@ class Brackets:
         self._depth += opened - bare.count("}") - bare.count("]")
 
     def _end_of_string(self, text: str, at: int) -> int:
-        """Where the string ends that is open here."""
+        """The offset after the string that is open here."""
         inside = _INSIDE.match(text, at)
         at = inside.end() if inside else at
         self.in_string = not text.startswith('"', at)

@@ -1,6 +1,6 @@
-"""An answer whose calls come in fragments that only an index, an id or a name tells apart, and leave when it ends.
+"""An answer whose calls arrive in fragments, told apart by index, id or name, and are released when it ends.
 
-Calls that come in one piece (Ollama, Gemini) are fragments that are whole.
+Calls that arrive in one piece (Ollama, Gemini) are single fragments.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .fragment_assembler import FragmentAssembler
 from .outgoing_calls import CUT_INSIDE, OutgoingCalls
 from .parts import Fragment
 from .structured_text import structured_around
-from .text_search import TextSearch, searches
+from .text_search import TextSearch
 
 
 class FragmentAnswer(Answer):
-    __slots__ = ("_late", "_says_complete", "_whole_calls", "assembler")
+    __slots__ = ("_late", "_needs_finish_reason", "_whole_calls", "assembler")
 
     def __init__(
         self,
@@ -30,21 +30,21 @@ class FragmentAnswer(Answer):
         mender: Mender,
         *,
         whole_calls: bool = False,
-        says_complete: bool = False,
+        needs_finish_reason: bool = False,
     ) -> None:
-        """`whole_calls`: calls come in one piece. `says_complete`: an answer that is complete says so."""
+        """`whole_calls`: calls arrive in one piece. `needs_finish_reason`: every complete answer has one."""
         super().__init__(request, policy, mender, OutgoingCalls(request.tools, mender, awaits_arguments=False))
-        search = TextSearch(request, policy) if searches(request, policy) else None
+        search = TextSearch(request, policy) if self.finds_calls else None
         self.search = structured_around(search, request, policy, mender)
         self._whole_calls = whole_calls
-        self._says_complete = says_complete
+        self._needs_finish_reason = needs_finish_reason
         self.assembler = FragmentAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
         self._late = False
-        """Fragments came behind a finish reason: it did not say that the calls were finished."""
+        """Fragments arrived after a finish reason, so the reason did not mean that the calls were finished."""
 
     @property
     def engaged(self) -> bool:
-        """Was a call or a finish reason seen, or is text held?"""
+        """Whether a call or a finish reason has arrived, or text is held."""
         calls = self.outgoing.sent or self.has_pending_calls
         return bool(calls or self.reasons or (self.search and self.search.holding))
 
@@ -53,46 +53,45 @@ class FragmentAnswer(Answer):
         return super().has_pending_calls or bool(self.assembler.calls)
 
     def gather(self, fragment: Fragment) -> AssembledCall | None:
-        """Take a fragment; the call that it belongs to, or None where it says nothing."""
-        # Where a finish reason came before it, that did not say that the calls were finished.
+        """Take a fragment and return the call that it belongs to; None if it is empty."""
         self._late = self._late or (bool(self.reasons) and not self._whole_calls)
         return self.assembler.add(fragment)
 
     def note_that_more_follows(self) -> None:
-        """Something came behind the calls so far."""
+        """Note that something arrived after the calls so far."""
         for call in reversed(self.assembler.calls):
             if call.followed:
                 break
             call.followed = True
 
     def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
-        """All calls that were gathered or found leave. `ids`: each has to have one."""
+        """Decide and release all calls that were gathered or found. `ids`: each call needs an id."""
         return self._complete(self.assembler.hand_out(finish), finish, before_error, ids)
 
     def _complete_gathered(
         self, calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
     ) -> list[CompletedCall]:
         if self._whole_calls and self._closed_by_server and calls:
-            calls[-1].doubt = calls[-1].doubt or CUT_INSIDE
+            calls[-1].refusal_reason = calls[-1].refusal_reason or CUT_INSIDE
         return super()._complete_gathered(calls, finish, before_error, ids)
 
     @property
     def _closed_by_server(self) -> bool:
-        """May the last call be one that was cut off? Servers that send calls whole close what the model left open."""
+        """Whether the last call may have been cut off, and then closed by a server that sends calls whole."""
         return Finish.CUT in self._finishes and self._policy.truncated != "complete"
 
     def passed_stop(self, finish: Finish) -> None:
-        """The upstream said why the model stopped, and the client has it: a call behind a cut is cut all the same."""
+        """Note a finish reason that the client already has: a call that follows a cut is cut too."""
         if finish is Finish.CUT:
             self._finishes.append(finish)
 
     def _finish_of_text(self, finish: Finish) -> Finish:
-        unknown = self._says_complete and finish is Finish.UNKNOWN
+        unknown = self._needs_finish_reason and finish is Finish.UNKNOWN
         return Finish.CUT if unknown else super()._finish_of_text(finish)
 
-    def believed(self, finish: Finish) -> Finish:
-        """How the answer ended: as the reasons say that came, unless fragments came behind one; else as `finish`."""
+    def trusted_finish(self, finish: Finish) -> Finish:
+        """How the answer ended: by the reasons that arrived, unless fragments followed one; else `finish`."""
         if self._late or not self._finishes:
             return finish
-        finishes = [*self._finishes, *([Finish.CUT] if self.refused else [])]
+        finishes = [*self._finishes, *([Finish.CUT] if self.model_refused else [])]
         return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in finishes), Finish.COMPLETE)

@@ -1,30 +1,31 @@
-"""Which call does a fragment belong to? Servers disagree about index, id and name, so none is trusted alone.
+"""Which call a fragment belongs to. Servers disagree about index, id and name, so none of them is trusted alone.
 
-| the fragment has          | it begins a call                               | it goes on with                    |
+| the fragment has          | it begins a call                               | otherwise it continues             |
 | ------------------------- | ---------------------------------------------- | ---------------------------------- |
-| an id that is known here  | if it has a name and that call is closed, or   | the call of that id                |
-|                           | has another name                               |                                    |
-| an id known elsewhere     | at an index that has none, if it has a name    | the call of that id; an index with |
-|                           | and arguments may begin                        | another call contradicts it        |
-| a new id                  | behind a closed call; with a name, if          | the last one begun at its index:   |
-|                           | arguments may begin                            | an id that changes                 |
-| no id                     | at an index that has none; with a name, behind | the last one begun at its index; a |
-|                           | a closed call or if it is another name         | call so far without index and      |
-|                           |                                                | arguments, at a new index          |
+| an id known at its index  | if it has a name, and the call of that id is   | the call of that id                |
+|                           | complete or has another name                   |                                    |
+| an id known at another    | if its index has no call yet, it has a name,   | the call of that id; an index with |
+| index                     | and arguments may begin                        | another call contradicts the id    |
+| a new id                  | after a complete call; or if it has a name and | the last call begun at its index   |
+|                           | arguments may begin                            | (the server's ids change)          |
+| no id                     | if its index has no call yet; or if it has a   | the last call begun at its index;  |
+|                           | name, after a complete call or with another    | at a new index, a call that has no |
+|                           | name                                           | index and no arguments yet         |
 
-Whether what was gathered so may run is decided in `shared_place.py`: a place is an index, or all calls together where
-fragments have none. A bool is no index. Besides:
-- Where some fragments have an index and others have none, the ones without may belong to any call: as soon as one
-  call is in doubt, or one begins in the middle of its arguments, all count or none.
-- An id at two indices is two calls (`resent.py` tells whether the second is the first one sent again).
-- Two different objects under one id, name and index, in fragments, are one call with two readings: refused.
-- Arguments of which a fragment begins another object inside a string: refused (`fragments.mixed`); also where they
-  are valid, if a call without arguments waits there: `{}` may be all of them.
-- Fragments of no call at all (no name, never) may be missing in each: none runs. But one stretch of them that makes a
-  strict object of the one unfinished call right before it, and nothing else, is joined to it.
-- A call whose name came twice, and not with each fragment, may be two calls: it counts only as strict JSON.
-- A call without any arguments, at the place of another one of its name, is that one: a name that was said again. Only
-  indices of their own make two of them.
+Whether the calls gathered this way may run is decided in `shared_place.py`. A place is an index; all fragments
+without an index share one place. A bool is not an index. Also:
+- If some fragments have an index and others have none, those without may belong to any call: as soon as one call
+  cannot be attributed with certainty, or begins in the middle of its arguments, either all calls run or none does.
+- An id at two indices means two calls (`resent.py` decides whether the second is the first one sent again).
+- Fragments with one id, name and index that contain two different objects are one call with two readings: refused.
+- Arguments in which a fragment begins another object inside a string are refused (`fragments.mixed`). Valid ones are
+  refused too if a call without arguments waits there: the fragment may be all of its arguments.
+- Fragments that never get a name may be missing in any call, so no call runs. The exception: if one run of them
+  completes the only incomplete call, right before it, to a strict object, it is joined to that call. If there is no
+  other call, and no id either, the beginning of the call was lost: it may be a call of any tool, and is refused.
+- A call whose name arrived twice, but not with every fragment, may be two calls: it runs only if it is strict JSON.
+- A call without arguments at the place of another call with its name is that call, with its name repeated. They are
+  two calls only if each has its own index.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class FragmentAssembler:
     __slots__ = (
         "_by_id",
         "_doubtful",
+        "_going_on",
         "_named",
         "_placed",
         "_places",
@@ -64,7 +66,7 @@ class FragmentAssembler:
     )
 
     def __init__(self, tools: Tools, *, whole_calls: bool = False, work: Work | None = None) -> None:
-        """`whole_calls`: a call comes in one piece, so nothing is ever added to one. `work`: what reading takes."""
+        """`whole_calls`: a call arrives in one piece, so nothing is ever added to it. `work`: the work budget."""
         self._tools = tools
         self._work = work or Work()
         self._whole_calls = whole_calls
@@ -80,23 +82,25 @@ class FragmentAssembler:
         self._placed: dict[tuple[Place, str], AssembledCall] = {}
         self._places: Places[AssembledCall] = Places()
         self._renamed: set[Place] = set()
-        """Where a name was said again as if a call began: where not each fragment has one, those are two calls."""
+        """Indices at which a name was repeated as if a call began: two calls, unless every fragment has the name."""
         self._named: dict[tuple[Place, str], AssembledCall] = {}
-        """The last call of a name that began at a place."""
+        """The last call that began at an index, by index and name."""
         self._waiting: dict[Place, list[AssembledCall]] = {}
-        """The calls that began at a place, but for some that have arguments since."""
+        """Calls by index that had no arguments when last looked at; `_waits` removes those that have some now."""
         self._unplaced = False
-        """Fragments came without an index."""
+        """Fragments without an index have arrived."""
         self._doubtful = False
-        """A call at an index is in doubt, or began in the middle of its arguments."""
+        """A call at an index cannot be attributed with certainty, or began in the middle of its arguments."""
+        self._going_on: list[AssembledCall] = []
+        """The calls whose arguments look incomplete, and some that have been completed since."""
 
     def add(self, fragment: Fragment) -> AssembledCall | None:
-        """Take a fragment; the call that it is added to, or None when it says nothing."""
+        """Take a fragment and return the call that it is added to; None if it is empty."""
         if fragment.empty:
             return None
         if self._whole_calls:
             return self._whole(fragment)
-        if fragment.whole:
+        if fragment.repeats_answer:
             call = self._repeat_from_message(fragment)
         elif not fragment.id:
             call = self._by_place(fragment)
@@ -104,12 +108,13 @@ class FragmentAssembler:
             call = self._by_known_id(fragment)
         else:
             call = self._by_new_id(fragment)
-        if not fragment.whole:
+        if not fragment.repeats_answer:
             self._compare_places(fragment)
-        if fragment.id and not fragment.whole:
+        if fragment.id and not fragment.repeats_answer:
             self._by_id[fragment.key] = self._placed[fragment.place, fragment.key] = call
-            call.hear(fragment.key)
+            call.note_id(fragment.key)
         call.id = call.id or fragment.id
+        call.refusal_reason = call.refusal_reason or fragment.refusal_reason
         if fragment.name:
             call.renamed = call.renamed or (call.begun and may_begin(fragment.arguments))
             call.named_twice = call.named_twice or fragment.name == call.name
@@ -117,9 +122,9 @@ class FragmentAssembler:
         elif call.names:
             call.unnamed = True
         if call.named_twice and call.unnamed:
-            # A name that comes twice, and not with each fragment, may be that of two calls.
-            self._place(call.place).make_unsure()
-            call.unsure = True
+            # A name that arrives twice, but not with every fragment, may belong to two calls.
+            self._place(call.place).require_all_or_none()
+            call.all_or_none = True
         if fragment.arguments:
             call.fragments.append(fragment.arguments)
             call.parts += 1
@@ -128,46 +133,49 @@ class FragmentAssembler:
         return call
 
     def drop(self) -> None:
-        """The calls so far were told otherwise too."""
+        """Forget the calls so far, because they also arrived in another form."""
         self.calls = []
         self._forget()
 
     def hand_out(self, finish: Finish) -> list[AssembledCall]:
-        """Hand out the calls, phantom calls left out and strays joined to the call they belong to."""
+        """Remove and return the calls: empty ones are left out, strays are joined to the call they belong to."""
         calls = self.calls if self._whole_calls else self.judged(complete=finish is Finish.COMPLETE)
         self.calls = []
         self._forget()
         return [call for call in calls if not call.empty]
 
     def judged(self, *, complete: bool) -> list[AssembledCall]:
-        """The calls so far, those refused whose fragments may be those of another one."""
+        """The calls so far; those whose fragments may belong to another call are refused."""
         calls = self._without_repeated_names()
         counted = {id(call) for call in calls}
         left_out = {id(call) for call in self.calls} - counted
         for place in self._places.all:
             by_ids = len(place.calls) > 1 and (place is not self._places.without_index or self._unplaced)
             if by_ids and any(begins_midway(call.fragments) for call in place.calls):
-                # Ids told the calls apart, and one of them has a fragment that is missing in another.
-                place.refuse()
+                # Ids told these calls apart, and one of them begins with a fragment that belongs to another.
+                place.distrust()
             place.judge(complete=complete, left_out=left_out)
         for call in calls:
             if call.renamed and call.unnamed:
-                # Its name came again where arguments may begin, and not with each fragment: that may be another call.
-                call.doubt = call.doubt or MIXED
+                # A name arrived where arguments may begin, and not with every fragment: it may be another call.
+                call.refusal_reason = call.refusal_reason or MIXED
             if call.earlier is not None and call.begun and _contradict(call.earlier, call):
-                call.doubt = call.earlier.doubt = MIXED
+                call.refusal_reason = call.earlier.refusal_reason = MIXED
         strays = [call for call in calls if not call.names and call.begun]
         if strays and len(strays) < len(calls) and not _joined(calls, strays):
             refuse(calls)
+        if len(self._tools):
+            # They have no id either: the beginning of the call was lost, and its name with it.
+            refuse(stray for stray in strays if stray.fragments and not stray.id)
         return calls
 
     def _without_repeated_names(self) -> list[AssembledCall]:
-        """The calls without those that are nothing but a name that was said again."""
+        """The calls without those that only repeat the name of another."""
         named: set[tuple[Place, str]] = {(call.place, call.name) for call in self.calls if call.begun}
         calls: list[AssembledCall] = []
         for call in self.calls:
             if not (call.begun or call.again or call.restated):
-                # Servers whose ids change say a name once more, and a call that begins says it first.
+                # Servers whose ids change repeat a name, and send it first when a call begins.
                 if (call.place, call.name) in named:
                     continue
                 named.add((call.place, call.name))
@@ -176,7 +184,7 @@ class FragmentAssembler:
         return calls
 
     def _whole(self, fragment: Fragment) -> AssembledCall:
-        """A call that comes in one piece, or more of one of which the upstream said that more follows."""
+        """Take a call that arrives in one piece, or more of a call that the upstream marked as unfinished."""
         last = self.calls[-1] if self.calls else None
         if last is not None and last.goes_on_with(fragment):
             last.take(fragment)
@@ -184,18 +192,18 @@ class FragmentAssembler:
         return self._new(AssembledCall.of(fragment))
 
     def _compare_places(self, fragment: Fragment) -> None:
-        """Fragments without an index may be missing in any call that is in doubt."""
+        """Note fragments without an index: they may belong to any call that cannot be attributed with certainty."""
         if fragment.place is None:
             self._unplaced = True
         else:
-            self._doubtful = self._doubtful or self._place(fragment.place).unsure
+            self._doubtful = self._doubtful or self._place(fragment.place).all_or_none
         if self._unplaced and self._doubtful:
-            self._places.without_index.make_unsure()
+            self._places.without_index.require_all_or_none()
 
     # Which call
 
     def _by_place(self, fragment: Fragment) -> AssembledCall:
-        """No id: the last call that began at this place, or a new one."""
+        """The call of a fragment without an id: the last that began at its index, or a new one."""
         place = self._place(fragment.place)
         here = place.last
         begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
@@ -207,47 +215,47 @@ class FragmentAssembler:
             return self._go_on(awaiting, fragment)
         if not fragment.name:
             if fragment.place in self._renamed and fragment.arguments:
-                place.make_unsure()
+                place.require_all_or_none()
             anew = here.begun and may_begin(fragment.arguments)
             if anew and self._waits(fragment.place) and not _awaits_a_value(here):
-                # The arguments of the one that waits, or the middle of a text.
-                place.refuse()
+                # These are the arguments of the waiting call, or the middle of a string in this one.
+                place.distrust()
             return self._go_on(here, fragment)
         if fragment.name == here.name and not begins:
             return self._go_on(here, fragment)
-        closed = here.is_closed(another=begins)
+        closed = here.is_complete(another=begins)
         if closed or self._named_otherwise(here, fragment) or (here.unnamed and begins):
-            # In the middle of a call that has an id: what comes with that id may be this one's, whose id is missing.
-            separate = closed or not here.id
+            # If `here` is incomplete and has an id, later fragments with that id may belong to the new call.
+            separate = (closed or not here.id) and not self._may_be_its_name(here, fragment)
             return self._open(fragment, here, sure=begins and separate and not self._left_open(fragment, here))
-        # Said again where arguments may begin: by a server that names each fragment, or because another call begins.
+        # The name is repeated where arguments may begin: the server names every fragment, or another call begins.
         if fragment.name == here.name:
             self._renamed.add(fragment.place)
         return self._go_on(here, fragment)
 
     def _waits(self, place: Place) -> bool:
-        """Is there a call at this place that has no arguments yet?"""
+        """Whether a call at this index has no arguments yet."""
         waiting = self._waiting.get(place, [])
         while waiting and waiting[-1].begun:
             waiting.pop()
         return bool(waiting)
 
     def _left_open(self, fragment: Fragment, here: AssembledCall) -> bool:
-        """Was a call of this name begun before the last one, and not closed? The fragment may go on with that."""
+        """Whether an earlier call of this name is incomplete, so that the fragment may continue that one."""
         other = self._named.get((fragment.place, fragment.name))
-        return other is not None and other is not here and not other.is_closed()
+        return other is not None and other is not here and not other.is_complete()
 
     def _awaiting(self, fragment: Fragment) -> AssembledCall | None:
-        """The last call, if it came without an index and arguments and this fragment may be the first with both."""
+        """The last call, if it has no index and no arguments, and this fragment may be its first with both."""
         last = self._places.without_index.last
         if last is None or last.place is not None or last.begun or fragment.name not in ("", last.name):
             return None
         return last
 
     def _go_on(self, call: AssembledCall, fragment: Fragment, *, sure: bool = False) -> AssembledCall:
-        """Something is added to a call; sure if the fragment has an id that only this call has."""
+        """Note that a fragment is added to a call. `sure`: it has an id that only this call has."""
         if fragment.arguments:
-            if call is not self._places.without_index.last and not may_begin(fragment.arguments) and call.whole():
+            if not may_begin(fragment.arguments) and call.looks_complete():
                 self._stray(call, fragment)
             if fragment.place is not None:
                 self._place(fragment.place).go_on(call, sure=sure)
@@ -255,10 +263,19 @@ class FragmentAssembler:
         return call
 
     def _stray(self, call: AssembledCall, fragment: Fragment) -> None:
-        """More of a call whose arguments look whole, while others go on: it may be missing in one of those."""
-        if call.doubt or not fragment.arguments.strip():
-            return
-        refuse([call, *(one for one in self.calls if not one.whole())])
+        """Refuse a call that looks complete but gets more, and all incomplete calls: the fragment may be theirs."""
+        others = self._others_going_on(call) if fragment.arguments.strip() and not call.refusal_reason else []
+        if others:
+            refuse([call, *others])
+
+    def _others_going_on(self, call: AssembledCall) -> list[AssembledCall]:
+        """The other calls whose arguments are incomplete."""
+        self._going_on = [one for one in self._going_on if not one.looks_complete()]
+        return [one for one in self._going_on if one is not call]
+
+    def is_alone(self, call: AssembledCall) -> bool:
+        """Whether no other call is incomplete. If one is, each fragment is looked at: it may be the other's."""
+        return not self._others_going_on(call)
 
     def _by_known_id(self, fragment: Fragment) -> AssembledCall:
         place = self._place(fragment.place)
@@ -266,42 +283,42 @@ class FragmentAssembler:
         if fragment.place is not None:
             placed = self._placed.get((fragment.place, fragment.key))
             if placed is None and place.calls and known is not place.last:
-                # The index says one call, the id another.
+                # The index names one call, the id another.
                 place.calls.append(known)
-                place.refuse()
+                place.distrust()
                 return known
             if placed is None:
                 return self._elsewhere(fragment, known)
             known = placed
-        if known.comes_back(fragment.key):
-            place.refuse()
+        if known.id_returns(fragment.key):
+            place.distrust()
             return known
         if fragment.name and known.names:
             begins = may_begin(fragment.arguments)
-            if known.is_closed() and (begins or not fragment.arguments.strip()):
+            if known.is_complete() and (begins or not fragment.arguments.strip()):
                 call = self._open(fragment, known)
                 call.earlier = known
                 return call
             if self._named_otherwise(known, fragment) or (known.unnamed and begins):
-                # Two calls at once, and nothing that tells them apart.
+                # Two calls arrive at the same time, and nothing tells them apart.
                 return self._open(fragment, sure=False)
             if begins and known.begun and len(place.calls) > 1 and not _awaits_a_value(known):
-                # It goes on, or another call of this id begins in the middle of it.
-                place.refuse()
+                # Either the call continues, or another call with this id begins in the middle of it.
+                place.distrust()
         return self._go_on(known, fragment, sure=fragment.key not in self._shared_ids)
 
     def _elsewhere(self, fragment: Fragment, known: AssembledCall) -> AssembledCall:
-        """The id of a call at an index where none is yet: it goes on there, or begins there (once more)."""
+        """The call of a fragment with a known id at an index without calls: that call continues or begins again."""
         blank = not fragment.arguments.strip()
-        closed = known.is_closed()
+        closed = known.is_complete()
         named = bool(fragment.name and known.names)
         goes_on = not closed and (not named or not (blank or may_begin(fragment.arguments)))
         if goes_on or (closed and not named and blank):
             here = self._place(fragment.place)
             here.begin(known)
             if not blank:
-                # The index says that it is another call.
-                here.make_unsure()
+                # By its index this is another call.
+                here.require_all_or_none()
             return self._go_on(known, fragment, sure=fragment.key not in self._shared_ids)
         return self._open(fragment, known)
 
@@ -315,7 +332,7 @@ class FragmentAssembler:
         begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
         same_name = not fragment.name or fragment.name == here.name
         unstable = same_name and self._unstable and not (fragment.name and begins and here.unnamed)
-        if here.is_closed(another=bool(fragment.name) and begins):
+        if here.is_complete(another=bool(fragment.name) and begins):
             if fragment.name == here.name and not begins:
                 return self._go_on(here, fragment)
             return self._open(fragment, here, sure=bool(fragment.name) and begins)
@@ -324,14 +341,14 @@ class FragmentAssembler:
                 return self._go_on(here, fragment)
             return self._open(fragment, sure=begins)
         if not fragment.name:
-            # An id that changes with every delta, unless another object begins where none can.
+            # The server's ids change with every delta, unless another object begins where none is allowed.
             anew = begins and here.begun and not _awaits_a_value(here)
             if anew and not unstable:
                 return self._open(fragment, sure=False)
         elif not unstable and not (same_name and not begins and here.begun):
             return self._open(fragment, sure=begins)
         self._unstable = True
-        place.make_unsure()
+        place.require_all_or_none()
         return self._go_on(here, fragment)
 
     def _repeat_from_message(self, fragment: Fragment) -> AssembledCall:
@@ -349,12 +366,13 @@ class FragmentAssembler:
         if len(self.calls) >= MOST_CALLS:
             raise LimitReached
         call = call or AssembledCall()
-        call.work = self._work
+        call.work, call.tools = self._work, self._tools
         self.calls.append(call)
+        self._going_on.append(call)
         return call
 
     def _open(self, fragment: Fragment, earlier: AssembledCall | None = None, *, sure: bool = True) -> AssembledCall:
-        """A new call; `earlier` is the one that it may repeat. Not sure: it may be a part of another one."""
+        """A new call. `earlier`: the call that it may repeat. Not `sure`: it may be part of another call."""
         call = self._new()
         call.key = fragment.id or f"\0{fragment.place}"
         if fragment.key in self._by_id:
@@ -372,14 +390,23 @@ class FragmentAssembler:
         self._places.without_index.begin(call, sure=sure or fragment.place is not None)
         return call
 
+    def _goes_on_with(self, call: AssembledCall, name: str) -> bool:
+        """Whether this is the rest of the call's name, or the name so far with more behind it."""
+        return self._tools.get("".join([*call.names, name])) is not None or name.startswith(call.name)
+
+    def _may_be_its_name(self, call: AssembledCall, fragment: Fragment) -> bool:
+        """Whether the fragment is only a name, which may continue the name of this call."""
+        alone = not fragment.arguments.strip() and fragment.name != call.name
+        return alone and bool(call.names) and self._goes_on_with(call, fragment.name)
+
     def _named_otherwise(self, call: AssembledCall, fragment: Fragment) -> bool:
-        """Is it the name of another call? It may also be the next piece of a name, or the name once more."""
+        """Whether the fragment's name is that of another call, not the next piece of this name or its repetition."""
         name = fragment.name
         if not name or not call.names:
             return False
         if name == call.name:
             return False
-        if self._tools.get("".join([*call.names, name])) is not None or name.startswith(call.name):
+        if self._goes_on_with(call, name):
             return False
         if call.begun:
             return True
@@ -389,25 +416,28 @@ class FragmentAssembler:
 
 
 def _awaits_a_value(call: AssembledCall) -> bool:
-    """Can another value begin behind the arguments so far?"""
-    call.whole()
+    """Whether another value may follow the arguments so far."""
+    call.looks_complete()
     before = next((text for fragment in reversed(call.fragments) if (text := fragment.rstrip())), "")
     return not call.brackets.in_string and before.endswith((":", ",", "["))
 
 
 def _contradict(earlier: AssembledCall, later: AssembledCall) -> bool:
-    """Are these two different objects in the arguments of one call? In one fragment each they are two calls."""
+    """Whether these are two different objects in one call's arguments. In one fragment each, they are two calls."""
     if earlier.parts < 2 and later.parts < 2:
         return False
-    one, other = ComparedCall("", "", earlier.settle()[0]), ComparedCall("", "", later.settle()[0])
+    one, other = (
+        ComparedCall("", "", earlier.decide_arguments()[0]),
+        ComparedCall("", "", later.decide_arguments()[0]),
+    )
     return one.meaning != other.meaning
 
 
 def _joined(calls: list[AssembledCall], strays: list[AssembledCall]) -> bool:
-    """Join the one stretch of arguments without a name to the one open call right before it. False if not so."""
+    """Join the only nameless run of arguments to the only incomplete call, right before it; False if impossible."""
     stray = strays[0]
     left = [call for call in calls if call is not stray and not call.is_strict()]
-    if len(strays) > 1 or len(left) != 1 or stray.id or stray.doubt or left[0].doubt:
+    if len(strays) > 1 or len(left) != 1 or stray.id or stray.refusal_reason or left[0].refusal_reason:
         return False
     behind = any(one is left[0] and other is stray for one, other in itertools.pairwise(calls))
     if not behind or payload.object_in("".join([*left[0].fragments, *stray.fragments])) is None:

@@ -1,7 +1,7 @@
-"""The fragments of one call → its name and its arguments, and whether they can be those of one call at all.
+"""From the fragments of one call to its name and arguments, and whether the fragments can belong to one call at all.
 
-Knows no protocol and no index: whose fragments they are was decided before. What it looks at are the places where one
-fragment ends and the next begins: a fragment of another call can only have come in there.
+Knows no protocol and no index: which call the fragments belong to was decided before. It checks the points where one
+fragment ends and the next begins, because a fragment of another call can only have slipped in there.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ SENT_AGAIN: Final = "sent again"
 
 _NOTHING: Final = frozenset({"", "{}", "null"})
 _OPENS = re.compile(r"""\s*+(")?\s*+(?:\[\s*+)?\{\s*+(?:(\\*+)(["'“‘]))?""")
-"""How arguments begin: with an object, which may be encoded once more or be alone in a list, and with the quote of
-its first key."""
+"""How arguments begin: with an object, which may be encoded as a string or be alone in a list, and the quote of its
+first key."""
 _BEGINS = re.compile(r"""\s*+(?:"?\s*+(?:\[\s*+)?\{|```|[A-Za-z_][A-Za-z_ ]{0,24}+[:=]\s*+["{]|<\|)""")
-"""How they begin besides: in a fence, behind a label or a token."""
+"""How arguments may begin: with an object, or in a fence, after a label or after a token."""
 _KEY = re.compile(r"""\s*+(?:\[\s*+)?\{\s*+(["'“‘])([^"'“”‘’\\]*+)["'”’]\s*+:""")
 _TOKEN = re.compile(r"""\\.|[^\s\\"'“‘{}\[\](),:]++|\s++|.""", re.DOTALL)
 _CLOSERS: Final = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _INSIDE: Final = {mark: re.compile(rf"[^\\{mark}]*+(?>\\.[^\\{mark}]*+)*+", re.DOTALL) for mark in _CLOSERS.values()}
 _HEAD: Final = 64
-"""Characters that tell whether arguments begin here."""
+"""How many characters are enough to see whether arguments begin here."""
 _BEHIND_A_STRING = re.compile(r"\s*+(?:[,:}\]]|\Z)")
 _BEFORE_A_VALUE: Final = frozenset(":,[(")
 _BEFORE_A_STRING: Final = _BEFORE_A_VALUE | {"{", ""}
 
 
 def says_nothing(arguments: str) -> bool:
-    """No arguments, in one of the ways to say so."""
+    """Whether this is one of the ways to write no arguments."""
     return arguments.strip() in _NOTHING
 
 
 def may_begin(arguments: str) -> bool:
-    """Can these be the first characters of a call's arguments?"""
+    """Whether these may be the first characters of a call's arguments."""
     return _BEGINS.match(arguments) is not None
 
 
 def begins_midway(fragments: list[str]) -> bool:
-    """Do these arguments begin with what can only be a later part of some?"""
+    """Whether the first fragments can only come from the middle of some arguments."""
     head = ""
     for fragment in fragments:
         head = (head + fragment).lstrip()
@@ -56,9 +56,9 @@ def begins_midway(fragments: list[str]) -> bool:
 
 
 def full_name(names: list[str], tools: Tools) -> str:
-    """One name from what the deltas called it: repeated, in pieces, or as growing snapshots.
+    """One name from the names in the deltas, which are repeated, in pieces, or growing snapshots.
 
-    What stands in an earlier piece is never left out: `sandbox.` and `Bash` are not `Bash`.
+    No earlier piece is ever left out: `sandbox.` and `Bash` are not `Bash`.
     """
     if not names:
         return ""
@@ -68,7 +68,7 @@ def full_name(names: list[str], tools: Tools) -> str:
 
 
 def full_arguments(fragments: list[str]) -> tuple[str, tuple[str, ...]]:
-    """The arguments from their fragments: pieces, growing snapshots, or pieces and then the whole once more."""
+    """The arguments from fragments that are pieces, growing snapshots, or pieces and then the whole again."""
     joined = "".join(fragments)
     if len(joined) == len(fragments[0] if fragments else ""):
         return joined, ()
@@ -88,21 +88,21 @@ def full_arguments(fragments: list[str]) -> tuple[str, tuple[str, ...]]:
 
 
 class _Opening(NamedTuple):
-    """A fragment that begins like the arguments of a call, and where it stands in all of them."""
+    """A fragment that begins like the arguments of a call, and its offset in the joined fragments."""
 
     at: int
     encoded: bool
-    """A quote stands before the bracket."""
+    """A quote precedes the bracket."""
     escaped: bool
-    """A backslash stands before the quote of the first key."""
+    """A backslash precedes the quote of the first key."""
     mark: str
-    """That quote; empty where the fragment ends before it."""
+    """That quote; empty if the fragment ends before it."""
 
 
 def mixed(fragments: list[str], work: Work | None = None) -> bool:
-    """Does a fragment begin another object where no value can stand? Then the fragments are those of two calls.
+    """Whether a fragment begins another object where no value is allowed, so that the fragments are from two calls.
 
-    Only for arguments that are no valid JSON: what is valid has one reading, and every client has the same one.
+    Only for arguments that are invalid JSON: valid JSON has one reading, the same for every client.
     """
     openings: deque[_Opening] = deque()
     at = 0
@@ -115,17 +115,17 @@ def mixed(fragments: list[str], work: Work | None = None) -> bool:
 
 
 def _interrupted(text: str, openings: deque[_Opening], work: Work) -> bool:
-    """Follow the strings of a text that may be broken, and look at each of these places whether a value can begin."""
+    """Whether no value can begin at one of the openings; follows the strings of a text that may be broken."""
     at = 0
     before = ""
     brackets: list[str] = []
-    swallowed = False  # A bracket alone stood inside a string: it may have begun an object.
-    nested = False  # A fragment began an object where a value can stand, inside of another one.
-    lone = False  # Such a fragment was a bracket alone.
+    swallowed = False  # A fragment that is only a bracket is inside a string: it may have begun an object.
+    nested = False  # A fragment began an object inside another one, where a value is allowed.
+    lone = False  # Such a fragment is only a bracket.
     while (openings or swallowed or nested) and at < len(text):
         if openings and at >= openings[0].at:
             opening = openings.popleft()
-            # Behind a closed object another one may follow: those who read them compare the two.
+            # After a complete object another may follow: the two are compared when the arguments are parsed.
             fits = before in _BEFORE_A_VALUE and not _same_key(text, opening.at)
             if brackets and not fits and not _doubled_bracket(text, opening.at):
                 return True
@@ -144,14 +144,14 @@ def _interrupted(text: str, openings: deque[_Opening], work: Work) -> bool:
                     return True
                 swallowed |= not openings.popleft().mark
             if is_key and nested and ("}" in text[at:end] or "]" in text[at:end]):
-                # The end of the arguments that the other call interrupted.
+                # This "key" is the end of the arguments that the other call interrupted.
                 return True
             at = end + 1
         elif piece in ("{", "["):
             brackets.append(piece)
         elif piece in ("}", "]"):
             if swallowed and not brackets:
-                # A lone bracket inside a string was the beginning of this object.
+                # The bracket that was taken for a part of a string had begun this object.
                 return True
             del brackets[-1:]
         if not piece.isspace():
@@ -160,7 +160,7 @@ def _interrupted(text: str, openings: deque[_Opening], work: Work) -> bool:
 
 
 def _end_of_string(text: str, at: int, closer: str) -> int:
-    """Where the quote stands that ends the string: the first one behind which a string can have ended."""
+    """The offset of the quote that ends the string: the first that is followed by what may follow a string."""
     while True:
         inside = _INSIDE[closer].match(text, at)
         at = inside.end() if inside else len(text)
@@ -170,9 +170,9 @@ def _end_of_string(text: str, at: int, closer: str) -> int:
 
 
 def _begins_inside(text: str, opening: _Opening, closer: str) -> bool:
-    """Is an object that begins inside a string none of its characters?
+    """Whether an object that begins inside a string is from another call, not part of the string.
 
-    Those of one call would have the quote escaped, or be quoted otherwise. A lone bracket may be just a bracket.
+    In the string of one call its quote would be escaped or of another kind. A lone bracket may be just a character.
     """
     if opening.encoded:
         return opening.escaped and closer == '"'
@@ -183,17 +183,17 @@ def _begins_inside(text: str, opening: _Opening, closer: str) -> bool:
 
 
 def _same_key(text: str, at: int) -> bool:
-    """Does the object begin as the arguments do? Another call of the same tool does."""
+    """Whether the object has the same first key as the arguments, as another call of the same tool would."""
     first, here = _KEY.match(text), _KEY.match(text, at)
     return first is not None and here is not None and first[2] == here[2]
 
 
 def _doubled_bracket(text: str, at: int) -> bool:
-    """`{` and then the whole object: some parsers send the bracket twice."""
+    """Whether the text is `{` and then the whole object: some servers' parsers send the bracket twice."""
     return text[:at].strip() == "{" and payload.object_in(text[at:]) is not None
 
 
 def _inside(text: str) -> Any:
-    """The object in a text that was encoded once more."""
+    """The value inside arguments that were encoded twice; None if they were not."""
     value = payload.read_strict(text)
     return payload.read_strict(value) if isinstance(value, str) else None

@@ -1,4 +1,4 @@
-"""The raw input of a freeform tool out of what a server made of it: a function call with JSON around the input."""
+"""The raw input of a freeform tool, if a server turned the call into a function call with JSON around the input."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATCH: Final = "*** Begin Patch"
 
 
 def unwrapped(arguments: str) -> str | None:
-    """The raw input of a freeform tool out of the JSON that a server wrapped around it."""
+    """The raw input inside the JSON that a server wrapped around it; None if this is no such JSON."""
     value = payload.object_in(arguments)
     if value is None or len(value) != 1:
         return None
@@ -27,12 +27,12 @@ def unwrapped(arguments: str) -> str | None:
 
 
 def freeform_input(arguments: str, finish: Finish) -> str | None:
-    """The raw input of a freeform tool that was answered as a function call; None where that cannot be told."""
+    """The raw input of a freeform tool that was called like a function; None if it is not certain."""
     text = unwrapped(arguments)
     if text is not None:
         return text
     if arguments.lstrip().startswith(("{", '"')):
         mended = mend_arguments(arguments, finish)
         return unwrapped(mended.text) if mended.text is not None else None
-    # The input itself, without any JSON around it: a cut in it would not show.
+    # The input itself, without JSON around it: whether it was cut off cannot be seen.
     return arguments if arguments.strip() and finish is Finish.COMPLETE else None

@@ -1,5 +1,5 @@
-"""A call that an answer tells several times: announced, in fragments, its arguments as a whole, its item, and once
-more in the list of all items. Servers forget or contradict some of these: one text is settled on.
+"""A call that an answer contains several times: its announcement, fragments, the arguments as a whole, the finished
+item, and the list of all items. Servers omit some of these, or they contradict each other: one text is chosen.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ CONTRADICTION: Final = "the events of the call tell different arguments"
 
 
 @dataclass(slots=True, frozen=True)
-class CallReport:
-    """What one event tells about a call as a whole: to be compared with the others, never appended."""
+class CallSnapshot:
+    """What one event says about a call as a whole: compared with other reports, never appended."""
 
     wire_id: str
     """The id of the item."""
@@ -29,152 +29,159 @@ class CallReport:
     namespace: str = ""
     arguments: str = ""
     cut: bool = False
-    """It says of the call that it was cut off, whatever became of the answer."""
+    """The event says that the call was cut off, however the answer ended."""
     body: dict[str, Any] = field(default_factory=dict)
-    """The item, where it tells one."""
+    """The item, if the event contains it."""
     source: Any = None
     """The event."""
 
 
 @dataclass(slots=True)
 class ItemCall(AssembledCall):
-    """One call. Its events are held under a key of its own."""
+    """One call. Its events are held under their own key, `held_under`."""
 
     held_under: str = ""
     wire_id: str = ""
-    """The first id of its item that the upstream said; `place` is the first index, `id` what the client calls it."""
-    announcement: CallReport | None = None
+    """The first item id that the upstream sent; `place` is the first index, `id` the client's id of the item."""
+    announcement: CallSnapshot | None = None
     first: Any = None
     """The event with the first fragment."""
-    stated: CallReport | None = None
+    arguments_done: CallSnapshot | None = None
     """Its arguments as a whole."""
-    end: CallReport | None = None
-    listed: CallReport | None = None
-    """What the list of all items tells."""
+    end: CallSnapshot | None = None
+    in_list: CallSnapshot | None = None
+    """The call in the list of all items."""
     contradiction: bool = False
-    """Its reports tell two different objects."""
+    """Its reports contain two different objects."""
     read_last: tuple[str, Any] | None = None
-    """The arguments that were looked at last, and what they are; `value` is what they are for those who mend them."""
-    settled_by: tuple[Any, ...] | None = None
-    """All that was known when its arguments were settled last."""
-    settled_on: tuple[str, tuple[str, ...]] = ("", ())
+    """The arguments that were parsed last, and their value; `value` is the value for the mender."""
+    decided_from: tuple[Any, ...] | None = None
+    """Everything that was known when its arguments were last decided."""
+    decided: tuple[str, tuple[str, ...]] = ("", ())
     raw_input: bool = False
-    """It is the call of a freeform tool: its arguments are no JSON."""
+    """It calls a freeform tool: its arguments are no JSON."""
     live: bool = False
     """The client has a part of it."""
     sent_id: str = ""
     """The id that the client gets, once it is chosen."""
     compared: ComparedCall | None = None
-    """What it was compared by when it left."""
+    """Its form for comparisons when it was released."""
 
     def add(self, fragment: str) -> None:
         self.fragments.append(fragment)
         if not self.live:
             self.escaped.grew(self.fragments, len(fragment))
 
-    # What the reports tell
+    # What the reports say
 
     @property
-    def reports(self) -> list[CallReport]:
-        """Those that tell the item, the best word first."""
-        reports = (self.end, self.listed, self.announcement)
-        return [report for report in reports if report is not None and report.body]
+    def snapshots(self) -> list[CallSnapshot]:
+        """The reports that contain the item, the most reliable first."""
+        snapshots = (self.end, self.in_list, self.announcement)
+        return [snapshot for snapshot in snapshots if snapshot is not None and snapshot.body]
 
     @property
     def call_id(self) -> str:
-        """The call id that came; the id of the item where there is none."""
-        call_ids = (report.call_id for report in self.reports if report.call_id)
+        """The call id that arrived; the id of the item if there is none."""
+        call_ids = (snapshot.call_id for snapshot in self.snapshots if snapshot.call_id)
         return next(call_ids, self.wire_id or self.id)
 
     @property
     def name(self) -> str:
-        reports = (*self.reports, *((self.stated,) if self.stated else ()))
-        return next((report.name for report in reports if report.name), "")
+        snapshots = (*self.snapshots, *((self.arguments_done,) if self.arguments_done else ()))
+        return next((snapshot.name for snapshot in snapshots if snapshot.name), "")
 
     @property
     def namespace(self) -> str:
-        return next((report.namespace for report in self.reports if report.namespace), "")
+        return next((snapshot.namespace for snapshot in self.snapshots if snapshot.namespace), "")
 
     def finish_for(self, finish: Finish) -> Finish:
-        return Finish.CUT if any(report.cut for report in self.reports) else finish
+        return Finish.CUT if any(snapshot.cut for snapshot in self.snapshots) else finish
 
     def began_as(self, wire_id: str) -> bool:
-        """Is this the id that it was announced or first heard of with? Others were taken for its own later."""
+        """Whether the call was announced or first seen with this id; other ids were attributed to it later."""
         announced = self.announcement.wire_id if self.announcement else None
         return bool(wire_id) and wire_id in (self.wire_id, announced)
 
     # Its arguments
 
-    def settle(self) -> tuple[str, tuple[str, ...]]:
-        """The arguments that all reports will have, and what had to be done to find them."""
-        known = (bool(self.doubt), len(self.fragments), self.stated, self.end, self.announcement, self.listed)
-        if self.settled_by is None or not _same_objects(self.settled_by, known):
-            self.settled_by, self.settled_on = known, self._settle()
-        return self.settled_on
+    def decide_arguments(self) -> tuple[str, tuple[str, ...]]:
+        """The arguments that every event will be given, and what had to be done to find them."""
+        known = (
+            bool(self.refusal_reason),
+            len(self.fragments),
+            self.arguments_done,
+            self.end,
+            self.announcement,
+            self.in_list,
+        )
+        if self.decided_from is None or not _same_objects(self.decided_from, known):
+            self.decided_from, self.decided = known, self._decide_arguments()
+        return self.decided
 
-    def _settle(self) -> tuple[str, tuple[str, ...]]:
-        fragments, steps = ("", ()) if self.doubt else self.from_fragments()
+    def _decide_arguments(self) -> tuple[str, tuple[str, ...]]:
+        fragments, steps = ("", ()) if self.refusal_reason else self.from_fragments()
         others: list[tuple[str, str]] = []
-        if self.stated:
-            others.append(("done", self.stated.arguments))
+        if self.arguments_done:
+            others.append(("done", self.arguments_done.arguments))
         if self.end:
             others.append(("the item", self.end.arguments))
         if self.announcement and self.announcement.arguments:
             others.append(("the announced item", self.announcement.arguments))
-        if self.listed and self.listed.body:
-            others.append(("the response", self.listed.arguments))
-        text, more = settle_on_one_text(fragments, others)
+        if self.in_list and self.in_list.body:
+            others.append(("the response", self.in_list.arguments))
+        text, more = choose_one_text(fragments, others)
         texts = dict.fromkeys([_with_pairs(fragments), *(text for _, text in others)]) if more else {}
         self.contradiction = payload.contradict(map(payload.object_in, texts))
         return text, steps + more
 
-    def is_settled(self) -> bool:
-        """Is it settled what the arguments are, whatever follows?"""
+    def is_decided(self) -> bool:
+        """Whether the arguments are final, whatever follows."""
         value = self._read()
-        return isinstance(value, dict) if self.doubt else is_object(value)
+        return isinstance(value, dict) if self.refusal_reason else is_object(value)
 
     @property
     def uncertain(self) -> bool:
-        """May the arguments be those of another call? Not where another report than the fragments tells them all."""
+        """Whether the arguments may belong to another call: not if a snapshot besides the fragments has them all."""
         value = self._read()
         if self.contradiction:
             return True
-        return bool(self.doubt) and not (isinstance(value, dict) and value)
+        return bool(self.refusal_reason) and not (isinstance(value, dict) and value)
 
     def _read(self) -> Any:
-        text, _ = self.settle()
+        text, _ = self.decide_arguments()
         if self.read_last is None or self.read_last[0] is not text:
             value = self.read(text)
             self.read_last = (text, value)
-            own = not self.doubt and text is self.from_fragments()[0]
-            # The raw input of a freeform tool begins otherwise, and may say anything.
+            own = not self.refusal_reason and text is self.from_fragments()[0]
+            # The raw input of a freeform tool begins differently, and may contain anything.
             if own and may_begin(text):
-                self.doubt_if_mixed(value)
-                if self.doubt:
+                self.refuse_if_mixed(value)
+                if self.refusal_reason:
                     return self._read()
         return self.read_last[1]
 
     def pop_value(self, text: str) -> dict[str, Any] | None:
-        """What these arguments are, if they are those that were looked at. It is given once: it may be large."""
+        """The value of these arguments if they were the last to be parsed. It is not kept: it may be large."""
         (last, self.read_last), (value, self.value) = (self.read_last, None), (self.value, None)
         return value if last is not None and last[0] is text else None
 
     def to_compare(self, name: str) -> ComparedCall:
         certain = not self.uncertain
         item = f"\0{self.wire_id}" if self.wire_id else ""
-        key = next((report.call_id for report in self.reports if report.call_id), item)
-        return ComparedCall(key, name, self.settle()[0], item, certain=certain)
+        key = next((snapshot.call_id for snapshot in self.snapshots if snapshot.call_id), item)
+        return ComparedCall(key, name, self.decide_arguments()[0], item, certain=certain)
 
     # Long arguments
 
     def expected(self) -> tuple[str, str] | None:
-        """Long arguments as JSON writes them and as they are, as far as the fragments have told."""
+        """Long arguments from the fragments so far, as a JSON string and as text; None if they are short."""
         text, steps = self.from_fragments()
         pieces = self.pieces(text)
         return (self.escaped.literal(), text) if pieces and not steps else None
 
     def pieces(self, arguments: str) -> list[str]:
-        """What is to be written, where the arguments are long and those of the fragments; else nothing."""
+        """The escaped arguments, if they are long and exactly those of the fragments; else nothing."""
         text, steps = self.from_fragments()
         if not self.escaped.pieces or arguments is not text or steps:
             return []
@@ -182,8 +189,8 @@ class ItemCall(AssembledCall):
         return self.escaped.pieces
 
 
-def settle_on_one_text(fragments: str, others: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
-    """One text out of several. Fragments win unless they are no object and another report's text is one."""
+def choose_one_text(fragments: str, others: list[tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
+    """Choose one text. The fragments win, unless they are no object and the text of another snapshot is one."""
     if all(text == fragments for _, text in others):
         return fragments, ()
     candidates = [("", fragments), *others] if fragments else [entry for entry in others if entry[1]]
@@ -191,7 +198,7 @@ def settle_on_one_text(fragments: str, others: list[tuple[str, str]]) -> tuple[s
         return "", ()
     objects = [(entry, value) for entry in candidates if (value := payload.object_in(entry[1])) is not None]
     if objects:
-        # An empty object is what some servers say before, or instead of, the real one.
+        # Some servers send an empty object before, or instead of, the real one.
         label, text = next((entry for entry, value in objects if value), objects[0][0])
     else:
         label, text = candidates[0]
@@ -204,22 +211,23 @@ def settle_on_one_text(fragments: str, others: list[tuple[str, str]]) -> tuple[s
 
 
 def _same_objects(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Two flags and numbers that are equal, and the same reports behind them."""
+    """Whether the first two entries are equal, and the reports after them are the same objects."""
     return one[:2] == other[:2] and all(map(operator.is_, one[2:], other[2:]))
 
 
 def _with_pairs(text: str) -> str:
-    """The text with the halves of characters joined that came in two fragments."""
+    """The text with surrogate pairs joined whose halves arrived in two fragments."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def is_whole(text: str) -> bool:
-    """Is this an object that no cut can have damaged? Then the end of the response need not be known."""
+    """Whether this is a complete object, so that it does not matter how the response ends."""
     return isinstance(payload.read_encoded(text), dict)
 
 
 def is_object(value: object) -> bool:
-    """An object, or one in a string: what encodes twice closes the string, wherever the model was cut off."""
+    """Whether this is an object, or a string with one inside: a server that encodes twice always closes the string,
+    so the text inside has to be complete too."""
     if isinstance(value, str):
         value = payload.read_strict(value)
     return isinstance(value, dict)

@@ -1,8 +1,8 @@
-"""The items of one answer: which one an event speaks about, and where the client sees it.
+"""The items of one answer: which item an event is about, and under which id and index the client sees it.
 
 For protocols whose answers are lists of items with ids and indices. Servers disagree about both (a new id on every
-event, an index that is always 0 or absent), so neither is trusted alone. The client gets one id and one index
-an item, and never two items at one index.
+event, an index that is always 0 or absent), so neither is trusted alone. The client gets one id and one index for
+each item, and never two items at one index.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .text_search import TextSearch
 
 @dataclass(slots=True)
 class TextPart:
-    """One part of an item that is text: of a message, or of reasoning."""
+    """One text part of an item: of a message, or of reasoning."""
 
     opened: bool = False
     text: str | None = None
-    """The whole text, once the upstream said it."""
+    """The whole text, once the upstream has sent it."""
     closed: bool = False
     search: TextSearch | StructuredText | None = None
     """The search that its text goes through."""
@@ -34,12 +34,12 @@ class TextPart:
 
     @property
     def undecided(self) -> bool:
-        """May its last words be a call?"""
+        """Whether its end may be a call."""
         return self.search is not None and not self.searched and self.search.undecided
 
     @property
     def changed(self) -> bool:
-        """Does the client get another text than the upstream sent?"""
+        """Whether the client gets another text than the upstream sent."""
         return bool(self.calls) or self._mended is not None
 
     @property
@@ -47,7 +47,7 @@ class TextPart:
         return self.search.mended if isinstance(self.search, StructuredText) else None
 
     def text_for_client(self, text: str) -> str:
-        """A text that is told as a whole: mended, or without the calls that were found in it."""
+        """The client's version of a text that arrives as a whole: mended, or without the calls found in it."""
         if self._mended is not None:
             return self._mended
         out: list[str] = []
@@ -61,39 +61,46 @@ class TextPart:
 
 @dataclass(slots=True)
 class Item:
-    """`index` and `id` are those that the client gets."""
+    """An item of the answer. `index` and `id` are those that the client gets."""
 
     index: int
     id: str
     type: str
     body: dict[str, Any]
-    """What the upstream said about it last."""
+    """The item as the upstream last sent it."""
     call: ItemCall | None = None
-    """What it tells, where it is a call of the client's tools."""
+    """The call, if the item calls one of the client's tools."""
     announced: bool = False
-    """Does the client know it?"""
+    """Whether the client has its announcement."""
     done: dict[str, Any] | None = None
     """The finished item, as the client got it."""
     done_text: str = ""
-    """Its JSON text, where it went out as it came."""
+    """Its JSON text, if it was sent as it arrived."""
     dropped: bool = False
-    thought: str = ""
-    """All that it says, where it is reasoning and done."""
+    reasoning_text: str = ""
+    """The whole reasoning, if the item is reasoning and done."""
     parts: dict[tuple[str, int], TextPart] = field(default_factory=dict)
 
+    def part(self, kind: str, number: int) -> TextPart:
+        """One of its parts, created if it is new."""
+        part = self.parts.get((kind, number))
+        if part is None:
+            part = self.parts[kind, number] = TextPart()
+        return part
+
     @property
-    def gone(self) -> bool:
-        """Did the client get it, or will it never?"""
+    def released(self) -> bool:
+        """Whether the client has the finished item, or will never get it."""
         return self.done is not None or self.dropped
 
     @property
     def open(self) -> bool:
-        """May more be told about it?"""
-        return not self.gone and (self.call is None or self.call.end is None)
+        """Whether more may arrive for it."""
+        return not self.released and (self.call is None or self.call.end is None)
 
     @property
     def finished(self) -> bool:
-        """Is everything said, though its end may be missing?"""
+        """Whether its content is complete, even if its end event is missing."""
         if not self.open:
             return True
         parts = self.parts.values()
@@ -104,7 +111,7 @@ class Items:
     __slots__ = ("_at_index", "_by_id", "_fresh", "_ids", "_indices", "all")
 
     def __init__(self, fresh: Callable[[str], str]) -> None:
-        """`fresh`: a new id for an item of a type."""
+        """`fresh`: makes a new id for an item of a type."""
         self._fresh = fresh
         self.all: list[Item] = []
         self._by_id: dict[str, Item] = {}
@@ -113,14 +120,14 @@ class Items:
         self._ids: set[str] = set()
 
     def free_index(self, wanted: int | None) -> int:
-        """An index of its own for a new item: the wanted one if it is free."""
+        """A unique index for a new item: the wanted one if it is free."""
         if wanted is None or wanted in self._indices:
             wanted = max(self._indices, default=-1) + 1
         self._indices.add(wanted)
         return wanted
 
     def identity(self, wanted: str, kind: str) -> str:
-        """An id of its own for a new item."""
+        """A unique id for a new item."""
         chosen = base = wanted or self._fresh(kind)
         count = 1
         while chosen in self._ids:
@@ -132,7 +139,7 @@ class Items:
     def open(
         self, kind: str, wire_id: str, wire_index: int | None, body: dict[str, Any], call: ItemCall | None = None
     ) -> Item:
-        """A new item, under an index and an id of its own."""
+        """Add a new item with a unique index and id."""
         item = Item(self.free_index(wire_index), self.identity(wire_id, kind), kind, body, call)
         self.add(item, wire_id, wire_index)
         return item
@@ -145,7 +152,7 @@ class Items:
         self.alias(item, item.id, None)
 
     def alias(self, item: Item, wire_id: str, wire_index: int | None) -> None:
-        """What the upstream calls the item."""
+        """Note an id and an index that the upstream uses for the item."""
         if wire_id:
             self._by_id[wire_id] = item
         if wire_index is not None:
@@ -158,24 +165,26 @@ class Items:
         return self._by_id.get(wire_id)
 
     def find(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
-        """The open item of a type, and no call, that an event speaks about."""
+        """The unfinished item of a type, other than a call, that an event is about."""
         found = self._open_item(kind, wire_id, wire_index)
         if found is None and wire_index is None:
-            # Without an index an unknown id is one of those that change with every event.
+            # Without an index, an unknown id means that the server's ids change with every event.
             return next((item for item in reversed(self.all) if item.type == kind and item.open), None)
         return found
 
     def find_call(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
-        """The open call that an event speaks about; the last one where it tells neither."""
+        """The unfinished call that an event is about; the last one if the event has neither id nor index."""
         found = self._open_item(kind, wire_id, wire_index)
         if found is None and wire_index is None and not wire_id:
-            # Only then: two calls must never melt together.
+            # Only then: two calls must never be merged.
             return next((item for item in reversed(self.all) if item.type == kind and item.open), None)
         return found
 
     def _open_item(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
-        candidates = (self._by_id.get(wire_id), self.at(wire_index))
-        return next((item for item in candidates if item is not None and item.type == kind and item.open), None)
+        for item in (self._by_id.get(wire_id), self.at(wire_index)):
+            if item is not None and item.type == kind and item.open:
+                return item
+        return None
 
     def in_order(self) -> Iterator[Item]:
         return iter(sorted(self.all, key=lambda item: item.index))

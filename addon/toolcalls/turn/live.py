@@ -1,29 +1,31 @@
-"""The arguments of a call that go on while they come (`toolfix_aggregate=false`).
+"""The arguments of a call that are sent while they arrive (`toolfix_aggregate=false`).
 
-What keeps the arguments a strict JSON prefix goes out at once. From the first character that does not, the rest is
-held; at the end the whole is mended, and either continues what was sent or is refused: then nothing more goes out
-that could make a whole call of it.
+As long as the arguments are a prefix of strict JSON, they are sent at once. From the first character that breaks it,
+the rest is held. At the end the whole is mended: either it continues what was sent, or the call is refused, and
+nothing more is sent that could complete it.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 from ..mend.prefix import StrictPrefix
 from ..outcome import Outcome
 from .assembled_call import AssembledCall
 
+RENAMED: Final = "its name changed after the client had a part of it"
 _COMMA = re.compile(r",\s*\Z")
 
 
 class LiveArguments:
-    """What the client has of the arguments of one call."""
+    """The part of one call's arguments that the client has."""
 
     __slots__ = ("_comma", "_holds_commas", "_prefix", "_sent")
 
     def __init__(self, *, holds_commas: bool = False) -> None:
-        """`holds_commas`: a comma at the end waits, for before a closing bracket it would be one too many."""
+        """`holds_commas`: a comma at the end is held, because it would be wrong if a closing bracket followed."""
         self._prefix = StrictPrefix()
         self._sent: list[str] = []
         self._holds_commas = holds_commas
@@ -31,16 +33,16 @@ class LiveArguments:
 
     @property
     def sent(self) -> str:
-        """All that went out."""
+        """Everything sent so far."""
         return "".join(self._sent)
 
     @property
     def complete(self) -> bool:
-        """Is what went out a whole object?"""
+        """Whether the sent text is a whole object."""
         return self._prefix.complete
 
     def take(self, fragment: str) -> str:
-        """What may go out now that this fragment came."""
+        """Take a fragment and return what may be sent now."""
         part = self._comma + fragment[: self._prefix.feed(fragment)]
         if self._holds_commas:
             self._comma = part[len(_COMMA.sub("", part)) :]
@@ -52,7 +54,7 @@ class LiveArguments:
 
 @dataclass(slots=True, frozen=True)
 class LivePart:
-    """What of a call goes out now. `begins`: it is the first part, so the name and the id go with it."""
+    """The part of a call that is sent now. `begins`: it is the first part, so the name and the id go with it."""
 
     live: LiveCall
     assembled: AssembledCall
@@ -61,20 +63,21 @@ class LivePart:
 
 
 class LiveCall:
-    """A call that the client gets while it comes. `number` counts the calls that the client gets."""
+    """A call that is sent while it arrives. `number`: its position among the calls that the client gets."""
 
-    __slots__ = ("_begun", "_taken", "arguments", "id", "number")
+    __slots__ = ("_begun", "_taken", "arguments", "id", "name", "number")
 
-    def __init__(self, number: int, identity: str, *, holds_commas: bool = True) -> None:
+    def __init__(self, number: int, identity: str, name: str, *, holds_commas: bool = True) -> None:
         self.number = number
         self.id = identity
+        self.name = name
         self._taken = 0
         self._begun = False
         self.arguments = LiveArguments(holds_commas=holds_commas)
 
     def take(self, call: AssembledCall) -> LivePart | None:
-        """The fragments that are new; None when nothing of them may go out."""
-        if call.doubt or call.unsure:
+        """The part of the new fragments that may be sent; None if there is none."""
+        if call.refusal_reason or call.all_or_none:
             return None
         new = "".join(call.fragments[self._taken :])
         self._taken = len(call.fragments)
@@ -84,5 +87,5 @@ class LiveCall:
         return LivePart(self, call, part, begins) if part or begins else None
 
     def rest(self, outcome: Outcome) -> str:
-        """What the client still lacks."""
+        """The arguments that the client still lacks."""
         return outcome.arguments[len(self.arguments.sent) :]

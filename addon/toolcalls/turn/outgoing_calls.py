@@ -1,8 +1,8 @@
-"""What becomes of the calls of one answer, whatever its protocol.
+"""What happens to the calls of one answer, in any protocol.
 
-A dialect gathers calls and hands them over when they may leave. Here it is decided, call by call: was it sent before,
-is it mended or refused, does a structured call say what one in the text says, what is told to the client where a call
-was dropped and none is left. The dialect writes what comes back.
+A dialect gathers calls and passes them in when they may be released. This module decides for each call whether it
+was sent before, whether it is mended or refused, whether a call in the text repeats a structured one, and which note
+the client gets if calls were dropped and none is left. The dialect writes the outcomes.
 """
 
 from __future__ import annotations
@@ -27,38 +27,36 @@ _CUT_BEFORE: Final = "the answer was cut off before the arguments"
 
 @dataclass(slots=True)
 class GatheredCall:
-    """A call as the answer told it: all that decides what becomes of it."""
+    """A call as it arrived, with everything that decides what happens to it."""
 
     name: str
     arguments: str
     id: str | None = ""
-    """The id that the upstream gave; None where calls have no ids."""
+    """The id that the upstream gave; None if calls have no ids."""
     steps: tuple[str, ...] = ()
     """What had to be done to gather it."""
-    doubt: str = ""
-    """Why it must not run, whatever its arguments are."""
-    unfinished: bool = False
-    """It was cut off with the answer: where it is refused, it is dropped without a word."""
+    refusal_reason: str = ""
+    """Why it must be refused, whatever its arguments are."""
     finish: Finish | None = None
-    """How the answer ended for this call, where that is not how it ended for the others."""
+    """How the answer ended for this call, if not as for the others."""
     namespace: str | None = None
     value: dict[str, Any] | None = None
-    """The arguments as they are read strictly, where somebody had to look already: they may be long."""
+    """The arguments as strict JSON, if they were parsed already: they may be long."""
     live: LiveArguments | None = None
-    """The part of its arguments that the client has already."""
+    """The part of its arguments that the client already has."""
     compared: ComparedCall = field(default_factory=lambda: ComparedCall("", "", ""))
-    """What it is compared by with the other calls of the answer."""
+    """Its form for comparisons with the other calls of the answer."""
 
 
 class OutgoingCalls:
-    """The calls of one answer on their way to the client: which went out, and which did not."""
+    """The calls of one answer on their way to the client: which were sent, and which were not."""
 
     __slots__ = (
         "_awaits_arguments",
         "_found",
+        "_invalid_tail",
         "_mender",
         "_safe_ids",
-        "_spoiler",
         "_uncompared",
         "_values",
         "notes",
@@ -72,47 +70,48 @@ class OutgoingCalls:
         mender: Mender,
         *,
         safe_ids: bool = False,
-        spoiler: str = "",
+        invalid_tail: str = "",
         awaits_arguments: bool = True,
     ) -> None:
-        """`safe_ids`: ids have the alphabet of Messages. `spoiler`: ends a live call that is refused, where clients
-        run even a prefix. `awaits_arguments`: a cut-off call without any arguments is half a call."""
+        """`safe_ids`: ids may only have the characters that Messages allows. `invalid_tail`: text that ends a refused
+        live call, for clients that run even a prefix. `awaits_arguments`: a cut-off call without arguments is
+        incomplete."""
         self._mender = mender
         self._safe_ids = safe_ids
-        self._spoiler = spoiler
+        self._invalid_tail = invalid_tail
         self._awaits_arguments = awaits_arguments
         self._found: list[tuple[FoundCall, str]] = []
-        """With the step that says where each was found."""
+        """Each with the step that says where it was found."""
         self._uncompared: list[Outcome] = []
-        """What became of structured calls that no call in the text was compared with yet."""
+        """The outcomes of structured calls that no call in the text has been compared with yet."""
         self._values: dict[str, list[Any]] = {}
-        """The arguments of the others, by the names of their tools: each is read once."""
+        """The arguments of the other structured calls, by tool name: each is parsed once."""
         self.resent = ResentCalls(tools)
         self.sent = 0
         """How many calls the client got."""
         self.notes: list[str] = []
-        """What is to be said of calls that were dropped."""
+        """The notes about dropped calls."""
 
     def complete(
         self, calls: Iterable[GatheredCall], finish: Finish, *, before_error: bool = False
     ) -> Iterator[Outcome | None]:
-        """What becomes of each of these structured calls; None where it was sent before, or is none.
+        """The outcome of each structured call; None if it was sent before, or is no call.
 
-        Each is decided when it is asked for, so that ids are given in the order in which calls are written.
+        Each call is decided when its outcome is taken, so that ids are given in the order of the written calls.
         """
         batch = list(calls)
         for call, kept in zip(batch, self.resent.keep_new(call.compared for call in batch), strict=True):
-            if not kept or not (call.name or call.arguments or call.doubt):
+            if not kept or not (call.name or call.arguments or call.refusal_reason):
                 yield None
                 continue
             if self._safe_ids and call.live is None and not self._mender.ids.keeps(call.id or ""):
                 call.steps = (*call.steps, "new id")
-            outcome = self._decide(call, call.finish or finish, before_error or call.unfinished)
+            outcome = self._decide(call, call.finish or finish, before_error)
             self._uncompared.append(outcome)
             yield self._count(outcome, live=call.live is not None)
 
     def found(self, calls: Iterable[FoundCall], step: str = WRITTEN_AS_TEXT) -> None:
-        """Calls that were written where none should be: in the text, unless the step says otherwise."""
+        """Add calls that were found outside the structured calls: in the text, unless `step` says otherwise."""
         self._found += [(call, step) for call in calls]
 
     @property
@@ -120,16 +119,16 @@ class OutgoingCalls:
         return bool(self._found)
 
     def complete_found(self, *, before_error: bool = False) -> Iterator[Outcome]:
-        """What becomes of the calls in the text. One that a structured call says too is that call."""
+        """The outcomes of the calls in the text, without those that a structured call repeats."""
         found, self._found = self._found, []
         for call, step in found:
             if not self._is_structured_too(call):
-                # It is whole, however the answer ended, and gets an id of ours.
+                # It is complete, however the answer ended, and gets a new id.
                 gathered = GatheredCall(call.name, call.arguments, steps=(step,))
                 yield self._count(self._decide(gathered, Finish.COMPLETE, before_error))
 
     def pop_notes(self) -> list[str]:
-        """What is to be said of dropped calls, if no call is left that the client could answer."""
+        """The notes about dropped calls, if the client got no call at all."""
         notes, self.notes = self.notes, []
         return [] if self.sent else list(filter(None, notes))
 
@@ -143,17 +142,23 @@ class OutgoingCalls:
                 finish,
                 steps=steps,
                 before_error=before_error,
-                spoiler=self._spoiler,
-                doubt=call.doubt,
+                invalid_tail=self._invalid_tail,
+                refusal_reason=call.refusal_reason,
             )
-        doubt = call.doubt
-        if self._awaits_arguments and not doubt and finish is not Finish.COMPLETE and not arguments.strip():
-            doubt = _CUT_BEFORE
-        if doubt:
-            # Without a name there is nobody to tell.
-            unfinished = before_error or (bool(call.doubt) and not name)
+        refusal_reason = call.refusal_reason
+        if self._awaits_arguments and not refusal_reason and finish is not Finish.COMPLETE and not arguments.strip():
+            refusal_reason = _CUT_BEFORE
+        if refusal_reason:
+            # Without a name there is no call to send the refusal in, so the call is dropped.
+            unfinished = before_error or (bool(call.refusal_reason) and not name)
             return self._mender.refuse(
-                name, arguments, doubt, steps=steps, before_error=unfinished, id=call.id, safe_ids=self._safe_ids
+                name,
+                arguments,
+                refusal_reason,
+                steps=steps,
+                before_error=unfinished,
+                id=call.id,
+                safe_ids=self._safe_ids,
             )
         return self._mender.mend(
             name,
@@ -168,7 +173,7 @@ class OutgoingCalls:
         )
 
     def count_sent(self) -> None:
-        """The client got the beginning of a live call, or a call that is none of ours to mend."""
+        """Count a call that the client got: the beginning of a live call, or a call that is not ours to mend."""
         self.sent += 1
 
     def _count(self, outcome: Outcome, *, live: bool = False) -> Outcome:

@@ -1,6 +1,6 @@
-"""What an event of an answer says, in words that every protocol has: what a reader makes of it.
+"""The content of an event in terms that all protocols share: a dialect's reader turns each event into these parts.
 
-Whatever else an event says concerns nobody here.
+Whatever else an event contains does not matter in `turn/`.
 """
 
 from __future__ import annotations
@@ -11,37 +11,38 @@ from typing import Any
 from ..mend.finish import Finish
 
 Place = int | tuple[int, int] | None
-"""An index; `(choice, index)` for calls in a choice that was not asked for; None if there is no index."""
+"""The index at which a call's fragments are gathered; `(choice, index)` in a choice that was not asked for; None if
+there is no index."""
 
 
 def index_of(value: object) -> int | None:
-    """A number that counts something. A bool is none, although Python takes it for 0 or 1."""
+    """The value if it is an index, else None. A bool is no index, although it is an int in Python."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 @dataclass(slots=True)
 class Fragment:
-    """What one delta says about one call. Not frozen: that doubles what making one costs."""
+    """What one delta says about one call. Not frozen, because that would make creating one twice as slow."""
 
     place: Place
     id: str
     name: str
     arguments: str
     extra: dict[str, Any] = field(default_factory=dict)
-    whole: bool = False
-    """It tells a whole call, in a message that repeats the answer: to be compared, never appended."""
+    repeats_answer: bool = False
+    """It is a whole call, from a message that repeats the answer: it is compared with the others, never appended."""
     steps: tuple[str, ...] = ()
-    """What had to be done to read it: then its event cannot go out as it came."""
+    """What had to be done to parse it. If anything was, its event cannot be sent as it arrived."""
     unfinished: bool = False
     """The upstream said that more of this call follows."""
-    doubt: str = ""
-    """Why the call must not run, whatever else comes."""
+    refusal_reason: str = ""
+    """Why the call must be refused, whatever else arrives."""
     placed: bool = True
-    """False where `place` is only that of the block that began last."""
+    """False if the event has no index, and `place` is only the index of the block that began last."""
 
     @property
     def key(self) -> str:
-        """The id as it is compared: one that differs in case only is no other one."""
+        """The id for comparisons: ids that differ only in case are the same."""
         return self.id.casefold()
 
     @property
@@ -51,78 +52,78 @@ class Fragment:
 
 @dataclass(slots=True, frozen=True)
 class TextDelta:
-    """The model speaks: this is searched for calls."""
+    """Text of the answer. It is searched for calls."""
 
     text: str
     block: Place = None
-    """Where it is said, in protocols whose texts come in blocks."""
+    """The index of its block, in protocols that send text in blocks."""
 
 
 @dataclass(slots=True, frozen=True)
 class ReasoningDelta:
-    """The model thinks. It is no part of the answer, unless the answer is nothing else (`reasoning_search.py`)."""
+    """Reasoning. It is searched for a call only if the answer has nothing else (`reasoning_search.py`)."""
 
     text: str
-    """Nothing where reasoning is only signed, or encrypted."""
+    """Empty if the reasoning is encrypted, or this is only a signature."""
     key: str = ""
-    """The key of the JSON string that it is, where an event like it need not be read."""
+    """The JSON key of the text, if similar events need not be parsed."""
 
 
 @dataclass(slots=True, frozen=True)
 class OtherDelta:
-    """The model says something that is not searched: a citation, an image."""
+    """Content that is not searched: a citation, an image."""
 
     refusal: bool = False
-    """It refuses to answer: nothing that it says is a call."""
+    """The model refuses to answer: nothing in its text is a call."""
     key: str = ""
-    """The key of the JSON string that it is, where an event like it need not be read; `text` is that string."""
+    """The JSON key of its string, if similar events need not be parsed; `text` is that string."""
     text: str = ""
     block: Place = None
-    """Where it is said, in protocols whose texts come in blocks."""
+    """The index of its block, in protocols that send text in blocks."""
     kind: str = ""
-    """The kind of block that it needs; "" where it is said in any."""
-    aside: bool = False
-    """It is said in another answer: that it follows a call of this one proves nothing."""
+    """The kind of block that it belongs in; "" if any will do."""
+    of_other_answer: bool = False
+    """It belongs to another answer, so it does not show that this answer went on after a call."""
 
 
 @dataclass(slots=True, frozen=True)
 class BlockStart:
-    """A block that is no call begins."""
+    """The beginning of a block that is no call."""
 
     block: Place
     kind: str
     calls: bool = False
-    """The server calls a tool of its own in it."""
+    """In this block the server calls a tool of its own."""
 
 
 @dataclass(slots=True, frozen=True)
 class BlockEnd:
-    """A block ends, or a call that began with an event of its own."""
+    """The end of a block, or of a call that began with an event of its own."""
 
     block: Place
 
 
 @dataclass(slots=True, frozen=True)
 class CallStart:
-    """A call begins with an event of its own; its fragments follow, and then its end."""
+    """The beginning of a call, as an event of its own; its fragments follow, and then its end."""
 
     place: Place
     id: str
     name: str
     given: Any = None
-    """The arguments, where the beginning tells them."""
+    """The arguments, if this event contains them."""
     extra: dict[str, Any] = field(default_factory=dict)
-    """All that the beginning says."""
+    """Everything that this event contains."""
 
 
 @dataclass(slots=True, frozen=True)
 class Stop:
-    """Why the model stopped: the protocol's word, and what that means for calls that are not closed."""
+    """Why the model stopped: the protocol's word, and what it means for incomplete calls."""
 
     reason: str
     finish: Finish
     failed: bool = False
-    """The upstream failed, and says so in the place of a reason: what is not complete is dropped."""
+    """The reason says that the upstream failed: incomplete calls are dropped."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -135,16 +136,16 @@ Part = TextDelta | ReasoningDelta | OtherDelta | BlockStart | BlockEnd | CallSta
 
 @dataclass(slots=True)
 class ReadEvent:
-    """An event that was read. Its text, its fragments and its stop are taken from the parts when it is made."""
+    """A parsed event. `text`, `fragments` and `stop` are derived from its parts."""
 
     raw: bytes
     payload: dict[str, Any]
     parts: list[Part] = field(default_factory=list)
-    """In the order in which they are said."""
+    """In the order in which the event contains them."""
     has_other_content: bool = False
-    """Is there anything besides the parts that the client should get: usage, reasoning, a signature?"""
-    moved: bool = False
-    """It belongs to another answer than the one that it names: what goes out of it is written anew."""
+    """Whether the event has more than its parts that the client should get: usage, reasoning, a signature."""
+    reassigned: bool = False
+    """The event names another answer than the one it is counted to, so whatever is sent of it is written anew."""
     text: str = field(init=False)
     fragments: list[Fragment] = field(init=False)
     stop: Stop | None = field(init=False)

@@ -1,4 +1,4 @@
-"""Reading and writing the JSON payload of an event or a body. What cannot be read is left to pass."""
+"""Parses and writes the JSON payload of an event or a body. A payload that cannot be parsed passes unchanged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GLUE = "data: {"
 
 
 def read_strict(text: str | bytes) -> Any:
-    """The decoded payload, or None."""
+    """The value of a JSON text; None if it is invalid."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -22,25 +22,25 @@ def read_strict(text: str | bytes) -> Any:
 
 
 def object_in(text: str | bytes) -> dict[str, Any] | None:
-    """The object that a text is, read strictly; None where it is none."""
+    """The object that a text is as strict JSON, else None."""
     value = read_strict(text)
     return value if isinstance(value, dict) else None
 
 
 def read_encoded(text: str) -> Any:
-    """The decoded payload; of a text that was encoded once more, the value inside."""
+    """The value of a JSON text; if that is a string, the value of the JSON text inside it."""
     value = read_strict(text)
     return read_strict(value) if isinstance(value, str) else value
 
 
 def contradict(values: Iterable[Any]) -> bool:
-    """Are there two different objects among these? An empty one is what some servers say before the real one."""
+    """Whether two of these objects differ. Empty ones do not count: some servers send one before the real one."""
     objects = [value for value in values if value and isinstance(value, dict)]
     return any(value != objects[0] for value in objects[1:])
 
 
 def read_twice(text: str) -> tuple[Any, dict[str, Any] | None]:
-    """As `read_strict`, and the same object as the mender would read it, where there is nothing to mend in it."""
+    """The value as `read_strict` gives it, and the object as the mender would read it if it needs no mending."""
     try:
         value = read(text)
     except Refusal:
@@ -51,23 +51,23 @@ def read_twice(text: str) -> tuple[Any, dict[str, Any] | None]:
 
 
 def read_glued(text: str) -> dict[str, Any] | None:
-    """A frame glued behind a lost one, `…"object":"chat.cdata: {"id":…`: the last one is whole."""
+    """The whole frame at the end of a text in which frames ran together: `…"object":"chat.cdata: {"id":…`."""
     start = text.rfind(_GLUE)
     return object_in(text[start + len(_GLUE) - 1 :]) if start >= 0 else None
 
 
 def read_broken(text: str) -> dict[str, Any] | None:
-    """A payload that is no JSON: a Python-style dict, or a frame glued behind a lost one."""
+    """The object in a payload that is no JSON: a Python-style dict, or a frame that ran into a cut-off one."""
     glued = read_glued(text)
     if glued is not None:
         return glued
-    # A frame that was cut off by the end of the connection is no frame: it passes as it came.
+    # A frame that was cut off by the end of the connection is not completed: it passes unchanged.
     value = mend_arguments(text, Finish.CUT).value
     return value if _can_be_written(value) else None
 
 
 def _can_be_written(value: Any) -> bool:
-    """Python reads longer numbers than it writes."""
+    """Whether the value can be written as JSON: Python parses longer numbers than it writes."""
     try:
         write(value)
     except ValueError:
@@ -76,7 +76,7 @@ def _can_be_written(value: Any) -> bool:
 
 
 def write(value: Any) -> str:
-    """Compact JSON, characters as they are."""
+    """Compact JSON, without escapes for non-ASCII characters."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -1,9 +1,9 @@
-"""Calls at the very end of the reasoning of an answer that says nothing else.
+"""Calls at the very end of the reasoning, in an answer that has nothing else.
 
-Some servers never notice that the model has stopped thinking: its call arrives as reasoning, and the answer ends
-without a word. Models also rehearse calls in their thoughts, so nothing counts that is followed by anything: by more
-reasoning, a text, a call. The reasoning itself passes as it comes. It is watched, never held, and what is
-kept of it is a region that may still turn out to be a call.
+Some servers do not notice the end of the reasoning: the call arrives as reasoning, and the answer ends without text.
+Models also rehearse calls while reasoning, so a call that is followed by anything (more reasoning, text, a call)
+does not count. The reasoning itself passes at once: it is watched, never held, and only the part that may still
+become a call is kept in memory.
 """
 
 from __future__ import annotations
@@ -21,22 +21,26 @@ from .text_search import TextSearch
 class ReasoningSearch:
     """The reasoning of one answer."""
 
-    __slots__ = ("_answered", "_search")
+    __slots__ = ("_answered", "_policy", "_request", "_search")
 
     def __init__(self, request: Request, policy: Policy) -> None:
-        self._search = TextSearch(request, policy)
+        self._request = request
+        self._policy = policy
+        self._search: TextSearch | None = None
+        """Created when reasoning arrives: most answers have none."""
         self._answered = False
 
     @property
     def undecided(self) -> bool:
-        """Is there a call at the end of the reasoning, or the beginning of one?"""
-        return not self._answered and self._search.undecided
+        """Whether the reasoning ends with a call or the beginning of one."""
+        return not self._answered and self._search is not None and self._search.undecided
 
     def take(self, text: str) -> None:
-        """The model thinks."""
+        """Take the next text of the reasoning."""
         if self._answered or not text:
             return
         try:
+            self._search = self._search or TextSearch(self._request, self._policy)
             self._search.take(text)
         except TooMuchWork:
             self.answered()
@@ -46,18 +50,18 @@ class ReasoningSearch:
         self._answered = True
 
     def close(self, finish: Finish) -> tuple[FoundCall, ...]:
-        """The calls that the reasoning ends with. Only a model that says it is done may mean them."""
+        """The calls that the reasoning ends with; none unless the model said that it had finished."""
         if not self.undecided or finish is not Finish.COMPLETE:
             return ()
         self._answered = True
         try:
-            return self._search.close(finish).calls
+            return self._search.close(finish).calls if self._search is not None else ()
         except TooMuchWork:
             return ()
 
     def receive(self, literal: bytes, raw: bytes) -> Pass | None:
-        """Watch the reasoning of an event that is not read: None where it is no JSON string."""
-        if not self._answered and self._search.receive(literal, raw) is None:
+        """Watch the reasoning of an unparsed event; None if it is no valid JSON string."""
+        if not self._answered and (self._search is None or self._search.receive(literal, raw) is None):
             text = decoded(literal)
             if text is None:
                 return None

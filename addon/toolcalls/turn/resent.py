@@ -1,11 +1,11 @@
-"""Is this another call, or one that the answer has told already?
+"""Whether a call is new, or repeats an earlier call of the answer.
 
-The rule stands here, for all protocols: an id names one call of an answer. The same id and name, with no arguments or
-with arguments that mean the same, is the same call, sent again; with other arguments it is another call, which gets a
-new id. Calls with ids of their own are calls of their own, however alike, and so are calls of a server that gives no
-ids. A call without an id that means the same as an earlier one with an id is that one, sent again. Meaning is the
-value: spaces, the order of keys and one more encoding do not count. Arguments are compared only where an id comes
-twice, or a call without an id behind one that has some.
+One rule for all protocols: an id names one call of an answer. The same id and name, with no arguments or with
+arguments that mean the same, is the same call, sent again; with other arguments it is another call, which gets a new
+id. Calls with different ids are different calls, however alike, and so are the calls of a server that gives no ids.
+A call without an id that means the same as an earlier call with an id is that call, sent again. The meaning is the
+value: spaces, the order of keys and encoding twice do not count. Arguments are compared only if an id arrives twice,
+or if a call without an id follows calls with ids.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from ..tools.declared import Tools
 from .fragments import says_nothing
 
 _LONG: Final = 4096
-"""Characters. Longer arguments are compared as they stand."""
+"""Arguments with more characters are compared as text."""
 
 
 @dataclass(slots=True)
 class ComparedCall:
-    """What an answer says about one call."""
+    """A call in the form in which it is compared with the other calls of the answer."""
 
     key: str
-    """What names the call: its id. Empty where it has nothing of the kind: then it is a call of its own."""
+    """Its id, or else its index or item. Empty if it has none of these: then it is always a new call."""
     name: str
     arguments: str
     fallback_key: str = ""
-    """Where it was sent: a call without an id that is sent there again is the same one."""
+    """The index or item it arrived at: a call without an id that arrives there again is the same call."""
     certain: bool = True
-    """False where its fragments may be those of another call."""
+    """False if its fragments may belong to another call."""
     restated: bool = False
-    """It stands in a message that repeats the whole answer."""
+    """It is from a message that repeats the whole answer, or was matched with a call in such a message."""
     borrowed: bool = False
-    """The key is that of the call before it: it has no id of its own."""
+    """It has no id of its own: the key is that of the call before it."""
     out: bool = False
-    """It went out, or a part of it."""
+    """It was sent, at least in part."""
     kept: bool = True
     _meaning: tuple[bool, bytes] | None = field(default=None, repr=False)
 
     @property
     def has_id(self) -> bool:
-        """Is it an id that names it, and not its place alone?"""
+        """Whether the key is an id of its own, not just its index or another call's id."""
         return self.key not in ("", self.fallback_key) and not self.borrowed
 
     @property
@@ -58,7 +58,7 @@ class ComparedCall:
 
     @property
     def meaning(self) -> tuple[bool, bytes]:
-        """Whether the arguments can be read as they stand; and a hash, equal for all that mean the same."""
+        """Whether the arguments can be read without closing them, and a hash, equal for all that mean the same."""
         if self._meaning is None:
             self._meaning = _meaning(self.arguments)
         return self._meaning
@@ -79,14 +79,14 @@ class ResentCalls:
         self._by_key: dict[str, list[ComparedCall]] = {}
         self._full_names: dict[str, str] = {}
         self._values: dict[str, set[str]] = {}
-        """The mended values of calls, by a key that came more than once."""
+        """The mended values of calls, by key, for keys that arrived more than once."""
         self._unread: list[ComparedCall] = []
-        """Calls with an id whose meaning nobody asked for yet."""
+        """Calls with an id that are not in `_by_meaning` yet."""
         self._by_meaning: dict[tuple[str, bytes], ComparedCall] = {}
-        """Calls with an id, by name and meaning: filled when the first call without an id comes."""
+        """Calls with an id, by name and meaning: filled when a call without an id arrives."""
 
     def knows(self, key: str) -> bool:
-        """Was a call with this id told already?"""
+        """Whether a call with this id has already arrived."""
         return bool(key) and key in self._by_key
 
     def _keep(self, call: ComparedCall) -> None:
@@ -97,7 +97,10 @@ class ResentCalls:
             self._by_key.setdefault(key, []).append(call)
 
     def keep_new(self, calls: Iterable[ComparedCall]) -> list[bool]:
-        """Which of these calls go out now: each call once, and what is partly out goes on. They are remembered."""
+        """For each of these calls, whether it is sent: each only once, and those sent in part are continued.
+
+        The calls are remembered.
+        """
         batch = list(calls)
         for call in batch:
             call.kept = call.out or not self._repeats(call)
@@ -115,23 +118,24 @@ class ResentCalls:
             return self._lost_its_id(call)
         if call.blank or any(_same(one, call) for one in earlier):
             return True
-        return self._mended_alike(call, earlier) or _settled(earlier[-1], call) or self._lost_its_id(call)
+        return self._mended_alike(call, earlier) or _replaces_earlier(earlier[-1], call) or self._lost_its_id(call)
 
     def _lost_its_id(self, call: ComparedCall) -> bool:
-        """Is this call without an id one that was told with an id? A server gives ids to all calls or to none."""
+        """Whether a call without an id repeats one with an id: a server gives ids to all calls or to none."""
         if call.has_id or not call.certain:
             return False
         unread, self._unread = self._unread, []
         for one in unread:
-            if one.certain:
-                self._by_meaning[self._full(one.name), one.meaning[1]] = one
+            key = (self._full(one.name), one.meaning[1])
+            if one.certain and (one.readable or key not in self._by_meaning):
+                self._by_meaning[key] = one
         alike = self._by_meaning.get((self._full(call.name), call.meaning[1])) if self._by_meaning else None
         return alike is not None and alike.kept and _same(alike, call)
 
     def _mended_alike(self, call: ComparedCall, earlier: list[ComparedCall]) -> bool:
-        """Is it one of these once its shape is mended? `"timeout": "1"` is `"timeout": 1`.
+        """Whether the call equals one of these once its shape is mended: `"timeout": "1"` is `"timeout": 1`.
 
-        Each call is looked at once, however often its id comes.
+        Each call is mended only once for this, however often its id arrives.
         """
         values = self._values.get(call.key)
         if values is None:
@@ -142,7 +146,7 @@ class ResentCalls:
         return known
 
     def _mended(self, call: ComparedCall) -> str:
-        """The tool and the arguments that it gets, as text; empty where that cannot be told."""
+        """The tool and the mended arguments as text; empty if either cannot be determined."""
         tool = self._tools.get(self._full(call.name))
         value = mend_arguments(call.arguments, Finish.CUT).value if tool is not None else None
         if tool is None or value is None:
@@ -150,7 +154,10 @@ class ResentCalls:
         return f"{tool.name} {_written(mend_shape(value, tool).value)}"
 
     def _restates(self, call: ComparedCall) -> bool:
-        """A message tells every call of the answer: this one is among those that came before it, if there are any."""
+        """Whether a call in a message that repeats the answer arrived before.
+
+        If the earlier call was not sent, and it is broken or lacks the arguments of this one, this one replaces it.
+        """
         kept = [one for one in self._calls if one.kept and self._same_name(one, call)]
         if call.key and any(one.restated and one.key == call.key and _same(one, call) for one in kept):
             return True
@@ -162,7 +169,7 @@ class ResentCalls:
         )
         if found is None:
             return False
-        # Each is told once.
+        # Each earlier call matches only one call of the message.
         found.restated = True
         if found.out or not call.readable or (found.readable and (call.blank or not found.blank)):
             return True
@@ -185,12 +192,15 @@ def _alike(one: ComparedCall, other: ComparedCall) -> bool:
 
 
 def _same(one: ComparedCall, other: ComparedCall) -> bool:
-    """Is the second one nothing but the first, said again?"""
+    """Whether the second call only repeats the first."""
     return _alike(one, other) and (one.readable or not other.readable)
 
 
-def _settled(one: ComparedCall, other: ComparedCall) -> bool:
-    """Two beginnings of one call: the one that says more is the call. True where that is the first."""
+def _replaces_earlier(one: ComparedCall, other: ComparedCall) -> bool:
+    """Whether the second call is only a shorter beginning of the first.
+
+    If instead the first is the lesser one and was not sent, it is no longer kept.
+    """
     if not other.readable and one.arguments.startswith(other.arguments):
         return True
     begins = not one.readable and (_alike(one, other) or other.arguments.startswith(one.arguments))
@@ -201,7 +211,7 @@ def _settled(one: ComparedCall, other: ComparedCall) -> bool:
 
 
 def brief_meaning(arguments: str) -> bytes:
-    """A hash, equal for arguments that mean the same. Long ones have to be the same text: reading them takes long."""
+    """A hash, equal for arguments that mean the same. Long ones must be the same text: parsing them takes long."""
     if len(arguments) > _LONG:
         return hashlib.sha256(arguments.encode("utf-8", "surrogatepass")).digest()
     return _meaning(arguments)[1]
@@ -210,7 +220,7 @@ def brief_meaning(arguments: str) -> bytes:
 def _meaning(arguments: str) -> tuple[bool, bytes]:
     value = mend_arguments(arguments, Finish.CUT).value
     readable = value is not None
-    if value is None:  # A bracket is missing: it may still mean what another one says.
+    if value is None:  # A bracket is missing, but the call may still mean the same as another.
         value = mend_arguments(arguments, Finish.COMPLETE).value
     try:
         text = arguments if value is None else _written(value)
@@ -220,12 +230,12 @@ def _meaning(arguments: str) -> tuple[bool, bytes]:
 
 
 def _written(value: Any) -> str:
-    """A value in the one way to write it."""
+    """A value in canonical form."""
     return json.dumps(_plain(value), sort_keys=True)
 
 
 def _plain(value: Any) -> Any:
-    """The value with numbers as they count: 1.0 is 1, and no bool is a number."""
+    """The value with whole floats as integers, so that 1.0 equals 1."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -1,20 +1,22 @@
-"""May the calls that came at one place be believed? The one rule for all protocols.
+"""Whether the calls that began at one index can be trusted: one rule for all protocols.
 
-A place is what a client gathers fragments by: an index. All fragments without a usable index share one place.
+A place is where a client gathers fragments: an index. All fragments without a usable index share one place.
 
-| calls begun there | fragments since the second one began      | what runs                                       |
+| calls begun there | fragments since the second call began     | which calls run                                 |
 | ----------------- | ----------------------------------------- | ----------------------------------------------- |
-| one               | any                                       | the call, mended where it is broken             |
-| several           | each carries an id that only its call has | each by itself, mended where it is broken       |
+| one               | any                                       | the call, mended if it is broken                |
+| several           | each carries an id that only its call has | each by itself, mended if it is broken          |
 | several           | one or more do not                        | all of them or none: all if each is one strict  |
-|                   |                                           | JSON object, nothing was added to any but the   |
-|                   |                                           | last one begun, and the answer was not cut off  |
+|                   |                                           | JSON object that its tool can take, nothing was |
+|                   |                                           | added to any but the last one begun, and the    |
+|                   |                                           | answer was not cut off                          |
 | any               | an id changes while a call is going on    | the same: all or none                           |
 | any               | an id and an index contradict each other, | none                                            |
-|                   | or an id comes back after another one     |                                                 |
+|                   | or an id returns after another one        |                                                 |
 
-A fragment that does not say whose it is may be the end of an earlier call, even of one that looks whole: a second
-object, or words that take it back. Where all are valid as they came, one after the other, there is one reading.
+A fragment without such an id may be the end of an earlier call, even of one that looks complete: a second object, or
+words that revoke the call. If all calls are valid as they arrived, one after the other, there is only one reading.
+Words that got into a key of another call leave valid JSON, but with an undeclared key, or without a required one.
 """
 
 from __future__ import annotations
@@ -27,13 +29,13 @@ from .parts import Place
 
 
 class CallAtPlace(Protocol):
-    """What the rule has to know of a call."""
+    """What the rule needs to know about a call."""
 
-    doubt: str
-    unsure: bool
+    refusal_reason: str
+    all_or_none: bool
 
     def is_strict(self) -> bool:
-        """Are its arguments, as they came, one JSON object?"""
+        """Whether the arguments, as they arrived, are one JSON object that the tool can take."""
         ...
 
 
@@ -43,20 +45,20 @@ C = TypeVar("C", bound=CallAtPlace)
 def refuse(calls: Iterable[CallAtPlace]) -> None:
     """Refuse all these calls: a fragment may belong to any of them."""
     for call in calls:
-        call.doubt = call.doubt or MIXED
+        call.refusal_reason = call.refusal_reason or MIXED
 
 
 class SharedPlace(Generic[C]):
-    """The calls that began at one place, in that order."""
+    """The calls that began at one place, in order."""
 
-    __slots__ = ("_contradictory", "calls", "unended", "unsure")
+    __slots__ = ("_contradictory", "all_or_none", "calls", "unended")
 
     def __init__(self) -> None:
         self.calls: list[C] = []
         self.unended = 0
-        """How many of them have not ended yet. Where nothing tells the end of a call, none has."""
-        self.unsure = False
-        """A fragment came of which only the order tells whose it is: its calls count all or none."""
+        """How many calls have not ended yet: all, in protocols without an event for the end of a call."""
+        self.all_or_none = False
+        """A fragment could be attributed only by its order, so either all calls here run or none does."""
         self._contradictory = False
 
     @property
@@ -64,36 +66,36 @@ class SharedPlace(Generic[C]):
         return self.calls[-1] if self.calls else None
 
     def begin(self, call: C, *, sure: bool = True) -> None:
-        """A call begins here. Not sure: its beginning may be a part of the call before it."""
-        unsure = bool(self.calls) and not sure
+        """Add a call that begins here. Not `sure`: its beginning may be part of the call before it."""
+        all_or_none = bool(self.calls) and not sure
         self.calls.append(call)
         self.unended += 1
-        if unsure:
-            self.make_unsure()
-        call.unsure = call.unsure or self.unsure
+        if all_or_none:
+            self.require_all_or_none()
+        call.all_or_none = call.all_or_none or self.all_or_none
 
     def go_on(self, call: C, *, sure: bool) -> None:
-        """Something is added to a call; sure if the fragment says by itself to which one."""
+        """Note that a fragment is added to a call. `sure`: the fragment itself says to which one."""
         if not sure and len(self.calls) > 1:
-            self.make_unsure()
-        elif self.unsure and call is not self.calls[-1]:
+            self.require_all_or_none()
+        elif self.all_or_none and call is not self.calls[-1]:
             self._contradictory = True
 
-    def make_unsure(self) -> None:
-        """From now on the calls count all or none."""
-        if not self.unsure:
-            self.unsure = True
+    def require_all_or_none(self) -> None:
+        """From now on, either all calls here run or none does."""
+        if not self.all_or_none:
+            self.all_or_none = True
             for call in self.calls:
-                call.unsure = True
+                call.all_or_none = True
 
-    def refuse(self) -> None:
-        """Nothing that came here can be believed."""
-        self.make_unsure()
+    def distrust(self) -> None:
+        """Trust none of the calls here: `judge` will refuse them all."""
+        self.require_all_or_none()
         self._contradictory = True
 
     def judge(self, *, complete: bool, left_out: Container[int] = ()) -> None:
-        """Refuse the calls that cannot be believed. `left_out`: by `id()`, those that turned out to be none."""
-        if not self.unsure:
+        """Refuse the calls that cannot be trusted. `left_out`: the `id()` of each that turned out to be no call."""
+        if not self.all_or_none:
             return
         calls = [call for call in self.calls if id(call) not in left_out]
         if self._contradictory or not complete or not all(call.is_strict() for call in calls):
@@ -101,14 +103,14 @@ class SharedPlace(Generic[C]):
 
 
 class Places(Generic[C]):
-    """The places of one answer. Where calls end with events of their own, a place is a new one as soon as each call
+    """The places of one answer. If calls end with events of their own, a place begins anew as soon as every call
     that began there has ended."""
 
     __slots__ = ("all", "indexed", "without_index")
 
     def __init__(self) -> None:
         self.without_index: SharedPlace[C] = SharedPlace()
-        """All calls together: the place of fragments without an index."""
+        """The place of fragments without an index; it has all calls."""
         self.indexed: dict[Place, SharedPlace[C]] = {}
         self.all = [self.without_index]
 
@@ -120,7 +122,8 @@ class Places(Generic[C]):
         return place
 
     def begin(self, index: Place, call: C) -> None:
-        """A call begins with an event of its own: where another is open there, only the order tells them apart."""
+        """Add a call that begins with an event of its own. If another at the index has not ended, only the order of
+        fragments tells the two apart."""
         if index in self.indexed and not self.indexed[index].unended:
             del self.indexed[index]
         if not self.without_index.unended:
@@ -130,7 +133,7 @@ class Places(Generic[C]):
         self.without_index.begin(call)
 
     def end(self, index: Place) -> None:
-        """A block ends."""
+        """Note the end of a block."""
         for place in (self.indexed.get(index), self.without_index):
             if place is not None and place.unended:
                 place.unended -= 1

@@ -1,8 +1,8 @@
 """The text of an answer that the request wanted as JSON.
 
-As long as it is strict JSON it passes as it comes. From the event on in which it stops being that (a fence, other
-words, a broken value) it is held; at the end it is mended (`mend/structured.py`), or goes out as it came. Where text
-is searched for calls too, that search comes first.
+As long as it is strict JSON it passes at once. From the event on in which it is not (a fence, other words, a broken
+value) it is held; at the end it is mended (`mend/structured.py`) or sent as it arrived. If text is also searched for
+calls, that search comes first.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from ..wire.events import PASS, Pass
 from .text_search import SearchResult, TextPiece, TextSearch
 
 _MOST: Final = 64 * 1024
-"""Longer text that is broken is not mended, as long arguments are not."""
+"""Broken text with more characters is not mended, like long arguments."""
 
 _SCALARS: Final = tuple('"-0123456789')
-"""A text that begins so is a string or a number, if it is JSON at all: nothing to be mended."""
+"""A text that begins like this is a string or a number, if it is JSON at all: nothing to mend."""
 
 MendRest = Callable[[str, str, Finish], str | None]
-"""The text, the beginning that the client has, how the answer ended → the whole text; None where nothing changes."""
+"""The text, the beginning that the client has, how the answer ended → the whole text; None if nothing changes."""
 
 
 class StructuredText:
-    """Has the members of a `TextSearch`."""
+    """One text that was requested as JSON. Used like a `TextSearch`."""
 
-    __slots__ = ("_held", "_mend", "_prefix", "_sent", "_size", "_spoke", "mended", "search")
+    __slots__ = ("_has_text", "_held", "_mend", "_prefix", "_sent", "_size", "mended", "search")
 
     def __init__(self, search: TextSearch | None, mend: MendRest) -> None:
         self.search = search
-        """The search for calls, where there is one."""
+        """The search for calls, if text is searched."""
         self._mend: MendRest | None = mend
         """None once nothing is mended any more."""
         self.mended: str | None = None
-        """The whole text, where it was mended."""
+        """The whole text, if it was mended."""
         self._prefix = StrictPrefix(lists=True)
         self._sent: list[str] = []
         self._held: list[TextPiece] = []
         self._size = 0
-        """How much text came."""
-        self._spoke = False
+        """How many characters have arrived."""
+        self._has_text = False
 
     @property
     def holding(self) -> bool:
@@ -56,18 +56,18 @@ class StructuredText:
 
     @property
     def undecided(self) -> bool:
-        """Is text held until it is known how the text ends?"""
+        """Whether the text can only be decided at its end."""
         return bool(self._held) or self._lacks_end or (self.search is not None and self.search.undecided)
 
     @property
     def _lacks_end(self) -> bool:
-        """Is what went out not closed yet? At the end of the answer something is missing then."""
+        """Whether the JSON sent so far is incomplete: if the answer ended now, something would be missing."""
         return self._mend is not None and bool(self._sent) and not self._prefix.complete
 
     @property
-    def spoke(self) -> bool:
-        """Was anything said but white space?"""
-        return self._spoke
+    def has_text(self) -> bool:
+        """Whether there was any text other than white space."""
+        return self._has_text
 
     @property
     def held(self) -> str:
@@ -75,32 +75,32 @@ class StructuredText:
         return "".join(piece.text for piece in self._held) + (self.search.held if self.search is not None else "")
 
     def take(self, text: str, source: Any = None) -> SearchResult:
-        """Look at a text; `source` is the event that says it and nothing else."""
-        self._spoke = self._spoke or bool(text.strip())
+        """Take the next text; `source`: the event, if it contains only this text."""
+        self._has_text = self._has_text or bool(text.strip())
         found = self.search.take(text, source).parts if self.search is not None else (TextPiece(text, source),)
         return self._looked_at(found)
 
-    def pass_on(self) -> SearchResult:
-        """Something else follows what is held: so that is no answer in JSON, and goes out as it came."""
-        found = self.search.pass_on().parts if self.search is not None else ()
-        return SearchResult((*self._let_go(), *found))
+    def release(self) -> SearchResult:
+        """Release held text unchanged, because something else follows it: it is not the requested JSON."""
+        found = self.search.release().parts if self.search is not None else ()
+        return SearchResult((*self._stop_mending(), *found))
 
     def close(self, finish: Finish) -> SearchResult:
-        """The answer is over: what is held is mended, or goes out as it came."""
+        """End the text with the answer: held text is mended or released unchanged."""
         found = self.search.close(finish) if self.search is not None else SearchResult()
         looked = self._looked_at(found.parts)
         if self._mend is None or not (self._held or self._lacks_end):
-            return SearchResult((*looked.parts, *self._let_go()))
+            return SearchResult((*looked.parts, *self._stop_mending()))
         sent = "".join(self._sent)
         whole = self._mend(sent + "".join(piece.text for piece in self._held), sent, finish)
         if whole is None:
-            return SearchResult((*looked.parts, *self._let_go()))
-        self._let_go()
+            return SearchResult((*looked.parts, *self._stop_mending()))
+        self._stop_mending()
         self.mended = whole
         return SearchResult((*looked.parts, TextPiece(whole[len(sent) :])))
 
     def receive(self, literal: bytes, raw: bytes) -> Pass | None:
-        """Let the text of an event pass that is not read: None where it has to be."""
+        """Let the text of an unparsed event pass; None if the event has to be parsed."""
         if self.search is not None or self._held:
             return None
         text = decoded(literal)
@@ -120,30 +120,30 @@ class StructuredText:
                 and not (self._sent or self._held)
                 and part.text.lstrip().startswith(_SCALARS)
             ):
-                self._let_go()
+                self._stop_mending()
             if isinstance(part, FoundCall):
-                # The answer is a call: what is said beside it is not the JSON that was asked for.
-                out += [*self._let_go(), part]
+                # The answer is a call: the text beside it is not the requested JSON.
+                out += [*self._stop_mending(), part]
             elif self._mend is None or (not self._held and self._prefix.feed(part.text) == len(part.text)):
                 out.append(part)
                 self._keep(part.text)
             else:
                 self._held.append(part)
                 self._size += len(part.text)
-                out += self._let_go() if self._size > _MOST else ()
+                out += self._stop_mending() if self._size > _MOST else ()
         return SearchResult(tuple(out))
 
     def _keep(self, text: str) -> None:
-        """A part of the JSON that went out."""
+        """Remember a part of the JSON that is sent."""
         if self._mend is None:
             return
         self._sent.append(text)
         self._size += len(text)
         if self._size > _MOST:
-            self._let_go()
+            self._stop_mending()
 
-    def _let_go(self) -> list[TextPiece]:
-        """Nothing is mended from here on; what was held goes out."""
+    def _stop_mending(self) -> list[TextPiece]:
+        """Stop mending and return the held text, which is sent unchanged."""
         held, self._held = self._held, []
         self._sent.clear()
         self._mend = None
@@ -151,7 +151,7 @@ class StructuredText:
 
 
 def mends_structured(request: Request, policy: Policy) -> bool:
-    """Is the text of the answer JSON that was asked for, and mended as such?"""
+    """Whether the request asked for JSON, and the text is mended as such."""
     return policy.structured and request.structured is not None
 
 
@@ -162,9 +162,9 @@ def structured_around(
     mender: Mender,
     has_calls: Callable[[], bool] = lambda: False,
 ) -> TextSearch | StructuredText | None:
-    """What a text of the answer goes through: the search for calls, and the mending of JSON; None if neither applies.
+    """What a text of the answer goes through: the search for calls, the mending of JSON, both, or None.
 
-    `has_calls`: asked at the end of the text, whether the answer is calls instead.
+    `has_calls`: called at the end of the text; whether the answer has calls, so that the text is not the JSON.
     """
     wanted = request.structured if policy.structured else None
     if wanted is None:

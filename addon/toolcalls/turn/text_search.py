@@ -1,7 +1,7 @@
-"""The text of an answer on its way through the search for tool calls written as text.
+"""Searches the text of an answer for tool calls written as text.
 
-Shared by the dialects: text in, text and calls out, and an account of what is held back, so that
-failing open can release it. With no declared tools there is nothing to search for and no `TextSearch` at all.
+Shared by the dialects: text goes in, text and calls come out, and the held text is tracked with its events, so that
+whole events can be sent as they arrived. Without declared tools there is nothing to search for, and no `TextSearch`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..mend.arguments import Finish
 from ..mend.names import mend_name
 from ..policy import Policy
 from ..request.request import Request
-from ..textcalls.block_borders import end_block, shows_behind
+from ..textcalls.block_borders import end_block, would_quote_after
 from ..textcalls.quoting import Quoting
 from ..textcalls.scanner import MOST_SKIPPED, SKIPPED_BEYOND, FoundCall, Scanner
 from ..tools.declared import Tools
@@ -25,7 +25,7 @@ from ..work import Work
 
 
 class TextPiece(NamedTuple):
-    """Text of one event. `source` is the event, if this is all that it says: then it can go out as it came."""
+    """Text of one event. `source`: the event, if it contains nothing else and can be sent as it arrived."""
 
     text: str
     source: Any = None
@@ -33,7 +33,7 @@ class TextPiece(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class SearchResult:
-    """What may go out now, in the order in which it was said."""
+    """What may be sent now, in the order of the text."""
 
     parts: tuple[TextPiece | FoundCall, ...] = ()
 
@@ -50,7 +50,7 @@ class SearchResult:
         return tuple(part for part in self.parts if isinstance(part, FoundCall))
 
     def without_idle_space(self) -> SearchResult:
-        """All but white space behind calls: a block of nothing else is refused in the next request."""
+        """The result without white space after calls: hosts reject blocks of white space in the next request."""
         kept: list[TextPiece | FoundCall] = []
         behind_call = False
         for part in self.parts:
@@ -63,7 +63,7 @@ class SearchResult:
 class TextSearch:
     """One stream of text: the content of a choice, a text block, a text part."""
 
-    __slots__ = ("_held", "_most_unread", "_scanner", "_spoke", "_unread", "_work")
+    __slots__ = ("_has_text", "_held", "_most_unread", "_scanner", "_unread", "_work")
 
     def __init__(
         self,
@@ -73,31 +73,31 @@ class TextSearch:
         begins: bool = True,
         after: TextSearch | None = None,
     ) -> None:
-        """`begins`: nothing was said before, so that this may be a message that is nothing but a call.
+        """`begins`: no text came before this one, so the message may be nothing but a call.
 
-        `after`: the text of the answer that stands before this one.
+        `after`: the search of the text before this one in the answer.
         """
         tools = request.tools
         ours = _searched(request, policy)
-        quoting = after._pop_quoting() if after is not None else None
+        quoting = after._end_block() if after is not None else None
         work: Work = after._work if after is not None else Work()
         self._work: Work = work
         self._scanner = Scanner(
             ours,
             max_held=policy.max_held_bytes,
             resolve=lambda name: _declared(name, tools, ours),
-            in_request=lambda name, text: request.heard.holds(name, text, work),
-            begins=begins and (quoting is None or not quoting.said),
-            # Where JSON was asked for, a message that is nothing but JSON is that.
+            in_request=lambda name, text: request.read_by_model.contains_call(name, text, work),
+            begins=begins and (quoting is None or not quoting.has_visible_text),
+            # If the request asked for JSON, a message of nothing but JSON is that answer, not a call.
             weak=request.structured is None,
             quoting=quoting,
             work=work,
         )
         self._held: deque[TextPiece] = deque()
         self._unread = PassedText()
-        """Texts that passed, and that the scanner does not know of yet."""
+        """Texts that passed and that the scanner has not been given yet."""
         self._most_unread = MOST_SKIPPED
-        self._spoke = False
+        self._has_text = False
 
     @property
     def holding(self) -> bool:
@@ -105,14 +105,14 @@ class TextSearch:
 
     @property
     def undecided(self) -> bool:
-        """Does it depend on how the text ends whether what is held is a call?"""
+        """Whether it depends on the end of the text if the held text is a call."""
         return self._scanner.undecided and bool(self._held)
 
     @property
-    def spoke(self) -> bool:
-        """Was anything said but white space?"""
+    def has_text(self) -> bool:
+        """Whether there was any text other than white space."""
         self._catch_up()
-        return self._spoke
+        return self._has_text
 
     @property
     def held(self) -> str:
@@ -120,9 +120,9 @@ class TextSearch:
         return "".join(piece.text for piece in self._held)
 
     def take(self, text: str, source: Any = None) -> SearchResult:
-        """Search a text; `source` is the event that says it and nothing else."""
+        """Search a text; `source`: the event, if it contains only this text."""
         self._catch_up()
-        self._spoke = self._spoke or bool(text.strip())
+        self._has_text = self._has_text or bool(text.strip())
         found = self._scanner.feed(text)
         if not self._held and found == [text]:
             return SearchResult((TextPiece(text, source),))
@@ -131,23 +131,23 @@ class TextSearch:
         return self._released(found)
 
     def close(self, finish: Finish) -> SearchResult:
-        """The answer is over: what is held is a call or text."""
+        """End the search with the answer: decide whether held text is a call."""
         self._unread = PassedText()
         return self._released(self._scanner.close({Finish.COMPLETE: True, Finish.CUT: False}.get(finish)))
 
-    def pass_on(self) -> SearchResult:
-        """Something else follows what is held: so that is text, as it came."""
+    def release(self) -> SearchResult:
+        """Release held text unchanged, because something else follows it: it is no call."""
         self._catch_up()
-        return self._released(self._scanner.pass_on())
+        return self._released(self._scanner.release())
 
-    def shows_behind(self, text: str) -> bool:
-        """Would a call be quoted, or only be shown, that stood behind what was said and this text?"""
+    def would_quote_after(self, text: str) -> bool:
+        """Whether a call that followed the text so far and `text` would be quoted or only an example."""
         self._catch_up()
         scanner = self._scanner
-        return scanner.off or shows_behind(scanner.pop_quoting(), self.held + text, self._work)
+        return scanner.off or would_quote_after(scanner.quoting_at_end(), self.held + text, self._work)
 
     def receive(self, literal: bytes, raw: bytes) -> Pass | None:
-        """Let the text of an event pass that is not read: None where the scanner has to see it."""
+        """Let the text of an unparsed event pass; None if the scanner has to see it."""
         if not self._scanner.resting:
             return PASS if self._scanner.off and not self._held else None
         if can_open(literal):
@@ -160,17 +160,17 @@ class TextSearch:
         return PASS
 
     def _catch_up(self) -> None:
-        """Tell the scanner what passed unread."""
+        """Give the scanner the text that passed without being parsed."""
         if self._unread.size:
-            self._work.said(self._unread.size)
+            self._work.add_text(self._unread.size)
             text = self._unread.take()
-            self._spoke = self._spoke or bool(text.strip())
+            self._has_text = self._has_text or bool(text.strip())
             self._scanner.skip(text)
 
-    def _pop_quoting(self) -> Quoting:
-        """What is open where this text ends."""
+    def _end_block(self) -> Quoting:
+        """Which quotations are still open at the end of this text."""
         self._catch_up()
-        quoting = self._scanner.pop_quoting()
+        quoting = self._scanner.quoting_at_end()
         end_block(quoting, self._work)
         return quoting
 
@@ -182,7 +182,7 @@ class TextSearch:
         return SearchResult(tuple(parts))
 
     def _taken(self, size: int) -> list[TextPiece]:
-        """So many characters of what is held: whole events as they came, parts of events as text."""
+        """Remove the next `size` characters of held text; only whole events keep their source."""
         out: list[TextPiece] = []
         while size:
             piece = self._held.popleft()
@@ -194,15 +194,15 @@ class TextSearch:
         return out
 
 
-def searches(request: Request, policy: Policy) -> bool:
-    """Is text searched for calls at all?"""
+def is_searched(request: Request, policy: Policy) -> bool:
+    """Whether text is searched for calls at all."""
     if not policy.text_calls or not request.calls_wanted:
         return False
     return any(tool.kind == "function" and policy.touches(tool.name) for tool in request.tools)
 
 
 def _searched(request: Request, policy: Policy) -> Tools:
-    """The tools whose calls are looked for: functions that the client allows and the user wants touched."""
+    """The tools whose calls are searched for: functions that the client allows and the user wants mended."""
     tools, allowed = request.tools, request.allowed
     ours = [tool for tool in tools if tool.kind == "function" and (allowed is None or tool.name in allowed)]
     if policy.tools:
@@ -211,6 +211,6 @@ def _searched(request: Request, policy: Policy) -> Tools:
 
 
 def _declared(name: str, tools: Tools, ours: Tools) -> str | None:
-    """The declared tool that a written name can only mean."""
+    """The declared tool that a written name must mean; None if there is none, or its calls are not searched for."""
     named = mend_name(name, tools)
     return named.name if named.tool is not None and ours.get(named.name) is not None else None

@@ -1,4 +1,4 @@
-"""An answer that came as a whole: what becomes of its texts, its calls and its finish reason."""
+"""An answer that arrived as one document: what happens to its texts, its calls and its finish reason."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ class MendedAnswer:
     """What the client gets instead of an answer."""
 
     texts: list[str]
-    """In the places of its own texts."""
+    """These replace the answer's own texts, one for one."""
     notes: list[str]
-    """What is to be said of calls that were dropped."""
+    """The notes about dropped calls."""
     calls: list[CompletedCall]
     reason: object
-    """The finish reason; None where the answer gave none."""
+    """The finish reason; None if the answer gave none."""
     found: bool
-    """Was a call written where none should be?"""
+    """Whether a call was found in text or reasoning."""
 
 
 def mend_answer(
     read: ReadEvent, answer: Answer, words: FinishWords, *, ids: bool = True, rewrite: bool = False
 ) -> MendedAnswer | None:
-    """What becomes of an answer that came as a whole; None where the client gets it as it came.
+    """What the client gets instead of an answer that arrived as a whole; None if it gets the answer unchanged.
 
-    `ids`: each call has to have one. `rewrite`: give the calls even if none changed; the caller compares them.
+    `ids`: each call needs an id. `rewrite`: return the calls even if none changed; the caller compares them.
     """
     stop = read.stop
     finish = stop.finish if stop is not None else Finish.UNKNOWN
-    answer.refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
+    answer.model_refused = any(isinstance(part, OtherDelta) and part.refusal for part in read.parts)
     answer.other_tools = any(isinstance(part, BlockStart) and part.calls for part in read.parts)
     texts = _searched(read, answer, finish)
     assembled_calls = _assembled(read)
@@ -49,7 +49,7 @@ def mend_answer(
     if not (assembled_calls or texts is not None or found or calls_expected or rewrite):
         return None
     if stop is not None:
-        answer.stop(stop.reason, stop.finish)
+        answer.note_reason(stop.reason, stop.finish)
     calls = answer.complete_whole(assembled_calls, finish, ids=ids)
     reason = answer.true_reason(words) if stop is not None else None
     whole = len(calls) == len(assembled_calls) and all(call.unchanged for call in calls)
@@ -84,31 +84,31 @@ def _assembled(read: ReadEvent) -> list[AssembledCall]:
 
 
 def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:
-    """The texts of an answer as the client gets them, without the calls in them; None where nothing changes."""
+    """The texts of an answer without the calls in them; None if nothing changes."""
     texts = _texts(read)
     parts = [part for part in read.parts if isinstance(part, TextDelta | ReasoningDelta | OtherDelta)]
-    if not texts or not answer.searches or not isinstance(parts[-1], TextDelta):
+    if not texts or not answer.examines_text or not isinstance(parts[-1], TextDelta):
         return None
     spoken: list[str] = []
     for text in texts[:-1]:
         answer.spend(TEXT)
-        # Something else stands between two texts: what is not decided then is none.
-        known = answer.say(text)
-        spoken.append((text if known is None else known.text) + answer.pass_text_on().text)
+        # Something else is between two texts, so held text before it is no call.
+        known = answer.take_text(text)
+        spoken.append((text if known is None else known.text) + answer.release_text().text)
     last = answer.search_whole(texts[-1], finish)
     spoken.append(texts[-1] if last is None else last.text)
     return spoken if answer.outgoing.has_found or spoken != texts else None
 
 
 def _look_into_reasoning(read: ReadEvent, answer: Answer, finish: Finish) -> None:
-    """Reasoning may end with the call of an answer that says nothing else."""
+    """Take the call that the reasoning may end with, if the answer has nothing else."""
     if any(
         isinstance(part, OtherDelta) or (isinstance(part, TextDelta) and part.text.strip()) for part in read.parts
     ):
         return
     for part in read.parts:
         if isinstance(part, ReasoningDelta):
-            answer.think(part.text)
+            answer.take_reasoning(part.text)
     answer.end_reasoning(finish)
 
 

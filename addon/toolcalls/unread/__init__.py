@@ -1,1 +1,1 @@
-"""The one folder that exists for speed: an event like one that was read is recognised by its bytes and not read."""
+"""The one folder that exists for speed: an event that resembles a parsed one is recognised by its bytes alone."""

@@ -1,8 +1,8 @@
-"""The fast path of one answer: events of a learnt template go to a receiver instead of being read.
+"""The fast path of one answer: events of a learnt template go to a receiver instead of being parsed.
 
-When a dialect has read an event that passes or is held as a whole, it may say what later events of the same template
-mean: a lesson. Whatever is read next replaces the lesson or ends it, so a receiver only ever sees the events that
-directly follow the one it was given for.
+When a dialect has parsed an event that passes or is held as a whole, it may say what later events of the same
+template mean: a lesson. The next event that is parsed replaces the lesson or ends it, so a receiver only gets the
+events that directly follow the one it was given for.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from ..wire.events import PASS, Hold, Pass
 from .template import Template, decoded
 
 PATIENCE: Final = 32
-"""After so many templates that no event repeated, no more are learnt: this server varies its events."""
+"""After this many templates that no event matched, no more are learnt: this server varies its events."""
 
 
 class Receiver(Protocol):
-    """Who is told the string of an event that is not read."""
+    """Takes the one string that varies, from events that are not parsed."""
 
     def receive(self, literal: bytes, raw: bytes) -> Pass | Hold | None:
-        """Take the inside of a JSON string: its event passes or is held. None: the event has to be read."""
+        """Take the inside of a JSON string and say whether its event passes or is held; None: parse the event."""
 
 
 class Lesson(NamedTuple):
-    """What an event that was read says about those that differ from it only in the string under `key`."""
+    """What a parsed event says about later events that differ from it only in the string under `key`."""
 
     key: str
     value: str
@@ -40,10 +40,10 @@ class FastPath:
         self._template: Template | None = None
         self._receiver: Receiver | None = None
         self._unrepeated = 0
-        """Templates that were learnt since an event repeated one."""
+        """How many templates were learnt since an event last matched one."""
 
     def take(self, raw: bytes) -> Pass | Hold | None:
-        """What becomes of one event, if that is known without reading it. Several events match no template."""
+        """The verdict on one event if it is known without parsing, else None. Several events match no template."""
         receiver, template = self._receiver, self._template
         if receiver is None or template is None:
             return None
@@ -54,7 +54,7 @@ class FastPath:
         return receiver.receive(literal, raw)
 
     def learn(self, raw: bytes, lesson: Lesson | None) -> None:
-        """An event was read. Without a lesson the next one is read too."""
+        """Learn from an event that was parsed. Without a lesson the next event is parsed too."""
         self._receiver = None
         if lesson is None:
             return
@@ -69,7 +69,7 @@ class FastPath:
 
 
 class PassingText:
-    """Receives text that nobody searches."""
+    """Receives text that is not searched for calls."""
 
     __slots__ = ()
 

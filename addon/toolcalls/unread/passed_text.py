@@ -1,4 +1,7 @@
-"""Text that passed unread, kept until the search for calls asks how it was quoted: in most answers never."""
+"""Text that passed without being parsed, kept in case the search for calls needs it to decide about quoting.
+
+In most answers it never does.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from .template import decoded
 
 
 class PassedText:
-    """The strings of events that passed, in their order, as JSON writes them."""
+    """The strings of events that passed, in order, still escaped as in JSON."""
 
     __slots__ = ("_literals", "size")
 
@@ -19,15 +22,15 @@ class PassedText:
         self.size += len(literal)
 
     def take(self) -> str:
-        """All that was said since it was last asked for."""
+        """All text since the last call of `take`."""
         literals, self._literals = self._literals, []
         self.size = 0
-        # JSON strings one after another are one JSON string, but for the quotes between them.
+        # The insides of JSON strings, joined, are the inside of one JSON string.
         text = decoded(b"".join(literals), strict=False)
         return "".join(map(_said, literals)) if text is None else text
 
 
 def _said(literal: bytes) -> str:
-    """The text of a string; of a broken one, where its lines end."""
+    """The text of a string; if it is broken, at least with its line ends."""
     text = decoded(literal, strict=False)
     return literal.decode("utf-8", "replace").replace("\\n", "\n") if text is None else text

@@ -1,9 +1,9 @@
-"""An event that was read, as the template of those that follow it and differ in one string.
+"""An event that was parsed, as the template of later events that differ from it in one string.
 
-Servers send an answer as hundreds of events that differ in nothing but a few characters. What surrounds the string
-is the same bytes, so it means the same, and JSON lets a string stand wherever another one stood. Four more things
-may vary: a `sequence_number`, the time in `created_at`, the tokens that Gemini counts so far, and a last member that
-pads the event so that its size does not tell what is in it.
+Servers send an answer as hundreds of events that differ only in a few characters. The bytes around the string are
+the same, so they mean the same, and in JSON any string may be replaced by another. Four more things may vary: a
+`sequence_number`, the time in `created_at`, Gemini's token counts, and a last member that pads the event so that its
+size does not reveal its content.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from json import decoder
 _scan = decoder.scanstring  # type: ignore[attr-defined]  # what `json.loads` itself reads a string with
 
 _EVENT = re.compile(rb"(?:event:[^\r\n]*+\r?\n)?data: ?\{[^\r\n]*\}(?:\n\n|\r\n\r\n)|\{[^\r\n]*\}\n?")
-"""One line of data, perhaps behind the line that names the event, and a blank line; or one line of JSON, or a message
-of it."""
+"""An SSE event with one data line and perhaps an event line before it; or one line, or one message, of JSON."""
 _STRING = re.compile(rb'[^"\\\r\n]*+(?>\\[^\r\n][^"\\\r\n]*+)*+')
-"""The inside of a JSON string: no quote in it that is not escaped."""
+"""The inside of a JSON string: every quote in it is escaped."""
 _NUMBER = re.compile(rb'"sequence_number"\s*:\s*(\d{1,9})(?=\s*[,}])')
 _MOST_DIGITS = 9
 _TIME = re.compile(rb'"created_at"\s*:\s*"([0-9T:.+Z-]{1,40})(?=")')
@@ -32,14 +31,16 @@ _USAGE = re.compile(rb'"candidatesTokenCount"\s*:\s*(%b)(?=\s*[,}])' % _COUNTS)
 _is_usage = re.compile(rb"(?!0\d)" + _COUNTS).fullmatch
 _UNQUOTED = re.compile(rb'[^"\\\r\n]*')
 _DOUBTFUL_QUOTE = re.compile(rb'"(?<![^\\]\\")')
-"""A quote that is not behind exactly one backslash: several times faster to look for than to follow all escapes."""
+"""A quote not preceded by exactly one backslash: searching for it is several times faster than following escapes."""
 _LF, _CR, _QUOTE, _BACKSLASH, _ZERO = b'\n\r"\\0'
 
 
 class Template:
-    """What surrounds one string of an event: `head`, the string, `tail`.
+    """The bytes around one string of an event: `head`, the string, `tail`.
 
-    The head has a second half where a number or a time divides it; the tail has one where a number or padding does.
+    A number or a time may divide the head into two halves; a number, token counts or padding may divide the tail:
+
+        _head | number or time | _middle | STRING | _divider | number, counts or padding | _end
     """
 
     __slots__ = (
@@ -59,7 +60,7 @@ class Template:
     )
 
     def __init__(self, before: bytes, after: bytes) -> None:
-        """`before` ends with the quote before the string, `after` begins with the one behind it."""
+        """`before` ends with the quote that opens the string, `after` begins with the quote that closes it."""
         number = _NUMBER.search(before)
         self._timed = number is None
         number = number or _TIME.search(before)
@@ -78,7 +79,7 @@ class Template:
         self._lay_out(len(number[1]) if number else 0)
 
     def _lay_out(self, digits: int) -> None:
-        """Note where everything stands behind a number or a time of so many characters."""
+        """Set the offsets for a number or a time of `digits` characters in the head."""
         number = len(self._head)
         middle = number + digits
         string = middle + len(self._middle)
@@ -89,8 +90,8 @@ class Template:
 
     @classmethod
     def learn(cls, raw: bytes, key: str, value: str) -> Template | None:
-        """The template of an event in which the string under `key` is `value`; None where that cannot be told."""
-        # A quote inside a JSON string is escaped, so what is found is the key itself.
+        """The template of an event in which the string under `key` is `value`; None if it cannot be located."""
+        # A quote inside a JSON string is escaped, so the pattern finds the key itself, never text of a string.
         places = [match.end() for match in _key(key).finditer(raw)]
         if len(places) != 1 or raw[places[0] : places[0] + 1] != b'"':
             return None
@@ -102,12 +103,12 @@ class Template:
         return cls(before, after)
 
     def match(self, raw: bytes) -> bytes | None:
-        """The inside of the string, if these bytes are one event of this template. Asks nobody and changes nothing.
+        """The inside of the string, if these bytes are one event of this template, else None.
 
-        The string ends where JSON ends it. Whether it is valid is seen by those who decode it.
+        The string ends where JSON ends it. Whether its escapes are valid is found out when it is decoded.
         """
-        # Nearly every event of nearly every answer comes here. Cut out and compared, bytes take half the time of
-        # `startswith`, and a slice that is made once half the time of one that is made for each event.
+        # Nearly every event of nearly every answer is matched here. Slicing and comparing takes half the time of
+        # `startswith`, and a slice object made once half the time of one made for each event.
         if raw[self._top] != self._head or raw[self._bottom] != self._end:
             return None
         if self._middle:
@@ -119,14 +120,14 @@ class Template:
                     return None
             elif not number.isdigit() or (number < b"1" and number != b"0"):
                 return None
-        if len(raw) < self._least:
-            return None
         literal = raw[self._inside]
         if self._divider:
             literal, divider, varied = literal.rpartition(self._divider)
             if not divider or not ((self._padded and varied.isalnum()) or self._may_vary(varied)):
                 return None
-        # A single byte is found at the speed of memory.
+        elif len(raw) < self._least:
+            return None
+        # Searching for a single byte is very fast.
         if _LF in literal or _CR in literal:
             return None
         if _BACKSLASH not in literal:
@@ -134,7 +135,7 @@ class Template:
         return literal if _is_string(literal) else None
 
     def _finds_middle(self, raw: bytes) -> bool:
-        """Is there one of another length before the second half of the head? Then its like is expected."""
+        """Whether the number or time has another length here; if so, that length is expected from now on."""
         start = len(self._head)
         most = _LONGEST_TIME if self._timed else _MOST_DIGITS
         at = raw.find(self._middle, start + 1, start + most + len(self._middle))
@@ -144,7 +145,7 @@ class Template:
 
 
 def decoded(literal: bytes, *, strict: bool = True) -> str | None:
-    """The text of a JSON string without its quotes; None where it is none. Not `strict`: with control characters."""
+    """The text of the inside of a JSON string; None if it is invalid. Not `strict`: control characters may occur."""
     text = literal.decode("utf-8", "replace")
     if _BACKSLASH not in literal and _QUOTE not in literal and (not strict or text.isprintable()):
         return text
@@ -161,15 +162,15 @@ def _key(name: str) -> re.Pattern[bytes]:
 
 
 def _end_of_string(raw: bytes, start: int) -> int:
-    """Where the JSON string ends whose inside begins here; where the line ends, if nothing ends the string."""
+    """The end of the JSON string whose inside begins at `start`; the end of the line if the string has no end."""
     quote = _DOUBTFUL_QUOTE.search(raw, start)
     if quote is not None and raw[quote.start() - 1] != _BACKSLASH:
         return quote.start()
-    return _STRING.match(raw, start).end()  # type: ignore[union-attr]  # it matches no characters, too
+    return _STRING.match(raw, start).end()  # type: ignore[union-attr]  # it also matches the empty string
 
 
 def _is_string(literal: bytes) -> bool:
-    """Is every quote in this escaped, and none that follows it?"""
+    """Whether every quote in the literal is escaped, and the closing quote after it is not."""
     if not literal.endswith(b"\\") and _DOUBTFUL_QUOTE.search(literal) is None:
         return True
     return _STRING.fullmatch(literal) is not None

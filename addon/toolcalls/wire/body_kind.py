@@ -1,4 +1,4 @@
-"""What a response body is: told by its first byte, and where it may be lines of JSON, by its first line."""
+"""What a response body is: decided by its first byte and, if it may be lines of JSON, by its first line."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class BodyKind(Enum):
 
 
 def kind_of(first: bytes, *, lines: bool) -> BodyKind:
-    """By the first byte that is not white space. `lines`: the protocol sends lines of JSON."""
+    """The kind by the first byte that is not white space. `lines`: the protocol sends lines of JSON."""
     if lines:
-        # Others answer at this path too, with whatever they like.
+        # Other servers use the same path, with any kind of body.
         return BodyKind.LINE if first == b"{" else BodyKind.OPEN
     if first in (b"{", b"["):
         return BodyKind.DOCUMENT
@@ -27,7 +27,7 @@ def kind_of(first: bytes, *, lines: bool) -> BodyKind:
 
 
 def kind_of_first_line(body: bytes, is_document: Callable[[bytes], bool]) -> BodyKind:
-    """One line that may be all of it (LINE), the first of several that are one document, or that of a stream."""
+    """The kind by the first line: it may be the whole body (LINE), or begin a longer document or a stream."""
     line, _, behind = body.lstrip().partition(b"\n")
     if line.strip() == b"{":
         return BodyKind.DOCUMENT

@@ -1,7 +1,7 @@
-"""Content encodings, undone piece by piece and within limits. For bodies that come compressed although nobody asked.
+"""Content encodings, undone piece by piece and within limits, for servers that compress although we did not ask.
 
-A few hundred bytes can say "a gigabyte of zeros", and none of the libraries that mitmproxy brings can be told on
-every version to stop. So they are fed with slices that are too short to become much, and counted after each.
+A few hundred bytes can decode to a gigabyte of zeros, and the libraries that mitmproxy brings cannot limit their
+output in every version. So they get slices too short to become large, and the output is counted after each slice.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from . import zstd
 MIB = 1024 * 1024
 
 MAX_INFLATED = 8 * MIB
-"""So many bytes any stream may become: fewer than are held, so that a call that waits is not let go by them..."""
+"""How many bytes any stream may decode to: fewer than may be held, so that they cannot force out a held call..."""
 
 MAX_RATIO = 64
-"""...and so many more for each byte that came: JSON has 5 to 20."""
+"""...plus this many per byte that arrived; JSON has a ratio of 5 to 20."""
 
 MAX_WHOLE = 64 * MIB
-"""Most bytes that a body may become that is decoded as a whole."""
+"""How many bytes a body may decode to if it is decoded as a whole."""
 
 MAX_WINDOW = 8 * MIB
-"""What a zstd frame may ask for as memory: the limit that RFC 9659 sets for content encodings."""
+"""How much memory a zstd frame may ask for: the limit that RFC 9659 sets for content encodings."""
 
 
 class Corrupt(Exception):
@@ -34,7 +34,7 @@ class Corrupt(Exception):
 
 
 class Inflated(Corrupt):
-    """The body becomes so large that nobody can have meant it. `before`: what it was until there."""
+    """The body decodes to more than the limit. `before`: what was decoded until then."""
 
     def __init__(self, message: str, before: bytes) -> None:
         super().__init__(message)
@@ -43,22 +43,22 @@ class Inflated(Corrupt):
 
 class Codec(Protocol):
     slice: int
-    """How many bytes are decoded at once: what becomes of them fits into memory whatever they say."""
+    """How many bytes are decoded at once: so few that their output fits into memory in any case."""
 
     @property
     def ended(self) -> bool:
-        """Was the end of the encoded data seen?"""
+        """Whether the end of the encoded data was reached."""
 
     def step(self, data: bytes) -> bytes:
-        """Decode what is there; raises on corrupt data."""
+        """Decode these bytes; raises on corrupt data."""
 
 
 class _Zlib:
-    """gzip, and deflate in both of its readings (zlib-wrapped, or raw as some servers send it)."""
+    """gzip, and both forms of deflate (zlib-wrapped, or raw as some servers send it)."""
 
     __slots__ = ("_object", "_started")
 
-    slice = 1024  # a byte becomes 1032 at most
+    slice = 1024  # a byte decodes to at most 1032
 
     def __init__(self, bits: int) -> None:
         self._object = zlib.decompressobj(bits)
@@ -84,10 +84,10 @@ class _Zlib:
 class _Brotli:
     __slots__ = ("_object",)
 
-    slice = 16  # ten bytes can say 16 MiB; a limit for the output is known to Brotli 1.2 and newer only
+    slice = 16  # ten bytes can decode to 16 MiB; only Brotli 1.2 and newer can limit the output
 
     def __init__(self) -> None:
-        import brotli  # mitmproxy brings it; loaded only where an upstream uses it
+        import brotli  # mitmproxy brings it; loaded only if an upstream uses it
 
         self._object = brotli.Decompressor()
 
@@ -100,11 +100,11 @@ class _Brotli:
 
 
 class _Zstd:
-    """One frame after another, as servers send them that end a frame with each flush."""
+    """A sequence of zstd frames: some servers end a frame with each flush."""
 
     __slots__ = ("_frame", "_frames")
 
-    slice = 256  # a block of four bytes can say 128 KiB
+    slice = 256  # a block of four bytes can decode to 128 KiB
 
     def __init__(self) -> None:
         frames = zstd.frames(MAX_WINDOW)
@@ -136,11 +136,12 @@ _CODECS: dict[str, Callable[[], Codec]] = {
 
 
 class Decoder:
-    """One content encoding, undone chunk by chunk; how the network cut them decides nothing."""
+    """One content encoding, undone chunk by chunk; the result does not depend on how the network cut the chunks."""
 
-    __slots__ = ("_codec", "_made", "_ratio", "_room", "_took")
+    __slots__ = ("_codec", "_made", "_name", "_ratio", "_room", "_took")
 
-    def __init__(self, codec: Codec, room: int = MAX_INFLATED, ratio: int = MAX_RATIO) -> None:
+    def __init__(self, name: str, codec: Codec, room: int = MAX_INFLATED, ratio: int = MAX_RATIO) -> None:
+        self._name = name
         self._codec = codec
         self._room = room
         self._ratio = ratio
@@ -151,12 +152,12 @@ class Decoder:
         return self._codec.ended
 
     def decode(self, data: bytes) -> bytes:
-        """Decode what is there; raises Corrupt, and Inflated where all of it would become too much."""
+        """Decode a chunk; raises Corrupt, or Inflated if the output exceeds the limit."""
         step, slice = self._codec.step, self._codec.slice
         decoded: list[bytes] = []
         at = 0
         while at < len(data):
-            # The slices are those of the whole stream, and only whole ones are looked at.
+            # Slices are counted from the beginning of the stream, and the limit is checked only after whole ones.
             taken = data[at : at + slice - self._took % slice]
             try:
                 piece = step(taken)
@@ -167,34 +168,38 @@ class Decoder:
             self._made += len(piece)
             most = self._room + self._ratio * self._took
             if self._made > most and self._took % slice == 0:
-                raise Inflated(f"{self._took:,} bytes become more than {most // MIB} MiB", b"".join(decoded))
+                raise Inflated(
+                    f"{self._took:,} bytes of {self._name} decompress to more than {most // MIB} MiB",
+                    b"".join(decoded),
+                )
             if piece:
                 decoded.append(piece)
         return decoded[0] if len(decoded) == 1 else b"".join(decoded)
 
 
 def readable(encoding: str) -> bool:
-    """Is this a content encoding that we can undo (or none at all)?"""
+    """Whether this is a content encoding that we can undo, or none at all."""
     name = encoding.strip().lower()
     return name in ("", "identity") or (name in _CODECS and _is_there(name))
 
 
 @cache
 def _is_there(name: str) -> bool:
-    """Is the library of this codec there? A mitmproxy that brings another one must not cost anybody an answer."""
+    """Whether the library of this codec is installed; a mitmproxy that brings another one must not break answers."""
     if name == "br":
         return find_spec("brotli") is not None
     return name != "zstd" or zstd.frames(MAX_WINDOW) is not None
 
 
 def decoder(encoding: str, *limits: int) -> Decoder | None:
-    """The decoder of one content encoding, with limits of its own; None where there is nothing to undo."""
-    make = _CODECS.get(encoding.strip().lower())
-    return Decoder(make(), *limits) if make and readable(encoding) else None
+    """The decoder of one content encoding, with the `room` and `ratio` given; None if there is nothing to undo."""
+    name = encoding.strip().lower()
+    make = _CODECS.get(name)
+    return Decoder(name, make(), *limits) if make and readable(encoding) else None
 
 
 def decode_whole(body: bytes, encoding: str, most: int = MAX_WHOLE) -> bytes:
-    """A body that is here as a whole. Raises Corrupt where it is not all there, too."""
+    """Decode a whole body. Raises Corrupt also if its end is missing."""
     if not readable(encoding):
         raise Corrupt(f"{encoding!r} is not known")
     undo = decoder(encoding, most, 0) if body else None
@@ -207,7 +212,7 @@ def decode_whole(body: bytes, encoding: str, most: int = MAX_WHOLE) -> bytes:
 
 
 def decode_if_possible(body: bytes | None, encoding: str) -> bytes:
-    """The decoded body, or the body as it came where it cannot be decoded."""
+    """The decoded body, or the body as it arrived if it cannot be decoded."""
     try:
         return decode_whole(body or b"", encoding)
     except Corrupt:

@@ -1,7 +1,7 @@
-"""A long text as it stands in a JSON string, made piece by piece while its fragments come.
+"""Escapes a long text for a JSON string piece by piece, while its fragments arrive.
 
 Writing 2 MB of arguments into an event takes longer than anything else that happens when a call is complete, and
-all that time every other stream waits. Escaping goes character by character, so the pieces are the whole.
+every other stream would wait. Each character is escaped on its own, so the escaped pieces can simply be joined.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from json import encoder
 from typing import Final
 
 BATCH: Final = 64 * 1024
-"""So many characters are escaped at a time; a text that never has so many is written at once, as any other."""
+"""How many characters are escaped at a time; a shorter text is written in one go, like any other string."""
 
 PLACEHOLDER: Final = f"toolfix {secrets.token_hex(16)}"
-"""Written in the place of the text, and then replaced by it. Nobody knows it, so nobody else can say it."""
+"""Written instead of the text and later replaced by it. It is random, so no model or server can have written it."""
 _LITERAL: Final = f'"{PLACEHOLDER}"'.encode()
 
 _quote = encoder.encode_basestring  # what `json.dumps` itself writes a string with
@@ -26,27 +26,27 @@ class IncrementalEscaper:
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
-        """What is between the quotes, so far."""
+        """The escaped text so far, without quotes."""
         self.fresh = 0
-        """How many characters of the fragments are not in them yet."""
+        """How many characters of the fragments are not escaped yet."""
         self._taken = 0
-        """How many fragments are."""
+        """How many fragments are escaped."""
 
     def take(self, fragments: Sequence[str]) -> None:
-        """Escape the fragments that came since."""
+        """Escape the fragments that were added since the last time."""
         if self._taken < len(fragments):
             self.pieces.append(_quote("".join(fragments[self._taken :]))[1:-1])
             self._taken = len(fragments)
         self.fresh = 0
 
     def grew(self, fragments: Sequence[str], size: int) -> None:
-        """So many characters came. The quick ways of the dialects have this in place."""
+        """Note that `size` characters were added. The fast paths of the dialects have this code inlined."""
         self.fresh += size
         if self.fresh > BATCH:
             self.take(fragments)
 
     def join(self, fragments: Sequence[str]) -> None:
-        """The fragments are about to become one."""
+        """Prepare for the fragments being joined into one."""
         if self.pieces:
             self.take(fragments)
             self._taken = 1
@@ -56,12 +56,12 @@ class IncrementalEscaper:
 
 
 def fill_placeholder(event: bytes, pieces: Sequence[str]) -> bytes:
-    """The event with the text in the place of its stand-in; the event itself where there is no such text."""
+    """The event with the escaped text in place of the placeholder; the event itself if there are no pieces."""
     if not pieces:
         return event
     head, found, tail = event.partition(_LITERAL)
     if not found:
         raise ValueError("an event lacks the place for its text")
-    # As `sse.write` does it.
+    # Encoded as in `sse.write`.
     text = (piece.encode("utf-8", "backslashreplace") for piece in pieces)
     return b"".join((head, b'"', *text, b'"', tail))

@@ -1,7 +1,7 @@
-"""What the wire hands to a dialect, and what a dialect answers.
+"""Events, which go to a dialect, and verdicts, which the dialect returns.
 
-A dialect never touches the output: it says for each event that it passes, that it is held, or what is sent instead.
-The stream keeps account of all bytes (`ledger.py`), so that an exception at any point can give everything back.
+A dialect never writes output: it says of each event that it passes, that it is held, or what is sent instead. The
+stream accounts for all bytes (`ledger.py`), so that after any exception everything can still be sent unchanged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..work import LimitReached as LimitReached
 
 
 class Event(NamedTuple):
-    """One event of the upstream. `raw` are its bytes with its blank line; `data` is None when it carries none."""
+    """One event of the upstream. `raw`: its bytes with its blank line; `data`: None if the event has no data."""
 
     raw: bytes
     data: str | None
@@ -22,7 +22,7 @@ class Event(NamedTuple):
 
 
 class WholeEnds(NamedTuple):
-    """How a chunk of whole events ends, nearly always: its `last` bytes are one of `ends`."""
+    """How nearly every chunk of whole events ends: its bytes at `last` are one of `ends`."""
 
     last: slice
     ends: tuple[bytes, ...]
@@ -30,27 +30,27 @@ class WholeEnds(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class Pass:
-    """Forward the event as the bytes it came in."""
+    """Forward the event byte for byte."""
 
 
 @dataclass(slots=True, frozen=True)
 class SplitLines:
-    """The data lines of the event do not fit together: read each of them as an event of its own."""
+    """The data lines of the event do not belong together: parse each as an event of its own."""
 
 
 @dataclass(slots=True, frozen=True)
 class Hold:
-    """Keep the event back under a key; its bytes go out as they are only if we fail."""
+    """Hold the event back under a key; its bytes are sent as they arrived only if we fail."""
 
     key: str
 
 
 @dataclass(slots=True, frozen=True)
 class Replace:
-    """What goes out instead of an event.
+    """Send `out` instead of an event.
 
-    `release` names the keys whose held events are replaced by `out`. `hold` are bytes that would still
-    have to go out if we failed later (the tool-call half of an event whose text half is sent at once).
+    `release`: the keys whose held events `out` replaces too. `hold`: bytes that would still have to be sent if we
+    failed later (the tool-call half of an event whose text half is sent at once).
     """
 
     out: tuple[bytes, ...] = ()
@@ -65,7 +65,7 @@ Verdict = Pass | SplitLines | Hold | Replace
 
 
 def joined(answers: Iterable[tuple[Event, Verdict]]) -> Pass | Replace:
-    """The answers to the events that one event stood for, as the answer to that one."""
+    """The verdicts on the events that were split off one event, joined into one verdict on that event."""
     out: list[bytes] = []
     release: list[str] = []
     hold: list[tuple[str, bytes]] = []
@@ -86,4 +86,4 @@ def joined(answers: Iterable[tuple[Event, Verdict]]) -> Pass | Replace:
 
 
 MOST_CALLS: Final = 500
-"""Most tool calls, choices or output items of one answer: each has state, and is told apart from all the others."""
+"""How many tool calls, choices or output items an answer may have: each has state and is compared with others."""

@@ -1,4 +1,4 @@
-"""How a stream is cut into events: what the ledger and the stream have to know of it."""
+"""How a stream is cut into events: the functions that the ledger and the stream need."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from .events import Event, WholeEnds
 
 
 class Framing(NamedTuple):
-    """The functions of one framing. Events remember their own bytes."""
+    """The functions of one framing."""
 
     end_of_last_event: Callable[[bytes | bytearray, int], int]
-    """The offset behind the last complete event of a block, searched from an offset; -1 when there is none."""
+    """The offset after the last complete event of a block, searched from an offset; -1 if there is none."""
     split: Callable[[bytes], list[bytes]]
     """Cut a block of complete events into their bytes."""
     read_event: Callable[[bytes], Event]
     ended: Callable[[bytes], bytes]
-    """An event that the stream did not end, with what ends it."""
+    """Completes an event whose end the stream did not send."""
     write: Callable[[str, str], bytes]
-    """An event of ours: its data and, where the framing has a place for it, its type."""
+    """Writes an event of ours from its data and, if the framing has a field for it, its type."""
     whole_ends: Callable[[bytes], WholeEnds]
-    """How chunks of whole events end, where a block of events ended like this one."""
-    one_a_chunk: bool = False
-    """Is every chunk one event? Then nothing is searched for ends, and there are no bodies but streams."""
+    """How chunks of whole events end in a stream with the line ends of this block."""
+    event_per_chunk: bool = False
+    """Whether every chunk is one event: then no ends are searched for, and every body is a stream."""
 
 
 SSE: Final = Framing(sse.end_of_last_event, sse.split, sse.read_event, sse.ended, sse.write, sse.whole_ends)
@@ -38,5 +38,5 @@ MESSAGES: Final = Framing(
     messages.ended,
     messages.write,
     ndjson.whole_ends,
-    one_a_chunk=True,
+    event_per_chunk=True,
 )

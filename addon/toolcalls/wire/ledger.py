@@ -1,12 +1,12 @@
-"""The ledger of one response: every byte that came in is out, held, or still to be read.
+"""The ledger of one response: every byte that arrived has been sent, is held, or is still to be processed.
 
-This is what makes failing open possible: whatever happens between two entries, `drain()` is
-what the client has not received yet, as it came. So this file keeps the account of those bytes and does nothing else.
+This makes failing open possible: whatever happens between two entries, `drain()` returns what the client has not
+received yet, as it arrived. So this file accounts for those bytes and does nothing else.
 
-The smallest part that must be right are the lines marked `Entry.`: they store values that are known already, or put
-one more into a list, and what goes out is put there by the same entry. Whatever else can fail (joining, searching,
-copying, a dialect) comes before them, and then nothing has changed. `tests/test_fail_open.py` raises at every other
-line of this file and of the stream, and looks at these.
+The lines marked `Entry.` are the smallest part that must be right: they only store values that are already computed,
+or append to a list, and the same entry puts the bytes to be sent into `out`. Everything that can fail (joining,
+searching, copying, a dialect) happens before them, so a failure leaves the ledger unchanged.
+`tests/test_fail_open.py` raises at every other line of this file and of the stream, and checks the entries.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from .events import Replace
 from .framing import SSE, Framing
 
 _SHORT = 8192
-"""Below this many bytes of rest, joining makes new bytes: cheaper than an array that grows in place."""
+"""A rest of fewer bytes is joined to new bytes: cheaper than a bytearray that grows in place."""
 
 _LONG = 1024
-"""From so many bytes on single line feeds are found faster than two."""
+"""From this many bytes on, single line feeds are found faster than pairs."""
 
 _LF, _CR = b"\n\r"
 
 
-Entry = tuple[int, bytes]
-"""Bytes that are held, and the place at which they came."""
+HeldPiece = tuple[int, bytes]
+"""The position of held bytes in the order of arrival, and the bytes."""
 
 
 class Ledger:
@@ -43,28 +43,28 @@ class Ledger:
 
     def __init__(self, framing: Framing = SSE) -> None:
         self._end_of_last_event = framing.end_of_last_event
-        self._held: dict[str, list[Entry]] = {}
+        self._held: dict[str, list[HeldPiece]] = {}
         self._order = 0
         self.block = b""
-        """The bytes that are being read, and how many of them are dealt with."""
+        """The bytes that are being processed; `done`: how many of them have been sent or held."""
         self.done = 0
         self.held_bytes = 0
         self.passed_last = False
-        """Did the last event go out as it came?"""
+        """Whether the last event was sent as it arrived."""
 
         self.rest: bytes | bytearray = b""
         """Bytes that form no complete event yet."""
         self.coming = b""
-        """A chunk that came and is not in the rest or the block yet."""
+        """A chunk that arrived and is not in the rest or the block yet."""
         self.searched = 0
-        """How many of them were searched for the end of an event already."""
+        """How many bytes of the rest were already searched for the end of an event."""
 
     def push_simple(self, data: bytes) -> bytes | None:
-        """What `push` does, where the end of the last event is plain to see; else nothing, and None is given.
+        """Do what `push` does in two simple cases; else do nothing and return None.
 
-        It is where `data` has two line feeds behind something else, and no line end but single line feeds follows:
-        then the end is known before anything is joined, and nothing is copied twice. And it is where a long piece
-        of `data` has no line end at all.
+        One case: `data` has two line feeds after another character, and only single line feeds follow as line ends.
+        Then the end of the last event is known before anything is joined, and nothing is copied twice. The other:
+        `data` is long and has no line end at all.
         """
         rest = self.rest
         if type(rest) is not bytes:
@@ -86,10 +86,10 @@ class Ledger:
         return block
 
     def push(self, data: bytes) -> bytes:
-        """Bytes came in behind the rest. Gives the complete events among them: the block that is about to be read."""
+        """Append bytes to the rest; return its complete events, the block to be processed next."""
         rest = self.rest
-        # Without a line end no event can have ended, unless a CR waited for its LF: most of a long event is not
-        # searched at all.
+        # Without a line end in `data` no event can have ended, unless the rest ends with a CR that waited for its
+        # LF: so most of a long event is not searched at all.
         ends = _LF in data or _CR in data or rest.endswith(b"\r")
         if len(rest) < _SHORT:
             longer: bytes | bytearray = rest + data
@@ -101,7 +101,7 @@ class Ledger:
         rest = self.rest
         end = self._end_of_last_event(rest, self.searched) if ends else -1
         if end < 0:
-            # A blank line has at most four bytes, of which three may be here already.
+            # A blank line has at most four bytes, and three of them may have arrived.
             self.searched = max(0, len(rest) - 3)
             return b""
         block, behind = bytes(rest[:end]), bytes(rest[end:])
@@ -109,24 +109,24 @@ class Ledger:
         return block
 
     def ended(self) -> bytes:
-        """Nothing more comes: the rest is the block that is about to be read."""
+        """The stream has ended: the rest becomes the block to be processed."""
         block = bytes(self.rest)
         self.block, self.done, self.rest, self.searched = block, 0, b"", 0  # Entry.
         return block
 
     def open(self, block: bytes) -> bytes:
-        """A block of bytes is about to be read."""
+        """Begin to process a block of bytes."""
         self.block, self.done, self.coming = block, 0, b""  # Entry.
         return block
 
     def passed(self, size: int, piece: bytes, out: list[bytes]) -> None:
-        """The next bytes of the block go out, as they came or as the piece that says the same."""
+        """Send the next `size` bytes of the block, as `piece`: the same bytes, or others that replace them."""
         done = self.done + size
         out.append(piece)  # Entry.
         self.passed_last, self.done = True, done  # Entry.
 
     def held(self, key: str, size: int) -> None:
-        """The next bytes of the block are held."""
+        """Hold the next `size` bytes of the block."""
         end = self.done + size
         entries, entry = self._held.setdefault(key, []), (self._order, self.block[self.done : end])
         order, size = self._order + 1, self.held_bytes + len(entry[1])
@@ -134,7 +134,7 @@ class Ledger:
         self.passed_last, self.done, self._order, self.held_bytes = False, end, order, size  # Entry.
 
     def replied(self, size: int, reply: Replace, out: list[bytes]) -> None:
-        """The next bytes of the block, and the held events that the reply releases, are answered by it."""
+        """Send a reply instead of the next `size` bytes of the block and the held events that it releases."""
         held, held_bytes, done = self._held, self.held_bytes, self.done + size
         if reply.release:
             held = {key: entries for key, entries in held.items() if key not in reply.release}
@@ -150,7 +150,7 @@ class Ledger:
         self.passed_last = False
 
     def take(self, key: str) -> bytes:
-        """The bytes held under a key, which are now the block to be read."""
+        """Make the bytes held under a key the block to be processed."""
         block = b"".join(piece for _, piece in self._held.get(key, ()))
         held = {other: entries for other, entries in self._held.items() if other != key}
         held_bytes = self.held_bytes - len(block)
@@ -158,13 +158,13 @@ class Ledger:
         return block
 
     def coming_again(self) -> bytes:
-        """The block, which nobody has read yet, as a chunk that comes."""
+        """Turn the block, none of which is processed yet, back into a chunk that has just arrived."""
         block = self.block
         self.block, self.done, self.coming = b"", 0, block  # Entry.
         return block
 
     def drain(self) -> list[bytes]:
-        """What is held, in the order in which it came, what is unread, and the rest. The ledger is empty then."""
+        """Empty the ledger: the held bytes in order of arrival, then the unprocessed ones, then the rest."""
         held = sorted(entry for entries in self._held.values() for entry in entries)
         unread = self.block[self.done :], bytes(self.rest), self.coming
         self._held = {}
@@ -175,7 +175,7 @@ class Ledger:
 
 
 def _cut(data: bytes) -> tuple[bytes, bytes, bytes]:
-    """`data.rpartition(b"\\n\\n")`, faster where lines are long."""
+    """`data.rpartition(b"\\n\\n")`, faster if lines are long."""
     at = len(data)
     for _ in range(4):
         at = data.rfind(b"\n", 0, at)

@@ -1,4 +1,4 @@
-"""One JSON text a message, as a WebSocket brings them: each is one event, and its type is the one that it says."""
+"""Framing of WebSocket messages: each message is one JSON text and one event, and its `type` member is its type."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _TYPE_FIRST = re.compile(r'\s*+\{\s*+"type"\s*+:\s*+"([^"\\]*+)"')
 
 
 def type_of(text: str) -> str | None:
-    """The type of a message; None where it is no JSON object, has none, or is too much to be read for that.
+    """The type of a message; None if it is no JSON object, has no type, or is too large to parse just for that.
 
-    Servers say it first.
+    Servers send the type as the first member.
     """
     first = _TYPE_FIRST.match(text)
     if first is not None:
@@ -46,5 +46,5 @@ def ended(raw: bytes) -> bytes:
 
 
 def write(data: str, kind: str = "") -> bytes:
-    """A message of ours, of JSON that says its type itself. A lone surrogate is written as its escape."""
+    """A message of ours; the JSON contains its type. A lone surrogate is written as its escape."""
     return data.encode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""One JSON text a line, on bytes. A line without anything in it is an event without data."""
+"""Framing of JSON lines: each line is one JSON text and one event; an empty line is an event without data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ENDS = WholeEnds(slice(-2, None), (b"}\n",))
 
 
 def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
-    """The offset behind the last line end of the block, searched from `start`; -1 when there is none."""
+    """The offset after the last line end of the block, searched from `start`; -1 if there is none."""
     return block.rfind(b"\n", start) + 1 or -1
 
 
@@ -25,7 +25,7 @@ def split(block: bytes) -> list[bytes]:
 
 
 def _split_at_lf(block: bytes) -> list[bytes]:
-    """A CR alone ends no line of JSON."""
+    """Split at LF only: a CR alone ends no line of JSON."""
     pieces = block.split(b"\n")
     last = pieces.pop()
     lines = [piece + b"\n" for piece in pieces]
@@ -43,15 +43,15 @@ def ended(raw: bytes) -> bytes:
 
 
 def write(data: str, kind: str = "") -> bytes:
-    """A line of ours, of JSON that says itself what it is.
+    """A line of ours; its type is in the JSON, if anywhere.
 
-    A lone surrogate, and what Python clients take for a line end, is written escaped.
+    A lone surrogate, and characters that Python clients take for a line end, are escaped.
     """
     return f"{_LINE_ENDS.sub(_escaped, data)}\n".encode("utf-8", "backslashreplace")
 
 
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
-"""What `str.splitlines` cuts at besides control characters, which JSON has escaped anyway."""
+"""The characters that `str.splitlines` cuts at, without the control characters, which JSON always escapes."""
 
 
 def _escaped(character: re.Match[str]) -> str:

@@ -1,10 +1,11 @@
 """The WHATWG event-stream format, on bytes.
 
-Strategy: find the blank lines that end events, never decode more than one event, never look at a byte
-twice. An event remembers its own bytes, so that one that needs no change is forwarded as it came.
-Lines end with LF, CRLF or CR. A CR at the very end of what has arrived is waited for to become a CRLF where
-lines end so. Where they end with CR it ends its line at once; should an LF follow, it belongs to it: the stream
-sends it after the event, or drops it with the event.
+Strategy: find the blank lines that end events, never decode more than one event, never look at a byte twice. An
+event keeps its own bytes, so that an event that needs no change is forwarded byte for byte.
+
+Lines end with LF, CRLF or CR. If the bytes that have arrived end with a CR, it may be half of a CRLF: in a stream
+with CRLF line ends the LF is waited for. In a stream with CR line ends the CR ends its line at once; if an LF does
+follow, it belongs to that event, and the stream sends or drops it like the event.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from .events import Event, WholeEnds
 
 BOM = b"\xef\xbb\xbf"
-# JSON or `[DONE]`, and one blank line that no other line end precedes.
+# The end of JSON or of `[DONE]`, and one blank line with no other line end before it.
 _LF_ENDS = WholeEnds(slice(-3, None), (b"}\n\n", b"]\n\n"))
 _CRLF_ENDS = WholeEnds(slice(-5, None), (b"}\r\n\r\n", b"]\r\n\r\n"))
 _LF = 0x0A
@@ -30,22 +31,23 @@ _MOST_WRAPPERS = 3
 # Atomic groups: a CRLF must never be read as two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_TWO_LINE_FEEDS = re.compile(rb"\n\n")
 
 
 def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
-    """The offset behind the last complete event of the block, searched from `start`; -1 when there is none."""
+    """The offset after the last complete event of the block, searched from `start`; -1 if there is none."""
     if block.find(b"\r", start) < 0:
-        # One byte is searched for at the speed of memory, two are not, and most of a long event has neither.
+        # Searching for one byte is much faster than for two, and most of a long event has no line feed at all.
         end = block.rfind(b"\n\n", start, block.rfind(b"\n", start) + 1)
         if end < 0:
             return -1
         if end and block[end - 1] == _LF:
-            # Of an odd run of line feeds the last one belongs to the next event, wherever the network cut.
+            # The last of an odd run of line feeds belongs to the next event, wherever the network cut the stream.
             head = block[: end + 2]
             return end + 2 - (len(head) - len(head.rstrip(b"\n"))) % 2
         return end + 2
     end = -1
-    # Where lines end with CRLF an LF is on its way: the event is not all there without it.
+    # A CR after an LF is half of a CRLF: without its LF the event is not complete.
     most = len(block) - 1 if block.endswith(b"\n\r") else len(block)
     for match in _BLANK_LINE.finditer(block, start):
         if match.end() <= most:
@@ -54,12 +56,12 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
 
 
 def whole_ends(block: bytes) -> WholeEnds:
-    """How chunks of whole events end where lines end as in this block."""
+    """How chunks of whole events end in a stream with the line ends of this block."""
     return _CRLF_ENDS if block.endswith(b"\r\n") else _LF_ENDS
 
 
-def _blank_lines(block: bytes) -> Iterator[int]:
-    """Where blank lines end, found from line feed to line feed or return: most of a long event has neither."""
+def _blank_lines(block: bytes) -> Iterator[re.Match[bytes]]:
+    """The blank lines, found by going from one LF or CR to the next, because long events have few line ends."""
     at = 0
     feed, line_return = block.find(b"\n"), block.find(b"\r")
     while feed >= 0 or line_return >= 0:
@@ -68,7 +70,7 @@ def _blank_lines(block: bytes) -> Iterator[int]:
         ended = _LINE_END.match(block, at)
         at = blank.end() if blank else ended.end() if ended else at + 1
         if blank:
-            yield at
+            yield blank
         feed = block.find(b"\n", at) if 0 <= feed < at else feed
         line_return = block.find(b"\r", at) if 0 <= line_return < at else line_return
 
@@ -80,17 +82,15 @@ def split(block: bytes) -> list[bytes]:
             return [block]
         if block.find(b"\n\n", 0, _LONG_LINE) < 0:
             return _split_long(block)
-        pieces = block.split(b"\n\n")
-        # Of three line feeds the first two end the event: str.split reads them in that order too.
-        last = pieces.pop()
-        events = [piece + b"\n\n" for piece in pieces]
-        if last:
-            events.append(last)
-        return events
-    sparse = len(block) > _LONG_LINE * (block.count(b"\n") + block.count(b"\r"))
+        blank_lines = _TWO_LINE_FEEDS.finditer(block)
+    elif len(block) > _LONG_LINE * (block.count(b"\n") + block.count(b"\r")):
+        blank_lines = _blank_lines(block)
+    else:
+        blank_lines = _BLANK_LINE.finditer(block)
     events = []
     start = 0
-    for end in _blank_lines(block) if sparse else map(re.Match.end, _BLANK_LINE.finditer(block)):
+    for blank_line in blank_lines:
+        end = blank_line.end()
         events.append(block[start:end])
         start = end
     if start < len(block):
@@ -99,7 +99,10 @@ def split(block: bytes) -> list[bytes]:
 
 
 def _is_one(block: bytes) -> bool:
-    """One event, of its data or of its name and its data? Finding a byte takes a tenth of the time of counting it."""
+    """Whether the block is one event of one or two lines (data, or event and data).
+
+    Finding a byte takes a tenth of the time of counting it.
+    """
     last = len(block) - 2
     line = block.find(b"\n")
     if line < last - 1:
@@ -108,7 +111,7 @@ def _is_one(block: bytes) -> bool:
 
 
 def count_lines(raw: bytes) -> int:
-    """How many line feeds and returns there are. Few are found in a tenth of the time that counting takes."""
+    """The number of LFs and CRs. Finding a few one by one takes a tenth of the time of counting."""
     lines, at = 0, raw.find(b"\n")
     while at >= 0 and lines < _FEW_LINES:
         lines, at = lines + 1, raw.find(b"\n", at + 1)
@@ -116,7 +119,7 @@ def count_lines(raw: bytes) -> int:
 
 
 def _split_long(block: bytes) -> list[bytes]:
-    """Split a block of long lines: looking for one byte is several times faster than looking for two."""
+    """Split a block of long lines: searching for one byte is several times faster than searching for two."""
     events = []
     start = at = 0
     while (at := block.find(b"\n", at) + 1) > 0:
@@ -130,7 +133,7 @@ def _split_long(block: bytes) -> list[bytes]:
 
 
 def read_event(raw: bytes) -> Event:
-    """Interpret the bytes of one event."""
+    """Parse the bytes of one event."""
     line = raw.find(b"\n")
     if raw.find(b"\r") < 0:
         if raw.startswith(b"data: ") and line == len(raw) - 2:
@@ -145,7 +148,7 @@ def read_event(raw: bytes) -> Event:
 
 
 def _decoded(raw: bytes, start: int) -> str:
-    """The text from there to the blank line; of a long event no copy is made before."""
+    """The text from `start` to the blank line; a long event is decoded without copying its bytes first."""
     if len(raw) < _LONG_EVENT:
         return raw[start:-2].decode("utf-8", "replace")
     return str(memoryview(raw)[start:-2], "utf-8", "replace")
@@ -155,7 +158,7 @@ def _read_lines(raw: bytes) -> Event:
     data: list[bytes] = []
     kind = error = b""
     for line in _LINE_END.split(raw.removeprefix(BOM)):
-        # "If the line contains a colon, the field is what stands before it; one space after it is dropped.
+        # "If the line contains a colon, the field is the part before it; one space after it is dropped.
         # Otherwise the whole line is the field name and the value is empty." A leading colon is a comment.
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
@@ -166,14 +169,14 @@ def _read_lines(raw: bytes) -> Event:
         elif field == b"error":
             error = value
     if error and not data:
-        # The standard knows no such field; llama.cpp tells its errors by it, and nobody would hear of them.
+        # The standard has no `error` field. llama.cpp sends its errors in it, and clients would ignore them.
         data, kind = [error], b"error"
     text = b"\n".join(data).decode("utf-8", "replace") if data else None
     return Event(raw, text, kind.decode("utf-8", "replace"))
 
 
 def unwrapped(event: Event) -> Event:
-    """An event whose data is an event again (`data: data: {…}`): the one inside, in canonical form."""
+    """The event inside an event whose data is again an event (`data: data: {…}`), in canonical form."""
     for _ in range(_MOST_WRAPPERS):
         data = event.data or ""
         if not data.startswith(_WRAPPED) and not (data.startswith("event:") and "\n" + _WRAPPED in data):
@@ -186,19 +189,19 @@ def unwrapped(event: Event) -> Event:
 
 
 def ended(raw: bytes) -> bytes:
-    """An event that the stream did not end, with its blank line."""
+    """The event with its blank line, which the stream did not send."""
     if raw.endswith((b"\n\n", b"\r\n\r\n", b"\r\r")):
         return raw
     return raw + (b"\n" if raw.endswith(b"\n") else b"\n\n")
 
 
 def comment(text: str) -> bytes:
-    """A comment that keeps a connection alive; what a gateway wrapped as data (`data: : wait`) becomes one."""
+    """A comment that keeps a connection alive; `text` may be one that a gateway wrapped as data (`data: : wait`)."""
     return f":{text.strip().removeprefix(':')}\n\n".encode()
 
 
 def lines_alone(event: Event) -> list[Event]:
-    """Each data line of an event as an event of its own, for a "blank" line that was not blank."""
+    """Each data line of an event as an event of its own, if a "blank" line between events was not really blank."""
     lines = (event.data or "").split("\n")
     return [Event(write(line, event.type), line, event.type) for line in lines if line.strip()]
 
@@ -206,14 +209,15 @@ def lines_alone(event: Event) -> list[Event]:
 def write(data: str, kind: str = "") -> bytes:
     """An event of ours, in canonical form."""
     head = f"event: {kind}\n" if kind else ""
-    # The data is JSON, where a lone surrogate can be written as its escape: backslashreplace does just that.
+    # The data is JSON, in which a lone surrogate may be written as an escape: backslashreplace does just that.
     return f"{head}data: {data}\n\n".encode("utf-8", "backslashreplace")
 
 
 def is_whole(data: str | None, *, say_done: bool) -> bool:
-    """Is this the data of an event to its end? No JSON object is a prefix of another.
+    """Whether this is the complete data of an event. No JSON object is a prefix of another.
 
-    `[DONE]` says no more than the end of the stream, so in an answer that passes as it came it stays as it is.
+    `say_done`: `[DONE]` counts too. It means no more than the end of the stream, so in an answer that passes
+    unchanged it is not given the blank line that it lacks.
     """
     if data is None or data.strip() == "[DONE]":
         return data is not None and say_done

@@ -1,6 +1,6 @@
-"""Frames of zstd, by whichever library is there: Python's own, or the one that this mitmproxy brings.
+"""Decodes zstd frames with whichever library is installed: Python's own, or the one that this mitmproxy brings.
 
-mitmproxy up to 12.2 depends on `zstandard`; 12.3 on `backports.zstd`, which is that of Python 3.14 for older ones.
+mitmproxy up to 12.2 depends on `zstandard`; 12.3 on `backports.zstd`, the module of Python 3.14 for older Pythons.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from importlib import import_module
 from typing import Any, Final, Protocol
 
 LIBRARIES: Final = ("compression.zstd", "backports.zstd", "zstandard")
-"""In the order in which they are tried."""
+"""The first that is installed is used."""
 
 
 class ZstdFrame(Protocol):
-    """Decodes one frame. Both kinds of library have objects like this one."""
+    """The decoder of one frame; all these libraries have objects of this form."""
 
     @property
     def eof(self) -> bool: ...
@@ -27,7 +27,7 @@ class ZstdFrame(Protocol):
 
 
 def frames(window: int, names: tuple[str, ...] = LIBRARIES) -> Callable[[], ZstdFrame] | None:
-    """What makes the decoder of a frame that may ask for a window of so many bytes; None without a library."""
+    """The factory for decoders of one frame, with a `window` of at most this many bytes; None without a library."""
     library = _library(names)
     if library is None:
         return None

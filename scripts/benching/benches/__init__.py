@@ -1,1 +1,1 @@
-"""The benches: each module has a function `run` that measures and gives the rows of the table."""
+"""The benches: each module has a function `run` that measures and returns the rows of the table."""

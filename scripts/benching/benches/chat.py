@@ -1,6 +1,6 @@
-"""What one event of a Chat stream costs, against `json.loads` of its data, and that the cost grows linearly.
+"""What one event of a Chat stream costs, compared with `json.loads` of its data, and whether the cost grows linearly.
 
-`json.loads` gets the data as text that is already cut out and decoded: the hardest thing to compare with.
+`json.loads` gets the data as text that is already extracted and decoded: the hardest comparison.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def many_a_chunk(events: list[str], many: int = 20) -> list[bytes]:
 
 
 def cut_inside(events: list[str]) -> list[bytes]:
-    """Chunks of the size of an event and a bit: nearly every cut falls inside one."""
+    """Chunks that are slightly larger than an event, so that nearly every cut falls inside one."""
     body = b"".join(framed(events))
     size = len(body) // len(events) + 7
     return [body[at : at + size] for at in range(0, len(body), size)]
@@ -83,7 +83,7 @@ def compare(name: str, goal: float, events: list[str], cut: Callable[[list[str]]
 
 
 def with_guard(rows: list[Row]) -> list[Row]:
-    """The guard of each measurement on a line of its own: it is what mitmproxy calls."""
+    """The rows, with the figures of the `BodyStream`, which mitmproxy calls, in rows of their own."""
     out = []
     for row in rows:
         figure, against = row.pop("guarded")
@@ -92,7 +92,7 @@ def with_guard(rows: list[Row]) -> list[Row]:
 
 
 def finished_call(size: int, step: int) -> Work:
-    """The whole life of a call: gathered, mended, written; `step` 0 for ten-byte deltas, else one event in pieces."""
+    """A whole call: gathered, mended, written. `step`: the chunk size of one event, or 0 for ten-byte deltas."""
     end = framed([event({}).replace('"finish_reason":null', '"finish_reason":"tool_calls"'), "[DONE]"])
     if step:
         function = {"name": "Write", "arguments": json.dumps({"text": "abc def 00" * (size // 10)})}

@@ -1,4 +1,4 @@
-"""What an event of Gemini costs whose token counts vary, against `json.loads` of it."""
+"""What a Gemini event with varying token counts costs, compared with `json.loads` of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Nothing holds up the event loop: what our code takes at a time in a real mitmdump, while large arguments pass.
+"""How long our code blocks the event loop of a real mitmdump at a time, while large arguments pass.
 
 2 MB of valid arguments and 64 KB of broken ones, in the answer and in the history of a request, on each protocol.
-The turns of the loop hold what mitmproxy does too: the no-op beside it shows how much that is.
+A turn of the loop also contains mitmproxy's own work; the no-op beside it shows how much that is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ARGUMENTS = {
     "64 KB broken, Python-style": (python_style(64 * 1024), 100),
     "64 KB broken, inner quotes": (inner_quotes(64 * 1024), 100),
 }
-"""Arguments by name, and how many characters a delta of them has."""
+"""Arguments by name, and how many characters of them are in each delta."""
 
 
 def run(quick: bool = False) -> list[Row]:
@@ -43,7 +43,7 @@ def run(quick: bool = False) -> list[Row]:
         addon, noop, _ = side_by_side(stack, folder)
 
         def longest(protocol: str, asked: bytes) -> list[Lag]:
-            """The median of all rounds, of the addon and of the no-op."""
+            """The median of all rounds, for the addon and for the no-op."""
             taken: list[list[Lag]] = [[], []]
             for _ in range(1 if quick else ROUNDS):
                 for each, proxy in zip(taken, (addon, noop), strict=True):

@@ -1,6 +1,6 @@
-"""What the addon keeps in memory: for a quiet open stream, and at most while a call of 16 MB is held.
+"""How much memory the addon needs: for a quiet open stream, and at most while a call of 16 MB is held.
 
-Fresh proxies, so that nothing is at hand that an earlier stream has freed; what Linux says of their memory.
+The proxies are fresh, so that no memory freed by an earlier stream is reused; the figures are those of Linux.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ STREAMS = 400
 WARM = 40
 GOAL = 32.0
 HELD = 15_900_000
-"""Bytes of the arguments: just below toolfix_max_held_bytes."""
+"""The bytes of the arguments: just below toolfix_max_held_bytes."""
 
 
 async def opened(proxy: ProxyProcess, url: str, warm: int, count: int) -> float:
-    """The bytes that each of so many streams takes that have said a few words and are silent now."""
+    """The bytes that each of `count` open streams needs after a few events, while nothing more arrives."""
     asked = request("chat")
     writers = [(await ask(proxy.port, url, asked))[1] for _ in range(warm)]
     before = memory(proxy.pid, "RssAnon")
@@ -39,7 +39,7 @@ async def opened(proxy: ProxyProcess, url: str, warm: int, count: int) -> float:
 
 
 def peak(proxy: ProxyProcess, url: str) -> int:
-    """How far the memory of the proxy rises at most while one answer passes."""
+    """By how much the memory of the proxy rises at most while one answer passes."""
     before = memory(proxy.pid, "VmHWM")
     asyncio.run(fetch(proxy.port, url, request("chat")))
     return memory(proxy.pid, "VmHWM") - before
@@ -65,7 +65,7 @@ def run(quick: bool = False) -> list[Row]:
         url = stack.enter_context(Upstream(large)).url + PATHS["chat"]
         peaks = [peak(proxy, url) / 2**20 for proxy in side_by_side(stack, folder)]
     if not all(peaks):
-        return []  # No Linux: nobody tells.
+        return []  # Only Linux reports it.
     size = f"a held call of {held / 1e6:.1f} MB"
     return [
         {"name": "a quiet open stream, added by the addon", "figure": each[0] - each[1], "unit": "KB", "goal": GOAL},

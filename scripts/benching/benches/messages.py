@@ -1,4 +1,4 @@
-"""What the Messages dialect costs, as a ratio to `json.loads` of the same events; and that it grows linearly."""
+"""What the Messages dialect costs, compared with `json.loads` of the same events, and whether it grows linearly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..prose import request as prose_request
 DELTA_GOAL = 1.5
 GROWTH_GOAL = 1.15
 SEGMENT = 1460
-"""What one TCP segment carries."""
+"""The bytes of one TCP segment."""
 
 
 def event(said: dict[str, Any]) -> bytes:
@@ -58,7 +58,7 @@ def fragments(count: int) -> list[bytes]:
 
 
 def padded(events: list[bytes]) -> list[bytes]:
-    """The events as a server sends them that pads each with something else."""
+    """The events of a server that pads each with different characters."""
     return [raw.replace(b"}\n\n", b',"p":"%x"}\n\n' % (number * 7919)) for number, raw in enumerate(events)]
 
 
@@ -82,7 +82,7 @@ def cut_inside(events: list[bytes], size: int = SEGMENT) -> list[bytes]:
 
 
 def cut_each(events: list[bytes]) -> list[bytes]:
-    """Every chunk ends one event and begins the next: the hardest there is."""
+    """Chunks that all end one event and begin the next: the hardest case."""
     return cut_inside(events, len(events[0]) + 7)
 
 
@@ -112,7 +112,7 @@ def compare(name: str, goal: float | None, head: bytes, events: list[bytes], chu
 
 
 def finished_call(size: int) -> Work:
-    """The whole life of a call in ten-byte deltas: gathered, mended, written."""
+    """A whole call in ten-byte deltas: gathered, mended, written."""
     text = json.dumps({"content": "abc def 00" * (size // 10)})
     pieces = deltas("input_json_delta", "partial_json", [text[at : at + 10] for at in range(0, len(text), 10)])
     return partial(pass_all, CALL_HEAD, [*pieces, event({"type": "content_block_stop", "index": 0})])
@@ -141,7 +141,7 @@ def run(quick: bool = False) -> list[Row]:
                 continue
             most = max(goal, CUT_GOAL) if cut in (cut_inside, cut_each) else goal
             rows.append(compare(f"{name}, {form}", most, head, events, cut(events), rounds))
-    # Beyond 320 KB of text (`scanner.MOST_SKIPPED`) it is looked at how it is quoted, though no opener asks for that.
+    # Beyond 320 KB of text (`scanner.MOST_SKIPPED`) quoting is followed even without an opener.
     long = deltas("text_delta", "text", lines(count // 2))
     rows.append(compare("text, 20 tools, 900 KB in 3 KB deltas", None, TEXT_HEAD, long, long, rounds // 6 or 1))
     sizes = [2_000, 4_000] if quick else [20_000, 200_000, 2_000_000]

@@ -1,4 +1,4 @@
-"""What a line of Ollama's `/api/chat` costs, against `json.loads` of it."""
+"""What a line of Ollama's `/api/chat` costs, compared with `json.loads` of it."""
 
 from __future__ import annotations
 

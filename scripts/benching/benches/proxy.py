@@ -1,6 +1,6 @@
-"""End to end: a real mitmdump with the addon against one with a no-op stream callable, one event a write.
+"""End to end: a real mitmdump with the addon, compared with one with a no-op stream callable; one write per event.
 
-Text at 1, 10 and 100 streams at once, to a client that declared tools (then the text is searched for calls) and to
+1, 10 and 100 streams of text at once, for a client that declared tools (then the text is searched for calls) and for
 one that did not. The proxies are asked in turns.
 """
 
@@ -42,7 +42,7 @@ class Taken(NamedTuple):
     first: float
     """Seconds until the first byte of a body, the median of the streams."""
     processor: float
-    """Processor time of mitmdump, where the system tells."""
+    """Processor time of mitmdump; 0 if the system does not report it."""
 
 
 async def streams(proxy: ProxyProcess, upstream: str, request: bytes, expected: bytes, count: int) -> Taken:
@@ -73,12 +73,12 @@ def run(quick: bool = False) -> list[Row]:
             taken: list[list[Taken]] = [[] for _ in proxies]
             for number in range(-1, rounds):
                 for turn in range(len(proxies)):
-                    which = (number + turn) % len(proxies)  # nobody is always the first
+                    which = (number + turn) % len(proxies)  # no proxy is always the first
                     result = asyncio.run(streams(proxies[which], upstream.url, asked, b"".join(chunks), count))
                     if number >= 0:  # the round before warms up
                         taken[which].append(result)
                     elif not rows:
-                        lag(proxies[which])  # what mitmproxy loads at its first request is not of interest
+                        lag(proxies[which])  # discards what mitmproxy loads at its first request
             at_once = "1 stream" if count == 1 else f"{count} streams at once"
             rows += table(taken, f"{at_once}, {tools}", len(chunks) * count)
         rows += turns(proxies)
@@ -114,7 +114,7 @@ def table(taken: list[list[Taken]], load: str, events: int) -> list[Row]:
 
 
 def turns(proxies: list[ProxyProcess]) -> list[Row]:
-    """The rows of what held up the event loops of the proxies in the whole run."""
+    """The rows about what blocked the event loops of the proxies in the whole run."""
     addon, noop, _ = (lag(proxy) for proxy in proxies)
     return [
         {"name": "longest call of ours in all of this", "figure": addon.call, "unit": "ms", "goal": CALL_GOAL},

@@ -1,9 +1,9 @@
-"""Recording on against off: 50 streams at once through a real mitmdump, the time that each event takes.
+"""What recording costs: the time that each event takes in 50 streams at once through a real mitmdump, on against off.
 
-Three proxies run side by side and are asked in turns: one that records, one that does not, and a second that does
-not. The second against the first is the noise of this very run: what recording costs beyond that, it costs. An
-event says when it was sent; how late it arrives is its time. The streams are paced and answers end all the time, so
-that recordings are written beside streams that go on: what is looked for is a stall.
+Three proxies run side by side and are asked in turns: one that records, and two that do not. The difference of these
+two is the noise of the run; only what recording takes beyond it is its cost. Each event contains the time at which it
+was sent, so its delay can be measured. The streams are paced and answers end all the time, so that recordings are
+written while other streams continue: the bench looks for stalls.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ..measure import Row
 
 STREAMS = 50
 WARM = 3
-"""Events of an answer that are not counted: the proxy still reads requests."""
+"""The first events of an answer, which are not counted because the proxy is still reading requests."""
 GOAL = 1.1
-"""The goal of the ratio, to be read beside the row `off, against off` of the run."""
+"""The goal of the ratio; compare it with the row `off, against off` of the run."""
 TOOL = {"type": "function", "function": {"name": "Bash", "parameters": {"type": "object"}}}
 REQUEST = json.dumps(
     {
@@ -38,7 +38,7 @@ REQUEST = json.dumps(
 
 
 def events(count: int) -> Iterator[bytes]:
-    """Text, and a call at the end; each event carries the time at which it was sent."""
+    """Text, and a call at the end; each event of text contains the time at which it was sent."""
     for _ in range(count):
         chunk = {"choices": [{"index": 0, "delta": {"content": f"word @{time.perf_counter():.6f}@"}}]}
         yield b"data: " + json.dumps(chunk).encode() + b"\n\n"
@@ -50,7 +50,7 @@ def events(count: int) -> Iterator[bytes]:
 
 
 async def fetch(port: int, upstream: str, late: list[float]) -> None:
-    """One streamed answer; notes how long each of its events was on the way."""
+    """Fetch one streamed answer, and add the delay of each of its events to `late`."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**24)
     head = (
         f"POST {upstream}/v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
@@ -73,7 +73,7 @@ async def fetch(port: int, upstream: str, late: list[float]) -> None:
 
 
 async def streams(proxy: ProxyProcess, upstream: str, count: int, answers: int) -> list[float]:
-    """So many clients, each with one answer after the other; they begin one after the other."""
+    """The delays of all events of `count` clients, which start one by one and fetch `answers` answers each."""
     late: list[float] = []
 
     async def client(number: int) -> None:
@@ -99,7 +99,7 @@ def run(quick: bool = False) -> list[Row]:
         late: list[list[list[float]]] = [[] for _ in proxies]
         for number in range(-1, rounds):
             for turn in range(len(proxies)):
-                which = (number + turn) % len(proxies)  # nobody is always the first
+                which = (number + turn) % len(proxies)  # no proxy is always the first
                 taken = asyncio.run(streams(proxies[which], upstream.url, count, answers))
                 if number >= 0:  # the round before warms up
                     late[which].append(taken)
@@ -112,7 +112,7 @@ def run(quick: bool = False) -> list[Row]:
 def table(late: list[list[list[float]]], count: int) -> list[Row]:
     rows: list[Row] = []
     for what, place in (("median", 0.5), ("99th percentile", 0.99)):
-        # The best round of each: a neighbour on the machine only ever makes it worse.
+        # The best round of each, because other work on the machine only makes a round slower.
         on, off, off_again = (min(quantile(one, place) for one in each) for each in late)
         for name, best, goal in (("recording on, against off", on, GOAL), ("off, against off", off_again, None)):
             where = f"{what} of {count} streams at once, {name}"

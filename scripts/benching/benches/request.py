@@ -1,12 +1,11 @@
-"""What a request costs on its way up: a 2 MB history that needs no change, against json.loads of it.
+"""What a request costs on its way to the host: a 2 MB history that needs no change, compared with json.loads of it.
 
-All that the script does with such a request is counted: decoding it, reading its tools and ids, and looking
-for what is to be mended. An agent's next turn brings the same calls again (`known`); `new`, where every call of
-2 MB is seen for the first time, happens once, to a session that began before the proxy: then its arguments, which
-are JSON inside JSON, are read too. That is a second json.loads of their share of the body, so with a large share
-the goal is out of reach for this one request: nothing in the standard library checks a text much faster than the C
-scanner (tried: ridding it of escapes by `replace` and a regular expression take longer, SQLite's json_valid 0.75 of
-the time, and it is not everywhere the same grammar).
+Everything that the script does with such a request counts: decoding it, reading its tools and ids, and looking for
+what needs mending. An agent's next turn brings the same calls again (`known`). That all calls of 2 MB are `new`
+happens only once, if the session began before the proxy; then their arguments, which are JSON inside JSON, are parsed
+too. That is a second json.loads of their share of the body, so if the share is large this one request cannot meet the
+goal: nothing in the standard library checks a text much faster than the C scanner (tried: removing escapes with
+`replace` and a regular expression takes longer; SQLite's json_valid takes 0.75 of the time, but its grammar differs).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from ..measure import Row, best_ratio, in_turns
 
 GOAL = 1.2
 HEALING_GOAL = 1.15
-"""What reasoning that is kept for a host and the look for loops may cost."""
+"""The goal for keeping a host's reasoning and looking for loops, compared with both turned off."""
 SIZE = 2_000_000
 CODE = """def main(argv):
     value = table.get("key", 0)
@@ -74,7 +73,7 @@ FORMS: dict[str, Callable[[str, str, str, str], list[Json]]] = {
 
 
 def body_of(protocol: str, writes: float, size: int = SIZE, broken: bool = False) -> bytes:
-    """A history of commands and results, `writes` of the calls with a file in their arguments."""
+    """A history of commands and results. `writes`: the share of calls with a file in their arguments."""
     dice = random.Random(1)
     items: list[Json] = [{"role": "user", "content": "Please go on."}]
     length = number = 0
@@ -105,7 +104,7 @@ def pass_on(protocol: str, body: bytes, refusals: Refusals, new: bool) -> object
 
 
 def reasoned(body: bytes) -> bytes:
-    """The same history with the reasoning that a host sent: the client keeps it, so nothing is to be given back."""
+    """The history with the reasoning that a host sent: the client kept it, so nothing has to be given back."""
     request = json.loads(body)
     for message in request["messages"]:
         if message["role"] == "assistant":

@@ -1,6 +1,6 @@
-"""What one event of a Responses stream costs, against `json.loads` of its data.
+"""What one event of a Responses stream costs, compared with `json.loads` of its data.
 
-`json.loads` gets the data as text that is already cut out and decoded: the hardest thing to compare with.
+`json.loads` gets the data as text that is already extracted and decoded: the hardest comparison.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..prose import deltas as prose_deltas
 from ..prose import request as prose_request
 
 WHOLE_GOAL = 0.6
-"""The goal for a whole answer, of which the beginning and the end are read."""
+"""The goal for a whole answer, whose first and last events must be parsed."""
 DELTA_GOAL = 1.5
 
 Json = dict[str, Any]
@@ -97,7 +97,7 @@ def all_in_one(events: list[str]) -> list[bytes]:
 
 
 def cut_inside(events: list[str]) -> list[bytes]:
-    """Chunks of the size of an event and a bit: nearly every cut falls inside one."""
+    """Chunks that are slightly larger than an event, so that nearly every cut falls inside one."""
     body = b"".join(framed(events))
     size = len(body) // len(events) + 7
     return [body[at : at + size] for at in range(0, len(body), size)]
@@ -122,7 +122,7 @@ def compare(
     rounds: int,
     question: Request = QUESTION,
 ) -> Row:
-    # Text that is searched has rows of its own.
+    # Without tools, because text that is searched for calls has rows of its own.
     question = NO_TOOLS if goal in (TEXT_GOAL, WHOLE_GOAL) else question
     seconds, loads = in_turns([partial(pass_all, question, cut(events)), partial(load_all, events)], rounds)
     figure = min(seconds) / len(events) * 1e6

@@ -1,4 +1,4 @@
-"""What the text scanner costs: a typical delta against json.loads of its event, and growth on hostile text."""
+"""What the text scanner costs: a typical delta compared with json.loads of its event, and growth on hostile text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def event(delta: str) -> str:
 
 
 def best(work: Callable[[], Any], times: int = 7) -> float:
-    """The shortest of several runs, in seconds of this process: others may share the machine."""
+    """The shortest of several runs, in processor seconds, because other processes may share the machine."""
     found = []
     for _ in range(times):
         start = time.process_time()

@@ -1,8 +1,8 @@
 """What an edit of a chat.z.ai stream costs while the arguments of its call grow.
 
-Each stream is one call whose arguments come in edits of about 60 characters, as the backend sends them: every
-edit cuts the document before the tail of the block and repeats that tail. Linear means that the cost of an
-edit does not depend on how much came before it: a growth exponent of 1 for the whole stream.
+Each stream is one call whose arguments arrive in edits of about 60 characters, as the backend sends them: every edit
+cuts the document before the tail of the block and repeats that tail. Linear means that the cost of an edit does not
+depend on how much arrived before it: a growth exponent of 1 for the whole stream.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _event(data: dict[str, Any]) -> bytes:
 
 
 def make_stream(size: int) -> list[bytes]:
-    """The events of a call with about so many characters of arguments (as they stand in the block)."""
+    """The events of a call with about `size` characters of arguments (as they are encoded in the block)."""
     content = json.dumps({"file_path": "/tmp/a", "content": LINE})[:-2]
     arguments = json.dumps(content)[1:-1]
     filler = json.dumps(json.dumps(LINE)[1:-1])[1:-1]
@@ -60,9 +60,9 @@ def _seconds(events: list[bytes]) -> float:
 
 
 def run() -> list[dict[str, Any]]:
-    """The rows of the table. `ratio` is against the smallest stream: linear means 1."""
+    """The rows of the table. `ratio` compares with the smallest stream: linear means 1."""
     streams = {size: make_stream(size) for size in SIZES}
-    # In turns, so that a busy moment of the machine strikes all alike.
+    # In turns, so that a busy moment of the machine affects all alike.
     taken = [{size: _seconds(events) for size, events in streams.items()} for _ in range(ROUNDS)]
     best = {size: min(round_[size] for round_ in taken) for size in SIZES}
     an_edit = {size: best[size] / len(streams[size]) * 1e6 for size in SIZES}

@@ -1,4 +1,4 @@
-"""A Chat answer that came as one JSON document."""
+"""Mending a Chat answer that arrived as one JSON document."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...turn.whole_answer import mend_answer
 from ...wire.events import MOST_CALLS, LimitReached
 from ...work import ANSWER
 from .leaked_reasoning import split_message
-from .reader import FOREIGN_REASONS, Json, finish_of, fragments_of, reasoning_in, says_something
+from .reader import FOREIGN_REASONS, Json, finish_of, fragments_of, has_content, reasoning_in
 from .writer import LEGACY_WORDS, WORDS, written_call
 
 
 def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
-    """Mend the calls of every choice; the same bytes when nothing changes."""
+    """Mend the calls of every choice; the same bytes if nothing changes."""
     answer = payload.object_in(body)
     if answer is None or not isinstance(answer.get("choices"), list) or answer.get("error"):
         return body
@@ -37,24 +37,29 @@ def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> 
 
 
 def _merge_choices(choices: list[Any]) -> bool:
-    """One choice was asked for, text in the first, calls in another: the calls belong to the first."""
+    """Give the first choice the calls of the next choice that has some: only one choice was requested.
+
+    If the first choice has calls itself, those of the others are other answers and stay there. So do the calls of
+    any further choice.
+    """
     first = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
     if not isinstance(first, dict):
         return False
     moved: list[Any] = []
     kept: list[Any] = choices[:1]
+    if first.get("tool_calls") or first.get("function_call"):
+        return False
     for other in choices[1:]:
         message = other.get("message") if isinstance(other, dict) else None
-        if isinstance(message, dict) and message.get("tool_calls"):
+        if isinstance(message, dict) and message.get("tool_calls") and not moved:
             calls = message.pop("tool_calls")
             moved += calls if isinstance(calls, list) else [calls]
-            if not says_something(message):
+            if not has_content(message):
                 continue
         kept.append(other)
     choices[:] = kept
     if moved:
-        own = first.get("tool_calls")
-        first["tool_calls"] = [*(own if isinstance(own, list) else []), *moved]
+        first["tool_calls"] = moved
     return bool(moved)
 
 
@@ -91,7 +96,7 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
 
 
 def _read(choice: Json, message: Json, fragments: list[Fragment]) -> ReadEvent:
-    """What a whole message says. What it cites, or refuses to say, is not searched."""
+    """The parts of a whole message. Text with citations or a refusal is not searched for calls."""
     parts: list[Part] = []
     if reasoning := reasoning_in(message):
         parts.append(ReasoningDelta(reasoning))
@@ -106,12 +111,12 @@ def _read(choice: Json, message: Json, fragments: list[Fragment]) -> ReadEvent:
 
 
 def _in_their_order(originals: Any, calls: list[Json]) -> list[Json]:
-    """A call that needs no change keeps its own keys and their order, so that a valid body stays as it is."""
+    """The calls, with the original objects for those that did not change, so that a valid body stays identical."""
     if not isinstance(originals, list) or len(originals) != len(calls):
         return calls
     return [original if _same(original, call) else call for original, call in zip(originals, calls, strict=True)]
 
 
 def _same(original: Any, call: Json) -> bool:
-    """Is the call that came the one that goes out, but for the order and the extra keys?"""
+    """Whether the original call equals the one to send, apart from key order and extra keys."""
     return isinstance(original, dict) and all(original.get(key) == value for key, value in call.items())

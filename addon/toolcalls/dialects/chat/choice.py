@@ -1,4 +1,4 @@
-"""One choice of a Chat stream: what is Chat's own about it. Its text, its calls and its end are `AnswerStream`'s."""
+"""One choice of a Chat stream: what is specific to Chat. `AnswerStream` handles its text, its calls and its end."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...wire.events import Event, Hold, Replace, Verdict
 from ..answer_stream import AnswerStream
 from ..reply_builder import ReplyBuilder
 from .leaked_reasoning import Thinking
-from .reader import CALLS, FORM, REASONING_KEYS, Json, ReadChoice, says_something
+from .reader import CALLS, REASONING_KEYS, TRAITS, Json, ReadChoice, has_content
 from .writer import DeltaWriter, write_choice
 
 
 def replaced(verdict: Verdict, raw: bytes) -> Replace:
-    """Turn the verdict on an event that we rewrote into a Replace, so that the rewritten bytes go out."""
+    """Turn the verdict on an event that we rewrote into a Replace, so that the rewritten bytes are sent."""
     if isinstance(verdict, Hold):
         return Replace(hold=((verdict.key, raw),))
     return verdict if isinstance(verdict, Replace) else Replace((raw,))
@@ -39,27 +39,27 @@ class Choice:
     def __init__(self, index: int, request: Request, policy: Policy, mender: Mender) -> None:
         self.index = index
         self.writer = DeltaWriter(index)
-        self.stream = AnswerStream(request, policy, mender, FORM, self.writer, str(index))
+        self.stream = AnswerStream(request, policy, mender, TRAITS, self.writer, str(index))
         self._think = Thinking() if policy.think else None
         self._think_key = f"think {index}"
         self._request = request
         self._legacy = False
-        """The calls came in the old `function_call` form."""
+        """The calls arrived in the old `function_call` form."""
         self._live = self.stream.live
         self._has_text = False
         self._has_thought = False
 
     @property
     def thinking(self) -> bool:
-        """May the text still be reasoning?"""
+        """Whether the text may still be reasoning."""
         return self._think is not None and not self._think.over
 
     def take(
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
     ) -> Verdict:
-        """An event of this choice."""
+        """Handle an event of this choice."""
         if delta is choice.get("message"):
-            delta = self._unsaid(delta)
+            delta = self._without_repeated_text(delta)
         self._has_text = self._has_text or bool(delta.get("content"))
         self._has_thought = self._has_thought or any(delta.get(key) for key in REASONING_KEYS)
         if fragments and (legacy or self._legacy):
@@ -67,11 +67,14 @@ class Choice:
         if self._think is not None and not self._think.over:
             return self._take_thinking(event, chunk, choice, delta, fragments)
         read = ReadChoice.of(event.raw, chunk, choice, delta, fragments)
-        read.moved = choice.get("index") != self.index
+        read.reassigned = choice.get("index") != self.index
         return self.stream.take(event, read)
 
-    def _unsaid(self, message: Json) -> Json:
-        """A message that repeats the whole answer: the calls are compared, text and reasoning are in it once more."""
+    def _without_repeated_text(self, message: Json) -> Json:
+        """A `message` that repeats the whole answer, without the text and reasoning that the client already has.
+
+        The calls stay, because they are compared with the earlier ones.
+        """
         if self._has_text:
             return {key: value for key, value in message.items() if key in CALLS}
         if self._has_thought:
@@ -79,14 +82,14 @@ class Choice:
         return message
 
     def _in_one_form(self, fragments: list[Fragment], legacy: bool) -> list[Fragment]:
-        """`function_call` beside `tool_calls` is the same call in the old form: only the new one counts."""
+        """Ignore calls in the old `function_call` form if the same calls also arrive as `tool_calls`."""
         answer = self.stream.answer
         if legacy and not self._legacy and (answer.assembler.calls or answer.outgoing.sent):
             return [Fragment(None, "", "", "") for _ in fragments]
         if self._legacy and not legacy:
             answer.assembler.drop()
             for fragment in fragments if answer.outgoing.sent else ():
-                fragment.whole = True
+                fragment.repeats_answer = True
         self._legacy = legacy
         self.stream.live = self._live and not legacy
         self.writer.write_legacy(legacy and self._request.legacy_functions)
@@ -97,12 +100,12 @@ class Choice:
     def _take_thinking(
         self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]
     ) -> Verdict:
-        """An event whose text may be reasoning: that is moved to where it belongs, or held until it is clear."""
+        """Handle an event whose text may be reasoning: move reasoning to its own field, hold what is undecided."""
         assert self._think is not None
         ends = bool(choice.get("finish_reason"))
         moved = self._think.split(delta, last=ends)
         read = ReadChoice.of(event.raw, chunk, choice, delta if moved is None else moved, fragments)
-        read.moved = choice.get("index") != self.index
+        read.reassigned = choice.get("index") != self.index
         if moved is None:
             verdict = self.stream.take(event, read)
             self.stream.lesson = None if self.thinking else self.stream.lesson
@@ -112,7 +115,7 @@ class Choice:
         verdict = self.stream.take(Event(raw, None), read)
         self.stream.lesson = None
         reply = ReplyBuilder()
-        if ends or fragments or chunk.get("usage") or says_something(moved):
+        if ends or fragments or chunk.get("usage") or has_content(moved):
             reply.add(replaced(verdict, raw))
         reply.release(self._think_key)
         if self._think.held:
@@ -120,7 +123,7 @@ class Choice:
         return reply.replacement()
 
     def _end_thinking(self, think: Thinking, reply: ReplyBuilder) -> None:
-        """Nothing more is said: what may have been reasoning is text, or reasoning without an end."""
+        """The text is over: what may have been reasoning turns out to be text, or reasoning without an end."""
         moved = None if think.over else think.split({}, last=True)
         if moved is None:
             return
@@ -138,7 +141,7 @@ class Choice:
         self.stream.fail(reply)
 
     def end(self, finish: Finish, reply: ReplyBuilder) -> bool:
-        """`[DONE]` or the end of the stream. True if nothing is missing in the answer."""
+        """End the choice, at `[DONE]` or with the stream. True if nothing is missing in the answer."""
         begun = self.stream.answer.engaged
         if self._think is not None:
             self._end_thinking(self._think, reply)

@@ -1,12 +1,13 @@
 """OpenAI Chat Completions, streamed and not.
 
-Strategy: every event is handed to its choice (`choice.py`), an answer of its own (`dialects/answer_stream.py`).
-Here is what concerns the stream as a whole: events in odd forms, errors, several choices, the terminator.
+Strategy: every event is passed to its choice (`choice.py`), which is an answer of its own
+(`dialects/answer_stream.py`). This file handles what concerns the stream as a whole: events in odd forms, errors,
+several choices, the terminator.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from ...mend.arguments import Finish
 from ...mend.mender import Mender
@@ -17,15 +18,16 @@ from ...turn.parts import index_of
 from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import MOST_CALLS, PASS, SPLIT_LINES, Event, LimitReached, Replace, Verdict, joined
+from ..data_kinds import DataKind, classify_data
 from ..interface import KEEP_ALIVE_COMMENT, Dialect
-from ..odd_data import OddKind, odd_data
 from ..reply_builder import ReplyBuilder
-from ..trouble import trouble_in
+from ..upstream_errors import error_in
 from .body import mend_body
 from .choice import Choice, replaced
-from .reader import FAILURES, FOREIGN_REASONS, Json, delta_of, says_something
+from .reader import FAILURES, FOREIGN_REASONS, Json, delta_of, has_content
 from .writer import DONE, write
 
+_ANOTHER_CHOICE: Final = "one choice was asked for, and another one has calls too"
 _CHOICES, _PYTHON_STYLE = '"choices"', "{'"
 
 
@@ -33,6 +35,7 @@ class Chat(Dialect):
     """The dialect of `/chat/completions`."""
 
     __slots__ = (
+        "_calling",
         "_choices",
         "_done",
         "_engaged",
@@ -49,10 +52,12 @@ class Chat(Dialect):
         self._policy = policy
         self._mender = mender
         self._choices: dict[int, Choice] = {}
+        self._calling: int | None = None
+        """The first choice that has calls, if one choice was requested."""
         self._errored = False
         self._done = False
         self._engaged = False
-        """A call was seen, or something is held: the answer no longer passes as it came."""
+        """A call was seen, or text or a finish reason was held: the answer no longer passes unchanged."""
         self.lesson = None
 
     # The stream
@@ -63,37 +68,37 @@ class Chat(Dialect):
         chunk = payload.read_strict(data)
         if isinstance(chunk, dict):
             return self._read_chunk(event, chunk)
-        odd = odd_data(event, chunk)
+        odd = classify_data(event, chunk)
         match odd.kind:
-            case OddKind.DONE:
+            case DataKind.DONE:
                 return self._read_done(event)
-            case OddKind.ERROR:
+            case DataKind.ERROR:
                 return self._fail(Event(write({"error": odd.value}), None), rewritten=True)
-            case OddKind.KEEP_ALIVE if data.strip() and "\n" not in data and not event.type:
+            case DataKind.KEEP_ALIVE if data.strip() and "\n" not in data and not event.type:
                 return Replace((sse.comment(data.strip()),))
-            case OddKind.SEVERAL_LINES:
+            case DataKind.SEVERAL_LINES:
                 return SPLIT_LINES
-            case OddKind.BROKEN:
+            case DataKind.BROKEN:
                 return self._read_broken(event, odd.value)
-        # Half an event at the end of a cut stream is no event: behind it comes our own end.
-        return Replace() if odd.kind is OddKind.HALF and self._engaged and not self._done else PASS
+        # Half an event at the end of a cut stream is dropped, because our own end follows.
+        return Replace() if odd.kind is DataKind.TRUNCATED and self._engaged and not self._done else PASS
 
     def _read_done(self, event: Event) -> Verdict:
         if not self._engaged and not any(choice.thinking for choice in self._choices.values()):
-            # There is nothing to end. Should a call follow all the same, it is not lost.
+            # There is nothing to end. `_done` stays False, so a call that follows nevertheless is not lost.
             return PASS
         self._done = True
         return self._end(event.raw, Finish.UNKNOWN)
 
     def _read_broken(self, event: Event, chunk: Json) -> Verdict:
-        """An event in broken JSON, and what it means."""
+        """Handle an event in broken JSON. `chunk`: the object that it stands for."""
         data = event.data or ""
         rewritten = Event(sse.write(payload.write(chunk), event.type), "", event.type)
         answer = self._read_chunk(rewritten, chunk)
         self.lesson = None
         if answer is not PASS:
             return answer
-        # What is broken concerns no call, and an answer without a call goes on as it came.
+        # The broken part does not concern a call, and an answer without a call passes unchanged.
         usual = _CHOICES in data and _PYTHON_STYLE not in data and payload.read_glued(data) is None
         return PASS if usual and not self._engaged else Replace((rewritten.raw,))
 
@@ -113,14 +118,14 @@ class Chat(Dialect):
         if chunk.get("error"):
             return self._fail(event)
         choices = chunk.get("choices")
-        trouble = trouble_in(chunk, event.type) if not choices else None
+        trouble = error_in(chunk, event.type) if not choices else None
         if trouble is not None:
-            # No client knows this form: it is told again in the protocol's own.
+            # No client knows this form of error, so it is repeated in the protocol's own form.
             return self._fail(event, write({"error": trouble}))
         if not isinstance(choices, list):
             if "usage" not in chunk or "choices" in chunk:
                 return PASS
-            # Usage without choices crashes clients.
+            # Usage without `choices` crashes clients.
             return self._after_ends(write({**chunk, "choices": []}), rewritten=True)
         if not choices:
             return self._after_ends(event.raw)
@@ -129,7 +134,7 @@ class Chat(Dialect):
         return self._read_choices(event, chunk, choices)
 
     def _read_choices(self, event: Event, chunk: Json, choices: list[Any]) -> Verdict:
-        """Several choices in one event: each is read as if it had come alone, usage with the last."""
+        """Handle several choices in one event as if each had arrived alone, with the usage on the last."""
         if not all(isinstance(choice, dict) for choice in choices):
             return PASS
         bare = {key: value for key, value in chunk.items() if key != "usage"}
@@ -137,7 +142,7 @@ class Chat(Dialect):
         apart.append(({**chunk, "choices": [choices[-1]]}, choices[-1]))
         events = [(Event(write(part), None, event.type), part, choice) for part, choice in apart]
         verdict = joined((one, self._read_choice(one, part, choice)) for one, part, choice in events)
-        # What one of the choices taught no longer holds after the next one.
+        # The lesson of one choice no longer holds after the next one.
         self.lesson = None
         return verdict
 
@@ -153,6 +158,11 @@ class Chat(Dialect):
         if number is not None and number != state.index:
             for fragment in fragments:
                 fragment.place = (number, fragment.place) if isinstance(fragment.place, int) else None
+        if fragments and self._request.choices == 1:
+            self._calling = (number or 0) if self._calling is None else self._calling
+            for fragment in fragments if number not in (None, self._calling) else ():
+                # Calls in two choices may be two answers to one question, or one answer in pieces.
+                fragment.refusal_reason = _ANOTHER_CHOICE
         verdict = state.take(event, chunk, choice, delta, fragments, legacy)
         self.lesson = state.stream.lesson
         self._engaged = self._engaged or state.stream.answer.engaged
@@ -161,7 +171,7 @@ class Chat(Dialect):
     def _choice(self, choice: Json, has_calls: bool) -> Choice:
         number = index_of(choice.get("index")) or 0
         if self._request.choices == 1 and (has_calls or number not in self._choices):
-            # One choice was asked for: calls that come in a second one belong to the first.
+            # The request asked for one choice, so calls in a second one belong to the first.
             number = 0
         state = self._choices.get(number)
         if state is None:
@@ -173,14 +183,14 @@ class Chat(Dialect):
     # The end
 
     def _read_odd_end(self, event: Event, chunk: Json, choice: Json, reason: str) -> Verdict:
-        """A finish reason that no client knows: said in the protocol's words, or as the error that it is."""
+        """Translate a finish reason that no client knows, or send an error if the reason means a failure."""
         renamed = {**choice, "finish_reason": FOREIGN_REASONS.get(reason)}
         part = {**chunk, "choices": [renamed]}
         raw = write(part)
         verdict = self._read_choice(Event(raw, None, event.type), part, renamed)
         reply = ReplyBuilder()
         delta = choice.get("delta")
-        if verdict is not PASS or reason in FOREIGN_REASONS or (isinstance(delta, dict) and says_something(delta)):
+        if verdict is not PASS or reason in FOREIGN_REASONS or (isinstance(delta, dict) and has_content(delta)):
             reply.add(replaced(verdict, raw))
         if reason not in FOREIGN_REASONS:
             error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
@@ -190,7 +200,7 @@ class Chat(Dialect):
         return reply.replacement()
 
     def _after_ends(self, raw: bytes, *, rewritten: bool = False) -> Verdict:
-        """An event behind the choices (usage): the finish reasons that wait go out before it."""
+        """Forward an event that follows all choices (usage), after the finish reasons that wait."""
         reply = ReplyBuilder()
         for choice in self._choices.values():
             choice.stream.write_waiting_end(reply)
@@ -200,7 +210,7 @@ class Chat(Dialect):
         return reply.replacement()
 
     def _end(self, terminator: bytes, finish: Finish) -> Verdict:
-        """`[DONE]` or the end of the stream: everything that is held comes out, with the finish that was missing."""
+        """`[DONE]` or the end of the stream: send everything that is held, and a finish reason if none arrived."""
         reply = ReplyBuilder()
         complete = not self._errored
         if self._errored:
@@ -215,9 +225,9 @@ class Chat(Dialect):
         return reply.replacement()
 
     def _fail(self, event: Event, again: bytes = b"", *, rewritten: bool = False) -> Verdict:
-        """An error event: complete calls come out, unfinished ones are dropped, the error goes on.
+        """An error event: complete calls are sent, unfinished ones are dropped, and the error is forwarded.
 
-        `again`: the same error in another form. `rewritten`: the event is one of ours.
+        `again`: the same error in a form that clients know. `rewritten`: the event is one of ours.
         """
         self._errored = True
         reply = ReplyBuilder()

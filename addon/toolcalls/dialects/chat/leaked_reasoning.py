@@ -1,4 +1,4 @@
-"""Reasoning that leaked into the text of a Chat answer, on its way to `reasoning_content` (`toolfix_think`)."""
+"""Moves reasoning that leaked into the text of a Chat answer to `reasoning_content` (`toolfix_think`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .reader import Json
 
 
 class Thinking:
-    """The beginning of one text, until it is clear where the reasoning in it ends."""
+    """Splits the beginning of one text until it is clear where the reasoning in it ends."""
 
     __slots__ = ("_splitter",)
 
@@ -16,7 +16,7 @@ class Thinking:
 
     @property
     def over(self) -> bool:
-        """Everything that comes from here on is text."""
+        """Whether everything that follows is text."""
         return self._splitter.done
 
     @property
@@ -24,7 +24,7 @@ class Thinking:
         return self._splitter.text_held
 
     def split(self, delta: Json, *, last: bool = False) -> Json | None:
-        """The delta or message with its reasoning where it belongs; None where nothing changes."""
+        """The delta or message with its reasoning moved to `reasoning_content`; None if nothing changes."""
         content = delta.get("content")
         text = content if isinstance(content, str) else ""
         parts = self._splitter.feed(text) if text else []

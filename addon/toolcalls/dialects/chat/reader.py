@@ -1,4 +1,4 @@
-"""A choice of a Chat chunk, or of a whole answer → its parts."""
+"""Turns a choice of a Chat chunk, or of a whole answer, into parts."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from typing import Any
 from ...mend.finish import Finish
 from ...turn import payload
 from ...turn.parts import Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta, index_of
-from ..answer_io import AnswerForm
+from ..answer_io import ProtocolTraits
 
 Json = dict[str, Any]
 
-FORM = AnswerForm(splits_end=True, text_key="content", arguments_key="arguments")
+TRAITS = ProtocolTraits(end_always_waits=True, text_key="content", arguments_key="arguments")
 
 FOREIGN_REASONS = {"sensitive": "content_filter", "model_context_window_exceeded": "length"}
-"""Finish reasons that OpenAI clients do not know, and the word they get instead. So far those of api.z.ai and
-open.bigmodel.cn."""
+"""Finish reasons of single servers that OpenAI clients do not know, in their exact spelling, and the word that
+clients get instead. These are from api.z.ai and open.bigmodel.cn."""
 FAILURES = frozenset({"network_error"})
-"""Finish reasons of the same endpoints that are no end of an answer but a failure of the server."""
+"""Finish reasons of the same endpoints that mean a failure of the server."""
 _FAILED = "error"
-"""The finish reason with which routers say that their upstream failed."""
+"""The finish reason with which routers report that their upstream failed."""
 
 CALLS = ("tool_calls", "function_call")
 _CALL_KEYS = frozenset({"index", "id", "type", "function"})
 _NO_WORDS = ("role", "index", "type")
 _REASONING = ("reasoning_content", "reasoning", "thinking")
-"""Where a delta or a message has its reasoning as text; servers that use two of them say the same in both."""
+"""Keys that hold the reasoning of a delta or message as text; servers that use two of them repeat the same text."""
 _DETAILS = "reasoning_details"
 REASONING_KEYS = (*_REASONING, _DETAILS)
 _OTHER_WORDS = ("refusal", "audio", "annotations")
-"""Where a delta or a message says something that is neither its text nor its reasoning."""
+"""Keys of a delta or message whose content is neither its text nor its reasoning."""
 
 
 @dataclass(slots=True)
 class ReadChoice(ReadEvent):
-    """A choice that was read; `payload` is the chunk that it stands in."""
+    """A parsed choice; `payload` is the chunk that contains it."""
 
     choice: Json = field(default_factory=dict)
     delta: Json = field(default_factory=dict)
 
     @classmethod
     def of(cls, raw: bytes, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]) -> ReadChoice:
-        """What a choice says whose delta and fragments are these, whatever it came with."""
+        """A parsed choice with this delta and these fragments, which may differ from those in `choice`."""
         parts: list[Part] = []
         content = delta.get("content")
         text = content if isinstance(content, str) else ""
@@ -61,17 +61,17 @@ class ReadChoice(ReadEvent):
 
 
 def finish_of(choice: Json) -> Finish:
-    """How a choice ended, by its finish reason and by the one that a router kept of its upstream."""
+    """How a choice ended: by its finish reason, and by the original one that a router kept from its upstream."""
     native = choice.get("native_finish_reason")
     cut = Finish.of(native) is Finish.CUT
     return Finish.CUT if cut else Finish.of(choice.get("finish_reason"))
 
 
 def delta_of(choice: Json) -> tuple[Json, list[Fragment], bool]:
-    """The delta of a choice, the fragments of calls in it, and whether they came in the old form.
+    """The delta of a choice, the fragments of calls in it, and whether they are in the old form.
 
-    Some servers put a whole `message` into the last chunk, in the place of a delta or beside an empty one. Its calls
-    are whole, and most often the ones that the deltas told.
+    Some servers put a whole `message` into the last chunk, instead of a delta or beside an empty one. Its calls are
+    complete, and usually the same as those in the deltas.
     """
     delta, message = choice.get("delta"), choice.get("message")
     if isinstance(delta, dict):
@@ -84,12 +84,12 @@ def delta_of(choice: Json) -> tuple[Json, list[Fragment], bool]:
         return delta, [], False
     fragments, legacy = fragments_of(calls)
     for fragment in fragments:
-        fragment.whole = True
+        fragment.repeats_answer = True
     return {**delta, **calls} if isinstance(delta, dict) else whole, fragments, legacy
 
 
 def fragments_of(delta: Json) -> tuple[list[Fragment], bool]:
-    """The fragments of calls in a delta or a message; True when they came in the old `function_call` form."""
+    """The fragments of calls in a delta or a message, and whether they are in the old `function_call` form."""
     calls = delta.get("tool_calls")
     if calls:
         entries = calls if isinstance(calls, list) else [calls]
@@ -116,13 +116,13 @@ def _fragment(entry: Json) -> Fragment:
     )
 
 
-def says_something(delta: Json) -> bool:
-    """Does it say anything that the client should get?"""
+def has_content(delta: Json) -> bool:
+    """Whether the delta contains anything that the client should get."""
     return any(value for key, value in delta.items() if key not in _NO_WORDS)
 
 
 def _besides_text(delta: Json) -> list[Part]:
-    """What a delta says besides its text and its calls."""
+    """The parts of a delta besides its text and its calls."""
     parts: list[Part] = []
     reasoning = reasoning_in(delta)
     if reasoning is not None:
@@ -137,7 +137,7 @@ def _besides_text(delta: Json) -> list[Part]:
 
 
 def reasoning_in(message: Json) -> str | None:
-    """The reasoning of a delta or a message, "" where it has no text; None where there is none."""
+    """The reasoning of a delta or a message, "" if it has no text; None if there is no reasoning."""
     words = [message.get(key) for key in _REASONING]
     text = next((word for word in words if word and isinstance(word, str)), "")
     if text or any(words):

@@ -1,4 +1,4 @@
-"""What an answer lets go → chunks of a Chat stream, each with one choice."""
+"""Writes what an answer releases as chunks of a Chat stream, each with one choice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...turn.parts import ReadEvent
 from ...wire import sse
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from ..answer_io import StreamWriter
-from .reader import CALLS, Json, ReadChoice, says_something
+from .reader import CALLS, Json, ReadChoice, has_content
 
 DONE = b"data: [DONE]\n\n"
 WORDS = FinishWords("tool_calls", "stop", frozenset({"other", "unknown"}))
@@ -28,14 +28,14 @@ class DeltaWriter(StreamWriter):
     def __init__(self, index: int = 0) -> None:
         self._index = index
         self.envelope: Json = {}
-        """What the chunks of this answer have in common."""
+        """The fields that all chunks of this answer have in common."""
         self._role = ""
-        """A role that came with something that is held: the first call that goes out carries it."""
+        """A role that arrived in an event that is held: the first call or note that is sent carries it."""
         self._legacy = False
         self.words = WORDS
 
     def write_legacy(self, legacy: bool) -> None:
-        """Write calls in the old `function_call` form, or no longer."""
+        """Choose whether calls are written in the old `function_call` form."""
         self._legacy = legacy
         self.words = LEGACY_WORDS if legacy else WORDS
         self.ids = not legacy
@@ -59,17 +59,17 @@ class DeltaWriter(StreamWriter):
         calls = {key: value for key, value in _delta(read).items() if key in CALLS and value}
         return _like(read, calls, logprobs=None)
 
-    def beside_calls(self, read: ReadEvent, texts: list[bytes] | None, *, flows: bool) -> list[bytes]:
+    def without_calls(self, read: ReadEvent, texts: list[bytes] | None, *, calls_follow: bool) -> list[bytes]:
         rest = _rest(read)
         if texts is not None and isinstance(rest.get("content"), str):
             del rest["content"]
-        speaks = says_something(rest)
+        speaks = has_content(rest)
         if read.stop is None and isinstance(read, ReadChoice):
             usage, logprobs = read.payload.get("usage"), read.choice.get("logprobs")
-            speaks = speaks or bool(usage or logprobs) or bool(flows and rest.get("role"))
+            speaks = speaks or bool(usage or logprobs) or bool(calls_follow and rest.get("role"))
         if speaks:
             return [_like(read, rest, usage=read.stop is None), *(texts or [])]
-        if read.fragments and not flows:
+        if read.fragments and not calls_follow:
             self._role = self._role or str(rest.get("role") or "")
         return texts or []
 
@@ -88,7 +88,7 @@ class DeltaWriter(StreamWriter):
         return self.delta({"content": note})
 
     def keep_alive(self) -> bytes:
-        """A chunk with an empty delta. No role: clients that put deltas together would have it twice."""
+        """A chunk with an empty delta. It has no role, because clients that join deltas would get the role twice."""
         return self._chunk({"finish_reason": None}, {})
 
     def call(self, call: CompletedCall) -> bytes:
@@ -104,7 +104,7 @@ class DeltaWriter(StreamWriter):
     def live(self, part: LivePart) -> bytes:
         if not part.begins:
             return self.rest_of_call(part.live.number, part.arguments)
-        function = {"name": part.assembled.name, "arguments": part.arguments}
+        function = {"name": part.live.name, "arguments": part.arguments}
         entry = {"index": part.live.number, "id": part.live.id, "type": "function", "function": function}
         return self.delta({"tool_calls": [{**entry, **part.assembled.extra}]})
 
@@ -112,7 +112,7 @@ class DeltaWriter(StreamWriter):
         return self.delta({"tool_calls": [{"index": number, "function": {"arguments": arguments}}]})
 
     def delta(self, delta: Json) -> bytes:
-        """A chunk with this delta, and with the role if that was held."""
+        """A chunk with this delta, and with the role if one was held."""
         if self._role:
             delta = {"role": self._role, **delta}
             self._role = ""
@@ -123,13 +123,13 @@ class DeltaWriter(StreamWriter):
 
 
 def write_choice(chunk: Json, choice: Json, delta: Json) -> bytes:
-    """A chunk with this one choice, and this delta in it."""
+    """A chunk with this one choice and this delta."""
     written = {key: value for key, value in choice.items() if key != "message"}
     return write({**chunk, "choices": [{**written, "delta": delta}]})
 
 
 def _like(read: ReadEvent, delta: Json, *, usage: bool = False, **choice: None) -> bytes:
-    """The chunk that was read with another delta: without its finish reason, and `usage` only where that is asked."""
+    """A copy of the parsed chunk with another delta, without the finish reason. `usage`: keep the usage."""
     assert isinstance(read, ReadChoice)
     chunk = read.payload
     if read.stop is not None or (chunk.get("usage") and not usage):
@@ -144,7 +144,7 @@ def _delta(read: ReadEvent) -> Json:
 
 
 def _rest(read: ReadEvent) -> Json:
-    """What a delta says besides its calls."""
+    """The delta without its calls."""
     return {key: value for key, value in _delta(read).items() if key not in CALLS}
 
 

@@ -1,4 +1,4 @@
-"""Gemini as a dialect: a reader and a writer. A JSON array is a stream whose events are its items."""
+"""Gemini as a dialect with a reader and a writer. A JSON array is treated as a stream whose events are its items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...request.request import Request
 from ...turn import payload
 from ...wire.events import PASS, Event, Replace, Verdict
 from ..reader_writer import LINE_ENDS, ReaderWriterDialect
-from ..trouble import trouble_in
+from ..upstream_errors import error_in
 from .envelope import Envelope
 from .reader import GeminiReader
 from .writer import GeminiWriter
@@ -37,8 +37,8 @@ class Gemini(ReaderWriterDialect):
         if event.data is not None:
             return super().read(event)
         self.lesson = None
-        if trouble_in(payload.read_strict(event.raw.decode("utf-8", "replace"))) is not None:
-            # An error without `data:`: some clients read it, and the call that is held comes before it.
+        if error_in(payload.read_strict(event.raw.decode("utf-8", "replace"))) is not None:
+            # An error without `data:`. Some clients read it, so a held call has to be sent before it.
             return self._fail(event)
         if event.raw.endswith(LINE_ENDS):
             return PASS
@@ -50,11 +50,11 @@ class Gemini(ReaderWriterDialect):
         return alone.document(body) if items is None else alone.array(body, items)
 
     def document(self, body: bytes) -> bytes:
-        """One response object."""
+        """Mend one response object."""
         return super().body(body)
 
     def array(self, body: bytes, items: list[str]) -> bytes:
-        """The events of a stream as one JSON array (`:streamGenerateContent` without `alt=sse`)."""
+        """Mend the events of a stream in one JSON array (`:streamGenerateContent` without `alt=sse`)."""
         out: list[bytes] = []
         changed = False
         for item in items:
@@ -73,7 +73,7 @@ class Gemini(ReaderWriterDialect):
 
 
 def _items(body: bytes) -> list[str] | None:
-    """The items of a JSON array, as they are written; None where the body is none."""
+    """The items of a JSON array as their source text; None if the body is not an array."""
     text = body.decode("utf-8", "replace").strip().removeprefix("\ufeff")
     if not text.startswith("[") or not text.endswith("]"):
         return None
@@ -91,6 +91,6 @@ def _items(body: bytes) -> list[str] | None:
 
 
 def _skip_separator(text: str, at: int) -> int:
-    """Behind what separates two items."""
+    """The position after the separator between two items."""
     between = _BETWEEN.match(text, at)
     return between.end() if between else at

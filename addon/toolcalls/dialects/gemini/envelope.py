@@ -1,9 +1,9 @@
-"""What is around the parts of a Gemini event: the candidate, what is said of the whole answer, the login wrapper.
+"""Everything around the parts of a Gemini event: the candidate, fields of the whole answer, the login wrapper.
 
     {"candidates": [{"content": {"parts": […], "role": "model"}, "finishReason": "STOP"}], "usageMetadata": …}
-    {"response": {"candidates": …}, "traceId": …}          the same behind a Google login (cloudcode-pa)
+    {"response": {"candidates": …}, "traceId": …}          the same with a Google login (cloudcode-pa)
 
-Writes events in the framing of the stream they belong to: SSE with the line ends that came, or items of a JSON array.
+Writes events in the framing of their stream: SSE with the upstream's line ends, or items of a JSON array.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _CANDIDATES: Final = "candidates"
 _REASONS: Final = ("finishReason", "finish_reason")
 _ENDS: Final = (*_REASONS, "finishMessage", "finish_message")
 _NUMBERED: Final = {1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION"}
-"""The first values of Google's enum. Vertex and the Gemini API count the others differently."""
+"""The first values of Google's enum. Vertex and the Gemini API number the others differently."""
 _OF_THE_END: Final = ("usageMetadata",)
 EMPTY_TEXT: Final[Json] = {"text": ""}
 
 
 def answer_of(data: Json) -> Json:
-    """The answer without the wrapper of a login."""
+    """The answer without the login wrapper."""
     inner = data.get(_WRAPPER)
     return inner if isinstance(inner, dict) and _CANDIDATES not in data else data
 
 
 def is_gemini(data: Json) -> bool:
-    """Does an event or a body look like one of Gemini's?"""
+    """Whether an event or a body looks like Gemini's."""
     answer = answer_of(data)
     return isinstance(answer.get(_CANDIDATES), list) or isinstance(answer.get("promptFeedback"), dict)
 
@@ -50,12 +50,12 @@ def parts_of(candidate: Json) -> list[Json]:
 
 
 def is_first(candidate: Any) -> bool:
-    """Is it the candidate that is read? Its index may be left out, as zeros are."""
+    """Whether this is the first candidate, the only one that is parsed. Its index 0 may be left out."""
     return isinstance(candidate, dict) and candidate.get("index") in (None, 0)
 
 
 def reason_of(candidate: Json) -> str:
-    """The finish reason, which some write as a number, or "" where there is none."""
+    """The finish reason, which some servers send as a number; "" if there is none."""
     reason = next((candidate[key] for key in _REASONS if candidate.get(key)), "")
     if isinstance(reason, str):
         return reason
@@ -63,7 +63,7 @@ def reason_of(candidate: Json) -> str:
 
 
 class Envelope:
-    """How events of this answer are written: like the last one that came."""
+    """Writes the events of one answer, modelled on the last event that arrived."""
 
     __slots__ = ("_crlf", "_last", "_sse")
 
@@ -73,7 +73,7 @@ class Envelope:
         self._last: Json = {_CANDIDATES: [{"content": {"parts": [], "role": "model"}, "index": 0}]}
 
     def read(self, event: Event) -> Any:
-        """The decoded event, which those that are written from now on are like."""
+        """Decode an event and remember it as the model for the events that are written from now on."""
         data = payload.read_twice(event.data or "")[0]
         candidates = candidates_of(data) if isinstance(data, dict) else []
         if len(candidates) == 1 and is_first(candidates[0]):
@@ -82,8 +82,10 @@ class Envelope:
         return data
 
     def like(self, data: Json | None, parts: list[Json], *, ends: bool = False, reason: str = "") -> Json:
-        """An event like another one, with these parts. Not at the end: it says neither why it ended nor what it
-        cost."""
+        """A copy of an event (None: the last one) with these parts.
+
+        `ends`: keep the finish reason and the usage; otherwise both are left out. `reason`: the finish reason to set.
+        """
         data = self._last if data is None else data
         answer = answer_of(data)
         known = candidates_of(data)
@@ -105,7 +107,7 @@ class Envelope:
         return written if answer is data else {**data, _WRAPPER: written}
 
     def write(self, data: Json) -> bytes:
-        """An event, as the client's framing has it: every client needs `data: ` and a blank line."""
+        """The event in the framing of the stream. With SSE every client needs `data: ` and a blank line."""
         text = write(data)
         if not self._sse:
             return text.encode()
@@ -113,7 +115,7 @@ class Envelope:
         return f"data: {text}{end}".encode()
 
     def keep_alive(self) -> bytes:
-        """An event without a candidate: a comment ends the sessions of Gemini CLI."""
+        """An event without a candidate, because a comment ends the sessions of Gemini CLI."""
         return b'data: {"candidates": []}\r\n\r\n'
 
 

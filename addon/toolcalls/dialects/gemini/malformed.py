@@ -1,8 +1,9 @@
 """The call that a MALFORMED_FUNCTION_CALL quotes: `Malformed function call: print(default_api.ls(dir='.'))`.
 
-The server could not read what the model wrote and sends its text instead of a call. It is a call again where it is
-one whole call of a declared tool, its arguments literals with names that fit the schema, and where the text before it
-does not quote, refuse or doubt it (the reader asks). Everything else stays as it came: clients ask again.
+The server could not parse what the model wrote and sends its text instead of a call. The text becomes a call again if
+it is one complete call of a declared tool whose arguments are named literals that fit the schema, and if the text
+before it does not quote, refuse or doubt the call (the reader checks that). Everything else stays unchanged, and
+clients ask again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _MESSAGE: Final = re.compile(r"\s*Malformed function call:\s*((?:print\(\s*)?def
 
 
 def quoted_call(message: object, request: Request, policy: Policy) -> tuple[str, str] | None:
-    """The name and the arguments of the call in a finish message; None where it quotes none that may run."""
+    """The name and the arguments of the call in a finish message; None if it quotes no call that may run."""
     if not isinstance(message, str) or not request.calls_wanted or not policy.text_calls:
         return None
     quoted = _MESSAGE.match(message)
@@ -42,7 +43,7 @@ def quoted_call(message: object, request: Request, policy: Policy) -> tuple[str,
         return None
     if request.allowed is not None and tool.name not in request.allowed:
         return None
-    if quoted is None or request.heard.holds(written, quoted[1]):
+    if quoted is None or request.read_by_model.contains_call(written, quoted[1]):
         return None
     view = tool.view
     if tool.prepared is None or view is None or not set(arguments) <= set(view.properties):

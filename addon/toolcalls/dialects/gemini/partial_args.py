@@ -2,7 +2,8 @@
 
     {"partialArgs": [{"jsonPath": "$.command", "stringValue": "ls", "willContinue": true}], "willContinue": true}
 
-What has one reading becomes one object; where paths contradict each other or leave a gap, the call must not run.
+If the pieces have only one reading, they become one object. If paths contradict each other or leave a gap, the call
+must not run.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ class _Contradiction(Exception):
 
 
 class PartialArguments:
-    """The arguments of one call while their pieces come."""
+    """The arguments of one call while their pieces arrive."""
 
     __slots__ = ("_going_on", "_pieces", "_unclear", "id", "place")
 
     def __init__(self, place: int, identity: str = "", *, begun: bool = True) -> None:
-        """`begun`: its beginning came, so that these are not pieces of another call."""
+        """`begun`: the beginning of the call arrived, so the pieces do not belong to another call."""
         self.place = place
         self.id = identity
         self._pieces: dict[Path, list[Any]] = {}
         self._going_on: dict[Path, bool] = {}
-        """Is more of this value to come?"""
+        """Path → whether more of this value follows."""
         self._unclear = not begun
 
     def mark_unclear(self) -> None:
-        """The next pieces may be those of another call."""
+        """Refuse the call, because the next pieces may belong to another call."""
         self._unclear = True
 
     def take(self, pieces: object) -> None:
-        """Take pieces. A value of a kind that nobody knows may be the one that matters."""
+        """Add pieces. A value of an unknown type makes the arguments unclear, because it may be the important one."""
         if not isinstance(pieces, list):
             self._unclear = self._unclear or pieces is not None
             return
@@ -51,6 +52,9 @@ class PartialArguments:
             path = _path(piece.get("jsonPath")) if isinstance(piece, dict) else ()
             given = [key for key in piece if key not in _NO_VALUES] if path else []
             if not path or len(given) > 1 or not _VALUES.issuperset(given):
+                self._unclear = True
+            elif given and piece[given[0]] != "" and self._going_on.get(path) is False:
+                # More of a value that was complete: the pieces arrived out of order, or one of them twice.
                 self._unclear = True
             elif not given:
                 self._going_on[path] = piece.get("willContinue") is True
@@ -60,7 +64,7 @@ class PartialArguments:
                 self._going_on[path] = piece.get("willContinue") is True
 
     def value(self) -> dict[str, Any] | None:
-        """The object; None where the pieces do not make one, or one of its values was not told to its end."""
+        """The object; None if the pieces do not form one, or if one of its values is incomplete."""
         if self._unclear or any(self._going_on.values()):
             return None
         root: dict[str, Any] = {}
@@ -73,7 +77,7 @@ class PartialArguments:
 
 
 def _joined(pieces: list[Any]) -> Any:
-    """Pieces of a text follow each other; anything else is told once."""
+    """The value of one path: strings are joined, any other value may arrive only once."""
     if all(isinstance(piece, str) for piece in pieces):
         return "".join(pieces)
     if len(pieces) > 1:
@@ -82,7 +86,7 @@ def _joined(pieces: list[Any]) -> Any:
 
 
 def _path(text: object) -> Path:
-    """The keys and indices of `$.a[0].b`; nothing where it is no such path."""
+    """The keys and indices of `$.a[0].b`; empty if the text is not such a path."""
     if not isinstance(text, str) or not text.startswith("$"):
         return ()
     steps: list[str | int] = []

@@ -1,8 +1,8 @@
-"""Gemini's events → their parts.
+"""Turns Gemini's events into parts.
 
-A call comes whole, its arguments an object (or absent), in any event; `finishReason` is `STOP` with
-calls too. An event with several things in it is read as one event a thing, so that their order stays. Only the first
-candidate is read: an event with another one passes as it came, and says no more than how the first one ended.
+A call arrives in one piece, in any event, with an object as its arguments (or none); `finishReason` is `STOP` even
+with calls. An event with several different parts is split into several events, so that their order is kept. Only the
+first candidate is parsed: an event with another candidate passes unchanged, and counts only for how the first ended.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ...request.request import Request
 from ...turn.answer import Answer
 from ...turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ...wire.events import Event
-from ..reader_writer import AnswerForm, AnswerReader
-from ..trouble import trouble_in
+from ..reader_writer import AnswerReader, ProtocolTraits
+from ..upstream_errors import error_in
 from .envelope import Envelope, Json, answer_of, candidates_of, is_first, parts_of, reason_of
 from .malformed import REASON, STEP, quoted_call
 from .partial_args import UNCLEAR, PartialArguments
@@ -33,7 +33,7 @@ _BEHIND_THE_END: Final = "a call behind the end of the answer, where another one
 
 @dataclass(slots=True)
 class _Run:
-    """Parts of an event that can stand in one event without losing their order."""
+    """Parts that can share one event without losing their order."""
 
     raw_parts: list[Json] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
@@ -41,25 +41,26 @@ class _Run:
 
 
 class GeminiReader(AnswerReader):
-    form = AnswerForm(whole_calls=True, says_complete=True, text_key="text")
+    traits = ProtocolTraits(whole_calls=True, needs_finish_reason=True, text_key="text")
 
     def __init__(self, request: Request, policy: Policy, envelope: Envelope) -> None:
         self.answer: Answer | None = None
-        """What was said before the event that is read."""
+        """The answer before the event that is being parsed."""
         self._request = request
         self._policy = policy
         self._envelope = envelope
         self._calls = 0
-        """How many calls came: each has a place of its own."""
+        """The number of calls so far, used as the index of the next one."""
         self._open: PartialArguments | None = None
-        self._woven = False
-        """A call in pieces began before another one was over, or pieces came before their call: whose is the next?"""
+        self._calls_overlap = False
+        """A call began before the last one was over, or pieces arrived before their call: the next pieces cannot be
+        attributed with certainty."""
         self._orphaned: str | None = None
-        """The id, or nothing, of pieces that came before the beginning of their call; None: there are none."""
+        """The id ("" if missing) of pieces that arrived before the beginning of their call; None: no such pieces."""
         self._quoted = False
-        """A finish message quoted a call, and it was made: one behind it may be the same in other words."""
+        """A finish message quoted a call, which was sent: a call after it may be the same one in other words."""
         self._ended = False
-        """A finish reason came: a message behind it is not read again."""
+        """A finish reason arrived: a finish message after it is not searched for a call."""
 
     def read(self, event: Event) -> ReadEvent | None:
         data = self._envelope.read(event)
@@ -86,8 +87,8 @@ class GeminiReader(AnswerReader):
         return apart
 
     def _runs(self, data: Any) -> list[_Run] | None:
-        """What an event says, in order; None where it is no event of this protocol."""
-        if trouble_in(data) is not None:
+        """The runs of an event, in order; None if it is not an event of this protocol."""
+        if error_in(data) is not None:
             return [_Run(parts=[Failure()])]
         if not isinstance(data, dict):
             return None
@@ -110,7 +111,7 @@ class GeminiReader(AnswerReader):
             text = "".join(part.text for run in runs for part in run.parts if isinstance(part, TextDelta))
             ends = self._end(reason, first.get("finishMessage"), text)
             if not runs or is_thought(runs[-1].raw_parts[-1]) or len(ends) > 1:
-                # Reasoning, and text before a call, passes at once; the end may have to wait.
+                # Reasoning, and text before a call, is sent at once, but the end may have to wait.
                 runs.append(_Run())
             runs[-1].parts += ends
         return runs
@@ -119,11 +120,11 @@ class GeminiReader(AnswerReader):
         if is_call(part):
             return _Run([part], [self._call(part)])
         if is_text(part):
-            # A signature without a text says nothing that could follow a call.
+            # A signature without text has no part, because it does not show that a call before it is complete.
             return _Run([part], [TextDelta(part["text"])] if part["text"] else [], SIGNATURE in part)
         if is_thought(part):
             return _Run([part], [ReasoningDelta(part["text"], "text")], has_other_content=True)
-        self._request.heard.hear(part)
+        self._request.read_by_model.add_results(part)
         return _Run([part], [OtherDelta()], has_other_content=True)
 
     def _call(self, part: Json) -> Fragment:
@@ -136,40 +137,44 @@ class GeminiReader(AnswerReader):
             return self._piece(call, identity, name, extra, goes_on=goes_on)
         if not (identity or name or "args" in call):
             return Fragment(None, "", "", "")
-        self._woven = self._woven or self._open is not None
+        self._calls_overlap = self._calls_overlap or self._open is not None
         self._open = None
         self._calls += 1
         args = call.get("args")
         steps = ("arguments made an object",) if isinstance(args, str) else ()
-        doubt = _BEHIND_THE_END if self._quoted else ""
-        return Fragment(self._calls, identity, name, _arguments(args), extra, steps=steps, doubt=doubt)
+        refusal_reason = _BEHIND_THE_END if self._quoted else ""
+        return Fragment(
+            self._calls, identity, name, _arguments(args), extra, steps=steps, refusal_reason=refusal_reason
+        )
 
     def _piece(self, call: Json, identity: str, name: str, extra: Json, *, goes_on: bool) -> Fragment:
-        """A call of which more follows, a piece of it, or its end."""
+        """The fragment for the beginning, a piece or the end of a call that arrives in pieces."""
         pieces = self._open
         if pieces is None or name or (identity and pieces.id and identity != pieces.id):
-            self._woven = self._woven or pieces is not None or not name
+            self._calls_overlap = self._calls_overlap or pieces is not None or not name
             self._calls += 1
-            # Pieces of no call may be those that the next one lacks.
+            # Pieces that arrived without a call may be missing from this one.
             lacks = self._orphaned is not None and not (identity and self._orphaned and identity != self._orphaned)
             self._orphaned = None if name else identity
             pieces = self._open = PartialArguments(self._calls, identity, begun=bool(name) and not lacks)
-        elif self._woven and _PIECES in call and not (identity and identity == pieces.id):
+        elif self._calls_overlap and _PIECES in call and not (identity and identity == pieces.id):
             pieces.mark_unclear()
         pieces.take(call.get(_PIECES))
         if goes_on:
             return Fragment(pieces.place, identity, name, "", extra, unfinished=True)
         self._open = None
         value = pieces.value()
-        doubt = UNCLEAR if value is None or call.get("args") else _BEHIND_THE_END if self._quoted else ""
+        refusal_reason = UNCLEAR if value is None or call.get("args") else _BEHIND_THE_END if self._quoted else ""
         arguments = write(value) if value is not None else ""
-        return Fragment(pieces.place, identity, name, arguments, extra, steps=("put together",), doubt=doubt)
+        return Fragment(
+            pieces.place, identity, name, arguments, extra, steps=("put together",), refusal_reason=refusal_reason
+        )
 
     def _end(self, reason: str, message: object, text: str) -> list[Part]:
-        """`text`: what the event says before its finish reason."""
+        """The parts for a finish reason. `text`: the text of the event before the finish reason."""
         if reason == REASON and not self._calls and not self._ended:
             quoted = quoted_call(message, self._request, self._policy)
-            if quoted is not None and not (self.answer is not None and self.answer.shows_behind(text)):
+            if quoted is not None and not (self.answer is not None and self.answer.would_quote_after(text)):
                 self._calls += 1
                 self._quoted = True
                 call = Fragment(self._calls, "", *quoted, steps=(STEP,))
@@ -179,26 +184,26 @@ class GeminiReader(AnswerReader):
 
 
 def _blocked(data: Json) -> list[_Run]:
-    """What an event without a candidate says: perhaps that the answer is blocked."""
+    """The runs of an event without a candidate: a stop if the answer is blocked."""
     feedback = answer_of(data).get("promptFeedback")
     reason = feedback.get("blockReason") if isinstance(feedback, dict) else None
     return [_Run(parts=[Stop(str(reason), Finish.CUT)])] if reason else []
 
 
 def _beside_others(candidates: list[Json]) -> list[Part]:
-    """What an event with other candidates says of the first one: that it goes on, or how it ended."""
-    parts: list[Part] = [OtherDelta(aside=not any(map(parts_of, candidates)))]
+    """What an event with other candidates reports about the first one: that it continues, or how it ended."""
+    parts: list[Part] = [OtherDelta(of_other_answer=not any(map(parts_of, candidates)))]
     reason = next(filter(None, map(reason_of, candidates)), "")
     return [*parts, Stop(reason, Finish.of(reason))] if reason else parts
 
 
 def is_call(part: Json) -> bool:
-    """A call of the answer. One that the model only thinks of is none."""
+    """Whether the part is a call of the answer. A call inside reasoning does not count."""
     return isinstance(part.get(CALL), dict) and part.get("thought") is not True
 
 
 def is_text(part: Json) -> bool:
-    """A text of the answer, with or without a signature."""
+    """Whether the part is text of the answer, with or without a signature."""
     return (
         isinstance(part.get("text"), str)
         and part.get("thought") is not True
@@ -207,7 +212,7 @@ def is_text(part: Json) -> bool:
 
 
 def is_thought(part: Json) -> bool:
-    """Reasoning, with or without a signature."""
+    """Whether the part is reasoning, with or without a signature."""
     return isinstance(part.get("text"), str) and part.get("thought") is True
 
 
@@ -220,7 +225,7 @@ def _text(value: object) -> str:
 
 
 def _arguments(args: Any) -> str:
-    """Arguments as JSON text. A call without any has none: that is how this protocol writes it."""
+    """The arguments as JSON text. A call without arguments has no `args`: that is how this protocol writes `{}`."""
     if args is None:
         return "{}"
     return args if isinstance(args, str) else write(args)

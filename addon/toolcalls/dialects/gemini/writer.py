@@ -1,4 +1,4 @@
-"""What an answer lets go → Gemini's events and documents."""
+"""Writes what an answer releases as Gemini's events and documents."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ def _parts(read: ReadEvent) -> list[Json]:
 
 
 def _rest(read: ReadEvent) -> list[Json]:
-    """The parts without texts and calls; what a signature signs stays with it, but for the text."""
+    """The parts without texts and calls. A text part with a signature stays, with an empty text."""
     kept = [part for part in _parts(read) if not is_call(part) and (not is_text(part) or SIGNATURE in part)]
     return [{**part, "text": ""} if is_text(part) else part for part in kept]
 
 
 def _call_part(call: CompletedCall) -> Json:
-    """A call as a part, with all that came beside it. One that was written as text has no id."""
+    """A call as a part, with everything that arrived beside it. A call that was written as text has no id."""
     outcome = call.outcome
     function: Json = {"id": outcome.id} if outcome.id and call.assembled is not None else {}
     arguments = payload.read_twice(outcome.arguments)[0]
-    # What the user wants untouched is written as it came.
+    # Arguments that are not an object are written unchanged: the user's options leave this call alone.
     args = arguments if isinstance(arguments, dict) else outcome.arguments
     function |= {"name": outcome.name, "args": args, **call.extra.get(CALL, {})}
     return {CALL: function, **{key: value for key, value in call.extra.items() if key != CALL}}

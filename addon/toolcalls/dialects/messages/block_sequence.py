@@ -1,8 +1,8 @@
-"""The parts of a Messages stream in, a legal sequence of blocks out.
+"""Turns the parts of a Messages stream into a legal sequence of blocks.
 
 Text, thinking and the server's own tools pass at once, under the next free index. A tool_use is held until the answer
-lets it go (`turn/block_answer.py`), and goes out as a whole block. With aggregation off the first call in line goes
-out while it comes, and what belongs to another block waits until it is over.
+releases it (`turn/block_answer.py`), and is sent as a whole block. With aggregation off, the first waiting call is
+sent while it arrives, and events of other blocks wait until it is over.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .wire import BLOCK_DELTA, TEXT, THINKING, Json, text_event, write
 from .writer import BlockWriter
 
 _TEXT, _STOP = "text", "stop"
-"""Under these keys events are held."""
+"""Keys under which events are held."""
 _TEXTS: Final = (TEXT, THINKING, "redacted_thinking")
-"""Blocks that call nobody and show nothing."""
-_SPOILER: Final = ",\x1a"
-"""No JSON at any place of an open object. The Python SDK reads what is there of an object as the object (and nothing
-at all as `{}`), so that a prefix left open would be run; on this it raises."""
+"""Blocks that contain only text or reasoning: no calls and no other content."""
+_INVALID_TAIL: Final = ",\x1a"
+"""Invalid JSON wherever it follows an incomplete object. Anthropic's Python SDK parses an incomplete object as if it
+were complete (and empty input as `{}`), so a refused call that was partly sent would run; on this text it raises."""
 
 
 class BlockSequence:
@@ -49,21 +49,21 @@ class BlockSequence:
     )
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
-        self.answer = BlockAnswer(request, policy, mender, spoiler=_SPOILER)
+        self.answer = BlockAnswer(request, policy, mender, invalid_tail=_INVALID_TAIL)
         self.writer = BlockWriter()
         self._live_mode = not policy.aggregate
         self._live = LiveBlock(self.answer, self.writer)
         self._text_stop: ReadEvent | None = None
-        """The stop of a text block, while it is not known whether its last words are a call."""
+        """The stop event of a text block, held while the end of the text may still be a call."""
         self.ends_in_text = False
-        """The last thing said was not part of a call, and its block is still open."""
+        """The stream so far ends in an open block that is not a call."""
         self._other_calls: set[Place] = set()
-        """Where the server's own tools were called last."""
+        """The indices at which the most recent block is a call of one of the server's own tools."""
         self.lesson: Lesson | None = None
-        """What the last delta says about those like it, if it went on or was held as it came."""
+        """How to handle deltas like the last one without parsing them, if it was forwarded or held unchanged."""
 
     def take(self, read: ReadEvent, reply: ReplyBuilder) -> None:
-        """An event of a block. One without parts says nothing."""
+        """Handle an event of a block. An event without parts is dropped."""
         for part in read.parts:
             if isinstance(part, Fragment):
                 self._take_fragment(read, part, reply)
@@ -78,18 +78,18 @@ class BlockSequence:
             elif isinstance(part, BlockEnd):
                 self._end_block(read, part, reply)
 
-    # Blocks that are no calls
+    # Blocks that are not calls
 
     def _begin_block(self, read: ReadEvent, part: BlockStart, reply: ReplyBuilder) -> None:
         self._other_calls.discard(part.block)
-        if self._postponed(read, part.block, reply):
+        if self._postpone_if_live(read, part.block, reply):
             return
-        self._pass_text_on(reply)
+        self._release_text(reply)
         self.answer.assembler.end(part.block)
         self._close_open_block(reply)
         self.ends_in_text = True
         if part.kind not in _TEXTS:
-            self.answer.say_otherwise()
+            self.answer.take_other()
         if part.kind == THINKING:
             self._think(read.payload["content_block"].get(THINKING))
         if part.calls:
@@ -98,9 +98,9 @@ class BlockSequence:
         reply.out.append(self.writer.start(part.kind, part.block, read))
 
     def _take_other(self, read: ReadEvent, part: OtherDelta, reply: ReplyBuilder) -> None:
-        """A delta that is not searched: it goes on in its block, or opens the one that it needs."""
+        """Forward a delta that is not searched, in its open block or in a new one of the kind that it needs."""
         if part.kind == TEXT and not part.key and self._live.call is None:
-            self._pass_text_on(reply)  # what is cited is no call
+            self._release_text(reply)  # a citation shows that the text is not a call
         open_block = self.writer.open_at(part.block)
         if open_block is not None and part.kind in ("", open_block.kind):
             self._go_on(read, reply)
@@ -108,9 +108,9 @@ class BlockSequence:
             if part.key and part.text:
                 self.lesson = Lesson(part.key, part.text, reasoning or PASSING_TEXT)
             return
-        if not part.kind or self._postponed(read, part.block, reply) or (part.key and not part.text):
+        if not part.kind or self._postpone_if_live(read, part.block, reply) or (part.key and not part.text):
             return
-        self._pass_text_on(reply)
+        self._release_text(reply)
         self._open(part.kind, part.block, reply)
         if part.key == THINKING:
             self._think(part.text)
@@ -118,7 +118,7 @@ class BlockSequence:
         reply.out.append(self.writer.renumbered(read))
 
     def _think(self, text: object) -> ReasoningSearch | None:
-        """Reasoning goes on as it comes, and may end with a call."""
+        """Search reasoning, which may end with a call. The reasoning itself is forwarded unchanged."""
         reasoning = self.answer.reasoning
         if reasoning is not None and isinstance(text, str):
             reasoning.take(text)
@@ -126,7 +126,7 @@ class BlockSequence:
 
     def _end_block(self, read: ReadEvent, part: BlockEnd, reply: ReplyBuilder) -> None:
         call = self.answer.assembler.end(part.block)
-        if call is None and not self._text_may_stop(read, part.block, reply):
+        if call is None and not self._let_text_stop(read, part.block, reply):
             return
         if call is not None:
             reply.hold(call.held_under, read.raw)
@@ -136,28 +136,26 @@ class BlockSequence:
                 return
         elif self._live.call is not None:
             if part.block in self._live.later_blocks:
-                self._postponed(read, part.block, reply)
+                self._postpone_if_live(read, part.block, reply)
             return
         if self.writer.open_at(part.block) is not None:
-            reply.out.append(
-                self.writer.close_block() if call is not None else self.writer.close_block_as_it_came(read)
-            )
+            reply.out.append(self.writer.close_block() if call is not None else self.writer.close_block_with(read))
             self.ends_in_text = False
         self._send_ready(reply)
 
     def _go_on(self, read: ReadEvent, reply: ReplyBuilder) -> None:
-        """A delta of the open block, as it came."""
+        """Forward a delta of the open block."""
         self.ends_in_text = True
         reply.out.append(self.writer.renumbered(read))
 
     def _open(self, kind: str, block: Place, reply: ReplyBuilder) -> None:
-        """A block of ours, behind everything that is complete."""
+        """Open a block of ours, after everything that is complete."""
         self._close_open_block(reply)
         self.ends_in_text = True
         reply.out.append(self.writer.begin(kind, block))
 
     def _close_open_block(self, reply: ReplyBuilder) -> None:
-        """Another block begins: the open one is closed, and what is complete goes out before it."""
+        """Close the open block and send the complete calls, because another block begins."""
         if self.writer.open is not None:
             reply.out.append(self.writer.close_block())
         self._send_ready(reply)
@@ -167,11 +165,11 @@ class BlockSequence:
 
     def _take_text(self, read: ReadEvent, part: TextDelta, reply: ReplyBuilder) -> None:
         answer = self.answer
-        if self._postponed(read, part.block, reply):
+        if self._postpone_if_live(read, part.block, reply):
             return
         if answer.search is not None and (answer.text_block != part.block or self._text_stop is not None):
-            self._pass_text_on(reply)
-        found = answer.say(part.text, read, part.block)
+            self._release_text(reply)
+        found = answer.take_text(part.text, read, part.block)
         if found is not None:
             if found.parts:
                 reply.release(_TEXT)
@@ -182,13 +180,13 @@ class BlockSequence:
         open_block = self.writer.open_at(part.block)
         if open_block is not None and open_block.kind == TEXT:
             self._go_on(read, reply)
-            if answer.search is not None or not answer.searches:
+            if answer.search is not None or not answer.examines_text:
                 self.lesson = Lesson(TEXT, part.text, answer.search or PASSING_TEXT)
         else:
             self._say(part.text, part.block, read.payload, reply)
 
     def _write_text(self, found: SearchResult, block: Place, like: Json, reply: ReplyBuilder) -> None:
-        """Text that was searched."""
+        """Write text that was searched."""
         for part in found.without_idle_space().parts:
             if isinstance(part, FoundCall):
                 self.ends_in_text = False
@@ -196,13 +194,13 @@ class BlockSequence:
                 self._say(part.text, block, like, reply, part)
 
     def _say(self, text: str, block: Place, like: Json, reply: ReplyBuilder, piece: TextPiece | None = None) -> None:
-        """Say a text: in the open block, there by the event that it came in, or in one of its own."""
+        """Write a text: in the open block, with its original event if possible, or in a new block."""
         open_block = self.writer.open_at(block)
         source: ReadEvent | None = piece.source if piece is not None else None
         if open_block is None or open_block.kind != TEXT:
             if not text.strip():
-                # SGLang puts a newline between two calls. A block of white space alone is refused by the
-                # API in the next request, so it waits for text that makes it one.
+                # SGLang sends a newline between two calls. The API refuses a block of white space alone in the
+                # next request, so the white space waits for text to join.
                 self.writer.keep_space(block, text, like, reply)
                 return
             text = self.writer.pop_space(block, reply) + text
@@ -211,14 +209,14 @@ class BlockSequence:
         self.ends_in_text = True
         reply.out.append(self.writer.text(like, text) if source is None else self.writer.renumbered(source))
 
-    def _pass_text_on(self, reply: ReplyBuilder) -> None:
-        """Something else follows the block that is searched: what is held of it is text."""
+    def _release_text(self, reply: ReplyBuilder) -> None:
+        """Release the held text as text, because something else follows the block that is searched."""
         if self.answer.search is not None:
             held = bool(self.answer.held_text)
-            self._end_text(self.answer.pass_text_on(), held, reply)
+            self._end_text(self.answer.release_text(), held, reply)
 
     def _end_text(self, found: SearchResult, held: bool, reply: ReplyBuilder) -> None:
-        """A text block that was searched is over; so its stop, if it came, goes out behind what was held."""
+        """Write the end of a searched text block: the text that was held, then the stop event if it arrived."""
         block = self.answer.text_block
         if held:
             reply.release(_TEXT)
@@ -229,16 +227,16 @@ class BlockSequence:
         reply.release(_STOP)
         open_block = self.writer.open_at(block)
         if open_block is not None and open_block.kind == TEXT:
-            reply.out.append(self.writer.close_block_as_it_came(stop))
+            reply.out.append(self.writer.close_block_with(stop))
             self.ends_in_text = False
 
-    def _text_may_stop(self, read: ReadEvent, block: Place, reply: ReplyBuilder) -> bool:
-        """The stop of a block whose last words may be a call waits for what follows."""
+    def _let_text_stop(self, read: ReadEvent, block: Place, reply: ReplyBuilder) -> bool:
+        """Whether the stop event of a block may be sent. It is held if the end of the text may still be a call."""
         answer = self.answer
         if answer.search is None or answer.text_block != block:
             return True
         if not answer.text_undecided:
-            self._pass_text_on(reply)
+            self._release_text(reply)
             return True
         if self._text_stop is None:
             self._text_stop = read
@@ -253,12 +251,12 @@ class BlockSequence:
         alone = live.call is None
         if live.has_all:
             self._end_live(reply, Finish.COMPLETE)
-        # Where the text before it may be a call, this one waits for what becomes of that.
+        # If the text before this call may be a call too, this call waits until that is decided.
         behind_text = answer.text_undecided and answer.text_block != part.place
         if live.call is None and not behind_text:
-            self._pass_text_on(reply)
+            self._release_text(reply)
         if alone and self.writer.open is not None and self.writer.open.upstream_index == part.place:
-            # The index is given away: the stop of the block that had it is missing.
+            # A new block uses the index of the open one, so the stop event of the open block is missing.
             reply.out.append(self.writer.close_block())
             self._send_ready(reply)
         call = answer.assembler.begin(part)
@@ -272,9 +270,9 @@ class BlockSequence:
         if open_block is not None and open_block.kind not in (TEXT, THINKING):
             reply.out.append(self.writer.renumbered(read))
             return
-        if part.place in self._live.later_blocks and self._postponed(read, part.place, reply):
+        if part.place in self._live.later_blocks and self._postpone_if_live(read, part.place, reply):
             return
-        # The rest of a server's own tool whose block had to be closed has nowhere to go.
+        # The block of a server's own tool had to be closed already, so the rest of that call is dropped.
         call = None if part.place in self._other_calls else self.answer.assembler.add(part)
         if call is None:
             return
@@ -284,16 +282,16 @@ class BlockSequence:
             return
         call.escaped.grew(call.fragments, len(part.arguments))
         reply.hold(call.held_under, read.raw)
-        if not call.unsure:
-            # The next fragments go to this call without passing the assembler (`unread/`), unless it is unsure whose
-            # they are.
+        if not call.all_or_none and self.answer.assembler.is_alone(call):
+            # The next fragments go to this call without passing the assembler (`unread/`), unless they cannot be
+            # attributed with certainty.
             self.lesson = Lesson("partial_json", part.arguments, CallFragments(call.add, Hold(call.held_under)))
 
     def _send_ready(self, reply: ReplyBuilder) -> None:
-        """The calls at the head of the line that need no stop reason."""
+        """Send the first waiting calls, as long as they are complete without a stop reason."""
         if self.writer.open is None:
             for call in self.answer.pop_ready():
-                self._write_calls([call], self.answer.leave([call], Finish.COMPLETE), reply)
+                self._write_calls([call], self.answer.complete_calls([call], Finish.COMPLETE), reply)
 
     def _write_calls(self, calls: list[BlockCall], completed: list[CompletedCall], reply: ReplyBuilder) -> None:
         for call in calls:
@@ -304,13 +302,13 @@ class BlockSequence:
     # The end
 
     def take_stop_reason(self, reply: ReplyBuilder, finish: Finish) -> None:
-        """A stop reason came: the calls that have ended go out, unless something before them is still open."""
+        """At a stop reason: send the calls that have ended, unless something before them is still open."""
         if self._live.call is None and self.writer.open is None and not self.answer.holds_text:
             calls = self.answer.pop_ended(finish)
-            self._write_calls(calls, self.answer.leave(calls, finish), reply)
+            self._write_calls(calls, self.answer.complete_calls(calls, finish), reply)
 
     def finish(self, reply: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
-        """The answer is over: everything open is closed, every call goes out. False where one was refused."""
+        """End the answer: close everything that is open and send every call. False if a call was refused."""
         answer, whole = self.answer, True
         if self._live.call is not None:
             answer.assembler.judge(self._live.call, complete=finish is Finish.COMPLETE)
@@ -323,13 +321,13 @@ class BlockSequence:
         if self.writer.open is not None and (answer.has_pending_calls or not before_error):
             reply.out.append(self.writer.close_block())
         self._write_calls(calls, answer.complete(finish, before_error=before_error), reply)
-        self.writer.pop_space(None, reply)  # white space that waited has no use
+        self.writer.pop_space(None, reply)  # drop white space that waited for text
         return whole and not answer.incomplete
 
-    # Calls that go out while they come
+    # Calls that are sent while they arrive
 
-    def _postponed(self, read: ReadEvent, block: Place, reply: ReplyBuilder) -> bool:
-        """Does this wait for the end of the live call, which only its own events may tell?"""
+    def _postpone_if_live(self, read: ReadEvent, block: Place, reply: ReplyBuilder) -> bool:
+        """Whether the event has to wait for the end of the live call; if so, it is put aside."""
         live = self._live
         if live.call is None:
             return False
@@ -342,13 +340,13 @@ class BlockSequence:
     def _end_live(
         self, reply: ReplyBuilder, finish: Finish, stop: bytes = b"", *, before_error: bool = False
     ) -> bool:
-        """The live call is over: what waited for that follows. False where it is refused."""
+        """End the live call, then handle the events that waited for that. False if the call was refused."""
         whole = self._live.end(reply, finish, stop, before_error=before_error)
         later = self._live.pop_later(reply)
         for read in later:
             self.take(read, reply)
         if later:
-            # Learnt on the way; whoever asked for room opens another block now.
+            # A lesson from one of these events no longer holds, because another block is opened next.
             self.lesson = None
         self._send_ready(reply)
         return whole

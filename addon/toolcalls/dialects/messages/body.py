@@ -1,4 +1,4 @@
-"""A Messages answer that came as one JSON document: its blocks → parts, and what becomes of them → its blocks."""
+"""Mending a Messages answer that arrived as one JSON document: blocks → parts → mended blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .wire import NO_USAGE, TEXT, THINKING, TOOL_USE, WORDS, Json, text_of, tool
 
 
 def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
-    """Mend the calls, the stop reason and missing usage; the same bytes when nothing changes."""
+    """Mend the calls, the stop reason and missing usage; the same bytes if nothing changes."""
     message = payload.object_in(body)
     if message is None or not isinstance(message.get("content"), list) or message.get("error"):
         return body
@@ -26,7 +26,7 @@ def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> 
         # Other protocols have messages with content too.
         return body
     for block in message["content"]:
-        request.heard.hear(block)
+        request.read_by_model.add_results(block)
     read = _read(body, message)
     mended = mend_answer(read, BlockAnswer(request, policy, mender), WORDS)
     changes = _changes(read, mended) if mended is not None else {}
@@ -53,7 +53,7 @@ def _read(body: bytes, message: Json) -> ReadEvent:
 def _parts(number: int, block: Any) -> list[Part]:
     kind = text_of(block.get("type")) if isinstance(block, dict) else ""
     if kind == TOOL_USE:
-        # The whole input is here, so that a string stands for the deltas of a stream.
+        # The whole input is here, so a string is treated like the joined deltas of a stream.
         given = block.get("input")
         steps = ("input as a string",) if isinstance(given, str) else ()
         whole = (
@@ -72,7 +72,7 @@ def _parts(number: int, block: Any) -> list[Part]:
 
 
 def _changes(read: ReadEvent, mended: MendedAnswer) -> Json:
-    """What has to be said differently."""
+    """The fields of the message that change."""
     blocks = read.payload["content"]
     searched = [part.block for part in read.parts if isinstance(part, TextDelta)]
     texts = dict(zip(searched, mended.texts, strict=True))
@@ -99,7 +99,7 @@ def _changes(read: ReadEvent, mended: MendedAnswer) -> Json:
 
 
 def _written(call: CompletedCall) -> Json:
-    """A call as a block: the very same one when it needs no change."""
+    """A call as a block: the same object if it needs no change."""
     block, outcome = call.extra, call.outcome
     given = block.get("input")
     value = payload.read_strict(outcome.arguments)

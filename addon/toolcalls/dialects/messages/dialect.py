@@ -1,9 +1,9 @@
 """Anthropic Messages, streamed and not.
 
-Strategy: what belongs to a block goes to the sequence of blocks (`sequence.py`). Here are
-the events around the blocks: the start, the stop reason, the end, errors and pings, for even an answer without a call
-may lack its end. The stop reason follows the calls that really went out. Some servers send one behind it: so a
-message_delta waits for what follows it where a call may, which is the end, most often in the same chunk.
+Strategy: events of blocks go to the sequence of blocks (`block_sequence.py`). This file handles the events around
+them: the start, the stop reason, the end, errors and pings; even an answer without a call may lack its end. The stop
+reason depends on the calls that were really sent. Some servers send a call after the stop reason, so if a call is
+possible, a message_delta waits for the next event, which is usually the end, in the same chunk.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ...turn.parts import ReadEvent
 from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import PASS, SPLIT_LINES, Event, Replace, Verdict
+from ..data_kinds import DataKind, classify_data
 from ..interface import Dialect
-from ..odd_data import OddKind, odd_data
 from ..reply_builder import ReplyBuilder
 from .block_sequence import BlockSequence
 from .body import mend_body
@@ -65,14 +65,14 @@ class Messages(Dialect):
         self._request = request
         self._mender = mender
         self._policy = policy
-        self._reader = MessagesReader(request.heard)
+        self._reader = MessagesReader(request.read_by_model)
         self._sequence = BlockSequence(request, policy, mender)
         self._started = False
         self._ended = False
-        """Nothing is left to be said: a message_stop or an error went out."""
+        """A message_stop or an error was sent: nothing may follow."""
         self._stop = WaitingStopReason()
         self._may_follow = request.choices is None or len(request.tools) > 0
-        """Can a call come behind a stop reason? Not where none was declared."""
+        """A call may follow a stop reason. False if the request declares no tools."""
 
     # The stream
 
@@ -82,7 +82,7 @@ class Messages(Dialect):
 
     @property
     def waits(self) -> bool:
-        """A stop reason waits for the end, and what says nothing waits behind it: they go out as they came."""
+        """Whether a stop reason waits for the end. Events without content then wait too, to keep their order."""
         return self._stop.waits
 
     def read(self, event: Event) -> Verdict:
@@ -96,7 +96,7 @@ class Messages(Dialect):
         if self._ended or not self._started:
             return None
         reply = ReplyBuilder()
-        self._end(reply, whole=None)
+        self._end(reply, whole=False)
         return reply.replacement()
 
     def keep_alive(self) -> bytes:
@@ -106,24 +106,24 @@ class Messages(Dialect):
         return mend_body(body, self._request, self._policy, self._mender)
 
     def _take_odd(self, event: Event, data: Any) -> Verdict:
-        """Data that is no JSON object."""
-        odd = odd_data(event, data)
+        """Handle data that is not a JSON object."""
+        odd = classify_data(event, data)
         match odd.kind:
-            case OddKind.ERROR:
+            case DataKind.ERROR:
                 return self._take(Event(b"", event.data, ""), {"type": ERROR, "error": odd.value})
-            case OddKind.KEEP_ALIVE:
+            case DataKind.KEEP_ALIVE:
                 return self._take_blank(event, (event.data or "").strip())
-            case OddKind.DONE:
+            case DataKind.DONE:
                 return self._done(event)
-            case OddKind.SEVERAL_LINES:
+            case DataKind.SEVERAL_LINES:
                 return SPLIT_LINES
-            case OddKind.BROKEN:
+            case DataKind.BROKEN:
                 return self._take(Event(b"", event.data, ""), odd.value)
-        # Half an event at the end of a cut stream is no event: behind it comes our own end.
-        return Replace() if odd.kind is OddKind.HALF and self._started and not self._ended else PASS
+        # Half an event at the end of a cut stream is dropped, because our own end follows.
+        return Replace() if odd.kind is DataKind.TRUNCATED and self._started and not self._ended else PASS
 
     def _take_blank(self, event: Event, text: str) -> Verdict:
-        """A keep-alive written as data, which clients that parse every data line stumble over."""
+        """Rewrite a keep-alive that was sent as data, because clients that parse every data line fail on it."""
         if event.type == PING_EVENT:
             return Replace((PING,))
         if event.type == MESSAGE_STOP:
@@ -139,10 +139,10 @@ class Messages(Dialect):
             return Replace() if kind == MESSAGE_STOP else PASS
         if kind not in EVENTS:
             return self._pass_or_wait(event)
-        reply = ReplyBuilder(event)
+        reply = ReplyBuilder(event.raw)
         if kind in BLOCK_EVENTS:
             self._ensure_started(reply)
-            self._stop.make_way(reply)
+            self._stop.block_follows(reply)
             self._sequence.take(read, reply)
         elif kind == PING_EVENT:
             if self._stop.waits:
@@ -177,7 +177,7 @@ class Messages(Dialect):
             reply.out.append(write({**read.payload, "message": filled}))
 
     def _ensure_started(self, reply: ReplyBuilder) -> None:
-        """Write the message_start if none came."""
+        """Write the message_start if none arrived."""
         if not self._started:
             self._started = True
             reply.out.append(write({"type": MESSAGE_START, "message": self._empty_message()}))
@@ -200,7 +200,7 @@ class Messages(Dialect):
         self._ensure_started(reply)
         self._stop.count(read.payload.get("usage"))
         if self._stop.reason is None:
-            self._stop.forget(reply)  # without a stop reason it was only a count in passing
+            self._stop.forget(reply)  # earlier deltas without a stop reason only reported usage in passing
         self._stop.add(read, reply)
         reason = self._stop.reason
         if reason is None:
@@ -212,24 +212,24 @@ class Messages(Dialect):
             self._write_end(reason, reply)
 
     def _pass_or_wait(self, event: Event) -> Verdict:
-        """What concerns nobody passes, or waits with the stop reason before it."""
+        """Let an event that does not concern us pass, or hold it if a stop reason waits before it."""
         if not self._stop.waits:
             return PASS
-        reply = ReplyBuilder(event)
+        reply = ReplyBuilder(event.raw)
         self._stop.add(event.raw, reply)
         return reply.verdict()
 
     def _done(self, event: Event) -> Verdict:
-        """`[DONE]`, of servers that speak Chat in the end: it ends an answer like message_stop."""
+        """`[DONE]`, from servers that end the stream as in Chat: it ends the answer like message_stop."""
         if self._ended or not self._started:
             return PASS
-        reply = ReplyBuilder(event)
+        reply = ReplyBuilder(event.raw)
         self._end(reply, whole=True)
         reply.out.append(event.raw)
         return reply.verdict()
 
     def _error(self, read: ReadEvent, reply: ReplyBuilder) -> None:
-        """Complete calls come out, unfinished ones are dropped, the error goes on."""
+        """An error: complete calls are sent, unfinished ones are dropped, and the error is forwarded."""
         reason = self._stop.reason
         ended = reason is not None and not self._stop.late
         self._sequence.finish(reply, Finish.of(reason) if ended else Finish.CUT, before_error=not ended)
@@ -239,8 +239,8 @@ class Messages(Dialect):
         reply.out.append(read.raw)
         self._ended = True
 
-    def _end(self, reply: ReplyBuilder, *, whole: bool | None, stop: bytes = STOP) -> None:
-        """The last word. `whole`: the upstream says that the answer is complete; None: it just ended."""
+    def _end(self, reply: ReplyBuilder, *, whole: bool, stop: bytes = STOP) -> None:
+        """End the answer. `whole`: the upstream says that the answer is complete; otherwise the stream just ended."""
         self._ended = True
         reason = self._stop.reason
         if whole or (reason is not None and not self._stop.late):
@@ -254,19 +254,19 @@ class Messages(Dialect):
         reply.out.append(stop)
 
     def _true_reason(self, reason: str | None) -> Any:
-        """The stop reason that is true, given the calls that went out."""
+        """The true stop reason, given the calls that were sent."""
         return self._sequence.answer.true_reason(WORDS, [reason] if reason else [])
 
     def _write_end(self, reason: str | None, reply: ReplyBuilder) -> None:
-        """Why the model stopped: the message_deltas that came, or the one that is missing."""
+        """Write the notes, then the message_deltas that arrived, or a new one if none arrived."""
         for note in self._sequence.answer.outgoing.pop_notes():
             reply.out += self._sequence.writer.text_block(note)
         self._stop.write(self._true_reason(reason), reply)
 
     def _completed(self, reply: ReplyBuilder, *, stopped: bool) -> bool:
-        """The stream ended without a stop reason, or went on behind it: is the answer complete all the same?
+        """Whether the answer is complete, although the stream had no stop reason or continued after it.
 
-        It is when it ends with calls that are whole: what the client needs to go on is there. Text that
+        It is complete if it ends with complete calls, because the client has what it needs to continue. Text that
         just stops may have been cut off.
         """
         sequence = self._sequence

@@ -1,4 +1,4 @@
-"""The call that goes out while it comes (`toolfix_aggregate=false`), and what waits until its block is over."""
+"""The call that is sent while it arrives (`toolfix_aggregate=false`), and the events that wait for its end."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .wire import TOOL_USE, tool_use
 from .writer import BlockWriter
 
 _LATER: Final = "later"
-"""Under this key events are held that wait for the end of the live call."""
+"""The key under which the events are held that wait for the end of the live call."""
 
 
 class LiveBlock:
-    """Only the open block of a Messages stream may go on: whatever belongs to another one waits."""
+    """The live call. Only the open block of a Messages stream may continue, so events of other blocks wait."""
 
     __slots__ = ("_answer", "_later", "_writer", "call", "later_blocks")
 
@@ -28,15 +28,15 @@ class LiveBlock:
         """The call whose block is open."""
         self._later: list[ReadEvent] = []
         self.later_blocks: set[Place] = set()
-        """The blocks of what waits."""
+        """The blocks whose events wait."""
 
     @property
     def has_all(self) -> bool:
-        """Is there a live call of which the client has all?"""
+        """Whether there is a live call and the client has all of it."""
         return self.call is not None and self._answer.has_all(self.call)
 
     def begin(self, call: BlockCall, read: ReadEvent, reply: ReplyBuilder) -> None:
-        """Let a call that has just begun go out while it comes, unless it has to wait."""
+        """Start sending a call that has just begun, unless the answer makes it wait."""
         live = self._answer.go_live(call)
         if live is None:
             return
@@ -51,7 +51,7 @@ class LiveBlock:
         self.call = call
 
     def go_on(self, read: ReadEvent, text: str, reply: ReplyBuilder) -> None:
-        """A fragment came: as much of it goes out as keeps the arguments a strict JSON prefix."""
+        """Send as much of a fragment as keeps the arguments a strict JSON prefix, and hold the rest."""
         assert self.call is not None
         part = self._answer.go_on_live(self.call)
         size = len(part.arguments) if part is not None else 0
@@ -64,14 +64,14 @@ class LiveBlock:
             reply.hold(self.call.held_under, read.raw)
 
     def postpone(self, read: ReadEvent, block: Place, reply: ReplyBuilder) -> None:
-        """This event waits until the live call is over."""
+        """Hold this event until the live call is over."""
         self._later.append(read)
         if self.call is not None and block != self.call.place:
             self.later_blocks.add(block)
         reply.hold(_LATER, read.raw)
 
     def end(self, reply: ReplyBuilder, finish: Finish, stop: bytes, *, before_error: bool) -> bool:
-        """What is missing of the live call, if its mended text continues what was sent. False where it is refused."""
+        """Send the rest of the live call, if the mended text continues what was sent. False if it is refused."""
         call, self.call = self.call, None
         assert call is not None
         completed = self._answer.end_live(call, finish, before_error=before_error)
@@ -80,7 +80,7 @@ class LiveBlock:
         reply.out += [self._writer.call_delta(rest)] if rest else []
         refused = completed.outcome.status == "refused"
         if not (refused and before_error and not self._answer.assembler.calls and not self._later):
-            # Before an error an unfinished call stays open: some clients run a block when it is closed.
+            # Before an error, the block of an unfinished call stays open, because some clients run a closed block.
             reply.out.append(stop or self._writer.close_block())
         self._writer.open = None
         return not refused

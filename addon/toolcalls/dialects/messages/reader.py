@@ -1,11 +1,11 @@
-"""The events of Messages → their parts. Whatever a server leaves out is filled in: types, indices."""
+"""Turns the events of Messages into parts. Types and indices that a server leaves out are filled in."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from ...mend.finish import Finish
-from ...request.heard import Heard
+from ...request.read_by_model import ReadByModel
 from ...turn import payload
 from ...turn.parts import (
     BlockEnd,
@@ -23,7 +23,7 @@ from ...turn.parts import (
 )
 from ...wire import sse
 from ...wire.events import Event
-from ..trouble import trouble_in
+from ..upstream_errors import error_in
 from .wire import (
     BLOCK_DELTA,
     BLOCK_START,
@@ -40,7 +40,7 @@ from .wire import (
 )
 
 _NEEDS: Final = {"text_delta": TEXT, "citations_delta": TEXT, "thinking_delta": THINKING, "signature_delta": THINKING}
-"""Which block a delta belongs to. Deltas of other types are not ours to judge."""
+"""The kind of block that a delta needs. Deltas of other types may appear in any block."""
 _TEXT_KEYS: Final = {"text_delta": TEXT, "thinking_delta": THINKING}
 _KIND_OF_KEY: Final = {
     "partial_json": "input_json_delta",
@@ -51,18 +51,18 @@ _KIND_OF_KEY: Final = {
 
 
 class MessagesReader:
-    __slots__ = ("_heard", "_last_index")
+    __slots__ = ("_last_index", "_read_by_model")
 
-    def __init__(self, heard: Heard) -> None:
-        self._heard = heard
+    def __init__(self, read_by_model: ReadByModel) -> None:
+        self._read_by_model = read_by_model
         self._last_index: Place = None
-        """Where the last block began: events without an index belong to it."""
+        """The index of the last block that began: events without an index belong to that block."""
 
     def read(self, event: Event, data: Json) -> ReadEvent:
-        """What an event says whose data is a JSON object. An event that is none of the protocol has no parts."""
+        """Parse an event whose data is a JSON object. An event that the protocol does not have gets no parts."""
         kind = data.get("type")
         typed = isinstance(kind, str) and kind != ""
-        trouble = trouble_in(data, event.type) if _may_be_error(kind if typed else event.type, data) else None
+        trouble = error_in(data, event.type) if _may_be_error(kind if typed else event.type, data) else None
         if trouble is not None:
             kind, typed = ERROR, False
             data = {"type": kind, "error": {"type": "api_error", **trouble}}
@@ -73,10 +73,10 @@ class MessagesReader:
         if kind not in EVENTS:
             return ReadEvent(raw, data)
         if event.type != kind or not typed:
-            # The SDKs look at the event line before the data and skip events without one.
+            # The SDKs look at the `event:` line before the data and skip events without that line.
             raw = write(data)
         elif raw.startswith(sse.BOM):
-            # They do not know a BOM either, and would lose the message_start behind it.
+            # The SDKs do not strip a BOM either, and would lose the message_start after it.
             raw = raw.removeprefix(sse.BOM)
         if kind == BLOCK_DELTA:
             return self._delta(raw, data)
@@ -97,12 +97,12 @@ class MessagesReader:
         block = data.get("content_block")
         kind = block.get("type") if isinstance(block, dict) else None
         if not isinstance(block, dict) or not isinstance(kind, str):
-            # It says nothing; the deltas open the block that they need.
+            # This start event is of no use; the deltas open the block that they need.
             return []
         index = self._last_index = index_of(data.get("index"))
         if kind == TOOL_USE:
             return [call_start(block, index)]
-        self._heard.hear(block)
+        self._read_by_model.add_results(block)
         return [BlockStart(index, kind, calls=kind.endswith(TOOL_USE))]
 
     def _delta(self, raw: bytes, data: Json) -> ReadEvent:
@@ -135,10 +135,10 @@ class MessagesReader:
 
 
 def call_start(block: Json, index: Place) -> CallStart:
-    """The call that a tool_use block begins."""
+    """The beginning of the call in a tool_use block."""
     return CallStart(index, text_of(block.get("id")), text_of(block.get("name")), block.get("input"), block)
 
 
 def _may_be_error(kind: Any, data: Json) -> bool:
-    """Is this no event of the protocol, or an error without what the protocol says about errors?"""
+    """Whether this is an event that the protocol does not have, or an error without its `error` object."""
     return kind not in EVENTS or (kind == ERROR and not isinstance(data.get("error"), dict))

@@ -1,4 +1,4 @@
-"""Why the model stopped: the message_deltas that say so wait until it is known whether a call follows them."""
+"""The message_deltas with the stop reason, which wait until it is known whether a call follows them."""
 
 from __future__ import annotations
 
@@ -16,41 +16,44 @@ class WaitingStopReason:
 
     def __init__(self) -> None:
         self._waiting: list[ReadEvent | bytes] = []
-        """The message_deltas so far. In their places, as bytes, what came behind a stop reason and says nothing."""
+        """The message_deltas so far and, as bytes, events without content that followed a stop reason, in order."""
         self._tokens = 0
-        """The output tokens that were counted last."""
+        """The output tokens that the server reported last."""
         self.late = False
-        """A block came behind a stop reason."""
+        """A block followed a stop reason."""
         self.sent: str | None = None
-        """The stop reason that went out."""
+        """The stop reason that was sent to the client."""
 
     @property
     def holds(self) -> bool:
-        """Is a message_delta held?"""
+        """Whether a message_delta is held."""
         return bool(self._waiting)
 
     @property
     def waits(self) -> bool:
-        """Is there a stop reason behind which nothing came that counts?"""
+        """Whether a stop reason is held that no block has followed yet."""
         return bool(self._waiting) and not self.late and self.reason is not None
 
     @property
     def reason(self) -> str | None:
-        """The stop reason that was said: of several, one that names a limit."""
+        """The server's stop reason; if it sent several, one that names a limit wins."""
         deltas = [delta for delta in self._waiting if isinstance(delta, ReadEvent)]
-        return WORDS.believed(delta.stop.reason for delta in deltas if delta.stop is not None) or self.sent
+        return WORDS.trusted_reason(delta.stop.reason for delta in deltas if delta.stop is not None) or self.sent
 
     def count(self, usage: Any) -> None:
         tokens = usage.get("output_tokens") if isinstance(usage, dict) else None
         self._tokens = tokens if isinstance(tokens, int) else self._tokens
 
     def add(self, waiting: ReadEvent | bytes, reply: ReplyBuilder) -> None:
-        """Hold a message_delta, or what came behind one."""
+        """Hold a message_delta, or an event that followed one."""
         self._waiting.append(waiting)
         reply.hold(_END, waiting.raw if isinstance(waiting, ReadEvent) else waiting)
 
-    def make_way(self, reply: ReplyBuilder) -> None:
-        """A block comes behind a message_delta: a stop reason goes on waiting, the rest does not."""
+    def block_follows(self, reply: ReplyBuilder) -> None:
+        """A block follows: message_deltas keep waiting if one has a stop reason, otherwise they are dropped.
+
+        The other events that waited are sent before the block.
+        """
         if not self._waiting or self.late:
             return
         self.late = self.reason is not None
@@ -68,7 +71,7 @@ class WaitingStopReason:
             reply.release(_END)
 
     def write(self, truth: Any, reply: ReplyBuilder) -> None:
-        """The message_deltas that came, or the one that is missing, with the stop reason that is true."""
+        """Send the message_deltas that arrived, or a new one if none did, with the true stop reason."""
         truth = truth if self._waiting else truth or WORDS.stop
         for one in self._waiting or [ReadEvent(b"", {})]:
             reply.out.append(one if isinstance(one, bytes) else self._written(one, truth))
@@ -82,6 +85,6 @@ class WaitingStopReason:
             return read.raw
         stopped = {**delta, "stop_reason": truth}
         stopped.setdefault("stop_sequence", None)
-        # Only what the event itself counts: input tokens of 0 would overwrite those of message_start.
+        # Add only what is known: 0 input tokens would overwrite the number from message_start.
         counted = usage if isinstance(usage, dict) else {"output_tokens": self._tokens}
         return write({**read.payload, "type": MESSAGE_DELTA, "delta": stopped, "usage": counted})

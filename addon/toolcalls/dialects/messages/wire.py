@@ -1,4 +1,4 @@
-"""The events of Messages: what is in them, and how they are written."""
+"""The names and shapes of Messages events, and functions that write them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def write(event: Json) -> bytes:
 
 
 def text_event(event: Json, text: str) -> bytes:
-    """The event of a text delta, with another text."""
+    """A copy of a text delta event with another text."""
     delta = event.get("delta")
     other = {**delta, TEXT: text} if isinstance(delta, dict) else {"type": "text_delta", TEXT: text}
     return write({**event, "delta": other})
 
 
 def tool_use(block: Json, identity: str, name: str, value: Any) -> Json:
-    """A tool_use block with the keys that it had, in their order."""
+    """A tool_use block that keeps the keys of `block` in their order."""
     return {"type": TOOL_USE, **block, "id": identity, "name": name, "input": value}
 
 

@@ -1,6 +1,6 @@
-"""What an answer lets go → the events of Messages: one open block at a time, dense indices.
+"""Writes what an answer releases as events of Messages: one open block at a time, indices without gaps.
 
-Whatever the upstream does with its indices, what goes out is start, deltas, stop, one block after the other.
+Whatever indices the upstream uses, the client gets start, deltas, stop, one block after the other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .wire import (
 )
 
 _SPACE: Final = "white space"
-"""The key under which it is held."""
+"""The key under which white space is held."""
 _INDEX = re.compile(rb'"index"(\s*:\s*)\d+')
 _EMPTY_BLOCKS: Final[dict[str, Json]] = {
     TEXT: {"type": TEXT, "text": ""},
@@ -37,7 +37,7 @@ _EMPTY_BLOCKS: Final[dict[str, Json]] = {
 
 @dataclass(slots=True, frozen=True)
 class OpenBlock:
-    """The block that is open for the client."""
+    """The block that is open in the client's stream."""
 
     kind: str
     upstream_index: Place
@@ -51,17 +51,17 @@ class BlockWriter:
         self.open: OpenBlock | None = None
         self.count = 0
         self._space: tuple[Place, list[str]] | None = None
-        """White space that has no block yet."""
+        """White space that has no block yet, with the upstream index it belongs to."""
 
     def open_at(self, upstream_index: Place) -> OpenBlock | None:
-        """The open block, if it is this one of the upstream's and no call."""
+        """The open block, if it has this upstream index and is not a call."""
         block = self.open
         return (
             block if block is not None and block.upstream_index == upstream_index and block.kind != TOOL_USE else None
         )
 
     def start(self, kind: str, upstream_index: Place, read: ReadEvent) -> bytes:
-        """Open a block with the start event that came."""
+        """Open a block with its original start event."""
         self.open = OpenBlock(kind, upstream_index, self.count)
         self.count += 1
         return self.renumbered(read)
@@ -71,32 +71,32 @@ class BlockWriter:
         return self._begin(kind, upstream_index, _EMPTY_BLOCKS[kind])
 
     def close_block(self) -> bytes:
-        """Close the open block, whose own stop never came or comes too late."""
+        """Close the open block, because its own stop event is missing or arrives too late."""
         assert self.open is not None
         index, self.open = self.open.index, None
         return write({"type": BLOCK_STOP, "index": index})
 
-    def close_block_as_it_came(self, read: ReadEvent) -> bytes:
-        """Close the open block with its own stop event."""
+    def close_block_with(self, read: ReadEvent) -> bytes:
+        """Close the open block with its original stop event."""
         raw = self.renumbered(read)
         self.open = None
         return raw
 
     def renumbered(self, read: ReadEvent) -> bytes:
-        """An event of the open block, as it came but for its index."""
+        """An event of the open block, unchanged except for its index."""
         assert self.open is not None
         index = self.open.index
         if index_of(read.payload.get("index")) == index:
             return read.raw
         if "index" in read.payload:
-            # Inside a JSON string the quotes would be escaped: one match is the key itself.
+            # Inside a JSON string the quotes would be escaped, so a single match is the key itself.
             raw, count = _INDEX.subn(rb'"index"\g<1>%d' % index, read.raw)
             if count == 1:
                 return raw
         return write({**read.payload, "index": index})
 
     def text(self, event: Json, text: str) -> bytes:
-        """A text in the open block, in an event like this one."""
+        """A text delta in the open block, modelled on this event."""
         assert self.open is not None
         return text_event({**event, "index": self.open.index}, text)
 
@@ -105,7 +105,7 @@ class BlockWriter:
         return [self.begin(TEXT, None), self.text({"type": BLOCK_DELTA}, text), self.close_block()]
 
     def keep_space(self, block: Place, text: str, like: Json, reply: ReplyBuilder) -> None:
-        """White space outside of blocks waits for text that makes it one."""
+        """Hold white space outside of blocks until text follows it."""
         if self._space is None or self._space[0] != block:
             self.pop_space(block, reply)
             self._space = (block, [])
@@ -113,7 +113,7 @@ class BlockWriter:
         reply.hold(_SPACE, text_event(like, text))
 
     def pop_space(self, block: Place, reply: ReplyBuilder) -> str:
-        """The white space that waited for a block to open; that of another block is dropped."""
+        """The white space that waited for this block to open; that of another block is dropped."""
         if self._space is None:
             return ""
         reply.release(_SPACE)
@@ -121,7 +121,7 @@ class BlockWriter:
         return "".join(texts) if where == block else ""
 
     def call(self, call: CompletedCall) -> list[bytes]:
-        """A whole call: its start with empty input, one delta, its stop."""
+        """A whole call: a start with empty input, one delta, a stop."""
         outcome = call.outcome
         start = self.call_start(call.extra, outcome.id, outcome.name, None)
         delta = self.call_delta(PLACEHOLDER if call.pieces else outcome.arguments)
@@ -136,7 +136,7 @@ class BlockWriter:
         return write({"type": BLOCK_DELTA, "index": self.open.index, "delta": delta})
 
     def rest_of_delta(self, read: ReadEvent, text: str) -> bytes:
-        """What of a fragment of arguments does not go out yet."""
+        """The rest of a fragment of arguments, which is not sent yet."""
         return write({**read.payload, "delta": {"type": "input_json_delta", "partial_json": text}})
 
     def _begin(self, kind: str, upstream_index: Place, block: Json) -> bytes:

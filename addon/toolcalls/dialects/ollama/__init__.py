@@ -1,1 +1,1 @@
-"""Ollama's own `/api/chat`: lines of JSON, calls that come whole."""
+"""Ollama's own `/api/chat`: lines of JSON, and calls that arrive in one piece."""

@@ -1,4 +1,4 @@
-"""Ollama's own `/api/chat`. `/api/generate` declares no tools, so it is none of ours."""
+"""Ollama's own `/api/chat`. `/api/generate` has no tools, so it is not handled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Ollama(ReaderWriterDialect):
         return self.holds_calls
 
     def read(self, event: Event) -> Verdict:
-        # A blank line ends some clients: not before they have the call that is held.
+        # Some clients stop at a blank line, so it is dropped while a call is held.
         return Replace() if event.data is None else super().read(event)
 
     def is_document(self, first: Event) -> bool:

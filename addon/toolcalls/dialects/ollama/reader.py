@@ -1,9 +1,9 @@
-"""The lines of Ollama's `/api/chat` → their parts. A body that was not asked for as a stream is one such line.
+"""Turns the lines of Ollama's `/api/chat` into parts. A response that is not streamed is one such line.
 
 {"model":…,"created_at":…,"message":{"role":"assistant","content":"…","thinking":"…","tool_calls":[…]},"done":false}
 
-A call comes whole, with an object for its arguments: {"id":…,"function":{"index":0,"name":…,"arguments":{…}}}. The
-last line says `"done":true` and why; an error is a line `{"error":"…"}` in the place of whatever should follow.
+A call arrives in one piece, its arguments as an object: {"id":…,"function":{"index":0,"name":…,"arguments":{…}}}. The
+last line contains `"done":true` and the reason; an error is a line `{"error":"…"}` that replaces the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...turn import payload
 from ...turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta, index_of
 from ...wire import ndjson
 from ...wire.events import Event
-from ..reader_writer import AnswerForm, AnswerReader
+from ..reader_writer import AnswerReader, ProtocolTraits
 
 Json = dict[str, Any]
 
@@ -27,11 +27,11 @@ _FUNCTION = ("index", "name", "arguments")
 
 
 class OllamaReader(AnswerReader):
-    form = AnswerForm(whole_calls=True, text_key="content")
+    traits = ProtocolTraits(whole_calls=True, text_key="content")
 
     def __init__(self) -> None:
         self.head: Json = {}
-        """The model and the time of the last line: a line of ours has to have both."""
+        """The model and the time from the last line: clients need both in every line that we write."""
         self._indices: set[int] = set()
 
     def read(self, event: Event) -> ReadEvent | None:
@@ -41,7 +41,8 @@ class OllamaReader(AnswerReader):
         if "error" in line:
             return ReadEvent(event.raw, line, [Failure()])
         if message_of(line).get("tool_calls"):
-            # With every number as it is written. One that no reader of JSON has (1e400) could not be written again.
+            # Keep every number as it is spelled. A line with a number that JSON readers do not have (1e400) is not
+            # handled, because that number could not be written again.
             line = payload.read_twice(event.data or "")[1]
             if line is None:
                 return None
@@ -58,7 +59,7 @@ class OllamaReader(AnswerReader):
         thinking = message_of(read.payload).get("thinking")
         if read.stop is None or not thinking or not isinstance(thinking, str):
             return [read]
-        # Reasoning passes at once; the end may have to wait.
+        # Reasoning is sent at once, but the end may have to wait.
         silent = {key: value for key, value in message_of(read.payload).items() if key != "thinking"}
         last = {**read.payload, "message": silent}
         thought = {**self.head, "message": {"role": "assistant", "content": "", "thinking": thinking}, "done": False}
@@ -82,7 +83,7 @@ class OllamaReader(AnswerReader):
             parts += [self._call(entry) for entry in calls if isinstance(entry, dict)]
         if is_last(line):
             reason = line.get("done_reason")
-            # Older servers do not say why.
+            # Older servers do not send a reason.
             word = reason if reason and isinstance(reason, str) else STOPPED
             parts.append(Stop(word, Finish.of(reason)))
         return parts
@@ -113,7 +114,7 @@ class OllamaReader(AnswerReader):
         )
 
     def free_index(self) -> int:
-        """An index that no call of the answer has."""
+        """An index that no call of the answer uses yet."""
         index = max(self._indices, default=-1) + 1
         self._indices.add(index)
         return index
@@ -129,7 +130,7 @@ def write_line(line: Json) -> bytes:
 
 
 def is_line(line: Json) -> bool:
-    """Is this a line of Ollama's, and no event of another protocol?"""
+    """Whether this is a line of Ollama's protocol and not an event of another one."""
     return isinstance(line.get("message"), dict) and isinstance(line.get("done"), bool)
 
 

@@ -1,7 +1,7 @@
-"""What an answer lets go → lines of Ollama's `/api/chat`.
+"""Writes what an answer releases as lines of Ollama's `/api/chat`.
 
-Each line has all that clients insist on: the model, the time, a message with role and content, `done`. There is no
-finish reason for calls: `stop` is right beside them.
+Each line has everything that clients require: the model, the time, a message with role and content, and `done`. The
+protocol has no finish reason for calls: `stop` is correct even if there are calls.
 """
 
 from __future__ import annotations
@@ -53,24 +53,24 @@ class OllamaWriter(AnswerWriter):
         return written if read.raw.endswith(b"\n") else written.removesuffix(b"\n")
 
     def keep_alive(self) -> bytes:
-        """Clients end at anything shorter, above all at a blank line."""
+        """A full line with an empty message, because clients stop at anything shorter, above all at a blank line."""
         return self._line(_SAID)
 
     def _line(self, message: Json, **end: Any) -> bytes:
         return write_line({**self._reader.head, "message": message, "done": False, **end})
 
     def _entry(self, call: CompletedCall) -> Json:
-        """A call: what came, with the name, the arguments and the id that the client gets."""
+        """The original call with the name, the arguments and the id that the client gets."""
         outcome, original = call.outcome, call.extra
         function = original["function"] if original else {"index": self._reader.free_index()}
         value = payload.read_twice(outcome.arguments)[1]
-        # What the user wants untouched is written as it came.
+        # Arguments that are not an object are written unchanged: the user's options leave this call alone.
         arguments = value if isinstance(value, dict) else outcome.arguments
         named = {**function, "name": outcome.name, "arguments": arguments}
         return {**original, **({"id": outcome.id} if outcome.id else {}), "function": named}
 
 
 def _silent(read: ReadEvent) -> Json:
-    """The message of a line without its text and its calls."""
+    """The message of a line, without its text and its calls."""
     kept = {key: value for key, value in message_of(read.payload).items() if key != "tool_calls"}
     return {**_SAID, **kept, "content": ""}

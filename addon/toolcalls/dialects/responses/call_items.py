@@ -1,4 +1,4 @@
-"""The function calls of one response: their events are held, and go out when the answer lets a call leave."""
+"""The function calls of one response: their events are held until the answer releases a call."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class CallItems:
         self._texts = texts
         self._live = live
         self._lives: dict[int, LiveCall] = {}
-        """By index: the calls that go out while they come."""
+        """Index → the calls that are sent while they arrive."""
         self._last: Item | None = None
         """The call that the last delta belongs to."""
         self.lesson: Lesson | None = None
-        """What the last delta says about those like it, if it was held."""
+        """How to handle deltas like the last one without parsing them, if that one was held."""
 
     def read_added(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         item, new = self._answer.assembler.begin(item_in(incoming))
@@ -58,13 +58,14 @@ class CallItems:
             if incoming.line == incoming.type and fragment.id:
                 self.lesson = Lesson("delta", fragment.arguments, CallFragments(item.call.add, Hold(key)))
 
-    def read_stated(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
-        item, new = self._answer.assembler.take_whole_arguments(report := arguments_in(incoming))
+    def read_arguments_done(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
+        item, new = self._answer.assembler.take_whole_arguments(snapshot := arguments_in(incoming))
         if item is None or item.call is None:
             return
-        if new and item.call.escaped.pieces and report.arguments is item.call.from_fragments()[0]:
-            # They are long and were recognised, which took no time. Most of the work is at the end of the item.
-            item.call.is_settled()
+        if new and item.call.escaped.pieces and snapshot.arguments is item.call.from_fragments()[0]:
+            # These long arguments were recognised by their bytes, which took no time, so they are parsed now: the end
+            # of the item has enough to do.
+            item.call.is_decided()
         reply.hold(item.call.held_under, incoming.raw)
 
     def read_ended(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
@@ -79,14 +80,14 @@ class CallItems:
 
     @property
     def hold_of_last(self) -> Hold | None:
-        """Under which key the call of the last delta is held; None where none is open."""
+        """The `Hold` for the call of the last delta; None if that call is over or is sent live."""
         last = self._last
         if last is None or last.call is None or not last.open or last.index in self._lives:
             return None
         return Hold(last.call.held_under)
 
     def expected(self) -> tuple[str, str] | None:
-        """The arguments that are about to be stated, if they are long: as JSON writes them and as they are."""
+        """Long arguments that the next event is likely to repeat, as a JSON literal and as text; None if short."""
         call = self._last.call if self._last is not None else None
         return call.expected() if call is not None and call.escaped.pieces else None
 
@@ -100,23 +101,23 @@ class CallItems:
             return
         reply.out.append(self._writer.fragment(item, incoming, sent))
         if sent != text:
-            rest = self._events.unnumbered({**incoming.message, "delta": text[len(sent) :]}, incoming.type)
+            rest = self._events.write_unnumbered({**incoming.message, "delta": text[len(sent) :]}, incoming.type)
             reply.hold(call.held_under, rest)
 
     # The end
 
     def flush(self, finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> None:
-        """Everything that is held: the calls that are done, in that order, then the others."""
+        """Send all held calls: those that have ended, in the order of their ends, then the others."""
         self._write(self._answer.pop_all(), finish, reply, before_error=before_error)
 
     def flush_found(self, reply: ReplyBuilder, *, before_error: bool = False) -> None:
-        """The calls that were written as text and that no structured call repeats, behind all others."""
-        for item, outcome in self._answer.leave_found(before_error=before_error):
+        """Send the calls that were written as text, after all others, unless a structured call repeats them."""
+        for item, outcome in self._answer.complete_found_items(before_error=before_error):
             assert item.call is not None
             reply.out += self._writer.whole(item, item.call, outcome, cut=False)
 
     def _write(self, items: list[Item], finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> None:
-        for item, done in self._answer.leave(items, finish, before_error=before_error):
+        for item, done in self._answer.complete_items(items, finish, before_error=before_error):
             assert item.call is not None
             if done.live is not None:
                 reply.out += self._writer.rest(item, item.call, done.live.arguments, done.outcome)

@@ -1,22 +1,22 @@
-"""Events of the Responses protocol that speak about a function call → what they tell, in words of `turn/`."""
+"""Turns Responses events about a function call into the types of `turn/`."""
 
 from __future__ import annotations
 
 from ...turn import payload
-from ...turn.item_call import CallReport
+from ...turn.item_call import CallSnapshot
 from ...turn.parts import Fragment
 from .events import IncomingEvent, Json
 
 
 def fragment_in(incoming: IncomingEvent) -> Fragment:
-    """`function_call_arguments.delta`"""
+    """The fragment in a `function_call_arguments.delta`."""
     text = payload.text_of(incoming.message.get("delta"))
     return Fragment(incoming.number("output_index"), incoming.text("item_id"), "", text)
 
 
-def arguments_in(incoming: IncomingEvent) -> CallReport:
-    """`function_call_arguments.done`"""
-    return CallReport(
+def arguments_in(incoming: IncomingEvent) -> CallSnapshot:
+    """The report in a `function_call_arguments.done`."""
+    return CallSnapshot(
         incoming.text("item_id"),
         incoming.number("output_index"),
         name=incoming.text("name"),
@@ -25,14 +25,14 @@ def arguments_in(incoming: IncomingEvent) -> CallReport:
     )
 
 
-def item_in(incoming: IncomingEvent) -> CallReport:
-    """`output_item.added` and `output_item.done`"""
+def item_in(incoming: IncomingEvent) -> CallSnapshot:
+    """The report in an `output_item.added` or `output_item.done`."""
     return entry_in(incoming.item, incoming.number("output_index"), incoming)
 
 
-def entry_in(item: Json, index: int | None, source: IncomingEvent | None = None) -> CallReport:
-    """An item; without an event: in the output of a terminal event."""
-    return CallReport(
+def entry_in(item: Json, index: int | None, source: IncomingEvent | None = None) -> CallSnapshot:
+    """The report in an item. `source`: its event; None if the item is in the output of a terminal event."""
+    return CallSnapshot(
         _text(item, "id"),
         index,
         call_id=_text(item, "call_id"),

@@ -1,6 +1,6 @@
-"""A call as events of the Responses protocol: announced, one delta, its arguments, its item, all saying the same.
+"""Writes a call as events of the Responses protocol: announcement, one delta, whole arguments, item. All four agree.
 
-Each is the event that came, where there was one, with what has to be different in it.
+Each is the original event with the necessary changes, or a new event if none arrived.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...outcome import Outcome
-from ...turn.item_call import CallReport, ItemCall
+from ...turn.item_call import CallSnapshot, ItemCall
 from ...turn.items import Item
 from ...turn.live import LiveArguments
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
@@ -46,12 +46,12 @@ class CallWriter:
         item.done = body
         return [
             *self._beginning(item, call, form, _announced(call, form, body), text),
-            self._stated(item, call, form, outcome.name, text),
+            self._arguments_done(item, call, form, outcome.name, text),
             self._ended(item, call, body),
         ]
 
     def announcement(self, item: Item, call: ItemCall) -> bytes:
-        """The beginning of a call that goes out while it comes: its name and its id are final."""
+        """The beginning of a call that is sent while it arrives: its name and its id are final."""
         incoming = _source(call.announcement)
         assert incoming is not None
         item.announced = True
@@ -59,11 +59,11 @@ class CallWriter:
         return self._writer.forward(incoming, output_index=item.index, item=body)
 
     def fragment(self, item: Item, incoming: IncomingEvent, text: str) -> bytes:
-        """A fragment that goes out while it comes."""
+        """A fragment of a call that is sent while it arrives."""
         return self._writer.forward(incoming, **_where(item), delta=text)
 
     def rest(self, item: Item, call: ItemCall, live: LiveArguments, outcome: Outcome) -> list[bytes]:
-        """The end of a live call: what is missing of it, if what is mended continues what was sent."""
+        """The end of a live call, with the missing arguments if the mended ones continue what was sent."""
         sent, name = live.sent, call.names[-1]
         text = outcome.arguments if outcome.arguments.startswith(sent) else sent
         shared = {"id": item.id, "type": CALL, "call_id": call.sent_id, "name": name, "arguments": text}
@@ -73,7 +73,7 @@ class CallWriter:
         if len(text) > len(sent) or not call.first:
             delta = {**_where(item), "delta": text[len(sent) :]}
             out.append(self._writer.write(f"{FUNCTION.events}.delta", delta))
-        return [*out, self._stated(item, call, FUNCTION, name, text), self._ended(item, call, body)]
+        return [*out, self._arguments_done(item, call, FUNCTION, name, text), self._ended(item, call, body)]
 
     def _beginning(self, item: Item, call: ItemCall, form: ItemKind, body: Json, text: str) -> list[bytes]:
         writer = self._writer
@@ -87,8 +87,8 @@ class CallWriter:
         wanted = delta.number("sequence_number") if delta else None
         return [first, fill_placeholder(writer.write(f"{form.events}.delta", fields, wanted), pieces)]
 
-    def _stated(self, item: Item, call: ItemCall, form: ItemKind, name: str, text: str) -> bytes:
-        stated = _source(call.stated)
+    def _arguments_done(self, item: Item, call: ItemCall, form: ItemKind, name: str, text: str) -> bytes:
+        stated = _source(call.arguments_done)
         pieces = _missing_pieces(call, stated.message if stated else {}, form.field, text)
         fields = {**_where(item), form.field: PLACEHOLDER if pieces else text}
         if stated and form is FUNCTION:
@@ -112,14 +112,14 @@ class CallWriter:
 
 
 def _finished(call: ItemCall, form: ItemKind, fields: Json, namespace: str, *, cut: bool) -> Json:
-    """The item of `output_item.done` and of the terminal event, in the order of keys in which it came."""
-    body = dict(call.reports[0].body) if call.reports else {}
+    """The item of `output_item.done` and of the terminal event, with its keys in their original order."""
+    body = dict(call.snapshots[0].body) if call.snapshots else {}
     if form is CUSTOM:
         body.pop("arguments", None)
     if namespace:
         fields["namespace"] = namespace
     elif form is FUNCTION and not call.live:
-        # A call that was sent to the client's tool for invalid ones.
+        # A call that is redirected to the client's tool for invalid calls loses its namespace.
         body.pop("namespace", None)
     if not call.end or body.get("status") == "in_progress" or (cut and call.live):
         fields["status"] = "incomplete" if cut else "completed"
@@ -127,7 +127,7 @@ def _finished(call: ItemCall, form: ItemKind, fields: Json, namespace: str, *, c
 
 
 def _announced(call: ItemCall, form: ItemKind, item: Json) -> Json:
-    """The item of `output_item.added`: without its arguments."""
+    """The item of `output_item.added`, without its arguments."""
     incoming = call.announcement.body if call.announcement else None
     body = incoming if incoming else {**item, "status": "in_progress"}
     gone = {"arguments" if form is CUSTOM else "input", *({"namespace"} - item.keys())}
@@ -137,7 +137,7 @@ def _announced(call: ItemCall, form: ItemKind, item: Json) -> Json:
 
 
 def _missing_pieces(call: ItemCall, event: Json, key: str, text: str) -> list[str]:
-    """The pieces of long arguments that the event has to be given, because it does not say them itself."""
+    """The escaped pieces of long arguments to insert into the event; none if it already contains the arguments."""
     return call.pieces(text) if call.escaped.pieces and event.get(key) != text else []
 
 
@@ -145,5 +145,5 @@ def _where(item: Item) -> Json:
     return {"item_id": item.id, "output_index": item.index}
 
 
-def _source(report: CallReport | None) -> IncomingEvent | None:
-    return report.source if report is not None else None
+def _source(snapshot: CallSnapshot | None) -> IncomingEvent | None:
+    return snapshot.source if snapshot is not None else None

@@ -1,9 +1,10 @@
 """OpenAI Responses, streamed and not.
 
-Strategy: text, reasoning, server-side tools and freeform calls pass as they come; the events of a function
-call are held, and go out as one announcement, one delta, one end of arguments and one end of item that all
-say the same (`turn/item_answer.py` says when). The terminal event follows what really went out.
-Events that only echo the request are not read, nor is a terminal event whose output is, word for word, what was sent.
+Strategy: text, reasoning, server-side tools and freeform calls pass as they arrive. The events of a function call are
+held, and sent as one announcement, one delta, one end of arguments and one end of item that all agree
+(`turn/item_answer.py` decides when). The terminal event lists what was really sent.
+Two kinds of events are not parsed: those that only echo the request, and a terminal event whose output is, byte for
+byte, what was sent.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import PASS, SPLIT_LINES, Event, Replace, Verdict
 from ...wire.framing import SSE, Framing
+from ..data_kinds import DataKind, classify_data
 from ..interface import Dialect
-from ..odd_data import OddKind, odd_data
 from ..reply_builder import ReplyBuilder
-from ..trouble import trouble_in, trouble_in_text
+from ..upstream_errors import error_in, error_in_text
 from .call_items import CallItems
 from .document import kind_of_document, read_document, write_document
 from .events import ADDED, ITEM_EVENTS, EventWriter, IncomingEvent, Json, number_in, read_incoming
@@ -31,7 +32,7 @@ from .freeform import INPUT, Freeform
 from .held_texts import HeldTexts
 from .keep_alive import keep_alive
 from .output import CALL, FREEFORM, fresh_ids, with_needed
-from .part_families import is_text
+from .part_families import FAMILIES
 from .repeated_string import ARGUMENTS_DONE, RepeatedString
 from .terminal import TERMINAL, finish_in
 from .text_items import TextItems
@@ -50,10 +51,10 @@ class Responses(Dialect):
         "_calls",
         "_finalizer",
         "_freeform",
-        "_heard",
         "_held",
         "_items",
         "_over",
+        "_read_by_model",
         "_repeated",
         "_started",
         "_texts",
@@ -66,7 +67,7 @@ class Responses(Dialect):
         self._items = Items(fresh_ids(mender.ids.unique))
         self._writer = EventWriter(framing)
         answer = self._answer = ItemAnswer(request, policy, mender, self._items, CALL)
-        self._heard = request.heard
+        self._read_by_model = request.read_by_model
         self._held = held = HeldTexts(answer, self._writer)
         self._texts = TextItems(answer, self._writer, policy.max_held_bytes, held)
         self._calls = CallItems(answer, self._writer, held, live=not policy.aggregate)
@@ -83,17 +84,17 @@ class Responses(Dialect):
     def read(self, event: Event) -> Verdict:
         self._texts.lesson = self._calls.lesson = None
         if self._over:
-            # An end that comes again tells calls that went out once more.
+            # A second terminal event would repeat calls that were already sent.
             again = event.type in TERMINAL and '"function_call"' in (event.data or "")
             return Replace() if again else PASS
         data = event.data or ""
         if self.framing is SSE and not event.raw.endswith(_BLANK_LINES):
             return self._read_tail(event, data)
-        if event.type in _ECHOES and self._passes_unread(event, data):
+        if event.type in _ECHOES and self._pass_unread(event, data):
             self._started = True
             self._finalizer.created = data
             return PASS
-        if event.type in TERMINAL and self._finalizer.agrees(data) and self._passes_unread(event, data):
+        if event.type in TERMINAL and self._finalizer.agrees(data) and self._pass_unread(event, data):
             self._over = True
             return PASS
         if event.type == ARGUMENTS_DONE and (expected := self._calls.expected()) is not None:
@@ -113,7 +114,7 @@ class Responses(Dialect):
         return keep_alive(self._finalizer.created, self._writer)
 
     def body(self, body: bytes) -> bytes:
-        """A document is read as the terminal event of a stream in which nothing else was said."""
+        """Mend a document as if it were the terminal event of a stream without other events."""
         response = read_document(body)
         if response is None:
             return body
@@ -122,8 +123,11 @@ class Responses(Dialect):
         output = self._finalizer.finish(kind_of_document(response), response, ReplyBuilder())
         return body if output == response["output"] else write_document(response, output)
 
-    def _passes_unread(self, event: Event, data: str) -> bool:
-        """Is an event whose content does not matter to us whole, as far as its own fields go?"""
+    def _pass_unread(self, event: Event, data: str) -> bool:
+        """Whether an event whose content does not matter can pass without being parsed.
+
+        Its data must contain its type, its number must be in order, and `response.created` must come first.
+        """
         if f'"type":"{event.type}"' not in data and f'"type": "{event.type}"' not in data:
             return False
         if not self._started and event.type != "response.created":
@@ -131,33 +135,33 @@ class Responses(Dialect):
         return self._writer.passes(number_in(event.raw))
 
     def _read_tail(self, event: Event, data: str) -> Verdict:
-        """The last event of a stream that ends without a blank line: whole, or broken off in the middle."""
+        """Handle the last event of a stream that ends without a blank line: complete, or cut off in the middle."""
         raw = sse.write(data.replace("\n", " "), event.type)
         incoming = read_incoming(raw, event.type, data, self._repeated)
         if incoming is not None:
             answer = self._reply(incoming)
             return Replace((raw,)) if answer is PASS and self._started else answer
-        if data.strip() == "[DONE]" or trouble_in_text(data, event.type) is not None:
+        if data.strip() == "[DONE]" or error_in_text(data, event.type) is not None:
             return self._read_odd(Event(raw, data, event.type))
-        # Half an event is no event: behind it comes our own end.
+        # Half an event is dropped, because our own end follows.
         return Replace() if self._started else PASS
 
     def _read_odd(self, event: Event) -> Verdict:
-        """Data that is no JSON object."""
-        odd = odd_data(event, payload.read_strict(event.data or ""))
+        """Handle data that is not a JSON object."""
+        odd = classify_data(event, payload.read_strict(event.data or ""))
         match odd.kind:
-            case OddKind.ERROR:
+            case DataKind.ERROR:
                 reply = ReplyBuilder()
                 self._fail(event.raw, odd.value, reply)
                 return reply.replacement()
-            case OddKind.KEEP_ALIVE:
+            case DataKind.KEEP_ALIVE:
                 return Replace((sse.comment((event.data or "").strip()),))
-            case OddKind.DONE if self._started:
+            case DataKind.DONE if self._started:
                 self._over = True
                 return self._stop(Finish.UNKNOWN, event.raw)
-            case OddKind.SEVERAL_LINES:
+            case DataKind.SEVERAL_LINES:
                 return SPLIT_LINES
-            case OddKind.BROKEN:
+            case DataKind.BROKEN:
                 written = payload.write(odd.value)
                 rewritten = sse.write(written, event.type)
                 answer = self._reply(IncomingEvent(rewritten, event.type, written, odd.value))
@@ -165,12 +169,12 @@ class Responses(Dialect):
         return self._keep_unread(event)
 
     def _keep_unread(self, event: Event) -> Verdict:
-        """Of a call that is held nothing goes out, not even a delta that nobody can read."""
+        """Hold an unparsable delta of a held call, because nothing of that call may be sent; pass anything else."""
         return (self._calls.hold_of_last if event.type == _FRAGMENT else None) or PASS
 
     def _reply(self, incoming: IncomingEvent) -> Verdict:
-        """Only what goes out otherwise than it came is a reply."""
-        reply = ReplyBuilder(Event(incoming.raw, None))
+        """Handle a parsed event."""
+        reply = ReplyBuilder(incoming.raw)
         if self._held.undecided and self._follows(incoming):
             self._end_texts(None, reply)
         self._dispatch(incoming, reply)
@@ -184,8 +188,8 @@ class Responses(Dialect):
             self._read_item(incoming, reply)
         elif stem == _ARGUMENTS:
             self._started = True
-            (self._calls.read_delta if verb == "delta" else self._calls.read_stated)(incoming, reply)
-        elif is_text(kind):
+            (self._calls.read_delta if verb == "delta" else self._calls.read_arguments_done)(incoming, reply)
+        elif stem in FAMILIES:
             self._started = True
             self._texts.read(incoming, reply)
         elif kind in TERMINAL:
@@ -193,7 +197,7 @@ class Responses(Dialect):
             self._hear_all(incoming.message.get("response"))
             self._end_texts(finish_in(kind, incoming.message.get("response")), reply)
             self._finalizer.read(incoming, reply)
-        elif (trouble := _trouble_in(incoming)) is not None:
+        elif (trouble := _error_in(incoming)) is not None:
             self._over = incoming.message.get("type") == "error"
             self._fail(incoming.raw, trouble, reply)
         elif kind in _ECHOES:
@@ -204,7 +208,7 @@ class Responses(Dialect):
             reply.out.append(self._forward(incoming))
 
     def _fail(self, raw: bytes, trouble: Json, reply: ReplyBuilder) -> None:
-        """The error always goes on. One that is no event of the protocol is told again as `response.failed`."""
+        """Forward an error. If it is not an event of the protocol, `response.failed` repeats it at the end."""
         if not self._over:
             self._finalizer.error = trouble
         self._end_texts(Finish.CUT, reply)
@@ -212,7 +216,7 @@ class Responses(Dialect):
         reply.out.append(raw)
 
     def _stop(self, finish: Finish, last: bytes = b"") -> Replace:
-        """No terminal event came."""
+        """End a response that has no terminal event. `last`: an event to send after our own end."""
         reply = ReplyBuilder()
         self._end_texts(finish, reply)
         self._finalizer.stop(finish, reply)
@@ -229,7 +233,7 @@ class Responses(Dialect):
         reply.out.append(self._writer.forward(incoming))
 
     def _forward(self, incoming: IncomingEvent) -> bytes:
-        """An event of a server-side tool, of a freeform call, or one that we do not know."""
+        """Forward an event of a server-side tool, an event of a freeform call, or an unknown event."""
         item = self._items.known(incoming.text("item_id")) or self._items.at(incoming.number("output_index"))
         fields: Json = {}
         if item is not None and ("item_id" in incoming.message or "output_index" in incoming.message):
@@ -242,23 +246,29 @@ class Responses(Dialect):
         return sent
 
     def _hear_all(self, response: object) -> None:
-        """The list of all items may tell results that no event told."""
+        """Note the tool results in the list of all items, because no other event may have contained them."""
         output = response.get("output") if isinstance(response, dict) else None
         for item in output if isinstance(output, list) else []:
-            self._heard.hear(item)
+            self._read_by_model.add_results(item)
 
     # Text that is searched for calls
 
     def _follows(self, incoming: IncomingEvent) -> bool:
-        """Does this event show that the text before it was no call: an item that is none, other text, a cut?"""
+        """Whether this event shows that the held text is not a call.
+
+        That is an item that is not a call, other text, a citation, or an item that was cut off.
+        """
         if incoming.type == ADDED:
             return _type_of(incoming.item) not in (CALL, FREEFORM)
         cited = incoming.type == "response.output_text.annotation.added"
         return cited or incoming.item.get("status") == "incomplete" or self._texts.follows(incoming)
 
     def _end_texts(self, finish: Finish | None, reply: ReplyBuilder) -> None:
-        """What is held of texts is decided, and the events that waited for that go on."""
-        if not self._answer.searches:
+        """Decide what the held text is, then handle the events that waited for that.
+
+        `finish`: how the response ended; None if something else followed the text.
+        """
+        if not self._answer.examines_text:
             return
         ends = self._held.pop_ends(reply)
         self._texts.end_texts(finish, reply)
@@ -272,7 +282,7 @@ class Responses(Dialect):
 
     def _read_item(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         kind, begins = _type_of(incoming.item), incoming.type == ADDED
-        self._heard.hear(incoming.item)
+        self._read_by_model.add_results(incoming.item)
         if not kind:
             reply.out.append(self._writer.forward(incoming))
         elif kind == CALL:
@@ -302,7 +312,10 @@ class Responses(Dialect):
             self._end_item(incoming, kind, None, reply)
 
     def _end_item(self, incoming: IncomingEvent, kind: str, finish: Finish | None, reply: ReplyBuilder) -> None:
-        """`finish`: the response ends with this item; None where something may follow it."""
+        """End an item that is not a function call.
+
+        `finish`: the response ends with this item; None: something may follow it.
+        """
         wire_id, wire_index = str(incoming.item.get("id") or ""), incoming.number("output_index")
         item = self._items.find(kind, wire_id, wire_index)
         if item is None:
@@ -328,10 +341,10 @@ class Responses(Dialect):
         return item
 
 
-def _trouble_in(incoming: IncomingEvent) -> Json | None:
-    """The error that an event tells which is none of the protocol's."""
+def _error_in(incoming: IncomingEvent) -> Json | None:
+    """The error in an event that does not belong to the protocol."""
     foreign = not incoming.type.startswith("response.") or incoming.type == "response.error"
-    return trouble_in(incoming.message, incoming.line) if foreign else None
+    return error_in(incoming.message, incoming.line) if foreign else None
 
 
 def _type_of(item: Json) -> str:

@@ -1,4 +1,4 @@
-"""A Responses answer that came as one JSON document."""
+"""A Responses answer that arrived as one JSON document."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_document(body: bytes) -> Json | None:
 
 
 def kind_of_document(response: Json) -> str:
-    """The terminal event that a stream would have ended with."""
+    """The type of the terminal event that would have ended a stream."""
     if response.get("error"):
         return "response.failed"
     return _TERMINAL.get(str(response.get("status") or ""), "response.done")

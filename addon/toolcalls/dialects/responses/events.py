@@ -1,15 +1,15 @@
-"""Events of the Responses protocol as they come and as they are written.
+"""Parses and writes events of the Responses protocol.
 
-An event that needs nothing goes out as the bytes it came in. One that lacks a number, an index or its
-`event:` line gets just that. Numbers increase: an event keeps its own as long as that is above the last
-one sent, so a stream that is in order is never renumbered.
+An event that needs no change is sent byte for byte. If it lacks a number, an index or its `event:` line, only that is
+added. Numbers increase: an event keeps its number if that is higher than the last one sent, so a stream in order is
+never renumbered.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...turn import payload
@@ -25,18 +25,22 @@ _NUMBER = re.compile(rb'"sequence_number"\s*:\s*(\d+)')
 
 @dataclass(slots=True)
 class IncomingEvent:
-    """An event of the upstream: its bytes, the type on its `event:` line, its data, and what that says."""
+    """An event of the upstream: its bytes, the type on its `event:` line, its data, and the parsed data."""
 
     raw: bytes
     line: str
     data: str
     message: Json
     item_text: str = ""
-    """The JSON text of the item in it, where it is the end of one."""
+    """The source text of the item in the event that ends it."""
+    type: str = field(init=False)
+    item: Json = field(init=False)
+    """The item in the event; empty if there is none."""
 
-    @property
-    def type(self) -> str:
-        return str(self.message.get("type") or self.line)
+    def __post_init__(self) -> None:
+        self.type = str(self.message.get("type") or self.line)
+        item = self.message.get("item")
+        self.item = item if isinstance(item, dict) else {}
 
     def text(self, key: str) -> str:
         value = self.message.get(key)
@@ -45,11 +49,6 @@ class IncomingEvent:
     def number(self, key: str) -> int | None:
         return whole_number(self.message.get(key))
 
-    @property
-    def item(self) -> Json:
-        item = self.message.get("item")
-        return item if isinstance(item, dict) else {}
-
 
 ADDED, ENDED = "response.output_item.added", "response.output_item.done"
 ITEM_EVENTS = frozenset({ADDED, ENDED})
@@ -57,7 +56,7 @@ _DECODER = json.JSONDecoder()
 
 
 def read_incoming(raw: bytes, line: str, data: str, repeated: RepeatedString) -> IncomingEvent | None:
-    """An event, the text of an item in it kept apart; None where it is no JSON object."""
+    """Parse an event and keep the source text of its item; None if the data is not a JSON object."""
     short = repeated.without(data, line) if len(data) > LONG and line in REPEATING else None
     if short is not None:
         incoming = _read_incoming(raw, line, short)
@@ -69,14 +68,14 @@ def read_incoming(raw: bytes, line: str, data: str, repeated: RepeatedString) ->
 
 
 def _read_incoming(raw: bytes, line: str, data: str) -> IncomingEvent | None:
-    start = data.find('"item":') if line in ITEM_EVENTS else -1
+    start = data.find('"item":') if line == ENDED else -1
     try:
         if start >= 0:
             start += len('"item":')
             start += data.startswith(" ", start)
             item, end = _DECODER.raw_decode(data, start)
             message = json.loads(f"{data[:start]}null{data[end:]}")
-            # Only a key of the event itself was replaced, unless an earlier value had a key of that name.
+            # Make sure that a key of the event itself was replaced, and not one inside an earlier value.
             if isinstance(message, dict) and message.get("item", 0) is None:
                 message["item"] = item
                 return IncomingEvent(raw, line, data, message, data[start:end])
@@ -91,9 +90,9 @@ def whole_number(value: object) -> int | None:
 
 
 def number_in(data: bytes) -> int | None:
-    """The one sequence number of an event that is not read; None where that cannot be told."""
+    """The sequence number of an event that is not parsed; None if it does not appear exactly once."""
     at = data.find(_NUMBER_MARK)
-    # It stands near the beginning, and CPython searches backwards in half the time that counting takes.
+    # The number is near the beginning, and in CPython `rfind` takes half the time of `count`.
     if at < 0 or data.rfind(_NUMBER_MARK) != at:
         return None
     match = _NUMBER.match(data, at)
@@ -109,11 +108,11 @@ class EventWriter:
         self._framing = framing
         self._last = -1
         self.passed = b""
-        """The last event that passed without being read, whose number nobody has looked at yet."""
+        """The last event that passed without being parsed; its number is looked up only when it is needed."""
 
     @property
     def last(self) -> int:
-        """The number of the last event sent, those that passed unread included."""
+        """The number of the last event sent, including events that were not parsed."""
         if self.passed:
             match = _NUMBER.search(self.passed)
             self._last = max(self._last, int(match[1]) if match else -1)
@@ -121,7 +120,7 @@ class EventWriter:
         return self._last
 
     def passes(self, number: int | None) -> bool:
-        """May an event with this number pass as it is? If so it counts as sent."""
+        """Whether an event with this number may pass unchanged. If so, it counts as sent."""
         if number is None or number <= self.last:
             return False
         self._last = number
@@ -133,7 +132,7 @@ class EventWriter:
         return self._last
 
     def forward(self, incoming: IncomingEvent, **fields: Any) -> bytes:
-        """An event that came, saying what `fields` say: its own bytes where it says so already."""
+        """An incoming event with these fields set; its own bytes if it already has them."""
         kind = incoming.type
         fields = {"type": kind, NUMBER: self._next(incoming.message.get(NUMBER)), **fields}
         message = incoming.message
@@ -141,30 +140,30 @@ class EventWriter:
         if not changed and incoming.line == kind:
             return incoming.raw
         if any(key in message and not isinstance(value, int) for key, value in changed.items()):
-            return self.unnumbered({**message, **changed}, kind)
+            return self.write_unnumbered({**message, **changed}, kind)
         data = incoming.data.replace("\n", " ")
         for key, value in changed.items():
             spliced = _spliced(data, key, value, fresh=key not in message)
             if spliced is None:
-                return self.unnumbered({**message, **changed}, kind)
+                return self.write_unnumbered({**message, **changed}, kind)
             data = spliced
         return self._framing.write(data, kind)
 
     def write(self, kind: str, fields: Json, wanted: object = None) -> bytes:
         """An event of ours."""
-        return self.unnumbered({"type": kind, NUMBER: self._next(wanted), **fields}, kind)
+        return self.write_unnumbered({"type": kind, NUMBER: self._next(wanted), **fields}, kind)
 
-    def unnumbered(self, message: Json, kind: str) -> bytes:
-        """An event that is not sent now, or has its number."""
+    def write_unnumbered(self, message: Json, kind: str) -> bytes:
+        """An event without a new number, because it is not sent now or already has one."""
         return self._framing.write(payload.write(message), kind)
 
     def data_of(self, raw: bytes) -> str:
-        """The data of an event that was sent."""
+        """The data of a written event."""
         return self._framing.read_event(raw).data or ""
 
 
 def _spliced(data: str, key: str, value: object, *, fresh: bool) -> str | None:
-    """The data with one top-level value put in or replaced, everything else as it came."""
+    """The data with one top-level value added or replaced and everything else unchanged; None if that fails."""
     if fresh:
         head, brace, tail = data.partition("{")
         comma = "" if tail.lstrip().startswith("}") else ","

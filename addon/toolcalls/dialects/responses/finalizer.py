@@ -1,7 +1,7 @@
-"""The end of a response: what is held comes out, what is open is closed, and the output is what was sent.
+"""Ends a response: what is held is sent, what is open is closed, and the output lists what was sent.
 
-A terminal event that came is never replaced by another one. Where none came, `response.completed` is
-written if every item is done; otherwise `response.failed`, so that clients retry and nothing runs by halves.
+A terminal event of the server is never replaced by one of another type. If none arrived, `response.completed` is
+written if every item is done; otherwise `response.failed`, so that clients retry and nothing runs incompletely.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ class Finalizer:
         self._model = model
         self._listed = ListedItems(answer.items, answer.assembler)
         self.created = ""
-        """The data of the last event that carried the response, read only if it is needed."""
+        """The data of the last event that contained the response, parsed only if it is needed."""
         self.error: Any = None
 
     def agrees(self, data: str) -> bool:
-        """Is the output in an unread terminal event, word for word, what the client got?"""
+        """Whether the output in a terminal event that was not parsed is, byte for byte, what the client got."""
         if self._answer.ended or self._answer.dropped or self._answer.outgoing.has_found or self._held.ends:
             return False
-        if self._answer.reasoning is not None and self._only_thinks():
+        if self._answer.reasoning is not None and self._is_only_reasoning():
             return False
         at = output_in(data)
         if at < 0:
@@ -83,7 +83,7 @@ class Finalizer:
         return data.startswith("]", at)
 
     def read(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
-        """The terminal event."""
+        """Handle the terminal event."""
         response = incoming.message.get("response")
         fields: Json = {}
         if not isinstance(response, dict):
@@ -95,7 +95,7 @@ class Finalizer:
         reply.out.append(self._writer.forward(incoming, **fields))
 
     def finish(self, kind: str, response: Json, reply: ReplyBuilder) -> Any:
-        """Everything that has to go out before a terminal event, and the output that it has then."""
+        """Send everything that has to precede the terminal event, and return the output for that event."""
         status = status_of(kind, response)
         failed = status in FAILED
         output = response.get("output")
@@ -111,11 +111,11 @@ class Finalizer:
         self._look_into_reasoning(finish)
         self._calls.flush_found(reply)
         for index, note in self._answer.notes():
-            self._texts.say(note, index, reply)
+            self._texts.take_text(note, index, reply)
         return self._output(output)
 
     def stop(self, finish: Finish, reply: ReplyBuilder) -> None:
-        """No terminal event came."""
+        """End a response that has no terminal event."""
         self._calls.flush(finish, reply, before_error=True)
         response = self._response()
         items = [item for item in self._items.all if not item.dropped]
@@ -130,7 +130,7 @@ class Finalizer:
         reply.out.append(self._writer.write("response.failed", {"response": fields}))
 
     def fail(self, reply: ReplyBuilder) -> None:
-        """An error is about to go on: complete calls come out, unfinished ones are dropped."""
+        """Before an error: send complete calls, drop unfinished ones."""
         self._calls.flush(Finish.CUT, reply, before_error=True)
         self._calls.flush_found(reply, before_error=True)
 
@@ -144,8 +144,8 @@ class Finalizer:
     # Items
 
     def _close_items(self, status: str, finish: Finish, reply: ReplyBuilder) -> None:
-        """Items that the client knows and that never ended, and items that nobody told it about."""
-        spoken = [entry for _, entry in self._listed.unseen if entry.get("type") != CALL and _says_something(entry)]
+        """End the items that never ended, and send the listed items that were never announced."""
+        spoken = [entry for _, entry in self._listed.unseen if entry.get("type") != CALL and _has_content(entry)]
         for item in [item for item in self._items.in_order() if item.open]:
             entry = self._listed.entries.get(item.index)
             if item.type in ("message", "reasoning"):
@@ -167,19 +167,19 @@ class Finalizer:
             self._listed.entries[item.index] = entry
             self._texts.end_item(item, entry, reply, finish if spoken and entry is spoken[-1] else None)
 
-    def _only_thinks(self) -> bool:
-        """Is the answer reasoning, and perhaps a message without a word?"""
+    def _is_only_reasoning(self) -> bool:
+        """Whether the answer is only reasoning, apart from messages without text."""
         items = self._items.all
         return bool(items) and all(
-            item.type == "reasoning" or (item.done is not None and not _says_something(item.done)) for item in items
+            item.type == "reasoning" or (item.done is not None and not _has_content(item.done)) for item in items
         )
 
     def _look_into_reasoning(self, finish: Finish) -> None:
-        """Reasoning may end with the call of an answer that says nothing else."""
-        if self._answer.reasoning is None or not self._only_thinks():
+        """Search the reasoning for a call at its end, if the answer contains nothing else."""
+        if self._answer.reasoning is None or not self._is_only_reasoning():
             return
         for item in self._items.in_order():
-            self._answer.think(item.thought)
+            self._answer.take_reasoning(item.reasoning_text)
         cut = any((item.done or {}).get("status") == "incomplete" for item in self._items.all)
         self._answer.end_reasoning(Finish.CUT if cut else finish)
 
@@ -198,7 +198,7 @@ class Finalizer:
         return entries if same and isinstance(output, list) else final
 
     def _failed_output(self, output: Any) -> Any:
-        """Nothing is added to the output of a failure; only its calls are those that went out."""
+        """The output of a failed response: nothing is added, and its calls are replaced by those that were sent."""
         if not isinstance(output, list):
             return output
         final = []
@@ -211,14 +211,14 @@ class Finalizer:
         return final
 
 
-def _says_something(entry: Json) -> bool:
-    """Is this an item behind which no text can be a call's last words?"""
+def _has_content(entry: Json) -> bool:
+    """Whether the item has content, so that a text before it is not the end of the answer."""
     content = entry.get("content")
     return entry.get("type") != "message" or not isinstance(content, list) or not all(map(is_blank, content))
 
 
 def _holds(entry: Json, item: Item) -> bool:
-    """Is the entry of the output good as it came, or does it lag behind what the client was told?"""
+    """Whether the entry of the output agrees with the item that the client got, and can stay unchanged."""
     if item.call is not None:
         return item.done is not None and all(entry.get(key) == item.done.get(key) for key in _CARRIED)
     if item.done is not None and item.type == FREEFORM:

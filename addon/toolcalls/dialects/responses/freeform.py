@@ -1,7 +1,7 @@
-"""Calls of freeform tools that a response tells again.
+"""Finds calls of freeform tools that a response repeats.
 
-Those pass as they come. One whose id came already waits for its end, which says whether it is the same call, sent
-again, and goes nowhere, or another one, which gets an id of its own.
+Freeform calls pass as they arrive. A call with an id that was already used waits for its end, which shows whether it
+is the same call sent again, which is dropped, or a different call, which gets an id of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from .events import ADDED, EventWriter, IncomingEvent, Json
 from .output import FREEFORM
 
 INPUT = "response.custom_tool_call_input"
-_KEY = "freeform call"
+_KEY = "freeform call "
+"""Held events are kept under this and the id of their item."""
 
 
 class Freeform:
@@ -24,41 +25,42 @@ class Freeform:
         self._writer = writer
         self._ids = ids
         self._finished: dict[str, Json] = {}
-        """By its id: the call as it ended."""
-        self._waiting: dict[str, str] = {}
-        """By the id of the item: under which key its events are held."""
+        """Call id → the finished call."""
+        self._waiting: set[str] = set()
+        """The ids of items whose events are held."""
 
     def ended(self, item: Json) -> None:
-        """A call went out."""
+        """Note a call that was sent."""
         call_id = str(item.get("call_id") or "")
         if call_id and call_id not in self._finished:
             self._finished[call_id] = item
-            # From now on it is taken.
+            # Mark the id as used.
             self._ids.unique(call_id)
 
     def read_item(self, incoming: IncomingEvent, reply: ReplyBuilder) -> bool:
-        """The beginning or the end of a call; False where its id is new."""
+        """Handle the beginning or the end of a call. False if its id is new, so that it passes."""
         earlier = self._finished.get(str(incoming.item.get("call_id") or ""))
         if earlier is None:
             return False
         item_id = str(incoming.item.get("id") or "")
         if incoming.type == ADDED:
-            key = self._waiting[item_id] = f"{_KEY} {len(self._waiting)}"
-            reply.hold(key, incoming.raw)
+            self._waiting.add(item_id)
+            reply.hold(_KEY + item_id, incoming.raw)
             return True
-        held = self._waiting.pop(item_id, "")
-        if held:
-            reply.release(held)
+        if item_id in self._waiting:
+            self._waiting.remove(item_id)
+            reply.release(_KEY + item_id)
         if any(incoming.item.get(key) != earlier.get(key) for key in ("name", "input")):
             reply.out += self._write(incoming, item_id)
         return True
 
     def read_input(self, incoming: IncomingEvent, reply: ReplyBuilder) -> bool:
-        """A piece of the input; False where it goes on as it is."""
-        key = self._waiting.get(incoming.text("item_id"))
-        if key is not None:
-            reply.hold(key, incoming.raw)
-        return key is not None
+        """Handle a piece of the input. False if it passes."""
+        item_id = incoming.text("item_id")
+        if item_id not in self._waiting:
+            return False
+        reply.hold(_KEY + item_id, incoming.raw)
+        return True
 
     def _write(self, incoming: IncomingEvent, item_id: str) -> list[bytes]:
         index = self._items.free_index(incoming.number("output_index"))

@@ -1,7 +1,7 @@
-"""What is held of the texts of a response: words that may become a call, and the events that end such a text.
+"""Holds text of a response that may become a call, and the events that end such a text.
 
-Whether the last words of a text are a call is known when the response ends, or when something else follows them.
-Until then the events that end the text and its item wait, and so do structured calls.
+Whether the end of a text is a call is known when the response ends, or when something else follows it. Until then the
+events that end the text and its item wait, and so do structured calls.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class HeldTexts:
         self._answer = answer
         self._writer = writer
         self.ends: list[IncomingEvent] = []
-        """Events that end a part or an item whose last words are not decided yet."""
+        """Events that end a part or an item whose text may still end with a call."""
         self._keys: set[str] = set()
         """The keys under which something is held."""
 
     @property
     def undecided(self) -> bool:
-        """May the last words that were said be a call?"""
+        """Whether the last text may still end with a call."""
         return bool(self.ends) or self._answer.texts.undecided
 
     def follows(self, part: TextPart) -> bool:
-        """Does text of this part follow what may be a call in another one?"""
+        """Whether text of this part follows another part that may end with a call."""
         return self.undecided and not self._answer.texts.is_last(part.search)
 
     def take(
@@ -46,14 +46,14 @@ class HeldTexts:
         reply: ReplyBuilder,
         source: IncomingEvent | None = None,
     ) -> SearchResult:
-        """A part says this: what may go out of it."""
-        return self._note(item, number, part, self._answer.say_in(part, text, source), reply)
+        """Search a text of a part; the result contains what may be sent."""
+        return self._note(item, number, part, self._answer.take_part_text(part, text, source), reply)
 
     def close(
         self, item: Item, number: int, part: TextPart, finish: Finish | None, reply: ReplyBuilder
     ) -> SearchResult:
-        """The text of a part is over: with the response, or, None, with something else behind it."""
-        return self._note(item, number, part, self._answer.end_in(part, finish), reply)
+        """End the text of a part. `finish`: how the response ended; None: something else follows the text."""
+        return self._note(item, number, part, self._answer.end_part_text(part, finish), reply)
 
     def _note(
         self, item: Item, number: int, part: TextPart, result: SearchResult, reply: ReplyBuilder
@@ -63,12 +63,12 @@ class HeldTexts:
             self._let_go(key, reply)
             if part.search is not None and part.search.holding:
                 where = {"item_id": item.id, "output_index": item.index, "content_index": number}
-                held = self._writer.unnumbered({"type": DELTA, **where, "delta": part.search.held}, DELTA)
+                held = self._writer.write_unnumbered({"type": DELTA, **where, "delta": part.search.held}, DELTA)
                 self._keep(key, held, reply)
         return result
 
     def keep(self, item: Item, number: int, raw: bytes, reply: ReplyBuilder) -> None:
-        """All of an event is held."""
+        """Hold a whole event."""
         self._keep(_key(item, number), raw, reply)
 
     # The events that end a text
@@ -79,7 +79,7 @@ class HeldTexts:
         self._keep(_ENDS, incoming.raw, reply)
 
     def pop_ends(self, reply: ReplyBuilder) -> list[IncomingEvent]:
-        """The ends that waited: they are answered now."""
+        """Release the ends that waited; the caller handles them now."""
         ends, self.ends = self.ends, []
         self._let_go(_ENDS, reply)
         return ends

@@ -1,7 +1,7 @@
-"""What the client hears while a call is held: the response is still in progress.
+"""The event that the client gets while a call is held: the response is still in progress.
 
-`response.in_progress` is told again: every client of the protocol knows that event, and none takes anything new
-from it. An event type of its own would end decoders that know a closed list.
+`response.in_progress` is repeated, because every client of the protocol knows that event and none takes anything new
+from it. A new event type would break decoders that accept only a fixed list.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from .events import NUMBER, EventWriter
 
 _IN_PROGRESS: Final = "response.in_progress"
 _ECHOED: Final[dict[str, list[object] | None]] = {"instructions": None, "tools": [], "output": []}
-"""Fields that may repeat all of a long request, and what they are when they say nothing."""
+"""Fields that may repeat a long request, and the empty values that replace them."""
 
 
 def keep_alive(announced: str, writer: EventWriter) -> bytes:
-    """The response as it was announced, in short, with the number of the event that went out last.
+    """The announced response, shortened, with the number of the last event that was sent.
 
-    What follows keeps its own number, so there is none in between. A response that was never announced has no
-    event to repeat: then it is the one that OpenAI's own servers send.
+    The following events keep their own numbers, so no number is free in between. If the response was never announced,
+    there is no event to repeat, and the event is `keepalive`, which OpenAI's own servers send.
     """
     number = max(writer.last, 0)
     message = payload.read_strict(announced)
     response = message.get("response") if isinstance(message, dict) else None
     if not isinstance(response, dict):
-        return writer.unnumbered({"type": "keepalive", NUMBER: number}, "keepalive")
+        return writer.write_unnumbered({"type": "keepalive", NUMBER: number}, "keepalive")
     short = {key: _ECHOED.get(key, value) for key, value in response.items()}
     event = {"type": _IN_PROGRESS, NUMBER: number, "response": {**short, "status": "in_progress"}}
-    return writer.unnumbered(event, _IN_PROGRESS)
+    return writer.write_unnumbered(event, _IN_PROGRESS)

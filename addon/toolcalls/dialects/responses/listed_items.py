@@ -1,6 +1,6 @@
-"""The list of all items in a terminal event: which item each of its entries speaks about.
+"""Matches the entries of the item list in a terminal event with the items of the stream.
 
-Servers give other ids there than before, list a call twice, leave items out or list some that nobody announced.
+In that list, servers change ids, repeat a call, leave items out, or add items that were never announced.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class ListedItems:
         self._items = items
         self._calls = calls
         self.entries: dict[int, Json] = {}
-        """By the index that the client knows: the entry of an item."""
+        """Index at the client → the list entry of the item."""
         self.unseen: list[tuple[int, Json]] = []
-        """Entries that no item is known of, and their positions."""
+        """Entries without a known item, and their positions."""
 
     def match(self, output: Any) -> None:
-        """Find the items of the entries of an output, if it is a list; an unknown call is a new item."""
+        """Find the item of each entry of the output, if that is a list; an unknown call becomes a new item."""
         listed = output if isinstance(output, list) else []
         entries = [(position, entry) for position, entry in enumerate(listed) if isinstance(entry, dict)]
         left = [item for item in self._items.in_order() if item.index not in self.entries]
@@ -42,12 +42,12 @@ class ListedItems:
             twin = next((seen[name] for name in names if name in seen), None) if item is None else None
             seen.update(dict.fromkeys(names, entry))
             if twin is not None and entry.get("type") == CALL:
-                # Listed twice: one call or two, as with every call that has the id of another.
+                # Listed twice. It is compared like every call with the id of another: one call or two.
                 opened = self._calls.open(str(entry.get("id") or ""), position)
                 self._match(opened, entry)
                 known.add(opened)
             elif twin is not None and all(twin.get(key) == entry.get(key) for key in ("name", "input")):
-                # A call of a freeform tool with another input is another one.
+                # Listed twice, so it is skipped. A freeform call with another input would be another call.
                 continue
             elif item is None:
                 later.append((position, entry))
@@ -55,7 +55,7 @@ class ListedItems:
                 left.remove(item)
                 self._match(item, entry)
                 known.add(item)
-        # Ids that changed once more: told by their types, names and order, where nothing else is missing or new.
+        # The ids changed again: match by type, name and order, but only if no item is missing and none is new.
         pairs = _paired(left, [entry for _, entry in later])
         for position, entry in later:
             if pairs:
@@ -69,7 +69,7 @@ class ListedItems:
     def _match(self, item: Item, entry: Json) -> None:
         self.entries[item.index] = entry
         if item.call is not None and item.type == entry.get("type"):
-            item.call.listed = entry_in(entry, None)
+            item.call.in_list = entry_in(entry, None)
         elif item.open:
             item.body = entry
 
@@ -78,8 +78,8 @@ def _same_item(item: Item, entry: Json) -> bool:
     if item.call is not None:
         if entry.get("type") not in (CALL, item.type):
             return False
-        # Lists: what stands in the position of an id may be no text, and then it is in no set.
-        known = [item.call.sent_id, *(report.body.get("call_id") for report in item.call.reports)]
+        # Lists, not sets: a server may send an id that is not a string and cannot be hashed.
+        known = [item.call.sent_id, *(snapshot.body.get("call_id") for snapshot in item.call.snapshots)]
         call_ids = [call_id for call_id in known if call_id not in ("", None)]
         if entry.get("call_id") and call_ids:
             return entry["call_id"] in call_ids
@@ -89,7 +89,7 @@ def _same_item(item: Item, entry: Json) -> bool:
 
 
 class _ItemsByIds:
-    """Finds the items that go by one of the ids of an entry, without a look at all the others."""
+    """Finds the items that share an id with an entry, without a search through all items."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._named: dict[str, dict[int, Item]] = {}
@@ -97,12 +97,12 @@ class _ItemsByIds:
             self.add(item)
 
     def add(self, item: Item) -> None:
-        """By all that it goes by now."""
+        """Add an item under all the ids that it has now."""
         for identity in _ids_of(item):
             self._named.setdefault(str(identity), {})[id(item)] = item
 
     def about(self, entry: Json) -> list[Item]:
-        """Those that may be the item of an entry of the output, in order."""
+        """The items that may be the one of an entry, in order."""
         found: dict[int, Item] = {}
         for key in ("call_id", "id"):
             found |= self._named.get(str(entry.get(key)), {})
@@ -110,13 +110,13 @@ class _ItemsByIds:
 
 
 def _ids_of(item: Item) -> list[object]:
-    bodies = [item.done or item.body, *((report.body for report in item.call.reports) if item.call else ())]
+    bodies = [item.done or item.body, *((snapshot.body for snapshot in item.call.snapshots) if item.call else ())]
     own = [item.id, item.call.sent_id] if item.call else [item.id]
     return [*own, *(body.get(key) for body in bodies for key in ("id", "call_id"))]
 
 
 def _best(items: list[Item], entry: Json) -> Item | None:
-    """The item that an entry speaks about: where calls share one id, the other id tells them apart, else the name."""
+    """The item that an entry is about. Calls that share one id are told apart by the other id, then by the name."""
     for fits in (_has_id, _is_named):
         if len(items) > 1:
             items = [item for item in items if fits(item, entry)]
@@ -124,13 +124,13 @@ def _best(items: list[Item], entry: Json) -> Item | None:
 
 
 def _has_id(item: Item, entry: Json) -> bool:
-    """Is this one of the ids that the item goes by?"""
-    bodies = [item.done or item.body, *((report.body for report in item.call.reports) if item.call else ())]
+    """Whether the id of the entry is one of the item's ids."""
+    bodies = [item.done or item.body, *((snapshot.body for snapshot in item.call.snapshots) if item.call else ())]
     return bool(entry.get("id")) and entry["id"] in [item.id, *(body.get("id") for body in bodies)]
 
 
 def _paired(items: list[Item], entries: list[Json]) -> list[Item]:
-    """For each entry the first item of its type and name; nothing where one has none, or an item is left."""
+    """For each entry the first item of its type and name; empty if an entry has no item, or an item is left over."""
     left, found = list(items), list[Item]()
     for entry in entries:
         item = next((item for item in left if _is_named(item, entry)), None)
@@ -148,6 +148,6 @@ def _is_named(item: Item, entry: Json) -> bool:
 
 
 def _names(entry: Json) -> list[tuple[str, ...]]:
-    """What names an item: its type and each of its ids."""
+    """Keys that identify an item: its type with each of its ids."""
     ids = [(key, entry[key]) for key in ("call_id", "id") if entry.get(key)]
     return [(str(entry.get("type")), key, str(identity)) for key, identity in ids]

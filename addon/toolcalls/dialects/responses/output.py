@@ -1,4 +1,4 @@
-"""The items of a response's output: their types, and what clients need of them."""
+"""The items of a response's output: their types, and the fields that clients need."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _NEEDED: dict[str, Json] = {
     "message": {"role": "assistant", "content": []},
     "reasoning": {"summary": []},
 }
-"""What clients cannot do without: Codex drops an item that lacks one of these, and the deltas after it."""
+"""Fields that clients need: Codex drops an item that lacks one of them, and the deltas after it."""
 
 
 def fresh_ids(unique: Callable[[str], str]) -> Callable[[str], str]:
-    """Makes a new id for an item of a type. `unique`: makes a new id for a call."""
+    """A function that makes a new id for an item of a type. `unique`: makes a new id for a call."""
     return lambda kind: f"{_PREFIXES.get(kind, 'item')}_{unique('').removeprefix('call_')}"
 
 
 def with_needed(body: Json, kind: str, identity: str) -> Json:
-    """The item with what clients need; the same object when nothing is missing."""
+    """The item with the fields that clients need; the same object if nothing is missing."""
     missing = {key: value for key, value in _NEEDED.get(kind, {}).items() if body.get(key) is None}
     if kind in _NEEDED and body.get("id") != identity:
         missing["id"] = identity

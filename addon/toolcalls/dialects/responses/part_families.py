@@ -1,4 +1,4 @@
-"""The events that speak about texts: of which kind of part, of which type of item."""
+"""The events about texts, and the kind of part and the type of item that each belongs to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEXT, REFUSAL, SUMMARY, REASONING_TEXT = "output_text", "refusal", "summary_text
 
 @dataclass(slots=True, frozen=True)
 class PartFamily:
-    """Events that speak about one kind of part of one type of item."""
+    """A family of events about one kind of part in one type of item."""
 
     item: str
     part: str

@@ -1,8 +1,9 @@
-"""A text is told whole three times when it ends: by itself, in its part and in its item. A long one is read once.
+"""Parses a long text only once, although the protocol sends it three times: alone, in its part and in its item.
 
-The string is cut out of the event, a placeholder stands for it while the rest is read as JSON, and what was read
-gets the text back. The second and the third time the string is recognised by its bytes. So are the arguments of a
-call, which are told by themselves and in their item; and where a server writes them as we do, even the first time.
+The string is cut out of the event, a placeholder replaces it while the rest is parsed as JSON, and the text is put
+back into the result. The second and the third time the string is recognised by its bytes. The same is done for the
+arguments of a call, which appear alone and in their item. If the server escapes them as we do, they are recognised
+even the first time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _KEYS = {"response.output_text.done": "text", "response.content_part.done": "tex
 REPEATING = frozenset({*_KEYS, "response.output_item.done"})
 LONG = 1024
 _PLACEHOLDER, _READ_PLACEHOLDER = '"\\u0000a long text\\u0000"', "\0a long text\0"
-_scan = decoder.scanstring  # type: ignore[attr-defined]  # what `json.loads` itself reads a string with
+_scan = decoder.scanstring  # type: ignore[attr-defined]  # the function that `json.loads` uses for strings
 
 
 class RepeatedString:
@@ -27,17 +28,17 @@ class RepeatedString:
 
     def __init__(self) -> None:
         self._key = "text"
-        """Under which it was told last: its item tells it under the same."""
+        """The key of the last occurrence: the item contains the text under the same key."""
         self._literal = ""
-        """As it stands in the events, quotes included."""
+        """The text as a JSON literal in the events, with its quotes."""
         self._value = ""
 
     def expect(self, literal: str, value: str) -> None:
-        """It is likely that this is told next."""
+        """Set the string that the next event is likely to contain."""
         self._literal, self._value = literal, value
 
     def without(self, data: str, kind: str) -> str | None:
-        """The event with the placeholder for its first text; None where that is not long or does not end."""
+        """The event with a placeholder for its first text; None if that is not long or is not a complete string."""
         self._key = _KEYS.get(kind, self._key)
         key = f'"{self._key}":'
         start = data.find(key) + len(key)
@@ -58,7 +59,7 @@ class RepeatedString:
         return short if short.count(_PLACEHOLDER) == 1 else None
 
     def put_back(self, message: Json) -> bool:
-        """Put the text where its placeholder was read. False when that is no place for a text."""
+        """Put the text back where its placeholder is. False if the placeholder is not where texts are."""
         item = message.get("item")
         content = item.get("content") if isinstance(item, dict) else None
         for holder in (message, item, message.get("part"), *(content if isinstance(content, list) else ())):
@@ -68,5 +69,5 @@ class RepeatedString:
         return False
 
     def written(self, text: str) -> str:
-        """A piece of the event as it came."""
+        """A piece of the event with the original text instead of the placeholder."""
         return text.replace(_PLACEHOLDER, self._literal)

@@ -1,4 +1,4 @@
-"""The deltas that went out, in case that their text has to be told again in an end that the upstream forgot."""
+"""The deltas that were sent, in case their text has to be repeated in an end event that the upstream left out."""
 
 from __future__ import annotations
 
@@ -23,16 +23,24 @@ class SentDeltas:
         self._limit = limit
 
     def add(self, event: bytes) -> None:
-        self._size += len(event)
+        """Note a sent delta that was parsed, so its number is known."""
+        self.receive(b"", event)
+        self._writer.passed = b""
+
+    def receive(self, literal: bytes, raw: bytes) -> Pass:
+        """Note a delta that passes without being parsed, because its text is not searched."""
+        self._size += len(raw)
         if self._size <= self._limit:
-            self._events.append(event)
+            self._events.append(raw)
+        self._writer.passed = raw
+        return PASS
 
     def clear(self) -> None:
         self._events = []
         self._size = 0
 
     def text(self, item: Item, part: str, number: int) -> str | None:
-        """The text of one part, told by its deltas; None when there was too much of it to remember."""
+        """The text of one part, joined from its deltas; None if there were too many deltas to remember."""
         if self._size > self._limit:
             return None
         texts: list[str] = []
@@ -45,20 +53,16 @@ class SentDeltas:
         return "".join(texts)
 
 
-class SentText:
-    """Receives deltas that pass unread and remembers that they were sent."""
+class SearchedDeltas:
+    """Receives deltas that pass without being parsed if the search of their text allows it."""
 
-    __slots__ = ("_search", "_sent", "_writer")
+    __slots__ = ("_search", "_sent")
 
-    def __init__(self, search: TextSearch | StructuredText | None, sent: SentDeltas, writer: EventWriter) -> None:
-        """`search`: the search that their text goes through."""
+    def __init__(self, search: TextSearch | StructuredText, sent: SentDeltas) -> None:
         self._search = search
         self._sent = sent
-        self._writer = writer
 
     def receive(self, literal: bytes, raw: bytes) -> Pass | None:
-        if self._search is not None and self._search.receive(literal, raw) is None:
+        if self._search.receive(literal, raw) is None:
             return None
-        self._sent.add(raw)
-        self._writer.passed = raw
-        return PASS
+        return self._sent.receive(literal, raw)

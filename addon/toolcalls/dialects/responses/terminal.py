@@ -1,4 +1,4 @@
-"""How a response ended, by its terminal event or by the document that it came in."""
+"""How a response ended, according to its terminal event or to the document that it arrived in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAILED: Final = frozenset({"failed", "cancelled"})
 
 
 def status_of(kind: str, response: Any) -> str:
-    """The status that a terminal event, or the response in it, tells."""
+    """The status according to a terminal event, or to the response in it."""
     status = kind.removeprefix("response.")
     if status in ("completed", "done") and isinstance(response, dict):
         return str(response.get("status") or status)
@@ -23,7 +23,7 @@ def status_of(kind: str, response: Any) -> str:
 
 
 def finish_in(kind: str, response: Any) -> Finish:
-    """How a response ended: one that names what is missing, or an error, was cut off, whatever it calls itself."""
+    """How a response ended. With `incomplete_details`, an error or a refusal it was cut off, whatever its status."""
     if isinstance(response, dict) and (
         response.get("incomplete_details") or response.get("error") or _refuses(response.get("output"))
     ):
@@ -35,14 +35,14 @@ def finish_in(kind: str, response: Any) -> Finish:
 
 
 def _refuses(output: Any) -> bool:
-    """Does a message of the response refuse?"""
+    """Whether a message of the response contains a refusal."""
     items = [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
     contents = [item["content"] for item in items if isinstance(item.get("content"), list)]
     return any(isinstance(part, dict) and bool(part.get("refusal")) for content in contents for part in content)
 
 
 def output_in(data: str) -> int:
-    """Where the output of an unread terminal event begins; -1 where that cannot be told."""
+    """The position of the output in a terminal event that is not parsed; -1 if it is not found."""
     for key in ('"output":[', '"output": ['):
         at = data.find(key)
         if at >= 0:
@@ -51,7 +51,7 @@ def output_in(data: str) -> int:
 
 
 def failure_of(error: Any) -> Json:
-    """The error of a response that failed: what the server said, else that it ended too early."""
+    """The error of a failed response: the one that the server reported, or else that it ended too early."""
     reported = error if isinstance(error, dict) else {}
     return {
         "code": str(reported.get("code") or reported.get("type") or "server_error"),

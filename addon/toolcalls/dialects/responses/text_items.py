@@ -1,6 +1,6 @@
-"""What the model says in messages and reasoning items. It passes as it comes, in the moment it comes.
+"""The texts in messages and reasoning items, which pass unchanged as soon as they arrive.
 
-Messages are searched for calls. What is added to a text that nobody announced or ended is in `text_writer.py`.
+Messages are searched for calls. `text_writer.py` adds what is missing if a text was never announced or ended.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .events import EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
 from .part_families import REASONING_TEXT, REFUSAL, SUMMARY, TEXT, PartFamily, family_of, is_text
-from .sent_text import SentText
+from .sent_text import SearchedDeltas
 from .text_writer import PART_EVENTS, TextWriter, belongs, whole_part
 
 _MOST_UNTOLD = 8
-"""Parts of one item whose text is put together from its deltas: each time all of them are read."""
+"""The most parts of one item whose text is joined from its deltas, because each join parses all deltas."""
 
 
 class TextItems:
@@ -35,28 +35,29 @@ class TextItems:
         self._events = writer
         self.writer = TextWriter(writer, answer.items, limit)
         self.lesson: Lesson | None = None
-        """What the last delta says about those like it, if it went on as it came."""
+        """How to handle deltas like the last one without parsing them, if that one was forwarded unchanged."""
 
     def learn(self, incoming: IncomingEvent, search: TextSearch | StructuredText | None = None) -> None:
-        """Deltas like this one may pass unread from now on; `search` looks at their text."""
-        receiver = SentText(search, self.writer.sent, self._events)
+        """Let deltas like this one pass without being parsed from now on; `search` looks at their text."""
+        sent = self.writer.sent
+        receiver = sent if search is None else SearchedDeltas(search, sent)
         self.lesson = Lesson("delta", incoming.text("delta"), receiver)
 
     def read(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
-        """One event of a text family."""
+        """Handle one event of a text family."""
         stem, _, verb = incoming.type.rpartition(".")
         family = family_of(stem, incoming)
         if family.part == TEXT and verb == "done" and self._ends_undecided(incoming, family, reply):
             return
         item = self._item(family, incoming, reply)
         number = incoming.number(family.number_key) or 0
-        part = item.parts.setdefault((family.part, number), TextPart())
+        part = item.part(family.part, number)
         opens = incoming.type == f"{PART_EVENTS.get(family.part)}.added"
         if not part.opened and not opens and family.part in PART_EVENTS:
             reply.out.append(self.writer.open_part(item, family.part, number))
         part.opened = True
         fields: Json = {"item_id": item.id, "output_index": item.index, family.number_key: number}
-        searched = self._answer.searches and family.part == TEXT
+        searched = self._answer.examines_text and family.part == TEXT
         if searched and verb == "done":
             self._end_text(item, number, part, None, reply)
         if stem in PART_EVENTS.values():
@@ -81,7 +82,7 @@ class TextItems:
     # The search for calls
 
     def _passes(self, incoming: IncomingEvent, item: Item, number: int, part: TextPart, reply: ReplyBuilder) -> bool:
-        """Search a delta. False when it does not simply go on: what may go out of the text is written."""
+        """Search a delta. True if it passes; otherwise the text that may be sent is written here."""
         text = incoming.message.get("delta")
         if not isinstance(text, str) or not text or part.searched:
             return True
@@ -94,7 +95,7 @@ class TextItems:
         return False
 
     def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily, reply: ReplyBuilder) -> bool:
-        """The end of a text whose last words may be a call waits."""
+        """Whether the end of a text has to wait, because the text may end with a call; if so, it is held."""
         item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
         if item is None or not self.undecided(item):
             return False
@@ -102,7 +103,7 @@ class TextItems:
         return True
 
     def follows(self, incoming: IncomingEvent) -> bool:
-        """Is this a delta with text of another part than the one whose last words may be a call?"""
+        """Whether this is a delta with text of another part than the one that may end with a call."""
         delta = incoming.message.get("delta")
         stem, _, verb = incoming.type.rpartition(".")
         if verb != "delta" or not is_text(incoming.type) or not delta:
@@ -117,9 +118,9 @@ class TextItems:
         return any(part.undecided for part in item.parts.values())
 
     def untold_waits(self, item: Item | None, body: Json) -> bool:
-        """May a text that came only with the end of its item turn out to be a call, depending on what follows?"""
+        """Whether a text that arrived only with the end of its item may be a call, depending on what follows."""
         content = body.get("content")
-        if not self._answer.searches or body.get("type") != "message" or not isinstance(content, list):
+        if not self._answer.examines_text or body.get("type") != "message" or not isinstance(content, list):
             return False
         known = item.parts if item is not None else {}
         spoken = [(number, entry) for number, entry in enumerate(content) if not is_blank(entry)]
@@ -128,29 +129,29 @@ class TextItems:
         return isinstance(text, str) and (TEXT, number) not in known and self._answer.texts.waits_for_end(text)
 
     def end_texts(self, finish: Finish | None, reply: ReplyBuilder) -> None:
-        """All texts are over: with the response, or, None, with something else behind them."""
+        """End all texts. `finish`: how the response ended; None: something else follows the texts."""
         for item in self._items.all:
             for (kind, number), part in item.parts.items():
                 if kind == TEXT and not part.searched:
                     self._end_text(item, number, part, finish, reply)
 
     def _end_text(self, item: Item, number: int, part: TextPart, finish: Finish | None, reply: ReplyBuilder) -> None:
-        """The text of a part is over: what was held of it goes out."""
+        """End the text of a part and send what was held of it."""
         self.writer.write_found(item, number, self._held.close(item, number, part, finish, reply), reply)
 
     def _text_sent(self, item: Item, number: int, part: TextPart) -> str:
-        """The text that the client got of a part that was changed."""
+        """The text that the client got for a part that was changed."""
         text = self.writer.sent.text(item, TEXT, number)
         return part.text_for_client(part.text or "") if text is None else text
 
     def _search_content(self, item: Item, content: list[Any], finish: Finish | None, reply: ReplyBuilder) -> None:
-        """Put into the content what the client got of it, and search what it never got."""
+        """Replace the changed texts in the content by what the client got, and search texts that it never got."""
         last = max((number for number, entry in enumerate(content) if not is_blank(entry)), default=-1)
         for number, entry in enumerate(content):
             text = entry.get("text") if isinstance(entry, dict) and entry.get("type") == TEXT else None
             if not isinstance(text, str) or not text:
                 continue
-            part = item.parts.setdefault((TEXT, number), TextPart())
+            part = item.part(TEXT, number)
             self._end_text(item, number, part, None, reply)
             if part.search is None:
                 ends = number == last and not entry.get("annotations")
@@ -167,7 +168,7 @@ class TextItems:
         if item is None:
             known = self._items.known(wire_id)
             if known is not None and known.type == family.item:
-                # Something said after the item was done; there is nothing to announce.
+                # The text arrived after the item was done, so there is nothing to announce.
                 return known
             return self.writer.open(family.item, wire_id, wire_index, {}, reply)
         self._items.alias(item, wire_id, None)
@@ -175,27 +176,27 @@ class TextItems:
 
     # Items
 
-    def say(self, text: str, index: int, reply: ReplyBuilder) -> None:
-        """A message of ours."""
+    def take_text(self, text: str, index: int, reply: ReplyBuilder) -> None:
+        """Send a message of ours."""
         item = self.writer.open("message", "", None, {}, reply, instead=index)
         content = [{"type": TEXT, "text": text, "annotations": []}]
         message = {"type": "message", "role": "assistant", "status": "completed", "content": content}
         self.end_item(item, message, reply)
 
     def end_item(self, item: Item, body: Json, reply: ReplyBuilder, finish: Finish | None = None) -> None:
-        """An item ends that has no event of its own for that."""
+        """End an item for which the upstream sent no end event."""
         item.done = self.finish(item, body, reply, finish)
         fields = {"output_index": item.index, "item": item.done}
         reply.out.append(self._events.write("response.output_item.done", fields))
 
     def finish(self, item: Item, body: Json, reply: ReplyBuilder, finish: Finish | None = None) -> Json:
-        """The whole item for its end. The ends of parts that have to come before it are written.
+        """The whole item for its end event. The missing events of its parts are written first.
 
-        `finish`: the response ends with this item; None where something may follow it.
+        `finish`: the response ends with this item; None: something may follow it.
         """
         body = with_needed(body, item.type, item.id)
         if item.type == "reasoning" and self._answer.reasoning is not None:
-            item.thought = self._thought(item, body)
+            item.reasoning_text = self._thought(item, body)
         key = "content" if item.type == "message" else "summary"
         if item.type not in ("message", "reasoning") or not isinstance(body.get(key), list):
             return body
@@ -203,7 +204,7 @@ class TextItems:
         for (part, number), state in sorted(item.parts.items(), key=lambda entry: entry[0][1]):
             if part in PART_EVENTS and belongs(part, key):
                 self.writer.fill_part(item, part, number, state, content)
-        if self._answer.searches and item.type == "message":
+        if self._answer.examines_text and item.type == "message":
             self._search_content(item, content, finish, reply)
         for number, entry in enumerate(content):
             self.writer.end_part(item, key, number, entry, reply)
@@ -212,7 +213,7 @@ class TextItems:
         return body if content == body[key] else {**body, key: content}
 
     def _thought(self, item: Item, body: Json) -> str:
-        """What an item of reasoning says: its own words, else their summary."""
+        """The text of a reasoning item: the reasoning itself, or else its summary."""
         for kind, key in ((REASONING_TEXT, "content"), (SUMMARY, "summary")):
             entries = body.get(key) if isinstance(body.get(key), list) else []
             texts = [entry.get("text") for entry in entries or () if isinstance(entry, dict)]
@@ -227,6 +228,6 @@ class TextItems:
 
 
 def is_blank(entry: Any) -> bool:
-    """Does this part of a message say nothing?"""
+    """Whether this part of a message has no text except white space."""
     text = entry.get("text") if isinstance(entry, dict) else None
     return isinstance(text, str) and not text.strip()

@@ -1,6 +1,6 @@
-"""Texts as events of the Responses protocol: an item and its parts are announced, told and ended.
+"""Writes text events of the Responses protocol: the announcement, the text and the end of an item and of its parts.
 
-Only what a client cannot do without is written: an item or a part that was never announced, an end that never came.
+Only events that a client needs are added: for an item or a part that was never announced or never ended.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TEXT_EVENTS = {
 }
 
 _MOST_PARTS = 1_000
-"""Parts of one item. The upstream counts them, and a list that long is made: so it may not say any number."""
+"""The most parts of one item. The upstream numbers them, and a list of that length is made, so this needs a limit."""
 
 
 class TextWriter:
@@ -38,7 +38,7 @@ class TextWriter:
         self._events = events
         self._items = items
         self.sent = SentDeltas(limit, events)
-        """The deltas that the client got."""
+        """The deltas that were sent to the client."""
 
     def open(
         self,
@@ -50,7 +50,7 @@ class TextWriter:
         *,
         instead: int | None = None,
     ) -> Item:
-        """An item that the upstream never announced; `instead`: at the index of a dropped one."""
+        """Announce an item that the upstream never announced. `instead`: the index of a dropped item to use."""
         index = self._items.free_index(wire_index) if instead is None else instead
         item = Item(index, self._items.identity(wire_id, kind), kind, body, announced=True)
         self._items.add(item, wire_id, wire_index)
@@ -61,14 +61,14 @@ class TextWriter:
         return item
 
     def open_part(self, item: Item, part: str, number: int) -> bytes:
-        """A part that the upstream never announced."""
+        """The announcement of a part that the upstream never announced."""
         fields: Json = {"item_id": item.id, "output_index": item.index}
         fields["summary_index" if part == SUMMARY else "content_index"] = number
         fields["part"] = whole_part(None, part)
         return self._events.write(f"{PART_EVENTS[part]}.added", fields)
 
     def write_found(self, item: Item, number: int, result: SearchResult, reply: ReplyBuilder) -> None:
-        """Text that was searched: the events that it came in, where they say nothing else."""
+        """Write searched text, with the original events if they contain nothing else."""
         where: Json = {"item_id": item.id, "output_index": item.index, "content_index": number}
         for piece in result.pieces:
             if piece.source is None:
@@ -79,7 +79,7 @@ class TextWriter:
             reply.out.append(sent)
 
     def fill_part(self, item: Item, part: str, number: int, state: TextPart, content: list[Any]) -> None:
-        """Put into the content what was said and is not in it."""
+        """Add the text of a part to the content, if it was sent and is missing there."""
         field = "refusal" if part == REFUSAL else "text"
         if not 0 <= number < _MOST_PARTS:
             return
@@ -91,11 +91,11 @@ class TextWriter:
             content[number] = {**whole_part(entry, part), field: text or ""}
 
     def end_part(self, item: Item, key: str, number: int, entry: Any, reply: ReplyBuilder) -> None:
-        """The events of a part that are still missing before its item ends."""
+        """Write the events of a part that are missing before its item ends."""
         part = entry.get("type") if isinstance(entry, dict) else None
         if not isinstance(part, str) or part not in PART_EVENTS or not belongs(part, key):
             return
-        state = item.parts.setdefault((part, number), TextPart())
+        state = item.part(part, number)
         field = "refusal" if part == REFUSAL else "text"
         text = entry.get(field)
         where = {"item_id": item.id, "output_index": item.index}
@@ -116,12 +116,12 @@ class TextWriter:
 
 
 def belongs(part: str, key: str) -> bool:
-    """Does a kind of part stand under this key of an item?"""
+    """Whether parts of this kind are under this key of an item."""
     return (part == SUMMARY) == (key == "summary")
 
 
 def whole_part(entry: Any, part: str) -> Json:
-    """A part with its text; an empty one where there is none."""
+    """The part with a text field, which is empty if it was missing."""
     field = "refusal" if part == REFUSAL else "text"
     if not isinstance(entry, dict):
         return {"type": part, field: "", **({"annotations": []} if part == TEXT else {})}

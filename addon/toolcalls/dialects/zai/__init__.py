@@ -1,1 +1,1 @@
-"""The stream of chat.z.ai, which becomes Chat."""
+"""The stream of chat.z.ai, which is converted to Chat."""

@@ -1,4 +1,4 @@
-"""An answer of chat.z.ai: which calls are the client's and which the backend ran, and which are complete when the
+"""An answer of chat.z.ai: which calls are the client's, which the backend ran itself, and which are complete when the
 stream breaks off."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ...turn.answer import CompletedCall
 from ...turn.assembled_call import AssembledCall
 from ...turn.fragment_answer import FragmentAnswer
 from ...turn.fragments import full_name
-from ...turn.live import LiveArguments
+from ...turn.live import LiveCall
 from ...turn.outgoing_calls import CUT_INSIDE, GatheredCall
 from ...turn.text_search import SearchResult, TextPiece
 from ...work import TooMuchWork
@@ -21,7 +21,7 @@ from .reader import RanUpstream, ZaiReader
 
 
 class ZaiAnswer(FragmentAnswer):
-    """Its calls come in fragments, or stand in the document until the turn is over."""
+    """An answer whose calls arrive in fragments, or are in the document until the turn is over."""
 
     __slots__ = ("_cut", "_growing", "_owners", "_ran", "_reader", "broken_off")
 
@@ -32,21 +32,21 @@ class ZaiAnswer(FragmentAnswer):
         self._ran: list[AssembledCall] = []
         """The calls that the backend ran itself."""
         self._growing: AssembledCall | None = None
-        """The call of which more may follow."""
+        """The call that may still grow."""
         self._cut: AssembledCall | None = None
-        """The call in the middle of which the document ends."""
+        """The call that is cut off by the end of the document."""
         self.broken_off = False
-        """The stream ended in the middle, or the upstream failed: only what is complete by itself is a call."""
+        """The stream ended in the middle, or the upstream failed: only a call that is complete by itself counts."""
 
     @property
     def has_pending_calls(self) -> bool:
         return super().has_pending_calls or self._reader.has_calls
 
-    # Text. What takes too much work is not searched any more: an answer that is converted cannot pass as it came.
+    # Text. When the work budget is used up, the search stops, because a converted answer cannot pass unchanged.
 
-    def say(self, text: str, source: bytes | None = None) -> SearchResult | None:
+    def take_text(self, text: str, source: bytes | None = None) -> SearchResult | None:
         try:
-            return super().say(text, source)
+            return super().take_text(text, source)
         except TooMuchWork:
             return self._stop_searching(text)
 
@@ -57,7 +57,7 @@ class ZaiAnswer(FragmentAnswer):
             return self._stop_searching()
 
     def _stop_searching(self, text: str = "") -> SearchResult:
-        """All that is held goes out, and this text behind it."""
+        """Stop the search: the held text and this text after it, as text to send."""
         said = self.held_text + text
         self.search = self.reasoning = None
         return SearchResult((TextPiece(said),)) if said else SearchResult()
@@ -65,7 +65,7 @@ class ZaiAnswer(FragmentAnswer):
     # Calls
 
     def ran_upstream(self, part: RanUpstream) -> None:
-        """The last call that this can be about is not the client's."""
+        """Mark the last call with this id or name as one that the backend ran itself."""
         for assembled in reversed(self.assembler.calls):
             if (part.id and assembled.id == part.id) or (not part.id and assembled.name == part.name):
                 self._ran.append(assembled)
@@ -76,7 +76,7 @@ class ZaiAnswer(FragmentAnswer):
 
     @property
     def has_whole_call(self) -> bool:
-        """Is there a call of the client's that is complete by itself?"""
+        """Whether a call for the client is complete by itself."""
         assembled_calls = self._clients(self.assembler.judged(complete=True))
         return any(
             self._is_whole(assembled, self._gathered(assembled, Finish.COMPLETE, True, None))
@@ -84,7 +84,7 @@ class ZaiAnswer(FragmentAnswer):
         )
 
     def _clients(self, gathered: list[AssembledCall]) -> list[AssembledCall]:
-        """The client's calls: those of the document, and those of these, which came in fragments."""
+        """The client's calls: those in the document, and those among `gathered`, which arrived in fragments."""
         reader, blocks = self._reader, [AssembledCall.of(call) for call in self._reader.calls()]
         self._growing = next(reversed([*gathered, *blocks]), None) if reader.last_may_grow else None
         self._cut = blocks[-1] if reader.cut_inside else None
@@ -95,21 +95,22 @@ class ZaiAnswer(FragmentAnswer):
             and not any(assembled is ran for ran in self._ran)
         ]
 
-    def _gathered(
-        self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveArguments | None
-    ) -> GatheredCall:
+    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveCall | None) -> GatheredCall:
         call = super()._gathered(assembled, finish, ids, live)
         if assembled is self._cut:
             call.finish = Finish.CUT
         elif self._is_whole(assembled, call):
             call.finish = Finish.COMPLETE
         if self.broken_off and call.finish is not Finish.COMPLETE:
-            call.doubt = call.doubt or CUT_INSIDE
+            call.refusal_reason = call.refusal_reason or CUT_INSIDE
         return call
 
     def _is_whole(self, assembled: AssembledCall, call: GatheredCall) -> bool:
-        """Is it complete by itself, however the answer ended? No object is a prefix of another."""
-        if call.doubt or assembled is self._cut:
+        """Whether a call is complete by itself, however the answer ended.
+
+        A complete JSON object cannot be the beginning of a longer one.
+        """
+        if call.refusal_reason or assembled is self._cut:
             return False
         final = assembled is not self._growing
         if not call.arguments.strip():

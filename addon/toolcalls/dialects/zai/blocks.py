@@ -1,7 +1,7 @@
-"""The JSON inside `<glm_block …>{json}</glm_block>`: where it ends, and where the fields of the call stand.
+"""Scans the JSON inside `<glm_block …>{json}</glm_block>`: where it ends, and where the fields of the call are.
 
 Strategy: a scan that can be interrupted and resumed at any character. It follows strings and brackets, so
-that markup inside the arguments never ends a block, and notes the offsets of the few values that make a
+that markup inside the arguments never ends a block, and notes the offsets of the few values that make up a
 call. Nothing is decoded before the call is final: a block of 200 KB that grows in thousands of edits is
 scanned only where it changed.
 """
@@ -21,12 +21,12 @@ _INSIDE = re.compile(r'[^"\\]*+(?>\\.[^"\\]*+)*+', re.DOTALL)
 _SPACE = re.compile(r"\s*+")
 _SCALAR = re.compile(r'[^\s"{}\[\]:,]++')
 _PLAIN_PAIR = re.compile(r"""\s*+(,?)\s*+"([^"\\]*+)"\s*+:\s*+("[^"\\]*+"|[^\s"{}\[\]:,]++)(?=\s*+[,}])""")
-"""A whole member of an object without an escape: most of what follows the arguments, taken in one match."""
+"""A whole member of an object without escapes. Most of what follows the arguments is skipped with this one match."""
 
 _MAX_KEY: Final = 64
 _LEVELS: Final = 3
 
-# Where a call's fields stand. The second form is known from synthetic tests only.
+# The paths of a call's fields. The second form (`function`) is known only from synthetic tests.
 _FIELDS: Final = {
     ("data", "metadata", "id"): "id",
     ("data", "metadata", "name"): "name",
@@ -43,17 +43,17 @@ Span = tuple[int, int]
 
 
 class Scan(NamedTuple):
-    """How far the JSON of one block was read. Offsets are those of the document."""
+    """The state of the scan of one block's JSON. Offsets are offsets in the document."""
 
     depth: int = 0
     kinds: str = ""
     """The brackets of the outer levels."""
     path: tuple[str, ...] = ()
-    """The keys that lead to here through the outer levels."""
+    """The keys of the outer levels that lead to the current position."""
     after_colon: bool = False
     in_string: bool = False
     field: str = ""
-    """The field whose value is being read."""
+    """The field whose value is being scanned."""
     level: int = 0
     start: int = 0
     spans: tuple[tuple[str, Span], ...] = ()
@@ -69,10 +69,10 @@ def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def scan_json(text: str, at: int, base: int, scan: Scan) -> tuple[int, Scan, bool]:
-    """Read on in `text` from `at`; its first character stands at `base` in the document.
+    """Continue the scan in `text` from `at`; `base`: the offset of `text` in the document.
 
-    Gives how far it was read, the new state, and whether the JSON ended there. What may still change its
-    meaning (half an escape, half a word, half a key) is left unread.
+    Returns the new position, the new state, and whether the JSON ended there. Input whose meaning may still change
+    (half an escape, half a word, half a key) is not consumed.
     """
     depth, kinds, path, after_colon, in_string, field, level, start, spans = scan
     size = len(text)
@@ -141,16 +141,14 @@ def scan_json(text: str, at: int, base: int, scan: Scan) -> tuple[int, Scan, boo
                     break
                 at = end
         # A string, a word or a container ended here.
-        if field and depth <= level:
-            # A closing bracket of the level itself ends no value: the one before it did.
-            if depth == level:
-                spans = (*spans, (field, (start, base + at)))
+        if field and depth == level:
+            spans = (*spans, (field, (start, base + at)))
             field = ""
     return at, Scan(depth, kinds, path, after_colon, in_string, field, level, start, spans), ended
 
 
 class CallResult(Enum):
-    """What the backend made of a tool call."""
+    """What the backend did with a tool call."""
 
     OPEN = '"" or nothing yet'
     NULL = "null: it could not run the tool, which is the client's"
@@ -159,7 +157,7 @@ class CallResult(Enum):
 
 @dataclass(slots=True, frozen=True)
 class GlmCall:
-    """What a block says about a call. `whole` is False when the arguments were cut off in the middle."""
+    """A call in a block. `whole` is False if the arguments were cut off in the middle."""
 
     id: str
     name: str
@@ -169,7 +167,7 @@ class GlmCall:
 
 
 class GlmBlock:
-    """A tool block of the document: the stretch from its tag to the end of its JSON, or to where it is now."""
+    """A tool block of the document: from its tag to the end of its JSON, or to the current end of the scan."""
 
     __slots__ = ("_fields", "_open", "end", "start")
 
@@ -190,10 +188,10 @@ class GlmBlock:
         return self._text(document, "name") or self._text(document, "function.name")
 
     def call(self, document: Document) -> GlmCall:
-        form = "" if "name" in self._fields else "function."
-        arguments, whole = self._arguments(document, form + "arguments")
+        traits = "" if "name" in self._fields else "function."
+        arguments, whole = self._arguments(document, traits + "arguments")
         return GlmCall(
-            self._text(document, form + "id"), self.name(document), arguments, self.result(document), whole
+            self._text(document, traits + "id"), self.name(document), arguments, self.result(document), whole
         )
 
     def _text(self, document: Document, field: str) -> str:
@@ -202,7 +200,7 @@ class GlmBlock:
         return value if isinstance(value, str) else ""
 
     def _arguments(self, document: Document, field: str) -> tuple[str, bool]:
-        """The arguments, decoded once, and whether they were there to their end."""
+        """The arguments, decoded once, and whether they are complete."""
         span = self._fields.get(field)
         if span is None:
             if self._open is None or self._open[0] != field:
@@ -216,7 +214,7 @@ class GlmBlock:
 
 
 def _literal(raw: str) -> str | None:
-    """The text of a JSON string literal; line ends may stand in it as they are."""
+    """The text of a JSON string literal, which may contain raw line ends; None if it is no such literal."""
     try:
         value = json.loads(raw, strict=False)
     except ValueError:
@@ -225,7 +223,7 @@ def _literal(raw: str) -> str | None:
 
 
 def _cut_literal(raw: str) -> str:
-    """The text of a literal that was cut: it may end with a part of an escape, `\\u` and three digits at most."""
+    """The text of a literal that was cut off. It may end with part of an escape, at most `\\u` and three digits."""
     ends = range(len(raw), max(len(raw) - 6, 0), -1)
     values = (_literal(raw[:end] + '"') for end in ends) if raw.startswith('"') else iter(())
     return next((value for value in values if value is not None), raw.removeprefix('"'))

@@ -1,10 +1,11 @@
-"""The stream of chat.z.ai, turned into OpenAI chunks in flight.
+"""Converts the stream of chat.z.ai to OpenAI chunks while it arrives.
 
-The reader makes parts of an event (`reader.py`), Chat's writer makes chunks of them (`writer.py`), and what becomes
-of text and calls is decided as in every protocol (`dialects/answer_stream.py`). Here is what concerns the stream as a
-whole. The turn ends at the first null patch, at `done`, or with the stream. Nothing of the upstream passes as it
-came: after one converted event a raw one would be garbage, so failing ends with an error event. Without declared
-tools nothing is converted, and every byte passes.
+The reader turns an event into parts (`reader.py`), Chat's writer turns those into chunks (`writer.py`), and text and
+calls are handled as in every protocol (`dialects/answer_stream.py`). This file handles what concerns the stream as a
+whole. The turn ends at the first null patch (the backend sets `result` to null because it could not run a tool), at
+`done`, or with the stream. No event passes unchanged, because after a converted event an original one would be
+garbage; so a failure of ours ends with an error event. If the request declares no tools, nothing is converted and
+every byte passes.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from ...turn import payload
 from ...turn.parts import TextDelta
 from ...wire import sse
 from ...wire.events import PASS, SPLIT_LINES, Event, LimitReached, Replace, Verdict
-from ..answer_io import AnswerForm
+from ..answer_io import ProtocolTraits
 from ..answer_stream import AnswerStream
 from ..chat.choice import replaced
 from ..interface import Dialect
 from ..reply_builder import ReplyBuilder
-from ..trouble import ERROR, trouble_in, trouble_in_text
+from ..upstream_errors import ERROR, error_in, error_in_text
 from .answer import ZaiAnswer
 from .envelope import Json, Trouble, data_of, is_done, reason_of, trouble_of, usage_of
 from .owners import Owners
@@ -58,15 +59,16 @@ class Zai(Dialect):
     converting: bool
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, by_path: bool = False) -> None:
-        """`by_path`: nobody named this protocol, so an unreadable request is taken for one without tools."""
+        """`by_path`: only the URL path suggested this protocol, so a request that cannot be parsed counts as one
+        without tools."""
         unknown = request.choices is None and not by_path
         self.converting = policy.zai == "on" or (policy.zai == "auto" and (len(request.tools) > 0 or unknown))
         owners = Owners(request)
         self._reader = ZaiReader(owners, cuts=policy.zai_after_null == "cut")
         self._writer = ZaiWriter(f"chatcmpl-{mender.ids.unique('').removeprefix('call_')}", request.model)
         self._answer = ZaiAnswer(request, policy, mender, owners, self._reader)
-        self._stream = AnswerStream(request, policy, mender, AnswerForm(), self._writer, answer=self._answer)
-        # Whose a call is shows at the end of the turn, so none goes out while it comes.
+        self._stream = AnswerStream(request, policy, mender, ProtocolTraits(), self._writer, answer=self._answer)
+        # Only the end of the turn shows whether a call is the client's, so no call is sent while it arrives.
         self._stream.live = False
         self._include_usage = request.include_usage
         self._max_held = policy.max_held_bytes
@@ -75,7 +77,7 @@ class Zai(Dialect):
         self._spoke = False
         self._events = False
         self._done = False
-        """`done` came: after it only usage counts."""
+        """`done` arrived: after it only the usage counts."""
         self._over = False
         """The client has the end of the answer."""
 
@@ -94,12 +96,12 @@ class Zai(Dialect):
         if not isinstance(chunk, dict):
             if data.strip() == "[DONE]":
                 return Replace(tuple(self._end()))
-            trouble = trouble_in(chunk) or trouble_in_text(data, event.type)
+            trouble = error_in(chunk) or error_in_text(data, event.type)
             if trouble is None and "\n" in data:
                 return SPLIT_LINES
             chunk = {"error": trouble} if trouble is not None else payload.read_glued(data)
         elif event.type == ERROR:
-            chunk = {"error": trouble_in(chunk, event.type)}
+            chunk = {"error": error_in(chunk, event.type)}
         return Replace(tuple(self._take(chunk))) if chunk else _NOTHING
 
     def close(self) -> Replace | None:
@@ -108,7 +110,7 @@ class Zai(Dialect):
         return Replace(tuple(self._end() if self._done else self._break_off()))
 
     def body(self, body: bytes) -> bytes:
-        """There is no plain JSON answer: clients always stream."""
+        """The body unchanged: there is no answer in one JSON document, because clients always stream."""
         return body
 
     @property
@@ -159,11 +161,11 @@ class Zai(Dialect):
 
     @property
     def _is_complete(self) -> bool:
-        """Is there a complete answer or call that a trailing error takes nothing from?"""
+        """Whether there is already a complete answer or call, so that an error at the end can be ignored."""
         return (self._spoke and bool(self._usage or self._reason)) or self._answer.has_whole_call
 
     def _say(self, parts: Iterable[ZaiPart]) -> list[bytes]:
-        """What of these parts may go out."""
+        """Take these parts; the chunks to send now."""
         out: list[bytes] = []
         for part in parts:
             if isinstance(part, RanUpstream):
@@ -181,7 +183,7 @@ class Zai(Dialect):
         return out + self._complete(finish)
 
     def _complete(self, finish: Finish) -> list[bytes]:
-        """The turn is over: all that is held goes out, and its calls."""
+        """The chunks for the end of the turn: everything that is held, and its calls."""
         reply = ReplyBuilder()
         broken_off = self._answer.broken_off
         told = Finish.of(self._reason) if self._reason and not broken_off else finish
@@ -195,11 +197,11 @@ class Zai(Dialect):
         return out + self._finish("length" if self._reason == "length" else "stop")
 
     def _break_off(self) -> list[bytes]:
-        """The stream ended without `done`: nothing that may be half goes out."""
+        """The stream ended without `done`: a call that may be incomplete is not sent."""
         return self._lose_the_rest() + self._finish("length")
 
     def _fail(self, trouble: Trouble) -> list[bytes]:
-        """Complete calls come out, unfinished ones are dropped, the error goes on."""
+        """An error: complete calls are sent, unfinished ones are dropped, and the error is forwarded."""
         self._over = True
         return self._lose_the_rest() + failure(trouble.message, "upstream_error", trouble.code)
 

@@ -1,9 +1,9 @@
-"""The document that chat.z.ai patches, and what the client has seen of it.
+"""The document that chat.z.ai patches, and the part of it that the client has seen.
 
 Edits count UTF-16 code units (the web client does `content.substring(0, edit_index) + edit_content`), so
-the document is kept in that encoding: a cut is a truncation at twice the index, a surrogate pair that came
-in two deltas joins by itself, and no edit ever copies what stands before it. What is read out of it has one
-character a unit ("units": an astral character is its two surrogates), so that offsets stay offsets.
+the document is kept in that encoding: a cut is a truncation at twice the index, a surrogate pair that arrived
+in two deltas joins by itself, and no edit ever copies the text before it. Text that is read from the document
+has one character per unit ("units": an astral character is its two surrogates), so that offsets stay valid.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def is_high_surrogate(unit: str) -> bool:
 
 
 def text_of_units(units: str) -> str:
-    """Join the surrogate pairs; a lone surrogate stays one."""
+    """Join the surrogate pairs; a lone surrogate stays as it is."""
     if not _SURROGATE.search(units):
         return units
     return units.encode(_CODEC, "surrogatepass").decode(_CODEC, "surrogatepass")
 
 
 class Document:
-    """A text in UTF-16 code units that grows at its end and is cut from its end."""
+    """A text in UTF-16 code units that grows and is cut only at its end."""
 
     __slots__ = ("_bytes",)
 
@@ -50,7 +50,7 @@ class Document:
         del self._bytes[2 * units :]
 
     def cut(self, index: int) -> int:
-        """Where an edit at this index cuts: inside the document, and never inside a surrogate pair."""
+        """The offset at which an edit cuts: within the document, and never inside a surrogate pair."""
         cut = min(max(index, 0), len(self))
         if 0 < cut < len(self):
             around = self._bytes[2 * cut - 2 : 2 * cut + 2]
@@ -59,16 +59,16 @@ class Document:
         return cut
 
     def units(self, start: int, end: int) -> str:
-        """The stretch between two offsets, one character a unit."""
+        """The text between two offsets, with one character per unit."""
         joined = self._bytes[2 * start : 2 * end].decode(_CODEC, "surrogatepass")
         return joined if len(joined) == end - start else _ASTRAL.sub(_pair, joined)
 
 
 class Channel:
-    """One append-only text of the client (content, reasoning): what it would be now, and what was sent of it.
+    """One append-only text of the client (content or reasoning): its current state, and what was sent of it.
 
-    What was sent cannot be taken back. While the new text repeats it nothing is sent; where it differs, only
-    what follows the common prefix is.
+    Text that was sent cannot be taken back. While a new text repeats it, nothing is sent; if the new text differs,
+    only what follows the common prefix is sent.
     """
 
     __slots__ = ("_shown", "length", "rewritten")
@@ -76,21 +76,21 @@ class Channel:
     def __init__(self) -> None:
         self._shown = Document()
         self.length = 0
-        """How long the text is now; less than what was shown after a cut."""
+        """The current length of the text; after a cut it may be less than what was sent."""
         self.rewritten = False
 
     @property
     def taken_back(self) -> bool:
-        """Does the text no longer say all that the client has seen of it?"""
+        """Whether the text no longer contains everything that the client has seen."""
         return self.rewritten or self.length < len(self._shown)
 
     @property
     def text(self) -> str:
-        """What the text is now, whatever was sent before it changed."""
+        """The current text, whatever was sent before it changed."""
         return text_of_units(self._shown.units(0, self.length))
 
     def write(self, units: str) -> str:
-        """Continue the text at `length`; give what the client has not seen yet."""
+        """Continue the text at `length`; return what the client has not seen yet."""
         start = self.length
         self.length += len(units)
         known = self._shown.units(start, min(self.length, len(self._shown))) if start < len(self._shown) else ""

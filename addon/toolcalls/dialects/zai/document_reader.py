@@ -1,9 +1,9 @@
-"""Reading the document while it grows and is cut: reasoning wrappers, tool blocks, and the text between them.
+"""Parses the document while it grows and is cut: reasoning wrappers, tool blocks, and the text between them.
 
-Strategy: one pass over the document that can stop at any character. The state after a stretch depends on
-nothing but the document up to there (the horizon), so a copy of it is kept every few hundred units; an edit
-goes back to the last copy before its cut and reads on from there. What may still become something else (half
-a tag, newlines that may frame a block, half a surrogate pair) stays unread or unsaid.
+Strategy: one pass over the document that can stop at any character. The state depends only on the document up
+to the horizon, so a copy of the state is kept every few hundred units; an edit goes back to the last copy before
+its cut and continues from there. Input that may still become something else (half a tag, newlines that may frame
+a block, half a surrogate pair) is not consumed, or not emitted.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from .markup import (
 _STEP: Final = 1024
 _SPACING: Final = 512
 _MAX_NAMELESS: Final = 64 * 1024
-"""A block that did not say its tool's name by then is text."""
+"""A block that is this long and has not named its tool is text."""
 
 _QUOTES: Final = "`'\"‘“«"
-"""Right behind one of these a block is shown, not meant."""
+"""A block right after one of these is quoted as an example."""
 
 Said = TextDelta | ReasoningDelta | GlmBlock
 
@@ -53,26 +53,26 @@ class _Mode(Enum):
 
 @dataclass(slots=True)
 class _State:
-    """Everything that reading on depends on."""
+    """The state of the pass: everything that the parsing of the rest depends on."""
 
     at: int = 0
     mode: _Mode = _Mode.TEXT
     line_start: bool = True
     newlines: int = 0
-    """Newlines that were read and not said: they may frame a block."""
+    """Newlines that were consumed but not emitted, because they may frame a block."""
     edge: bool = False
-    """Nothing was said since the last wrapper or block."""
+    """No text has followed the last wrapper or block."""
     content: int = 0
     reasoning: int = 0
     blank: str = ""
-    """White space of the reasoning that is only said when more follows."""
+    """White space of the reasoning that is emitted only if more follows."""
     thought: bool = False
-    """The open wrapper has said something."""
+    """The open wrapper contained some reasoning."""
     blocks: int = 0
     block_start: int = 0
     scan: Scan = _START
     fence: Fence = NO_FENCE
-    """The code fence of the answer that the text stands in."""
+    """The code fence that the answer text is in."""
 
 
 _values_of = attrgetter(*(field.name for field in fields(_State)))
@@ -83,7 +83,7 @@ def _copy(state: _State) -> _State:
 
 
 class DocumentReader:
-    """The document of one answer and what it says."""
+    """The document of one answer, parsed into text, reasoning and blocks."""
 
     __slots__ = (
         "_checkpoints",
@@ -100,7 +100,7 @@ class DocumentReader:
     def __init__(self) -> None:
         self.document = Document()
         self.blocks: list[GlmBlock] = []
-        """The blocks whose JSON is closed, in their order."""
+        """The blocks whose JSON is complete, in order."""
         self.content = Channel()
         self.reasoning = Channel()
         self._state = _State()
@@ -111,17 +111,17 @@ class DocumentReader:
 
     @property
     def rewritten(self) -> bool:
-        """Was text changed that the client had seen already?"""
+        """Whether text changed that the client had already seen."""
         return self.content.rewritten or self.reasoning.rewritten
 
     @property
     def taken_back(self) -> bool:
-        """Does the document no longer say all that the client has seen of it?"""
+        """Whether the document no longer contains everything that the client has seen."""
         return self.content.taken_back or self.reasoning.taken_back
 
     @property
     def block_is_open(self) -> bool:
-        """Has the JSON of the last block not ended yet?"""
+        """Whether the JSON of the last block is incomplete."""
         return self._state.mode is _Mode.BLOCK
 
     @property
@@ -130,13 +130,13 @@ class DocumentReader:
 
     @property
     def all_blocks(self) -> list[GlmBlock]:
-        """The blocks so far, with the one that is open."""
+        """The blocks so far, including an incomplete one."""
         state = self._state
         return (
             [*self.blocks, GlmBlock(state.block_start, state.at, state.scan)] if self.block_is_open else self.blocks
         )
 
-    # Changing the document. Each gives what it said anew, in order, and the blocks that it closed.
+    # Changing the document. Each method returns the new text, the new reasoning and the completed blocks, in order.
 
     def append(self, text: str, origin: Origin = Origin.UNKNOWN) -> list[Said]:
         self._origins.write(len(self.document), origin)
@@ -145,18 +145,18 @@ class DocumentReader:
         return self._take()
 
     def edit(self, index: int, text: str, origin: Origin = Origin.UNKNOWN) -> list[Said]:
-        """Cut and replace. `index` counts UTF-16 code units."""
+        """Cut the document at `index`, which counts UTF-16 code units, and append the text."""
         cut = self.document.cut(index)
         if cut < len(self.document):
             self.document.truncate(cut)
             self._go_back(cut)
-            # What changes the inside of a call is the backend's own, and repeats the calls behind it.
+            # An edit inside a call comes from the backend itself, and repeats the calls after it.
             if self._state.mode is _Mode.BLOCK and self._origins.at(cut - 1) is Origin.CALLS:
                 origin = Origin.CALLS
         return self.append(text, origin)
 
     def finish(self) -> list[Said]:
-        """The document is complete: what was held back as a possible beginning is text after all."""
+        """The document is complete: what was held back as the possible beginning of a tag is text after all."""
         state = self._state
         rest = self.document.units(state.at, len(self.document))
         if state.mode is _Mode.TEXT:
@@ -178,7 +178,7 @@ class DocumentReader:
         said, self._said = self._said, []
         return said
 
-    # Going on and back
+    # Moving forward and back
 
     def _read(self) -> None:
         size = len(self.document)
@@ -197,7 +197,7 @@ class DocumentReader:
             self._checkpoints.append((self._horizon, _copy(self._state)))
 
     def _go_back(self, cut: int) -> None:
-        """The document ends at `cut` now: forget what was read behind it."""
+        """The document now ends at `cut`: forget what was parsed after it."""
         while self._checkpoints[-1][0] > cut:
             self._checkpoints.pop()
         self._horizon, state = self._checkpoints[-1]
@@ -208,10 +208,10 @@ class DocumentReader:
         self._read()
         self._remember()
 
-    # Reading
+    # Parsing
 
     def _consume(self, text: str, base: int) -> int:
-        """Read as much of `text` as has one meaning whatever follows; give how much."""
+        """Parse as much of `text` as has a fixed meaning whatever follows; return how much that is."""
         at = 0
         while at < len(text):
             mode = self._state.mode
@@ -233,7 +233,7 @@ class DocumentReader:
         state = self._state
         tag = at
         if state.edge:
-            # White space alone between two elements is no text.
+            # White space alone between two elements is not text.
             tag = skip_blank(text, at)
             if tag - at >= MAX_TAG:
                 tag = at
@@ -258,19 +258,19 @@ class DocumentReader:
         return end
 
     def _next_element(self, text: str, start: int, base: int) -> int:
-        """Where the next element may begin: at the start of a line; a block of the backend wherever it is."""
+        """The position where the next element may begin: the start of a line, or any block of the backend."""
         end = text.find("\n<", start) + 1 or len(text)
         at = text.find("<g", start + 1, end)
         while at >= 0:
             if self._is_the_backends(base + at):
                 return at
             at = text.find("<g", at + 1, end)
-        # Half a tag at the end may be such a block too.
+        # Half a tag at the end may be a block of the backend too.
         last = len(text) - 1
         return last if end > last > start and text[last] == "<" and self._is_the_backends(base + last) else end
 
     def _is_the_backends(self, place: int) -> bool:
-        """Did the backend itself write here, in the phase of tool calls, and does it not quote?"""
+        """Whether the backend itself wrote this, in the phase of tool calls, and no quotation mark precedes it."""
         calls = self._origins.at(place) is Origin.CALLS
         return calls and (not place or self.document.units(place - 1, place) not in _QUOTES)
 
@@ -329,7 +329,7 @@ class DocumentReader:
             state.blocks += 1
             self._said.append(block)
         elif ended or (size > _MAX_NAMELESS and not state.scan.named):
-            # Typed by the model: a block of the backend names its tool in the first few hundred characters.
+            # The model wrote this: a block of the backend names its tool in the first few hundred characters.
             state.mode = _Mode.TEXT
             self._say(self.document.units(state.block_start, base + at))
         return at
@@ -345,10 +345,13 @@ class DocumentReader:
         state.line_start = True
         return tag + len(BLOCK_END) if closed else at
 
-    # Saying
+    # Emitting text and reasoning
 
     def _say(self, run: str) -> None:
-        """Answer text. Newlines next to an element are framing; the parts between elements join with a blank line."""
+        """Emit answer text, without the newlines that frame an element.
+
+        Texts with an element between them are joined with a blank line.
+        """
         state = self._state
         state.fence = state.fence.after(run)
         body = run.rstrip("\n")
@@ -364,7 +367,7 @@ class DocumentReader:
         state.newlines = len(run) - len(body)
 
     def _think(self, run: str) -> None:
-        """Reasoning, trimmed; wrappers join with a blank line."""
+        """Emit reasoning, trimmed. Several wrappers are joined with a blank line."""
         state = self._state
         text = state.blank + run
         body = text.rstrip()

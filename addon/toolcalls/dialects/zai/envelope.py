@@ -1,6 +1,6 @@
-"""One event of chat.z.ai, `{"type": "chat:completion", "data": {…}}`: what it says, in plain fields.
+"""Extracts the fields of a chat.z.ai event, `{"type": "chat:completion", "data": {…}}`.
 
-Unknown types and phases are read like known ones; what has the wrong type is as if it were not there.
+Unknown event types and phases are treated like known ones; a value of the wrong type is ignored.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...turn import payload
-from ..trouble import trouble_in
+from ..upstream_errors import error_in
 
 Json = dict[str, Any]
 
@@ -31,14 +31,14 @@ class Patch:
 
 @dataclass(slots=True, frozen=True)
 class Trouble:
-    """An error that came with HTTP 200."""
+    """An error inside a response with HTTP 200."""
 
     message: str
     code: Any = None
 
 
 def is_envelope(event: Json) -> bool:
-    """Is this an event of the chat.z.ai family, and not one of an OpenAI server?"""
+    """Whether this is an event of the chat.z.ai family and not of an OpenAI server."""
     if event.get("type") == ENVELOPE_TYPE:
         return True
     data = event.get("data")
@@ -64,7 +64,7 @@ def is_done(data: Json) -> bool:
 
 
 def patch_of(data: Json) -> Patch | None:
-    """The first text field counts. An empty text changes nothing: the 2025 stream ends with an empty edit."""
+    """The patch in an event: its first text field, unless that is empty. The 2025 stream ends with an empty edit."""
     edit, content, delta = data.get("edit_content"), data.get("content"), data.get("delta_content")
     if isinstance(edit, str):
         return Patch("edit", edit, _index(data.get("edit_index"))) if edit else None
@@ -100,14 +100,14 @@ def call_id_of(data: Json) -> str:
 
 
 def trouble_of(event: Json) -> Trouble | None:
-    """`error` on any of the three levels, as text or as an object; or a bare `error_code`."""
+    """The error of an event: `error` on any of the three levels, as text or as an object, or a bare `error_code`."""
     level: Any = event
     while isinstance(level, dict):
         error = level.get("error") or (level if level.get("error_code") else None)
         if error:
             return _trouble(error)
         level = level.get("data")
-    odd = trouble_in(event)
+    odd = error_in(event)
     return _trouble(odd) if odd is not None else None
 
 

@@ -1,7 +1,7 @@
-"""Where a block of the document is only quoted: in a code fence, or by the model itself.
+"""Tells whether a block of the document is only quoted: in a code fence, or because the model itself wrote it.
 
-A model that writes about its own blocks shows them in a fence, and what it says in deltas of its answer is never more
-than text. A block that the backend itself wrote, in the phase of tool calls, is one wherever it stands: the answer
+A model that writes about its own blocks puts them in a fence, and what it writes in deltas of its answer is always
+text. A block that the backend itself wrote, in the phase of tool calls, is real wherever it is, because the answer
 before it may have left a fence open.
 """
 
@@ -17,19 +17,19 @@ _FENCE: Final = re.compile(r"^[^\S\n]*+(`{3,}+|~{3,}+)([^\n]*+)", re.MULTILINE)
 
 
 class Fence(NamedTuple):
-    """What is known of code fences behind a stretch of text."""
+    """The state of code fences after some text."""
 
     mark: str = ""
-    """How the open one began."""
+    """The marks that opened the current fence; "" outside of fences."""
     line: str = ""
-    """The line that is not over yet, as far as it matters."""
+    """The beginning of the unfinished line, up to the length that matters."""
 
     @property
     def open(self) -> bool:
         return bool(self.mark)
 
     def after(self, run: str) -> Fence:
-        """What is known of fences when this text follows."""
+        """The state after this text."""
         lines, end, line = (self.line + run).rpartition("\n")
         mark = self.mark
         if end and ("```" in lines or "~~~" in lines):
@@ -42,7 +42,7 @@ NO_FENCE: Final = Fence()
 
 
 def _turned(mark: str, fence: str, info: str) -> str:
-    """The mark of the open fence behind a line that looks like one."""
+    """The mark of the open fence after a line that looks like a fence."""
     if mark:
         closes = fence[0] == mark[0] and len(fence) >= len(mark) and not info.strip()
         return "" if closes else mark
@@ -58,7 +58,7 @@ class Origin(Enum):
 
 
 class Origins:
-    """Who wrote which part of the document."""
+    """The author of each part of the document."""
 
     __slots__ = ("_origins", "_starts")
 
@@ -67,7 +67,7 @@ class Origins:
         self._origins = [Origin.UNKNOWN]
 
     def write(self, start: int, origin: Origin) -> None:
-        """The document ends at `start`, and goes on from there."""
+        """The document was cut at `start` and continues there with this origin."""
         while self._starts and self._starts[-1] >= start:
             self._starts.pop()
             self._origins.pop()

@@ -1,4 +1,4 @@
-"""The tags in the document of chat.z.ai: does one open here, is it none, or does that depend on what follows?"""
+"""Recognises the tags in the document of chat.z.ai: a tag, no tag, or undecided until more text follows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SUMMARY: Final = "<summary>"
 SUMMARY_END: Final = "</summary>"
 
 MAX_TAG: Final = 1024
-"""Longer tags, and more white space where a tag may stand, are text."""
+"""A longer tag is text, and so is a longer run of white space before a tag."""
 MORE: Final = -1
-"""In the place of an offset: it depends on what follows."""
+"""Instead of an offset: the result depends on what follows."""
 NO: Final = 0
-"""In the place of an offset: nothing opens here."""
+"""Instead of an offset: nothing opens here."""
 
 _TAG_REST: Final = re.compile(r'>|[^\S\n](?>[^">\n]|"[^"\n]*")*+>')
 _REASONING: Final = re.compile(r'\stype="reasoning"[\s>]')
@@ -30,7 +30,7 @@ def skip_blank(text: str, at: int) -> int:
 
 
 def _tag_end(text: str, at: int, name: str) -> int:
-    """Behind the `>` of an opening tag; MORE while it may still become one, NO when it is none."""
+    """The position after the `>` of an opening tag; MORE if it may still become a tag, NO if it is none."""
     tag = text[at : at + MAX_TAG]
     if not tag.startswith(name):
         return MORE if name.startswith(tag) else NO
@@ -43,7 +43,7 @@ def _tag_end(text: str, at: int, name: str) -> int:
 
 
 def _next_mark(text: str, at: int) -> int:
-    """Behind the white space from here; MORE when the text ends there, NO when there is too much of it."""
+    """The position after the white space at `at`; MORE if the text ends there, NO if there is too much of it."""
     mark = skip_blank(text, at)
     if mark - at >= MAX_TAG:
         return NO
@@ -51,7 +51,7 @@ def _next_mark(text: str, at: int) -> int:
 
 
 def block_opening(text: str, at: int) -> int:
-    """Where the JSON of a block begins, if one opens here."""
+    """The position where the JSON of a block begins, if a block opens here."""
     end = _tag_end(text, at, BLOCK_TAG)
     start = _next_mark(text, end) if end > 0 else end
     if start <= 0:
@@ -65,7 +65,7 @@ def block_opening(text: str, at: int) -> int:
 
 
 def wrapper_opening(text: str, at: int) -> int:
-    """Behind the tag of a reasoning wrapper, if one opens here. Plain `<details>` is text."""
+    """The position after the tag of a reasoning wrapper, if one opens here. A plain `<details>` is text."""
     end = _tag_end(text, at, WRAPPER_TAG)
     if end <= 0:
         return end

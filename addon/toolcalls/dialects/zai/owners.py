@@ -1,4 +1,4 @@
-"""Whose tool is it? Those that the request declares are the client's, the others run upstream."""
+"""Decides whose tool it is: tools that the request declares are the client's, all others run upstream."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ class Owners:
         self._known: dict[str, bool] = {}
 
     def is_clients(self, name: str, result: CallResult = CallResult.OPEN) -> bool:
-        """A tool that the backend ran is not the client's, whoever declared it: it would run a second time."""
+        """Whether a call is the client's.
+
+        A call that the backend ran is not, even if the client declared the tool: it would run a second time.
+        """
         if result is CallResult.FILLED or not name:
             return False
         if self._request.choices is None:

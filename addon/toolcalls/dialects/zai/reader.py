@@ -1,9 +1,9 @@
-"""The events of chat.z.ai → their parts.
+"""Turns the events of chat.z.ai into parts.
 
-Every event changes a document (`document_reader.py`) or tells a fragment of a call. Text and reasoning are told as
-soon as the document says them. Calls that stand in the document are told when the turn ends (`calls`): until then
-each of them may grow, be cut away, or turn out to be one that the backend ran itself. Where the backend runs a tool
-of its own, or takes back what it said, that is told too (`OtherDelta`): what was written before it is no call.
+Every event changes a document (`document_reader.py`) or contains a fragment of a call. Text and reasoning become
+parts as soon as they are in the document. Calls in the document are returned when the turn ends (`calls`): until then
+a call may grow, be cut away, or turn out to be one that the backend ran itself. If the backend runs a tool of its
+own, or takes text back, an `OtherDelta` reports it, because then the text before it is not a call.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ANSWERED = "tool_response"
 
 @dataclass(slots=True, frozen=True)
 class RanUpstream:
-    """The backend ran a call of the delta shape itself."""
+    """The backend itself ran a call that arrived in fragments."""
 
     id: str
     name: object
@@ -39,7 +39,7 @@ ZaiPart = TextDelta | ReasoningDelta | OtherDelta | Fragment | RanUpstream
 
 
 class ZaiReader:
-    """The events of one answer."""
+    """Parses the events of one answer."""
 
     __slots__ = (
         "_count",
@@ -56,7 +56,7 @@ class ZaiReader:
     )
 
     def __init__(self, owners: Owners, *, cuts: bool) -> None:
-        """`cuts`: the turn is over at the first null patch."""
+        """`cuts`: the turn ends at the first null patch."""
         self._owners = owners
         self._cuts = cuts
         self._document = DocumentReader()
@@ -66,28 +66,28 @@ class ZaiReader:
         self._in_fragments = False
         """More fragments of a call may follow."""
         self._count: int | None = None
-        """How many blocks belong to the turn, once it is over."""
+        """The number of blocks that belong to the turn, once it is over."""
         self.turn_over = False
-        """A null patch came: the backend could not run the client's tool, and lets the model go on without it."""
+        """A null patch arrived: the backend could not run the client's tool, and the model continues without it."""
         self.cut_inside = False
-        """The document ends inside the arguments of the last one of `calls`."""
+        """The document ends inside the arguments of the last call. Set by `calls`."""
         self.last_may_grow = False
-        """More of the last call may follow. Known once `calls` were asked for."""
+        """The last call may still grow. Set by `calls`."""
 
     @property
     def size(self) -> int:
-        """How much is kept."""
+        """How much text is kept in memory."""
         return len(self._document.document) + self._fragment_size
 
     @property
     def rewritten(self) -> bool:
-        """Was text changed that the client had received already?"""
+        """Whether text changed that the client had already received."""
         return self._document.rewritten
 
     # One event
 
     def read(self, data: Json) -> list[ZaiPart]:
-        """Apply the event, then look at the document: the phase alone does not tell what an edit means."""
+        """Apply an event and parse the changed document, because the phase alone does not show what an edit means."""
         phase = self._phase = phase_of(data)
         patch = patch_of(data)
         parts: list[ZaiPart] = [*self._thinking.enter(phase)]
@@ -103,13 +103,13 @@ class ZaiReader:
         return [*parts, *self._change(patch)] if patch is not None else parts
 
     def _read_result(self, data: Json, patch: Patch | None) -> list[ZaiPart]:
-        """What a tool of the backend's own gave is no text of the answer."""
+        """Handle the result of one of the backend's own tools, which is not text of the answer."""
         if patch is not None and patch.kind == "edit":
             return self._change(patch)
         return [RanUpstream(call_id_of(data), data.get("tool_name")), OtherDelta()] if patch is not None else []
 
     def _fragments(self, data: Json) -> list[ZaiPart]:
-        """Delta shape: `delta_name` or a new id opens a call, `delta_arguments` adds to the open one."""
+        """The fragments in an event: `delta_name` or a new id begins a call, `delta_arguments` continues it."""
         name = data.get("delta_name")
         arguments = payload.text_of(data.get("delta_arguments"))
         named = Fragment(None, call_id_of(data), name if isinstance(name, str) else "", arguments)
@@ -122,7 +122,7 @@ class ZaiReader:
         return [*fragments, *([OtherDelta()] if upstream else [])]
 
     def _change(self, patch: Patch) -> list[ZaiPart]:
-        """Change the document; what it says anew, up to the null patch that ends the turn."""
+        """Change the document; the new parts, up to the null patch that ends the turn."""
         document, origin = self._document, self._origin(patch)
         known = document.block_count
         if patch.kind == "delta":
@@ -133,13 +133,13 @@ class ZaiReader:
         return [*before, *self._parts(said, known)]
 
     def _parts(self, said: Iterable[Said], known: int) -> list[ZaiPart]:
-        """What the document says anew. `known`: how many blocks stood in it before."""
+        """The parts for new content of the document. `known`: how many blocks it had before."""
         parts: list[ZaiPart] = []
         for item in said:
             if not isinstance(item, GlmBlock):
                 parts.append(item)
             elif self._is_null_patch(item):
-                # Blocks that stood in the document before it belong to the turn, later ones do not.
+                # Blocks that were in the document before the null patch belong to the turn, later ones do not.
                 self._count = max(known, self._document.blocks.index(item) + 1)
                 self.turn_over = True
                 break
@@ -164,7 +164,7 @@ class ZaiReader:
     # The end of the turn
 
     def end_thinking(self) -> list[ReasoningDelta]:
-        """The answer breaks off: nothing more is thought."""
+        """The answer breaks off: release reasoning that was held back."""
         return self._thinking.end()
 
     def end(self) -> list[ZaiPart]:
@@ -172,7 +172,7 @@ class ZaiReader:
         return [*self._thinking.end(), *self._parts(self._document.finish(), self._document.block_count)]
 
     def calls(self) -> list[Fragment]:
-        """The client's calls that stand in the document."""
+        """The client's calls in the document."""
         document, blocks = self._document.document, self._document.all_blocks
         told: list[Fragment] = []
         self.cut_inside, self.last_may_grow = False, self._in_fragments
@@ -188,12 +188,12 @@ class ZaiReader:
 
     @property
     def has_calls(self) -> bool:
-        """Does a call stand in the document that may be the client's?"""
+        """Whether the document contains a call that may be the client's."""
         return self._document.block_is_open or any(map(self._is_clients, self._document.blocks))
 
 
 def _joined(parts: Iterable[ZaiPart]) -> list[ZaiPart]:
-    """These parts, with texts of a kind that follow each other as one."""
+    """These parts, with consecutive texts of the same kind joined."""
     joined: list[ZaiPart] = []
     for kind, run in groupby(parts, type):
         alike = list(run)

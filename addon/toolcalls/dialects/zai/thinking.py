@@ -1,7 +1,7 @@
-"""Where the text of the `thinking` phase goes: into the document, inside a wrapper, or beside it, without one.
+"""Decides whether the text of the `thinking` phase is part of the document or separate reasoning.
 
-Thinking that begins with `<details` is a part of the document, and edits count it. Thinking without that wrapper is
-reasoning by itself. While it may still be the beginning of a wrapper nobody knows.
+Text that begins with the wrapper `<details` is part of the document, and the offsets of edits include it. Text
+without that wrapper is separate reasoning. Text that may still be the beginning of a wrapper is held back.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class ThinkingPhase:
         self._in_document = False
         self._apart = False
         self._undecided = ""
-        """What may be the beginning of a wrapper."""
+        """Text that may be the beginning of a wrapper."""
         self._parted = False
-        """A call of the backend's own came between two parts of thinking without a wrapper."""
+        """A call of the backend's own separates two parts of reasoning without a wrapper."""
 
     def enter(self, phase: str) -> list[ReasoningDelta]:
-        """An event of this phase comes: if the answer goes on in it, what waited to become a wrapper is none."""
+        """Note the phase of an event. If the answer continues in another phase, held-back text is reasoning."""
         self._parted = self._parted or (self._apart and phase in _CALLS)
         return [] if phase in (THINKING, "tool_response") else self.end()
 
     def end(self) -> list[ReasoningDelta]:
-        """Nothing more is thought for now: what looked like the beginning of a wrapper was none."""
+        """End the thinking for now: text that looked like the beginning of a wrapper is reasoning."""
         text, self._undecided = self._undecided, ""
         if not text:
             return []
@@ -41,7 +41,7 @@ class ThinkingPhase:
         return [ReasoningDelta(text)]
 
     def take(self, patch: Patch) -> Patch | list[ReasoningDelta]:
-        """What was thought: a patch of the document, or reasoning by itself."""
+        """The text of a `thinking` event: a patch of the document, or separate reasoning."""
         text = self._undecided + patch.text
         opening = text.lstrip("\n")
         if opening.startswith(WRAPPER_TAG) or (patch.kind == "edit" and patch.index > 0):
@@ -56,7 +56,7 @@ class ThinkingPhase:
         return self._think_apart(text)
 
     def _think_apart(self, text: str) -> list[ReasoningDelta]:
-        """Parts with a hidden call between them join with a blank line, as wrappers do."""
+        """Separate reasoning. Parts with a hidden call between them are joined with a blank line, like wrappers."""
         if not self._parted:
             return [ReasoningDelta(text)]
         text = text.lstrip("\n")

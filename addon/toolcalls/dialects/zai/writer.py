@@ -1,4 +1,4 @@
-"""What an answer lets go → chunks of a Chat stream, with nothing of the upstream that they could be like."""
+"""Writes what an answer releases as chunks of a Chat stream, without upstream chunks to copy from."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ..chat.writer import DONE, DeltaWriter, write
 from .envelope import Json
 
 _WORDS: Final = FinishWords("tool_calls", "stop", frozenset({"length"}))
-"""With a call it is `tool_calls`, whatever limit the upstream names."""
+"""With a call the finish reason is `tool_calls`, even if the upstream sent `length`."""
 
 
 class ZaiWriter(DeltaWriter):
-    """Chat's writer: one id, one time and one model for all chunks, the role first."""
+    """Chat's writer, with one id, time and model for all chunks, and the role in the first chunk."""
 
     def __init__(self, identity: str, model: str) -> None:
         super().__init__()
-        # The time is not ours to say: a recording has to give the same bytes tomorrow.
+        # Not the current time, because replaying a recording has to give the same bytes every time.
         self.envelope = {"id": identity, "object": "chat.completion.chunk", "created": 0, "model": model}
         self.words = _WORDS
         self._fixed = False
-        """A chunk was made: the next ones have to be like it."""
+        """A chunk was written: the next ones need the same id, time and model."""
         self._has_role = False
-        """The client has the role."""
+        """The role was sent to the client."""
 
     def learn(self, data: Json) -> None:
-        """Take what the upstream says about the answer, if it says so before the first chunk."""
+        """Take the id, time and model from the upstream, if they arrive before the first chunk is written."""
         if self._fixed:
             return
         identity, created, model = data.get("id"), data.get("created"), data.get("model")
@@ -40,7 +40,7 @@ class ZaiWriter(DeltaWriter):
             self.envelope["model"] = model
 
     def read(self, part: TextDelta | ReasoningDelta | OtherDelta | Fragment) -> ReadChoice:
-        """The part in a chunk that says it. A fragment goes out with its call, and other things not at all."""
+        """The part in a chunk of its own. A fragment is sent only with its call, and other parts are not sent."""
         delta: Json = {}
         if isinstance(part, TextDelta | ReasoningDelta):
             delta = {"content" if isinstance(part, TextDelta) else "reasoning_content": part.text}
@@ -50,14 +50,14 @@ class ZaiWriter(DeltaWriter):
         return ReadChoice(raw, chunk, [part], more, choice=chunk["choices"][0], delta=delta)
 
     def begun(self, out: list[bytes]) -> list[bytes]:
-        """These chunks, and before the first of all the one with the role."""
+        """These chunks, preceded by the chunk with the role if they are the first ones."""
         if self._has_role or not out:
             return out
         self._fixed = self._has_role = True
         return [self._chunk({}, {"role": "assistant"}), *out]
 
     def finish(self, reason: str, usage: Json | None, *, apart: bool) -> list[bytes]:
-        """The end. Usage is a chunk of its own where the client asked for one, else it rides on the last chunk."""
+        """The end of the stream. `apart`: the client asked for usage in a chunk of its own, not in the last chunk."""
         last = self._written({}, reason)
         out = [{**self.envelope, "choices": [], "usage": usage}] if usage and apart else []
         if usage and not apart:
@@ -72,5 +72,5 @@ class ZaiWriter(DeltaWriter):
 
 
 def failure(message: str, kind: str, code: Any = None) -> list[bytes]:
-    """An error ends the answer: no finish reason, so that nobody takes it for complete."""
+    """The end of a failed answer: an error and no finish reason, so that no client takes the answer for complete."""
     return [write({"error": {"message": message, "type": kind, "param": None, "code": code}}), DONE]

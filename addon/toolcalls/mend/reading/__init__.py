@@ -1,1 +1,1 @@
-"""Broken JSON, read: characters, strings, the tolerant grammar, and strict JSON itself."""
+"""Reading of broken JSON: characters, strings, the tolerant grammar, and strict JSON itself."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-# Where a string stands.
+# The positions that a string can have.
 KEY, OBJECT, ARRAY, TUPLE = "key", "{", "[", "("
 
-# What stands for structure. The full-width forms come from models that write Chinese or Japanese.
+# Structural characters. The full-width forms come from models that write Chinese or Japanese.
 OPEN_OBJECT = "{｛"
 CLOSE_OBJECT = "}｝"
 OPEN_ARRAY = "[［"
@@ -47,20 +47,19 @@ APOSTROPHES = "'’＇"
 INVISIBLE = "\x00\xad\u180e\u200b-\u200f\u2060\ufeff"
 _BLANK = rf"[\s{INVISIBLE}]"
 _COMMENT = r"(?://[^\n]{0,200}+\n|#[^\n]{0,200}+\n|/\*(?>[^*]|\*(?!/)){0,400}+\*/)"
-# The same, as far as a look-ahead sees: a comment counts only when it ends.
+# Blanks and comments, as far as a look-ahead sees: a comment counts only if it ends.
 _GAP = rf"(?>{_BLANK}|{_COMMENT})*+"
 
 blanks = re.compile(rf"{_BLANK}*+")
 # A line comment needs its line break: one that would swallow the rest of the text is something else.
 comment = re.compile(r"//[^\n\r\u2028\u2029]*+(?=[\n\r\u2028\u2029])|#[^\n\r]*+(?=[\n\r])|/\*(?>[^*]|\*(?!/))*+\*/")
-invisible = re.compile(rf"[^ \t\r\n\S]|[{INVISIBLE}]")
 control = re.compile(r"[\x00-\x1f]")
 line_break = re.compile(r"[\n\r]")
 
 # A key without quotes: an identifier, as JSON5 has it, or an option name (`-n`, `head-limit`).
 _NAME = r"(?:-{0,2}(?:[^\W\d]|\$)[\w$.\-]{0,120}+)"
 name = re.compile(_NAME)
-# JSON5 writes a letter of a name as `\\u0061` too.
+# JSON5 also admits a letter of a name as `\\u0061`.
 _ESCAPE = r"\\u[0-9a-fA-F]{4}"
 escaped_name = re.compile(rf"(?>{_NAME})?+(?>{_ESCAPE}(?:[\w$]*+))++")
 escape = re.compile(_ESCAPE)
@@ -75,7 +74,7 @@ _CUT_KEY = rf"(?:\"[^\"]{{0,200}}+\"?+|'[^']{{0,200}}+'?+|{_NAME}){_BLANK}*+\Z"
 _CLOSE = r"[}｝\]］]"
 _VALUE = rf"(?:[{QUOTES}{{｛\[［(（\d.+\-]|[rRbBuU]{{1,2}}['\"]|(?i:true|false|null|none)\b)"
 
-# A comment to the end of its line that begins as the values around it do: an item, a pair, a comma and more of them.
+# A line comment that begins like the values around it: with an item, a pair, or a comma and more of them.
 _STRING = r"(?:\"[^\"\n]{0,200}+\"|'[^'\n]{0,200}+')"
 _ATOM = rf"(?:{_STRING}|[+-]?[\d.]{{1,40}}+\w{{0,8}}+|(?i:true|false|null|none)\b)"
 like_values = re.compile(
@@ -87,7 +86,7 @@ values_inside = re.compile(
     rf"|(?://|\#)[ \t]*+(?:{_NAME}|{_STRING})(?:[ \t]*+[={COLONS}][ \t]*+|[ \t]++)"
     rf"(?:(?i:true|false|null|none)\b|{_STRING})"
 )
-"""Further inside it: an item behind a comma, or a flag and what it is set to."""
+"""Values further inside a line comment: an item behind a comma, or a flag and its value."""
 says_no = re.compile(
     r"(?i)\b(?:(?:do\s?n[o'’]?t|never|must\s+not|not\s+to)\s+(?:be\s+)?(?:run|execute|exec|call|use|send|do)"
     r"|(?:skip|cancel|abort|ignor|refus|reject|forbid|confirm|approv|hypothe|pretend)[a-z]*"
@@ -107,7 +106,7 @@ NEXT_ITEM = rf"{_GAP}(?:[{COMMAS}]{_GAP}{_VALUE}|{_CLOSED})"
 AFTER_KEY = rf"{_GAP}[{COLONS}{COMMAS}]"
 
 # What may follow the closing quote of a value in an object, in an array, in a tuple. In an object a comma
-# needs a key behind it, or else every comma in prose would end a string; a lost comma is seen by the quoted
+# needs a key behind it, or else every comma in prose would end a string; a lost comma is recognised by a quoted
 # key, or by a key on the next line.
 after_value_in_object = re.compile(
     rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_KEY}|{_CUT_KEY}|[}}｝{COMMAS}]|\Z)"
@@ -118,7 +117,7 @@ after_value_in_object = re.compile(
 after_value_in_array = re.compile(rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_VALUE}|{_CLOSE}|\Z)|{_CLOSE}|\Z)|{_BLANK}++\"")
 after_value_in_tuple = re.compile(rf"{_GAP}(?:[{COMMAS})）]|{_VALUE}|\Z)")
 
-# Pairs and items that need no mending but of their quotes. What follows is checked as for any string.
+# Pairs and items in which only the quotes may need mending. What follows them is checked as for any string.
 _S = r"[ \t\r\n]*+"
 _PLAIN_STRING = r"([\"'])([^\"'\\\x00-\x1f]*+)"
 _PLAIN_WORD = r"(-?(?:0|[1-9][0-9]*+)(?>\.[0-9]++)?+(?>[eE][+-]?[0-9]++)?+)|(true|false|null|True|False|None)\b"
@@ -134,16 +133,14 @@ plain_object_end = re.compile(rf"{_S}(,?){_S}}}")
 plain_array_end = re.compile(rf"{_S}(,?){_S}\]")
 plain_comma = re.compile(rf"{_S},{_S}(?=[{{\[])")
 
-# An object begins here, and not a brace of prose or code.
+# The beginning of an object, as opposed to a brace in prose or code.
 object_start = re.compile(
     rf"[{OPEN_OBJECT}](?={_GAP}(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}(?:{_GAP}[{COLONS}]|{_ESCAPE})))"
 )
 # Bare words and numbers end where something else begins.
 word = re.compile(rf"[^\s{INVISIBLE}{COMMAS}:：{{}}｛｝\[\]［］()（）\"'“”‘’`/#<>]++")
-measure_mark = re.compile(r"\d\Z")
 
 # Around the object: fences and the markers of chat templates.
-fence = re.compile(r"(?:`{1,4}|~{3,4})[A-Za-z0-9_+-]{0,12}")
 marker = re.compile(
     r"</?[A-Za-z_][\w:.\-]{0,60}(?:\s[^<>]{0,120})?>?|<[|｜][^<>]{1,60}[|｜]?>?|\[/?[A-Z_]{3,40}\]|(?:`{1,4}|~{3,4})"
 )

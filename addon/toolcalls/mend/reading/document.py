@@ -1,8 +1,8 @@
-"""The whole text: one object, and what stands around it.
+"""Reads the whole text: one object and its surroundings.
 
-Fences, template markers and labels around it are dropped (see around.py), as long as nothing in them can be a part
-of the object: a key, an open bracket, a list around it. Objects that repeat collapse, an empty one is skipped,
-two different ones are refused.
+Fences, template markers and labels around the object are dropped (see around.py), unless something in them can be
+part of it: a key, an open bracket, a list around it. A repeated object counts once, an empty one is skipped, two
+different ones are refused.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..finish import Finish
 from ..refusal import Refusal
 from ..steps import CLOSED, EXTRA_BRACKET, MISSING_BRACKET, TEXT_AROUND
 from . import characters as chars
-from .around import FENCE, MARKER, behind, in_front
 from .escapes import drive_in_text, has_control_word
 from .grammar import read_object
 from .source import Source
 from .strict import read_prefix, write
 from .strings import OTHER_LANGUAGES
+from .surroundings import FENCE, MARKER, behind, in_front
 
 MAX_OBJECTS = 16
 
@@ -67,7 +67,7 @@ def _next_object(s: Source) -> int | None:
 
 
 def _object(s: Source) -> dict[str, Any]:
-    """At C speed where it is JSON, which it mostly is when only its surroundings are wrong."""
+    """Read the object here: at C speed if it is JSON, which is usual when only its surroundings are wrong."""
     start = s.pos
     if s.text[start] == "{" and not (s.tried and not s.text[:start].strip()):
         try:
@@ -123,7 +123,7 @@ def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
 
 
 def _check_closed(s: Source, behind: str) -> None:
-    """Where a bracket was missing the object may have closed too early: what follows would belong inside."""
+    """Refuse text behind an object with a missing bracket: it may end too early, and the text may belong inside."""
     if MISSING_BRACKET in s.steps and chars.marker.sub("", behind).strip("]}` \t\r\n"):
         raise Refusal("text follows the object, and a bracket inside it is missing")
 
@@ -179,14 +179,14 @@ def _check_behind(s: Source, value: dict[str, Any], front: str) -> None:
 
 
 def _has_no_text(value: Any) -> bool:
-    """Whether no value is a text: then a quote behind the object can be no end of one."""
+    """Whether no value is a string, so that a quote behind the object cannot be the end of one."""
     if isinstance(value, dict | list):
         return all(map(_has_no_text, value.values() if isinstance(value, dict) else value))
     return not isinstance(value, str)
 
 
 def _ends_like_whole(value: dict[str, Any], ends: str) -> bool:
-    """Whether a quote behind the object is only loose: the text of `"echo "}"}` may go on, `"ls"}"` ended."""
+    """Whether a quote behind the object is only stray: `"ls"}"` has ended, the text of `"echo "}"}` may go on."""
     last: Any = value
     while isinstance(last, dict | list) and last:
         last = list(last.values())[-1] if isinstance(last, dict) else last[-1]

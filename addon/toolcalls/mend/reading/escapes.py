@@ -1,9 +1,9 @@
 """The inside of a string: raw text between its quotes → the characters that it means.
 
 JSON5 deletes the backslash of an escape that it does not know, which turns `\\d+` into `d+` and
-`D:\\projects` into `D:projects`. Here an unknown escape keeps it, and says that its author does not escape
-backslashes: in such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal
-as a whole. Where both readings are likely, the string is refused. Every look is at whole escapes, never at pieces of
+`D:\\projects` into `D:projects`. Here an unknown escape keeps its backslash, and shows that the author does not
+escape backslashes: in such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal
+as a whole. If both readings are likely, the string is refused. Only whole escapes are compared, never pieces of
 text: `\\\\'` is a backslash and an apostrophe.
 """
 
@@ -22,25 +22,25 @@ _JSON_ESCAPES = re.compile(r"[^\\]*+(?>\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+
 _JSON_OR_APOSTROPHE = re.compile(r"[^\\]*+(?>\\(?:[\"'\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
 
 _JSON = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-# Known to JSON5 and Python as well. `\a` and octal stay unknown: `\alpha` and `\1` are meant literally.
+# The escapes that JSON5 and Python add. `\a` and octal stay unknown: `\alpha` and `\1` are meant literally.
 _KNOWN = _JSON | {"'": "'", "v": "\v", "0": "\0"}
-# Those of them that stand for a character: in a JSON string they are code whose backslash was not doubled.
+# Escapes of JavaScript and Python for one character: in a JSON string they are code with an undoubled backslash.
 _CODES = frozenset("v0xU")
 _CONTINUATIONS = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
-# What is still an escape in a string that has an unknown one.
+# The escapes that still count in a string with an unknown escape.
 _TRUSTED = {'"', "\\", "'", "n", "r", "t"}
 
 
 def _escape(body: str) -> re.Pattern[str]:
-    """An escape that goes on like `body`, behind any others, which are skipped one by one."""
+    """The pattern of a text with an escape like `body`; other escapes before it are skipped one by one."""
     return re.compile(rf"\A[^\\]*+(?>\\(?!{body})[\s\S][^\\]*+)*+\\[\s\S]")
 
 
-# Escapes of JSON that would be words with their backslashes: `\nabla`, `\times`, `\uface`. In a string with an
-# unknown escape `\b` and `\f` are text.
+# JSON escapes that may be meant as words with a backslash: `\nabla`, `\times`, `\uface`. In a string with an
+# unknown escape, `\b` and `\f` are text.
 _CONTROL_WORD = _escape(r"(?:[bfnrt][A-Za-z]|u[A-Fa-f]{4})")
 _TRUSTED_WORD = _escape(r"(?:[nrt][A-Za-z]|u[A-Fa-f]{4})")
-# A word whose backslash is kept: `\alpha`. The codes of JavaScript are kept in JSON.
+# A word whose backslash is kept: `\alpha`. In JSON the backslashes of JavaScript's codes are kept too.
 _UNKNOWN = r"[acdeghijklmopqswyzA-TV-Z]|u(?![0-9a-fA-F]{4})|x(?![0-9a-fA-F]{2})|U(?![0-9a-fA-F]{8})"
 _WORD = _escape(rf"(?:{_UNKNOWN})[A-Za-z]")
 _WORD_IN_JSON = _escape(rf"(?:{_UNKNOWN}|v)[A-Za-z]")
@@ -52,22 +52,22 @@ _RELATIVE_FILE = re.compile(r"[\w.~@%\-]+(?:\\[\w.~@%\-]+)*\\[\w~@%\-]+\.\w{1,8}
 _NETWORK_PATH = re.compile(r"\\\\[\w.$\-]+\\(?!\\)")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
-# In text that is JSON but for its control characters: a string that starts with a drive and one backslash.
+# In text that is JSON except for control characters: a string that starts with a drive and a single backslash.
 drive_in_text = re.compile(r'"[A-Za-z]:\\[^\\"]')
 
 
 class Decoded(NamedTuple):
     text: str
     told: bool = False
-    """Was any escape not JSON's?"""
+    """Whether any escape is not one of JSON's."""
     broken: bool = False
-    """Was an escape unknown, so that only some others count?"""
+    """Whether an escape was unknown, so that only some of the others count."""
     undoubled: bool = False
-    """Was a word with a backslash kept as it is (`\\alpha`)? Its author does not double backslashes."""
+    """Whether a word with a backslash was kept unchanged (`\\alpha`): the author does not double backslashes."""
     known: bool = False
-    """Were escapes read as JSON's? Then `has_control_word` tells whether they had to be."""
+    """Whether escapes were decoded. Then `has_control_word` finds out whether words may be meant instead."""
     code: bool = False
-    """Was a code of JavaScript or Python (`\\x41`) kept as it is?"""
+    """Whether a code of JavaScript or Python (`\\x41`) was kept unchanged."""
 
 
 def decode(
@@ -78,10 +78,10 @@ def decode(
     as_json: bool = False,
     spend: Callable[[int], None] = lambda _: None,
 ) -> Decoded:
-    """The meaning of `raw`, and what its escapes tell of their author.
+    """Decode `raw`, and report what its escapes reveal about their author.
 
-    `bare_quotes`: quotes may stand in `raw` unescaped. `as_json`: its author writes JSON, not JavaScript.
-    `spend`: told of the work where escapes are read one by one.
+    `bare_quotes`: `raw` may contain unescaped quotes. `as_json`: the author writes JSON, not JavaScript.
+    `spend`: called with the work if escapes are read one by one.
     """
     if "\\" not in raw:
         return Decoded(raw)
@@ -97,14 +97,14 @@ def decode(
 
 
 def has_control_word(raw: str, *, broken: bool) -> bool:
-    """Was a control character read where a word with a backslash may be meant? `broken`: beside unknown escapes."""
+    """Whether a decoded escape may be meant as a word with a backslash. `broken`: `raw` has unknown escapes too."""
     return (_TRUSTED_WORD if broken else _CONTROL_WORD).match(raw) is not None
 
 
 def _as_json(raw: str) -> str:
-    """`raw`, which has JSON's escapes and apostrophes only, as the JSON string that means the same.
+    """The JSON string with the meaning of `raw`, whose escapes are only JSON's and apostrophes.
 
-    Escaped backslashes step aside as NUL pairs: any other backslash belongs to the character behind it.
+    Escaped backslashes become NUL pairs meanwhile, so that any other backslash belongs to the character behind it.
     """
     aside = r"\\" in raw
     if aside:
@@ -135,7 +135,7 @@ def _decode_walking(raw: str, quote: str, as_json: bool) -> Decoded:
 
 
 def _may_be_text(raw: str, escape: re.Match[str], as_json: bool) -> bool:
-    """`it\\'s` is an apostrophe that was escaped for nothing; `'\\''` is how a shell writes one."""
+    """Whether an escaped apostrophe may be text: in `it\\'s` the escape is just needless, a shell writes `'\\''`."""
     if escape[1] != "'":
         return False
     before, after = raw[max(0, escape.start() - 1) : escape.start()], raw[escape.end() : escape.end() + 1]
@@ -145,7 +145,7 @@ def _may_be_text(raw: str, escape: re.Match[str], as_json: bool) -> bool:
 
 
 def _has_undoubled_word(raw: str, as_json: bool) -> bool:
-    """Whether a backslash that is kept begins a word; that of a path says nothing about other texts."""
+    """Whether a kept backslash begins a word; the backslash of a path says nothing about other strings."""
     if _RELATIVE_FILE.fullmatch(raw):
         return False
     text = _DRIVE_INSIDE.sub("", raw) if ":\\" in raw else raw
@@ -153,7 +153,7 @@ def _has_undoubled_word(raw: str, as_json: bool) -> bool:
 
 
 def _drive_path(raw: str) -> str:
-    """`C:\\Users\\bob` is literal as a whole; `C:\\new\\docs` has only escapes in it: maybe two lines."""
+    """Keep `C:\\Users\\bob` as a whole; refuse `C:\\new\\temp`, which has only known escapes: maybe two lines."""
     escapes = set(_ESCAPE.findall(raw))
     if all(e in _KNOWN or len(e) > 1 for e in escapes):
         raise Refusal("a Windows path has backslashes that may be escapes")
@@ -186,5 +186,5 @@ def _trusted(escape: re.Match[str]) -> str:
 
 
 def _pairs(text: str) -> str:
-    """Surrogates that were written as two escapes are one character."""
+    """Join surrogates that were written as two escapes into one character."""
     return _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)

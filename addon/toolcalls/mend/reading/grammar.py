@@ -1,7 +1,7 @@
 """The tolerant grammar: JSON, JSON5, Python literals and the damage that models do to them.
 
-One pass, one small function a production; each starts at `s.pos` and leaves it behind what it has read.
-Nothing is invented: where a value, a key or a quote is missing, the text is refused.
+One pass, one small function per production; each starts at `s.pos` and moves it behind what it has read.
+Nothing is invented: if a value, a key or a quote is missing, the text is refused.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def read_object(s: Source) -> dict[str, Any]:
 
 
 def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
-    """Pairs with nothing to mend but their quotes, at the cost of one match each; stops before the rest."""
+    """Read pairs in which only the quotes may need mending, one match per pair; stops before any other pair."""
     if s.typographic:
         return
     text, pos = s.text, s.pos
@@ -84,7 +84,7 @@ def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
 
 
 def _plain_items(s: Source, items: list[Any]) -> None:
-    """As `_plain_pairs`, for the numbers, words and strings of a list."""
+    """Like `_plain_pairs`, for the numbers, words and strings of a list."""
     if s.typographic:
         return
     text, pos = s.text, s.pos
@@ -140,7 +140,7 @@ def _pair(s: Source, char: str, pairs: dict[str, Any]) -> None:
 
 
 def _once(key: str, value: Any, pairs: dict[str, Any]) -> None:
-    """A key with two values has two readings."""
+    """Refuse a key with two values: the object has two readings."""
     if key in pairs and pairs[key] != value:
         raise Refusal(f"`{key[:60]}` has two values")
 
@@ -202,7 +202,7 @@ def read_array(s: Source) -> list[Any]:
 
 
 def _tuple(s: Source) -> Any:
-    """tuple = "(" [ value { comma value } [ comma ] ] ")"; without a comma it is only a value in brackets"""
+    """tuple = "(" [ value { comma value } [ comma ] ] ")"; without a comma it is only a value in parentheses"""
     _enter(s, TUPLE)
     items: list[Any] = []
     commas = 0
@@ -231,7 +231,7 @@ def _tuple(s: Source) -> Any:
 
 
 def _joined(s: Source, first: Any, second: Any) -> str:
-    """Python joins strings that stand side by side."""
+    """Join two adjacent strings, as Python does."""
     if not (isinstance(first, str) and isinstance(second, str)):
         raise Refusal("a Python tuple lacks a comma")
     s.step("joined strings")
@@ -304,7 +304,7 @@ def _enter(s: Source, bracket: str) -> None:
 
 
 def _close_cut(s: Source, cut: Cut) -> None:
-    """What was cut off in here ends here, if the user wants that (`toolfix_truncated=complete`)."""
+    """Close a value that was cut off, if the user wants that (`toolfix_truncated=complete`)."""
     if not s.complete:
         raise cut
     s.step(CLOSED_CUT_OFF)
@@ -319,7 +319,7 @@ def _comma(s: Source, char: str) -> bool:
 
 
 def _commas(s: Source, char: str) -> bool:
-    """Commas between pairs; an object has no holes, so that a second one means nothing."""
+    """Read the commas between two pairs. An object has no holes, so a second comma means nothing."""
     found = False
     while _comma(s, char):
         if found:
@@ -331,7 +331,7 @@ def _commas(s: Source, char: str) -> bool:
 
 
 def _end_of_text(s: Source, more_to_come: bool) -> None:
-    """Behind a comma or an opening bracket something is missing; behind a value only brackets are."""
+    """Refuse or close a text that ends here: behind a comma or an opening bracket more than brackets is missing."""
     if more_to_come and not s.complete:
         raise s.cut()
     s.unclosed()
@@ -341,13 +341,13 @@ def _lost_comma_before_key(s: Source, char: str, before: int) -> None:
     if char not in chars.QUOTES and not chars.line_break.search(s.text, before, s.pos):
         raise Refusal(f"something that is neither a comma nor a bracket follows `{s.key}`")
     if _COMMA_IN_KEY.match(s.text, s.pos):
-        # The quote before it may be a part of the text, and this one its end.
+        # The quote before this one may be part of the text, and this one its end.
         raise Refusal(f"it is not clear where the text of `{s.key}` ends: a key begins with a comma")
     s.structural_step("missing comma")
 
 
 def _stray_bracket(s: Source, char: str) -> bool:
-    """A `]` in an object: True when it is too many, False when it closes a list further out."""
+    """Whether a `]` in an object is superfluous; if not, it closes a list further out."""
     if ARRAY in s.open:
         s.lost_bracket()
         return False

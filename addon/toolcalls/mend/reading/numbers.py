@@ -31,7 +31,7 @@ LITERALS: dict[str, bool | None] = {
 
 
 def read_number(word: str) -> tuple[Any, bool]:
-    """The number that `word` is, and whether it was written as JSON writes it."""
+    """The number that `word` is, and whether it is written as in JSON."""
     if _INTEGER.fullmatch(word):
         return exact_int(word), True
     if _FLOAT.fullmatch(word):
@@ -50,7 +50,7 @@ def read_number(word: str) -> tuple[Any, bool]:
 
 
 def may_be_cut(word: str) -> bool:
-    """Whether the last word of the text is surely not whole: `-`, `1.`, `1e`, `fal`."""
+    """Whether the last word of the text is certainly incomplete: `-`, `1.`, `1e`, `fal`."""
     if word in LITERALS:
         return False
     if any(literal.startswith(word) for literal in LITERALS):

@@ -1,4 +1,4 @@
-"""The text being read by the tolerant grammar, and what has been found out about it on the way."""
+"""The text that the tolerant grammar reads, and what has been found out about it so far."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from ..refusal import Refusal, cut_inside
 from ..steps import CLOSED_CUT_OFF, MISSING_BRACKET
 from . import characters as chars
 
-# Broken text is read in Python, and the caller waits: this much work takes about 15 ms here, and what needs
-# more is refused. A plain pair or item costs 1, anything else 3 a token, whatever its length: 64 KB of code
-# or prose in a few strings need a hundredth of it, a list of numbers fits up to about 64 KB.
+# Broken text is read in Python while the caller waits: this much work takes about 15 ms, and text that needs more
+# is refused. A plain pair or item costs 1, any other token 3, whatever its length: 64 KB of code or prose in a few
+# strings need a hundredth of the limit, a list of numbers fits up to about 64 KB.
 MAX_WORK = 5_000
 SLOW = 3
 MAX_DEPTH = 150
@@ -43,18 +43,17 @@ class Source:
         self.text = text
         self.length = len(text)
         self.pos = 0
-        self.tried = False  # whether C has already failed on an object at the very beginning
+        self.tried = False  # whether the C decoder has already failed on an object at the very beginning
         self.finish = finish
         self.complete = complete
         self.steps: dict[str, None] = {}
         self.doubts: dict[str, None] = {}
         self.guessed = False
-        self.literal_codes = False  # whether `\\x41` in a JSON string was kept as it is
-        self.undoubled = False  # whether a word with a backslash was kept as it is, `\\alpha`
-        self.escaped: list[
-            tuple[str, bool]
-        ] = []  # the strings in which a line break or the like may be such a word, `\\nabla`
-        self.swallowed = False  # whether a closing bracket stands in a comment
+        self.literal_codes = False  # whether `\\x41` in a JSON string was kept unchanged
+        self.undoubled = False  # whether a word with a backslash was kept unchanged: `\\alpha`
+        # The strings in which a line break or the like may be such a word (`\\nabla`), each with `Decoded.broken`.
+        self.escaped: list[tuple[str, bool]] = []
+        self.swallowed = False  # whether a comment contains a closing bracket
         self.open: list[str] = []
         self.key: str | None = None
         self.work = MAX_WORK
@@ -63,7 +62,7 @@ class Source:
         self.steps[words] = None
 
     def structural_step(self, words: str) -> None:
-        """A repair of structure: sound by itself, but not beside strings whose end was guessed."""
+        """Note a repair of the structure: sound by itself, but not beside strings whose end was guessed."""
         self.steps[words] = None
         self.doubts[words] = None
 
@@ -74,11 +73,11 @@ class Source:
 
     @property
     def typographic(self) -> bool:
-        """Has a typographic mark quoted anything so far?"""
+        """Whether a typographic mark has quoted anything so far."""
         return "typographic quotes" in self.steps
 
     def skip(self) -> str:
-        """Go past blanks and comments; the character there, or "" at the end."""
+        """Skip blanks and comments, and return the character behind them, or "" at the end."""
         text, pos = self.text, self.pos
         while pos < self.length:
             char = text[pos]
@@ -101,10 +100,10 @@ class Source:
         return text[pos] if pos < self.length else ""
 
     def _comment(self, note: str, before: str) -> None:
-        """A comment is dropped, unless it may be what was meant: `[1, #2, 3` up to the end of the line.
+        """Drop a comment, or refuse one whose content may be meant: `[1, #2, 3` up to the end of the line.
 
-        Behind a quote it may be the rest of a text whose quotes are not escaped: `"grep "#include" src"`; one that
-        says where it ends only right behind it: `"grep "/*.c" src/*/`.
+        Behind a quote, a comment may be the rest of a text whose quotes are not escaped: `"grep "#include" src"`; a
+        `/*` comment only directly behind the quote: `"grep "/*.c" src/*/`.
         """
         self.step("comments")
         if chars.says_no.search(note):
@@ -118,7 +117,7 @@ class Source:
         self.swallowed = self.swallowed or chars.closing.search(note) is not None
 
     def structure(self, char: str) -> None:
-        """Take a character of structure; full-width forms are told."""
+        """Consume a structural character, and note a full-width form or a semicolon as a step."""
         self.pos += 1
         if char in chars.FULL_WIDTH:
             self.step("full-width punctuation")
@@ -129,7 +128,7 @@ class Source:
         return Cut(cut_inside(self.key, self.length).reason)
 
     def unclosed(self) -> None:
-        """The text ends where only closing brackets are missing: see `finish.py`."""
+        """Accept or refuse a text that ends where only closing brackets are missing: see `finish.py`."""
         if self.complete:
             self.step(CLOSED_CUT_OFF)
             return
@@ -138,7 +137,7 @@ class Source:
         self.structural_step(MISSING_BRACKET)
 
     def lost_bracket(self) -> None:
-        """A bracket closes what stands further out: the one before it is missing."""
+        """Accept or refuse a missing bracket: the next bracket closes something further out."""
         if self.finish is not Finish.COMPLETE and not self.complete:
             raise Refusal("a closing bracket is missing, and the answer may have been cut off")
         self.structural_step(MISSING_BRACKET)

@@ -1,8 +1,8 @@
-"""Strict JSON, read and written: the one reader and the one writer of the project.
+"""The project's reader and writer of strict JSON.
 
-Reading follows `json.loads`, minus what is not JSON again when it is written: NaN, Infinity and floats that
-overflow. Numbers survive exactly: a float whose shortest form is not its text is an `ExactFloat`, and an
-integer beyond Python's limit for int/str conversion is an `ExactInt`; both carry their text to the writer.
+Reading follows `json.loads`, except for values that could not be written as JSON again: NaN, Infinity and floats that
+overflow. Numbers survive exactly: a float whose shortest form is not its text becomes an `ExactFloat`, and an
+integer beyond Python's limit for int/str conversion an `ExactInt`; both carry their text to the writer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from ..refusal import Refusal
 
-# Python refuses int(str) beyond 4300 digits (a denial-of-service guard); we convert in pieces up to here.
+# Python refuses int(str) beyond 4300 digits (a denial-of-service guard); up to this many, we convert in pieces.
 MAX_DIGITS = 50_000
 _PIECE = 4_000
 
@@ -71,7 +71,7 @@ def _decoder(*, strict: bool, parse_int: Callable[[str], int] | None = None) -> 
     return json.JSONDecoder(strict=strict, parse_float=exact_float, parse_int=parse_int, parse_constant=_no_constant)
 
 
-# `parse_int=None` lets the C scanner build integers; only a number beyond the limit needs the second one.
+# `parse_int=None` lets the C scanner build integers; only a number beyond the limit needs the second decoder.
 _STRICT = (_decoder(strict=True), _decoder(strict=True, parse_int=exact_int))
 _LAX = (_decoder(strict=False), _decoder(strict=False, parse_int=exact_int))
 
@@ -81,9 +81,9 @@ _TOO_DEEP = "the arguments are nested too deeply"
 
 
 def read(text: str, *, control_characters: bool = False) -> Any:
-    """The value of strict JSON text; `control_characters` admits them raw inside strings.
+    """The value of strict JSON text. `control_characters`: admit raw ones inside strings.
 
-    Raises `json.JSONDecodeError` where the grammar fails and `Refusal` where JSON has no such value.
+    Raises `json.JSONDecodeError` if the text is not JSON, and `Refusal` for a value that JSON does not have.
     """
     plain, with_long_integers = _LAX if control_characters else _STRICT
     try:
@@ -97,7 +97,7 @@ def read(text: str, *, control_characters: bool = False) -> Any:
 
 
 def read_prefix(text: str, at: int) -> tuple[Any, int]:
-    """The value that starts exactly at `at`, raw control characters admitted, and where it ends."""
+    """The value that starts exactly at `at`, and where it ends; raw control characters are admitted."""
     plain, with_long_integers = _LAX
     try:
         return plain.raw_decode(text, at)
@@ -110,20 +110,12 @@ def read_prefix(text: str, at: int) -> tuple[Any, int]:
 
 
 def scan_string(text: str, begin: int) -> tuple[str, int]:
-    """A JSON string from behind its opening quote, raw control characters admitted, and where it ends."""
+    """The JSON string whose opening quote is before `begin`, and its end; raw control characters are admitted."""
     return _scan(text, begin, False)
 
 
-def read_object(text: str) -> dict[str, Any]:
-    """As `read`, for text that must be an object."""
-    value = read(text)
-    if not isinstance(value, dict):
-        raise Refusal(f"the arguments are {kind(value)}, not an object")
-    return value
-
-
 def kind(value: object) -> str:
-    """What a JSON value is, in a user's words."""
+    """The kind of a JSON value, in words for the user."""
     match value:
         case None:
             return "null"
@@ -144,7 +136,7 @@ _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=Fa
 
 
 def write(value: Any) -> str:
-    """Compact JSON, not ASCII-escaped; lone surrogates are, so that the text can be sent as UTF-8."""
+    """Compact JSON. Only lone surrogates are written as ASCII escapes, so that the text can be sent as UTF-8."""
     try:
         text = _write_exactly(value) if _has_exact_numbers(value) else _dump(value)
     except RecursionError:
@@ -188,7 +180,7 @@ def _write_exactly(value: Any) -> str:
 
 
 def _digits(number: int) -> str:
-    """`str(int)` without its limit, for integers that somebody computed."""
+    """`str(int)` without its limit, for integers that were computed."""
     sign, number = ("-", -number) if number < 0 else ("", number)
     pieces: list[str] = []
     while number:

@@ -1,9 +1,8 @@
 """Strings in any quotes, and where they end when quotes inside them were not escaped.
 
-A quote closes a string only if what follows fits its place: in an object `}`, the end, or a comma and a key.
-Any other quote is taken as text. Such a guess must then prove itself: inner quotes come in pairs, no
-`, "key":` or `{"key":` stands inside the value, and (see document.py) nothing else in the text is in doubt.
-Otherwise the text is refused.
+A quote closes a string only if the right thing follows: in an object `}`, the end, or a comma and a key. Any other
+quote is taken as text. Such a guess needs proof: the inner quotes come in pairs, the value contains no `, "key":` or
+`{"key":`, and nothing else in the text is uncertain (see document.py). Otherwise the text is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from ..refusal import Refusal
 from ..steps import CLOSED_CUT_OFF, INNER_QUOTES
 from . import characters as chars
 from .escapes import decode
-from .kinds import has_two_ends
+from .mixed_quotes import has_two_ends
 from .source import SLOW, Source
 
 KEY, OBJECT, ARRAY, TUPLE = chars.KEY, chars.OBJECT, chars.ARRAY, chars.TUPLE
@@ -34,18 +33,19 @@ _TRIPLE = {
     quote: re.compile(rf"{quote * 3}((?>[^{quote}\\]++|\\[\s\S]|{quote}(?!{quote}{quote}))*+){quote * 3}")
     for quote in "\"'"
 }
-# `"a": """, "b": """`: not one text in three quotes, but two that are a quote each.
+# `"a": """, "b": """`: not one text in triple quotes, but two texts of one quote each.
 _STRUCTURE_FIRST = re.compile(r"\s*[,:}\]]")
 _PREFIXED = re.compile(r"(?i:(?P<prefix>[rbu]|rb|br|ur))(?=[\"'])")
 _RAW = {quote: re.compile(rf"{quote}((?>[^{quote}\\]|\\[\s\S])*+){quote}") for quote in "\"'"}
-# Steps that say that the author writes JavaScript or Python, and knows its escapes.
+# Steps which show that the author writes JavaScript or Python, and knows its escapes.
 OTHER_LANGUAGES = frozenset({"single quotes", "unquoted keys", "Python literals", "triple quotes", "number format"})
 # `['x.split(',')']`: two items by the grammar, one by its brackets.
 _SPLIT_CALL = re.compile(r"[(\[{=][\"'],\s*+[\"'][)\]}]")
 _DANGLING = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?\Z|[\ud800-\udbff]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
-# Behind the last value: brackets that close, and nothing that goes on with another value.
+# Behind the last value: closing brackets, and no comma that would announce another value.
 _NO_MORE_VALUES = re.compile(r"[\s}\])］｝]*+(?![,，])")
-# Every other inner quote opens something; before these it closes something, and the pairs are read askew.
+# The first inner quote of each pair opens something. Before these characters it would close something, so the pairs
+# are wrong.
 _LIKE_A_CLOSER = re.compile(r"[\s,:;}\])]")
 
 
@@ -82,7 +82,7 @@ def read_string(s: Source, place: str) -> str:
     if inner:
         _prove_guess(s, begin, at, quote, inner)
         if s.finish is not Finish.COMPLETE and not s.complete and _NO_MORE_VALUES.match(text, at + 1):
-            # Cut off behind a quote and a bracket of the value itself, it would look just so.
+            # A value cut off behind a quote and a bracket of its own would look the same.
             raise s.cut()
     raw = text[begin:at]
     if has_two_ends(raw, quote, place, typographic=s.typographic):
@@ -169,7 +169,7 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
         askew = any(_LIKE_A_CLOSER.match(text, at + 1) for at in inner[::2])
         if askew or len(inner) % 2:
             raise unclear
-    # An object inside: as likely the arguments of another call, whose fragments went astray.
+    # An object inside may as well be the arguments of another call whose fragments got in here.
     insides = (chars.pair_inside, chars.object_inside, _EXPRESSION)
     if any(inside.search(text, begin, end) for inside in insides):
         raise unclear
@@ -178,12 +178,12 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
 
 
 def _is_measure_mark(text: str, at: int) -> bool:
-    """`32" display`: inches and seconds come alone."""
+    """Whether the quote is a unit, as in `32" display`: inches and seconds have no closing quote."""
     return text[at - 1].isdigit() and text[at + 1 : at + 2] in " )]"
 
 
 def _brackets_fit(s: Source, at: int) -> bool:
-    """Whether brackets behind a guessed closing quote close what is open, and all goes on as it should."""
+    """Whether the brackets behind a guessed closing quote close what is open, and the rest fits too."""
     text, still_open = s.text, list(s.open)
     while True:
         gap = chars.blanks.match(text, at)
@@ -214,7 +214,7 @@ def _triple(s: Source, quote: str, place: str) -> str:
 
 
 def prefixed_string(s: Source, place: str) -> str | None:
-    """A Python string with a prefix (r, b, u); None when there is no such string here."""
+    """The value of a Python string with a prefix (r, b, u); None if there is no such string here."""
     found = _PREFIXED.match(s.text, s.pos)
     if found is None:
         return None

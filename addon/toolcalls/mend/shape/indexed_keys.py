@@ -1,7 +1,7 @@
 """Arrays that were sent as keys with indices: `{"todos[0].id": 1, "todos[1].id": 2}`.
 
-They become an array where the schema declares one of that name, no index is missing and every key inside an item is
-declared there. The caller keeps it only when the schema has fewer objections to it.
+They become an array if the schema declares one of that name, no index is missing and every key inside an item is
+declared there. The caller keeps the array only if the result violates the schema less.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MAX_KEYS: Final = 200
 
 
 def indexed(view: View, value: dict[str, Any]) -> dict[str, list[Any]]:
-    """The arrays, by name, that keys with indices spell."""
+    """The arrays that were written as keys with indices, by name."""
     if not view.keys_known or len(value) > _MAX_KEYS:
         return {}
     found: dict[str, list[tuple[int, str | None, Any]]] = {}
@@ -30,7 +30,7 @@ def indexed(view: View, value: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def _built(view: View, head: str, entries: list[tuple[int, str | None, Any]]) -> list[Any] | None:
-    """The items in order; None where an index is missing or an item is told twice."""
+    """The items in order; None if an index is missing, an item is given twice or a key is not declared."""
     child = view.child(head)
     if child is None or ARRAY not in child.types:
         return None
@@ -52,7 +52,7 @@ def _built(view: View, head: str, entries: list[tuple[int, str | None, Any]]) ->
 
 
 def with_array(value: dict[str, Any], head: str, items: list[Any]) -> dict[str, Any]:
-    """The value with the array in the place of the first key that told of it."""
+    """The value with the array instead of its keys with indices, at the position of the first of them."""
     result: dict[str, Any] = {}
     for key, item in value.items():
         match = _INDEXED.fullmatch(key)

@@ -1,8 +1,7 @@
 """A container that was sent as a string: `"[{\\"content\\": …}]"`.
 
-The text inside is read as a container or not at all. Reading broken text is somebody else's trade and comes
-in as a callable; what is refused here is a reading that the text itself does not carry: a glob such as
-`[ab]*`, a checkbox such as `[x] done`.
+The text inside is read as a container or not at all. A callable of the caller reads broken text; this module rejects
+readings that the text does not support: a glob such as `[ab]*` or a checkbox such as `[x] done` is no list.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 MendText = Callable[[str], Any]
-"""Text → the decoded dict or list, or None when it is refused."""
+"""Text → the decoded dict or list, or None if it is refused."""
 
 _CLOSERS = ("]", "}")
 _HOLDER = "toolfix: the container in a string"
@@ -22,11 +21,11 @@ class Contained(NamedTuple):
     value: Any
     """A dict or a list."""
     broken: bool = False
-    """The text was not strict JSON."""
+    """Whether the text was not strict JSON."""
 
 
 def strict_text(text: str) -> Any | None:
-    """The container that the text is as strict JSON, else None."""
+    """The dict or list that the text is in strict JSON, else None."""
     try:
         value = json.loads(
             text,
@@ -40,7 +39,7 @@ def strict_text(text: str) -> Any | None:
 
 
 def mender_of_containers(mend_object: Callable[[str], dict[str, Any] | None]) -> MendText:
-    """From a mender of objects one of containers: an array is read as the only value of an object."""
+    """Make a mender of containers from a mender of objects: an array is read as the only value of an object."""
 
     def mend(text: str) -> Any | None:
         if text.startswith("{"):
@@ -52,15 +51,15 @@ def mender_of_containers(mend_object: Callable[[str], dict[str, Any] | None]) ->
 
 
 def container_in(text: str, mend_text: MendText) -> Contained | None:
-    """The container that a string holds, when the string holds nothing else."""
+    """The container that a string holds, if the string holds nothing else."""
     stripped = _decoded_once_more(text.strip())
     if not stripped.startswith(("[", "{")) or not stripped.endswith(_CLOSERS):
         return None
-    # First of all, because it knows how much may be read.
+    # The callable comes first because it limits the work.
     value = mend_text(stripped)
     strict = strict_text(stripped)
     if strict is not None:
-        # The callable may keep more of the numbers than we do; it may not read anything else.
+        # The callable may keep numbers more exactly than `strict_text`, but must not read anything else.
         same = isinstance(value, type(strict)) and value == strict
         return Contained(value if same else strict)
     if _repeats_a_key(stripped):
@@ -77,7 +76,7 @@ def looks_like_container(text: str) -> bool:
 
 
 def _decoded_once_more(text: str) -> str:
-    """The text inside a JSON string, for a container that was encoded twice."""
+    """The text inside a JSON string, if a container was encoded twice; else the text itself."""
     if not text.startswith('"') or not text.endswith(('}"', ']"')):
         return text
     try:

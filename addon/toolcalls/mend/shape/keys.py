@@ -1,6 +1,6 @@
-"""Keys that are not where, or not called what, the schema says: drifted names, dotted keys, wrappers.
+"""Keys in the wrong place or under the wrong name: drifted names, dotted keys, wrappers.
 
-Each function proposes; the caller keeps a proposal only when the schema has fewer objections to it.
+Each function proposes a change; the caller keeps it only if the result violates the schema less.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _SYNONYMS: Final = _rows()
 
 
 def drifted(view: View, value: dict[str, Any]) -> list[Rename]:
-    """Undeclared keys that are the other name of exactly one declared and absent property.
+    """Undeclared keys that are another name of exactly one declared and absent property.
 
-    A synonym counts for a required one only; one that differs in case and separators for any, and where the schema
-    admits unknown keys the caller finds nothing gained by it.
+    A synonym counts only for a required property, a name in another case or with other separators for any. If the
+    schema admits unknown keys, renaming to an optional property gains nothing, so the caller does not keep it.
     """
     if not view.keys_known or len(value) > _MAX_KEYS:
         return []
@@ -72,7 +72,7 @@ def renamed(value: dict[str, Any], rename: Rename, content: Any) -> dict[str, An
 
 
 def dotted(view: View, value: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The dotted keys of each object that is declared, absent, and was sent as dotted keys."""
+    """The dotted keys by object, for each declared and absent object that was sent as dotted keys."""
     groups: dict[str, tuple[str, ...]] = {}
     if not view.keys_known or len(value) > _MAX_KEYS:
         return groups
@@ -84,7 +84,7 @@ def dotted(view: View, value: dict[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def nested(view: View, value: dict[str, Any], head: str, keys: tuple[str, ...]) -> dict[str, Any] | None:
-    """The value with these keys nested under their head; None where one of them is not declared there."""
+    """The value with these keys nested under their head; None if one of them is not declared there."""
     built = _build(view, value, keys)
     if built is None:
         return None
@@ -121,9 +121,9 @@ def _build(view: View, value: dict[str, Any], keys: tuple[str, ...]) -> dict[str
 
 
 def wrapper_key(view: View, value: dict[str, Any], tool: str) -> str | None:
-    """The only key, when it is one that models wrap arguments in and the schema knows nothing of it.
+    """The only key, if models wrap arguments in it and the schema does not declare it.
 
-    Beside it the name of the tool may stand: that is the whole call, inside its own arguments.
+    The name of the tool may be beside it: then the whole call was written inside its own arguments.
     """
     keys = [key for key in value if key != "name" or value[key] != tool]
     if len(keys) != 1 or keys[0] not in WRAPPERS:

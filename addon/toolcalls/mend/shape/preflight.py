@@ -1,6 +1,6 @@
-"""What the client would reject anyway, found before it gets there, and the payload that says why.
+"""Finds calls that the client would reject anyway, and writes the payload that says why.
 
-A call that cannot run goes to the client's own tool for invalid calls, when it has one: the model then reads
+A call that cannot run is sent to the client's own tool for invalid calls, if it has one: the model then reads
 one sentence and sends the call again.
 """
 
@@ -15,7 +15,7 @@ INVALID = "invalid"
 
 
 def missing_required(value: object, tool: Tool) -> tuple[str, ...]:
-    """The required fields that are not there. One with a default is left to the client, which may fill it."""
+    """The missing required fields, except those with a default, which the client may fill in."""
     view = tool.view
     if view is None:
         return ()
@@ -25,6 +25,17 @@ def missing_required(value: object, tool: Tool) -> tuple[str, ...]:
         for name in tool.required
         if name not in present and not any(_has_default(node) for node in view.properties.get(name, ()))
     )
+
+
+def takes(value: dict[str, Any], tool: Tool) -> bool:
+    """Whether, as far as the schema says, no required field is missing and the tool declares every key."""
+    view = tool.view
+    if view is None:
+        return True
+    if missing_required(value, tool):
+        return False
+    open_ended = not view.keys_known or "properties" not in (tool.schema or {})
+    return open_ended or all(key in view.required or view.declares(key) for key in value)
 
 
 def _has_default(node: Node) -> bool:
@@ -43,12 +54,12 @@ def invalid_tool(option: str, tools: Tools) -> str | None:
 
 
 def invalid_name(option: str, tools: Tools) -> str:
-    """What a call is named that no tool of the client can take: agents answer an unknown tool with an error."""
+    """The name for a call that no tool of the client can take: agents answer an unknown tool with an error."""
     return invalid_tool(option, tools) or INVALID
 
 
 def invalid_payload(tool: str, error: str, received: dict[str, Any] | str) -> dict[str, Any]:
-    """`tool`: the name as it came; `received`: the arguments as an object, or the raw text."""
+    """The arguments for the invalid tool. `tool`: the received name. `received`: the arguments, parsed or as text."""
     return {"tool": tool, "error": error, "receivedArgs": received}
 
 

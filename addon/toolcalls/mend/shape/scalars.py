@@ -1,7 +1,6 @@
-"""One value that does not fit its place: the one value that it stands for, if there is one.
+"""A single value that does not fit its schema: finds the only value that it can stand for.
 
-Nothing here looks at the value's surroundings. A candidate counts only when the schema of its place
-admits it.
+Nothing here looks at the value's surroundings. The caller uses a candidate only if the schema admits it.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ _EXACT: Final = 2**53
 _MAX_DIGITS = 400
 _MAX_MEMBER = 256
 
-# A string with one of these may be several items written as text: splitting it would be a guess, and so
-# would be not to split it.
+# A string with one of these may be several items written as text: splitting it would be a guess, and so would
+# keeping it whole.
 _LIST_LIKE: Final = re.compile(r"[,;\n\r\t]")
-# A command line is not a program's name: as an argv it has more than one item.
+# Under these keys a string of several words is a command line, which has more than one item as an argv.
 _ARGV: Final = frozenset({"command", "cmd", "argv", "args"})
 
 
 def member_for(view: View, text: str) -> str | None:
-    """The one admitted string that differs from the text in case and separators only."""
+    """The admitted string that differs from the text only in case and separators, if there is exactly one."""
     members = view.strings()
     if not members or len(text) > _MAX_MEMBER:
         return None
@@ -44,7 +43,7 @@ def admits_free_strings(view: View) -> bool:
 
 
 def scalar_in(view: View, text: str) -> int | float | bool | None:
-    """The number or boolean that a string holds, where the place wants one and no string."""
+    """The number or boolean that a string holds, if the schema wants one instead of a string."""
     if BOOLEAN in view.types and text.lower() in _BOOLEANS and text.isascii():
         return _BOOLEANS[text.lower()]
     if INTEGER not in view.types or len(text) > _MAX_DIGITS:
@@ -63,7 +62,7 @@ def scalar_in(view: View, text: str) -> int | float | bool | None:
 
 
 def integer_in(view: View, value: float) -> int | None:
-    """`120000.0` where integers are wanted: the same number as the token that the client can read."""
+    """The integer that equals a float such as `120000.0`, if the schema wants integers: clients can read it."""
     if INTEGER not in view.types or FRACTION in view.types:
         return None
     if not value.is_integer() or abs(value) > _EXACT or (value == 0 and str(value).startswith("-")):
@@ -75,7 +74,7 @@ def integer_in(view: View, value: float) -> int | None:
 
 
 def only_item(view: View, value: Any, key: str | None) -> View | None:
-    """The place of the items, where a value's type is declared for them and for nothing else here."""
+    """The view of an array's items, if the value has their type and can be nothing else here."""
     if ARRAY not in view.types or value is None or isinstance(value, list):
         return None
     kind = type_of(value)
@@ -101,7 +100,7 @@ def _is_one_item(text: str, key: str | None) -> bool:
 
 
 def _says_its_type(view: View) -> bool:
-    """The schema names types: what admits everything proves nothing."""
+    """Whether the schema names types: a schema that admits everything proves nothing."""
     return view.types != EVERY_TYPE
 
 

@@ -1,9 +1,9 @@
-"""Arguments that are valid JSON of the wrong shape, brought into the shape that the tool declares.
+"""Brings arguments that are valid JSON of the wrong shape into the shape that the tool declares.
 
-The declared schema is the oracle: a place is touched only when its value certainly violates the schema and
-exactly one other reading of the same value satisfies it. No string is ever changed, except for a member of an
-enum. Two changes need no violation: an integer written as `120000.0`, and an optional property whose empty
-string means that it is absent (`drop_empty`, or a format that no empty string has).
+The declared schema decides: a value is changed only if it certainly violates the schema and exactly one other
+reading of it satisfies the schema. No string is ever changed, except to a member of an enum. Two changes need no
+violation: an integer written as `120000.0`, and an optional property whose empty string means that it is absent
+(`drop_empty`, or a format that no empty string has).
 
 Values that are not changed stay the very same objects.
 """
@@ -31,9 +31,9 @@ _MAX_WRAPPERS = 3
 class ShapeMended:
     value: dict[str, Any]
     steps: tuple[str, ...] = ()
-    """What was done, in order, in plain words; empty when the value is the one that came."""
+    """What was done, in order, in plain words; empty if the value is unchanged."""
     refusal: str = ""
-    """Why no client can take it: a container was sent as text, and what is in the text does not fit either."""
+    """Why no client can take the value: a container was sent as a string, and its content does not fit either."""
 
 
 def mend_shape(
@@ -53,7 +53,7 @@ def mend_shape(
 
 
 class _Mending:
-    """One pass over one call, within one budget of work."""
+    """One pass over the arguments of one call, within one budget of work."""
 
     def __init__(self, tool: str, root: Node, drop_empty: frozenset[str], mend_text: MendText) -> None:
         self._tool = tool
@@ -79,7 +79,7 @@ class _Mending:
         return ShapeMended(result, steps, self._stuck(view, result, "", 0) if before else "")
 
     def _stuck(self, view: View, value: Any, path: str, depth: int) -> str:
-        """The reason to refuse, where a container is still a text."""
+        """The reason to refuse, if a container is still a string."""
         if depth > _MAX_DEPTH or not self._violations(view, value):
             return ""
         self._check.spend(5)
@@ -128,7 +128,7 @@ class _Mending:
             return not self._violations(view, value)
         return bool(known or not value) and self._violations(view, value) <= before
 
-    # One place
+    # One value
 
     def _mend(self, view: View, value: Any, path: str, key: str | None, depth: int) -> Any:
         if depth > _MAX_DEPTH:
@@ -152,7 +152,8 @@ class _Mending:
         return result
 
     def _mend_union(self, view: View, value: Any, before: int, path: str, key: str | None, depth: int) -> Any:
-        """Each branch is a reading. A valid value has chosen its branch; a broken one leaves one choice."""
+        """Mend within a union, whose branches are readings: a valid value must fit just one branch, and an invalid
+        one must be mendable in just one."""
         branches = view.unions[0]
         mark = len(self._steps)
         if not before:
@@ -187,7 +188,7 @@ class _Mending:
         return result
 
     def _mend_value(self, view: View, value: Any, before: int, path: str, key: str | None, depth: int) -> Any:
-        """A value whose type is wrong here, or a string that is almost a member of the enum."""
+        """Mend a value whose type is wrong here, or a string that is almost a member of the enum."""
         if isinstance(value, float):
             whole = integer_in(view, value)
             if whole is not None and not self._violations(view, whole):
@@ -324,7 +325,7 @@ class _Mending:
         return result
 
     def _may_drop(self, view: View, child: View, value: dict[str, Any], key: str) -> bool:
-        """Whether an optional property with null or `""` says no more than its absence."""
+        """Whether an optional property with null or `""` means no more than its absence."""
         item = value[key]
         if key not in view.properties or key in view.required:
             return False
@@ -359,7 +360,7 @@ class _Mending:
         return result
 
     def _has_quiet_defect(self, value: Any) -> bool:
-        """Whether there is anything that the schema admits and that is mended all the same."""
+        """Whether the value contains something that is mended although the schema admits it."""
         if not isinstance(value, (dict, list)):
             return isinstance(value, float) and value.is_integer()
         waiting: list[Any] = [value]

@@ -1,8 +1,8 @@
 """Parameter names that mean the same in the tools of coding agents. Data only, kept small.
 
-A row says that models cross these names between harnesses. Names that differ in unit, kind or scope
-(`timeout` and `timeout_ms`, `pattern` and `regex`) are not in one row. Spelled in any case style:
-rows are compared after folding.
+A row lists names that models confuse because different agents use them. Names that differ in unit, kind or scope
+(`timeout` and `timeout_ms`, `pattern` and `regex`) are not in one row. The case style does not matter: names are
+compared after folding.
 """
 
 from __future__ import annotations

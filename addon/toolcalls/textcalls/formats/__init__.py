@@ -1,4 +1,4 @@
-"""The formats: one small file each, behind one small interface (`region.Format`)."""
+"""The formats in which models write calls: one small file each, all with the interface `region.Format`."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ ANYWHERE: tuple[Format, ...] = (
     *lfm2.FORMATS,
     *tool_tag.FORMATS,
 )
-"""Found anywhere in the text."""
+"""Formats that are recognized anywhere in the text."""
 
 LINE_HEAD: tuple[Format, ...] = (*words.LINE_HEAD, *harmony.LINE_HEAD, *functionary.LINE_HEAD)
-"""Found at the beginning of a line."""
+"""Formats that are recognized only at the beginning of a line."""
 
 WHOLE: dict[str, Format] = {
     "{": Format("json", ("{",), bare.read_object_or_list),
@@ -60,7 +60,7 @@ WHOLE: dict[str, Format] = {
     "`": Format("json-fence", ("```",), bare.read_fence),
     ">": Format("functionary", (">>>",), functionary.read),
 }
-"""Weak formats: only as the whole message, by its first character."""
+"""Weak formats, by the first character of the message: a call only if it is the whole message."""
 
 WORD = Format("words", (), words.read_word)
-"""Only as the whole message, where that begins with a letter."""
+"""A call only if it is the whole message, for messages that begin with a letter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..cursor import NotACall, Step
 from ..envelope import object_of
-from ..jsontext import elements, members, once, read_json
+from ..jsontext import all_members, elements, once, read_json
 from ..region import Format, Region
 
 _CLOSER = ("<|tools_suffix|>",)
@@ -17,7 +17,7 @@ def read(region: Region) -> Step[None]:
     yield from region.optional(_CLOSER)
     calls = []
     for entry in elements(body) if body[:1] == "[" else [body]:
-        for written, value in once(members(entry) if entry[:1] == "{" else ()).items():
+        for written, value in once(all_members(entry) if entry[:1] == "{" else ()).items():
             arguments = object_of(value)
             if arguments is None:
                 raise NotACall

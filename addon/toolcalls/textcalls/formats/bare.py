@@ -1,7 +1,7 @@
-"""A call as plain JSON, bare or in a fence, where it is the entire message.
+"""A call as plain JSON, bare or in a fence, if it is the entire message.
 
-Weak on its own: held only while its beginning can still be a call of a declared tool. Every key must be one
-of a call's, the name a declared one, every argument one that the tool declares.
+JSON alone is a weak sign of a call, so it is held back only while it can still become a call of a declared tool:
+every key must be a key of calls, the name must be declared, and the tool must declare every argument.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LANGUAGES = ("json", "json5", "tool_call", "tool_calls", "tool", "function_call
 
 
 def read_object_or_list(region: Region) -> Step[None]:
-    """`{…}`, several of them, or `[{…}, …]`; `[name(…)]` is the pythonic list."""
+    """Read `{…}`, several of them, or `[{…}, …]`. `[name(…)]` is left to the pythonic list."""
     if (yield from region.peek()) == "[":
         inner, _ = yield from region.ahead(("{",), skip=1)
         if not inner:
@@ -102,7 +102,7 @@ def _list(region: Region, format: str) -> Step[None]:
 
 
 def _close(region: Region, literals: tuple[str, ...]) -> Step[str]:
-    """One of the literals; nothing where the answer ended by itself: an outer closer may be missing."""
+    """Read one of the literals; empty if the answer ended here, because the outermost closer may be missing."""
     found, length = yield from region.ahead(literals)
     if found is None:
         raise NotACall
@@ -121,7 +121,7 @@ def _call(region: Region, format: str) -> Step[None]:
 
 
 def _object(region: Region, tool: str | None, depth: int) -> Step[None]:
-    """An object with the keys of a call, given up at the first character that no call would have."""
+    """Read an object with the keys of a call. Raises NotACall at the first character that no call would have."""
     if (yield from region.peek()) != "{":
         raise NotACall
     region.pos += 1
@@ -182,7 +182,7 @@ def _arguments(region: Region, tool: str | None, char: str) -> Step[None]:
 
 
 def _declared(region: Region, tool: str | None) -> list[str] | None:
-    """The keys that the arguments may have; None where any will do."""
+    """The keys that the arguments may have; None if any key is allowed."""
     schemas = [region.schema(tool)] if tool else [each.schema for each in region.tools]
     if any(is_open(schema) for schema in schemas):
         return None
@@ -190,7 +190,7 @@ def _declared(region: Region, tool: str | None) -> list[str] | None:
 
 
 def _quoted(region: Region, allowed: Iterable[str]) -> Step[str]:
-    """A quoted string that is one of these, given up as soon as it is not."""
+    """Read a quoted string that is one of `allowed`. Raises NotACall as soon as it cannot be."""
     quote = yield from region.peek()
     if quote not in ('"', "'"):
         raise NotACall if quote else CutOff
@@ -233,7 +233,7 @@ def _name(region: Region) -> Step[str]:
 
 
 def _scalar(region: Region, char: str) -> Step[None]:
-    """A string, a number or a word."""
+    """Read a string, a number or a word (`true`, `null`)."""
     if char in ('"', "'"):
         yield from read_json(region)
         return

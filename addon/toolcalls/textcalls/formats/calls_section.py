@@ -1,7 +1,7 @@
 """`<tool_calls>`: the section that Hunyuan, Jamba, Apriel and MiniMax M1 share.
 
-JSON is a list (Hunyuan A13B, Jamba, Apriel) or objects (M1); `<tool_call>` is Hunyuan HY-V3, whose tags may
-all carry a `:NONCE`; `<invoke` is MiniMax M2 with the wrong wrapper.
+Inside is a list in JSON (Hunyuan A13B, Jamba, Apriel), JSON objects (M1), `<tool_call>` (Hunyuan HY-V3, whose tags
+may all have a `:NONCE`), or `<invoke` (MiniMax M2 with the wrong wrapper).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read(region: Region) -> Step[None]:
 
 
 def read_call(region: Region) -> Step[None]:
-    """HY-V3 without its section."""
+    """Read a call of HY-V3 that has no section around it."""
     yield from region.expect(("<tool_call:",))
     tags = hunyuan(":" + (yield from _nonce(region)))
     yield from read_pairs(region, tags)

@@ -1,6 +1,6 @@
 """DeepSeek V3 and R1: `function<｜tool▁sep｜>N`, then a json fence; V3.1: `N<｜tool▁sep｜>{…}`.
 
-Step3 has the same tokens with plain underscores around a `<steptml:invoke>`.
+Step3 uses the same tokens, with plain underscores, around a `<steptml:invoke>`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from . import invoke
 
 
 def _spelled(*words: str) -> tuple[str, ...]:
-    """A token as it comes: fullwidth or ASCII bars, and what a renderer made of the U+2581."""
+    """All spellings of a token: with fullwidth or ASCII bars, and with what renderers turn U+2581 into."""
     return tuple(f"<{bar}{join.join(words)}{bar}>" for bar in "｜|" for join in ("▁", "_", " ", "\\_"))
 
 

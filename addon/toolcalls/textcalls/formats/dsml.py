@@ -1,7 +1,7 @@
 """DeepSeek DSML: `<｜DSML｜invoke name="N">` and `<｜DSML｜parameter name="K" string="true|false">`.
 
-The section is `function_calls` (V3.2) or `tool_calls` (V4), or missing. The bars come fullwidth, as ASCII,
-doubled, and with spaces around them. `string="true"` is raw text, `"false"` is JSON, the schema wins.
+The section is `function_calls` (V3.2), `tool_calls` (V4) or missing. The bars are fullwidth, ASCII or doubled, and
+may have spaces around them. `string="true"` means raw text, `"false"` JSON; the schema overrides both.
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ _SECTIONS = ("function_calls", "tool_calls", "calls", "tool_use", "tool_call", "
 
 @lru_cache(maxsize=64)
 def _tags(head: str) -> Tags:
-    """The tags of an answer whose own spelling of `<｜DSML｜` is `head`."""
+    """The tags of an answer that spells `<｜DSML｜` as `head`."""
     heads = {head, head.rstrip(), "<｜DSML｜"}
     opens = tuple(sorted({f"{spelling}{gap}" for spelling in heads for gap in ("", " ")}))
     closes = tuple(sorted({spelling.replace("<", slash, 1) for spelling in opens for slash in ("</", "< /")}))
-    ends = tuple(f"{close}{gap}" for close in closes for gap in ("",))
     return Tags(
         "deepseek-dsml",
         block=tuple(f"{spelling}invoke " for spelling in opens),
-        block_end=tuple(f"{spelling}invoke>" for spelling in ends),
+        block_end=tuple(f"{spelling}invoke>" for spelling in closes),
         parameter=tuple(f"{spelling}parameter " for spelling in opens),
-        parameter_end=tuple(f"{spelling}parameter>" for spelling in ends),
-        wrapper_end=tuple(f"{spelling}{section}>" for spelling in ends for section in _SECTIONS),
+        parameter_end=tuple(f"{spelling}parameter>" for spelling in closes),
+        wrapper_end=tuple(f"{spelling}{section}>" for spelling in closes for section in _SECTIONS),
         children=False,
     )
 

@@ -1,4 +1,4 @@
-"""Functionary 3.2: `>>>N\\n{json}`, one after the other, as the entire message or behind `>>>all\\ntext`."""
+"""Functionary 3.2: `>>>N\\n{json}`, one after the other, as the entire message or after `>>>all\\ntext`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..tags import read_name
 
 _MARK = (">>>",)
 _USER = "all"
-"""The recipient of text."""
+"""The recipient to whom the model addresses text for the user."""
 
 
 def read(region: Region) -> Step[None]:
-    """At the beginning of a message. Text for the user is not held for the call that may follow it."""
+    """Read calls at the beginning of a message. Text for the user is not held back, although calls may follow it."""
     yield from region.expect(_MARK)
     if (yield from region.ahead((f"{_USER}\n",), space=False))[0]:
         region.names.addressed.add(_USER)
@@ -23,7 +23,7 @@ def read(region: Region) -> Step[None]:
 
 
 def read_line(region: Region) -> Step[None]:
-    """At the beginning of a later line, in a message that began with text for the user."""
+    """Read calls at the beginning of a later line, in a message that began with text for the user."""
     if _USER not in region.names.addressed:
         raise NotACall
     yield from region.expect(_MARK)

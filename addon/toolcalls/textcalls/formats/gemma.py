@@ -38,7 +38,7 @@ def _reader(tags: Gemma) -> Callable[[Region], Step[None]]:
         while True:
             _, mark = yield from region.until((tags.quote,) if quoted else (tags.quote, tags.closer))
             if mark is None:
-                # Only the closer may be missing.
+                # The answer ended: nothing but the closer may be missing.
                 if quoted or not region.finished or not region.window.rstrip().endswith("}"):
                     raise CutOff
                 break
@@ -65,7 +65,7 @@ def _reader(tags: Gemma) -> Callable[[Region], Step[None]]:
 
 
 class _Bare(str):
-    """A value that was not quoted: a number, a word, or text that the schema types."""
+    """A value without quotes: a number, a word, or text whose type the schema decides."""
 
     __slots__ = ()
 
@@ -77,12 +77,12 @@ _KEY = re.compile(r"[\w.$-]{1,128}")
 _SPACE = re.compile(r"[ \t\r\n]*+")
 _END = {"": re.compile(r"\Z"), ",}": re.compile(r"[,}]"), ",]": re.compile(r"[,\]]")}
 _READ = 24
-"""The steps that a value takes."""
+"""The steps that reading a value costs."""
 _IN_BARE = re.compile(r"[\"'`{}\[\]<\n]")
 
 
 class _GemmaReader:
-    """`{k:v,…}` and `[v,…]` whose strings stand between markers instead of quotes."""
+    """A parser for `{k:v,…}` and `[v,…]` whose strings are between markers instead of quotes."""
 
     def __init__(self, text: str, tags: Gemma, declared: Mapping[str, Any], work: Work) -> None:
         self._text = text
@@ -125,7 +125,7 @@ class _GemmaReader:
         return _Bare(bare)
 
     def _checked(self, value: str) -> str:
-        """A string; where a marker of it was forgotten, it holds the end of its call or the next one."""
+        """The string. Raises NotACall if it contains the end of its call or the next call: a marker was forgotten."""
         depth = 0
         for mark in re.findall(f"{re.escape(self._tags.opener)}|{re.escape(self._tags.closer)}", value):
             depth += 1 if mark == self._tags.opener else -1
@@ -145,7 +145,7 @@ class _GemmaReader:
             if colon < 0 or not _KEY.fullmatch(key):
                 raise NotACall
             if isinstance(last, _Bare) and not depth and (key not in self._declared or key in found):
-                raise NotACall  # a comma inside text that nobody quoted
+                raise NotACall  # the comma before it was part of a text without quotes
             self._at = colon + 1
             last = self._value(depth + 1, ",}")
             put(found, key, last)
@@ -159,7 +159,10 @@ class _GemmaReader:
         return found
 
     def _closed(self, bracket: str, comma: bool) -> bool:
-        """Behind the closing bracket, or else where the next entry begins: behind a comma, if it is not the first."""
+        """Move past the closing bracket and return True, or to the next entry and return False.
+
+        `comma`: a comma must come before the next entry, because it is not the first.
+        """
         self._space()
         separated = self._text.startswith(",", self._at)
         if separated:

@@ -1,6 +1,6 @@
 """GLM: `<tool_call>N<arg_key>K</arg_key><arg_value>V</arg_value></tool_call>`, with newlines or without.
 
-Hunyuan HY-V3 has `<tool_sep>` behind the name and a nonce in every tag, LongCat a prefix.
+Hunyuan HY-V3 has `<tool_sep>` after the name and a nonce in every tag; LongCat has a prefix in every tag.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SEPARATORS = ("\\r\\n", "\\n")
 
 @dataclass(slots=True, frozen=True)
 class Pairs:
-    """The tags of a format that writes its arguments as pairs of a key and a value."""
+    """The tags of a format that writes arguments as pairs of a key and a value."""
 
     format: str
     end: str
@@ -64,7 +64,7 @@ def hunyuan(nonce: str) -> Pairs:
 
 @lru_cache(maxsize=64)
 def _markup(tags: Pairs) -> Markup:
-    """What the family looks like inside a value."""
+    """The tags of the family as they may appear inside a value."""
 
     def key(region: Region, opener: str) -> Step[str | None]:
         return (yield from _key(region, tags)) if opener == tags.key else ""
@@ -89,7 +89,7 @@ def _markup(tags: Pairs) -> Markup:
 
 
 def read_pairs(region: Region, tags: Pairs = GLM) -> Step[None]:
-    """From behind the opener."""
+    """Read one call from after its opener."""
     name = yield from _name(region, tags)
     yield from _gap(region)
     if (yield from region.peek()) == "{":
@@ -125,7 +125,7 @@ def read_pairs(region: Region, tags: Pairs = GLM) -> Step[None]:
 
 
 def _key(region: Region, tags: Pairs) -> Step[str | None]:
-    """A key from behind its tag to behind the tag of its value; None where none follows."""
+    """Read from after the tag of a key to after the tag of its value: the key; None if no value follows."""
     key, _ = yield from region.until(("<",), 256)
     yield from region.optional((tags.key_end,))
     yield from _gap(region)
@@ -149,7 +149,7 @@ def _name(region: Region, tags: Pairs) -> Step[str | None]:
 
 
 def _gap(region: Region) -> Step[None]:
-    """White space, and the newlines that a model wrote as a backslash and an n."""
+    """Skip white space, also newlines that the model wrote as a backslash and an n."""
     while True:
         yield from region.space()
         if not (yield from region.optional(_SEPARATORS, space=False)):

@@ -1,7 +1,7 @@
 """Harmony (gpt-oss): `<|channel|>commentary to=functions.N <|constrain|>json<|message|>{json}<|call|>`.
 
-The recipient may stand in the role, and the special tokens may be stripped. An analysis message that leads to
-a call belongs to its region; any other message is text.
+The recipient may be in the role instead, and the special tokens may be stripped. An analysis message that leads to
+a call belongs to the call's region; any other message is text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RECIPIENT = re.compile(r"(?:^|\s)to=([\w.:/-]+)")
 _STRIPPED = "commentary to=functions."
 _ASSISTANT = "assistant"
 GLUED = tuple(_ASSISTANT + rest for rest in (_STRIPPED, " to=functions.", "<|channel|>"))
-"""The role without its `<|start|>`, as it comes glued to the end of a sentence."""
+"""The role without its `<|start|>`, glued to the end of a sentence."""
 
 
 def read(region: Region) -> Step[None]:
@@ -31,12 +31,12 @@ def read(region: Region) -> Step[None]:
         recipient = _RECIPIENT.search(header.replace("<|", " <|"))
         region.pos += len(mark)
         if recipient is None and "analysis" not in header:
-            yield from region.expect((_STRIPPED,))  # a header without tokens inside a message
+            yield from region.expect((_STRIPPED,))  # a message that begins with a header without tokens
             yield from _stripped(region)
             return
         if recipient is not None:
             if "analysis" in header:
-                raise NotACall  # A thought about a call.
+                raise NotACall  # Reasoning about a call.
             yield from region.space()
             body = yield from read_json(region, (*_END, *_START))
             found, length = yield from region.ahead((*_END, *_START))
@@ -50,13 +50,13 @@ def read(region: Region) -> Step[None]:
         if mark is None:
             raise CutOff
         if mark == "<|channel|>":
-            raise NotACall  # A thought ends before anything else begins.
+            raise NotACall  # Reasoning has to end before anything else begins.
         if mark in _END:
             region.pos += len(mark)
 
 
 def read_stripped(region: Region) -> Step[None]:
-    """`commentary to=functions.N json{…}`, with the name of the role before it or not, one after the other."""
+    """Read `commentary to=functions.N json{…}`, one or several, with or without the name of the role before it."""
     count = 0
     while True:
         found, _ = yield from region.ahead((_STRIPPED, *GLUED))
@@ -101,6 +101,6 @@ def _stripped(region: Region) -> Step[None]:
 
 FORMATS = (
     Format("harmony", _START, read),
-    Format("harmony", GLUED, read_stripped, behind="."),
+    Format("harmony", GLUED, read_stripped, preceded_by="."),
 )
 LINE_HEAD = (Format("harmony", (_STRIPPED,), read_stripped),)

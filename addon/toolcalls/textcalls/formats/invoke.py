@@ -1,7 +1,7 @@
-"""`<invoke name="N"><parameter name="K">V</parameter></invoke>`: Claude, and who imitates it.
+"""`<invoke name="N"><parameter name="K">V</parameter></invoke>`: Claude, and models that imitate it.
 
-The same block comes bare, in `<function_calls>`, with a namespace (also dropped on some of the tags), from
-MiniMax M2 in `<minimax:tool_call>`, from Step3 between its tokens as `<steptml:invoke>`.
+The same block appears bare, in `<function_calls>`, with a namespace (which some of the tags may lack), in
+`<minimax:tool_call>` (MiniMax M2), and as `<steptml:invoke>` between the tokens of Step3.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_xai(region: Region) -> Step[None]:
 
 
 def read_inside(region: Region, format: str) -> Step[None]:
-    """Blocks behind a wrapper that another format has read."""
+    """Read the blocks after a wrapper that another format has read."""
     yield from read_blocks(region, _TAGS[format], wrapped=True)
 
 

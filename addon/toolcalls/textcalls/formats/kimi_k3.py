@@ -1,6 +1,6 @@
 """Kimi K3: `<|open|>call tool="N"<|sep|>` around `<|open|>argument key="K" type="T"<|sep|>V…`.
 
-String values are raw, others JSON; attributes write `&` and `"` as entities.
+Strings are raw text, other values JSON; attributes write `&` and `"` as entities.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _attributes(region: Region) -> Step[dict[str, str]]:
 
 
 def _inner(region: Region) -> Step[dict[str, str] | None]:
-    """The attributes of a tag from behind its beginning; None where it is none."""
+    """Read a tag from after its beginning: its attributes, or None if it is not a tag."""
     text, _ = yield from region.until(("<",), 512)
     if not (yield from region.optional(("<|sep|>",), space=False)):
         return None

@@ -1,4 +1,4 @@
-"""Formats that are a marker, JSON with the calls, and a closer: each a line of a table."""
+"""Formats that consist of a marker, JSON with the calls, and a closer: each is a row of a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..cursor import NotACall, Step
 from ..envelope import keys_of, read_calls
 from ..jsontext import read_json
-from ..region import Format, Region, looks_declared
+from ..region import Format, Region, is_tool_definition
 from ..values import properties
 
 
@@ -18,7 +18,7 @@ class Listed:
     openers: tuple[str, ...]
     closers: tuple[str, ...]
     named: bool = False
-    """The name may stand in front of the arguments."""
+    """The name may come before the arguments: `N {…}`."""
 
 
 _TABLE = (
@@ -50,13 +50,13 @@ def _reader(row: Listed) -> Callable[[Region], Step[None]]:
 
 
 def _named(region: Region, row: Listed) -> Step[None]:
-    """`N {…}` and a closer: the name in front of the arguments alone."""
+    """Read `N {…}` and a closer: the JSON is only the arguments."""
     name = region.names.strict((yield from region.word("{")))
     if name is None:
         raise NotACall
     body = yield from read_json(region, row.closers)
     yield from region.expect(row.closers)
-    if looks_declared(keys_of(body), properties(region.schema(name))):
+    if is_tool_definition(keys_of(body), properties(region.schema(name))):
         raise NotACall
     region.add(name, body, row.format)
 

@@ -1,4 +1,7 @@
-"""MiniMax besides M2: M3 puts `]<]minimax[>[` before every tag and nests; `[TOOL_CALL]{tool => …}`."""
+"""MiniMax M3, which nests tags and puts `]<]minimax[>[` before each; and `[TOOL_CALL]{tool => …}`, which M2 writes.
+
+M2's usual format is in `invoke`.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def read_m3(region: Region) -> Step[None]:
             raise CutOff
         region.pos += len(end)
         region.inside, region.closers = True, (f"{_M}</",)
-        if region.forgotten:
+        if region.closer_missing:
             raise NotACall
         region.add(name, write(_elements(region, name, body)), "minimax-m3")
         region.inside = False
@@ -48,7 +51,7 @@ def _elements(region: Region, name: str | None, body: str) -> dict[str, Any]:
         return _once(values)
     except NotACall:
         flat = _flat(body, tags, Parameters(schema))
-        region.forgotten = True
+        region.closer_missing = True
         return {key: typed(value, properties(schema).get(key), schema) for key, value in flat.items()}
 
 
@@ -67,7 +70,7 @@ def _once(values: list[tuple[str, Any]]) -> dict[str, Any]:
 def _children(
     body: str, tags: list[re.Match[str]], at: int, schema: object, root: object, depth: int
 ) -> tuple[list[tuple[str, Any]], int]:
-    """The elements from tag `at` on, up to a closing tag that is not theirs."""
+    """The elements from tag `at` on, up to a closing tag that closes none of them, and the index of that tag."""
     if depth > _DEPTH:
         raise NotACall
     declared = properties(schema)
@@ -101,7 +104,7 @@ def _children(
 
 
 def _flat(body: str, tags: list[re.Match[str]], parameters: Parameters) -> dict[str, Any]:
-    """Parameters that were not all closed: declared ones, one after the other, with no tag inside."""
+    """The parameters, if some of them were not closed: all must be declared, and contain no tags."""
     current: re.Match[str] | None = None
     for at, tag in enumerate([*tags, None]):
         text = _between(body, tags, at)

@@ -1,4 +1,4 @@
-"""Mistral: `[TOOL_CALLS] [{…}]`, or `[TOOL_CALLS]N[ARGS]{…}` with `[CALL_ID]` between. No end token."""
+"""Mistral: `[TOOL_CALLS] [{…}]`, or `[TOOL_CALLS]N[ARGS]{…}` with `[CALL_ID]` between. There is no end token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..region import Format, Region
 
 OPENER = ("[TOOL_CALLS]",)
 ARGUMENTS = ("[CALL_ID]", "[ARGS]")
-"""What may stand behind a name."""
+"""What may follow a name."""
 _CLOSER = ("[/TOOL_CALLS]", "</s>")
 
 
@@ -26,7 +26,7 @@ def read(region: Region) -> Step[None]:
 
 
 def read_call(region: Region, name: str) -> Step[None]:
-    """A call from behind its name, whose opener the server ate: only the arguments of the tool make it one."""
+    """Read a call from after its name. The server removed the opener, so its arguments have to fit the tool."""
     body = yield from _arguments(region)
     if not region.fits(name, keys_of(body)):
         raise NotACall

@@ -13,7 +13,7 @@ _STRUCTURE = ('"""', "'''", '"', "'", "(", ")", "[", "]", "{", "}")
 
 
 def read_list(region: Region, *, known: bool, format: str = "pythonic") -> Step[None]:
-    """`[f(…), …]`. `known`: there is no marker, only a declared name makes it a call."""
+    """Read `[f(…), …]`. `known`: no marker comes before it, so it is a call only if the name is declared."""
     region.record()
     region.pos += 1
     if known:
@@ -23,7 +23,7 @@ def read_list(region: Region, *, known: bool, format: str = "pythonic") -> Step[
 
 
 def read_code(region: Region, stop: str) -> Step[None]:
-    """One call a line, maybe printed, up to `stop`."""
+    """Read one call per line, with or without `print(…)` around it, up to `stop`."""
     region.record()
     first, _ = yield from region.ahead(("print(",), space=False)
     if first:
@@ -50,7 +50,7 @@ def _declared_name(region: Region) -> Step[None]:
 
 
 def _balanced(region: Region, depth: int) -> Step[None]:
-    """To behind the bracket that closes the list."""
+    """Read up to and including the bracket that closes the list."""
     while True:
         _, mark = yield from region.until(_STRUCTURE)
         if mark is None:
@@ -80,7 +80,7 @@ def _string(region: Region, quote: str) -> Step[None]:
 
 
 def add_python(region: Region, source: str, format: str, *, strict: bool) -> None:
-    """Report the calls of a Python expression list."""
+    """Add the calls of a list of Python expressions to the region."""
     calls = []
     for written, values, named in read_calls(source, region.work):
         name = region.names.resolve(written)
@@ -96,7 +96,10 @@ def add_python(region: Region, source: str, format: str, *, strict: bool) -> Non
 
 
 def _name_the_value(region: Region, name: str, values: list[Any], named: dict[str, Any]) -> None:
-    """A value without a name is that of the one required parameter. Two of them may have changed places."""
+    """Give the one value without a name to the one required parameter.
+
+    Several values or required parameters are refused, because the order of the values may be wrong.
+    """
     needed = required(region.schema(name))
     if len(values) > 1 or len(needed) != 1:
         raise NotACall

@@ -1,7 +1,7 @@
 """Qwen3-Coder: `<tool_call>\\n<function=N>\\n<parameter=K>\\nV\\n</parameter>\\n</function>\\n</tool_call>`.
 
-Also Step-3.5, Seed-OSS with its own wrapper, and Llama's `<function=N>{json}</function>`. Without the wrapper
-the marker is weak (`#include <functional>`): only a declared name makes it one.
+Also Step-3.5, Seed-OSS (with its own wrapper), and Llama's `<function=N>{json}</function>`. Without the wrapper
+the marker is weak (`#include <functional>`), so it is a call only if the name is declared.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _function(region: Region, tags: Tags, *, known: bool) -> Step[None]:
         return
     if equals:
         region.pos += 1
-    # `<function N>` and `<functionN>` lost the sign: only a declared name makes them calls.
+    # `<function N>` and `<functionN>` lost the `=`, so they are calls only if the name is declared.
     weak = known or equals != "="
     written = yield from read_name(region, ">", known=weak)
     name = region.names.resolve(written)

@@ -1,6 +1,7 @@
-"""`<tool_call>`: the opener that three formats share, told apart by what comes next.
+"""`<tool_call>`: the opener that several formats share. What comes next decides which one it is.
 
-`{` or `[` is Hermes JSON (Qwen2.5, Granite 3.1 and 4), `<function` is Qwen3-Coder, a name is GLM.
+`{` or `[` is Hermes JSON (Qwen2.5, Granite 3.1 and 4), `<function` is Qwen3-Coder, `<invoke` is Claude's, a name is
+GLM.
 """
 
 from __future__ import annotations

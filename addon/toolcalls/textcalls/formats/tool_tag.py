@@ -1,4 +1,7 @@
-"""`<tool><name>N</name><arguments>{…}</arguments></tool>`: weak, so a declared name and closed."""
+"""`<tool><name>N</name><arguments>{…}</arguments></tool>`.
+
+The marker is weak, so it is a call only if the name is declared and every tag is closed.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Formats that begin with a word: `functools[{…}]` (Phi-4-mini, FireFunction), `Action:` and a json fence
-(Command R+), `N {…}[TOOL_REQUEST_END]` (LM Studio), and what is left where a server ate the token in front:
+(Command R+), `N {…}[TOOL_REQUEST_END]` (LM Studio), and what is left if a server removed the token at the beginning:
 `N[ARGS]{…}` (Mistral), `assistant…` (Harmony)."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REQUEST_END = ("[TOOL_REQUEST_END]", "[END_TOOL_REQUEST]")
 
 
 def may_be_word(begins: str, tools: Tools) -> bool:
-    """Can a message that begins with these two characters be one of the words? Most cannot."""
+    """Whether a message with these first two characters can begin with one of the words. Most cannot."""
     if len(begins) < 2 or any(word.startswith(begins) for word in (_FUNCTOOLS, *harmony.GLUED)):
         return True
     initials = {tool.name[:2] for tool in tools}
@@ -26,7 +26,7 @@ def may_be_word(begins: str, tools: Tools) -> bool:
 
 
 def read_word(region: Region) -> Step[None]:
-    """At the beginning of a message."""
+    """Read the calls of a message that begins with a word."""
     word, _ = yield from region.ahead((_FUNCTOOLS, *harmony.GLUED), space=False)
     if word == _FUNCTOOLS:
         region.pos += len(word) - 1
@@ -59,7 +59,7 @@ def read_word(region: Region) -> Step[None]:
 
 
 def read_action(region: Region) -> Step[None]:
-    """At the beginning of a line."""
+    """Read `Action:` and its fence, at the beginning of a line."""
     yield from region.expect((ACTION,))
     yield from region.expect(("```json", "```"))
     yield from region.space()

@@ -1,1 +1,1 @@
-"""The words before a call, by language: do they announce it, or do they show, refuse or cite it?"""
+"""The words before a call, by language: whether they announce it, refuse it, or present it as an example."""

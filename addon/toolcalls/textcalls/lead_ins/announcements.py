@@ -1,4 +1,4 @@
-"""Words with which a model says that it acts now, by language; and those that say that it only tells something."""
+"""Words with which a model announces that it acts now, by language, and words that announce only a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DOING = (
     "check|look|read|run|list|search|find|open|see|inspect|verify|test|try|get|fetch|view|examine|write|edit|fix"
     "|apply|update|call|do"
 )
-"""What a model does by a call, as an order to itself."""
+"""What a model does with a call, as verbs in the imperative."""
 _NOT_BEGUN = (
     r"(?:do|did|would|will|wo|could|ca|must|should|am|was|have|had)(?:\s(?:not|never)|n['’o]|\salso\snot)|cannot"
     r"|never"
@@ -19,7 +19,8 @@ _NOT_BEGUN = (
     r"|typed"
     r"|printed|noticed|came|dreamt|read\W{0,3}\Z)|have(?!\sto\b)|had|think|believe|guess|suppose|assume|remember"
     r"|recall"
-    r"|know|see\s(?:this|the\sfollowing|it)|can\s(?:show|explain|describe)|(?:take|took)\sback|withdraw"
+    r"|(?:should|must|have\sto|try\sto)\s(?:avoid|resist|refuse|decline|stop)|know|see\s(?:this|the\sfollowing"
+    r"|it)|can\s(?:show|explain|describe)|(?:take|took)\sback|withdraw"
     r"|retract|regret"
     r"|suggest|propose|recommend|advise|discard|abandon|see\b|notice|expect|observe|hear|understand|hope|fear"
     r"|wonder|doubt"
@@ -31,10 +32,13 @@ _NOT_BEGUN = (
 )
 _ANNOUNCEMENTS = {
     "English": (
-        r"\blet['’]?s?\s(?:me|us)?\b|\bi(?:['’]ll|['’]m)\b(?!\s(?:not|never|refus|declin))"
-        rf"|\bi\s(?!{_NOT_BEGUN})(?=\w)|\b(?:instead(?!\sof)|we\s(?:can(?!\ssee)|need(?!\san?\b|\syour?\b)"
+        r"\blet['’]?s?\s(?:me|us)?\b(?!\snot\b)|\bi(?:['’]ll|['’]m)\b(?!\s(?:not|never|refus|declin|afraid"
+        r"|sorry|unable))"
+        rf"|(?<!which\s)(?<!that\s)(?<!what\s)\bi\s(?!{_NOT_BEGUN})(?=\w)|\b(?:instead(?!\sof)"
+        rf"|we\s(?:can(?!\ssee)|need(?!\san?\b|\syour?\b)"
         rf"|should(?!\s(?:reject|refuse|avoid|expect|see))|look|run|check))\b"
-        r"|\A\W{0,6}(?:now|next|first|then|finally)\b(?!,?\s(?:you|your|the\s\w{1,16}['’]s|comes?)\b"
+        r"|\A\W{0,6}(?:now|next|first|then|finally)\b(?!,?\s(?:you|your|week|month|year|sprint|session|release"
+        r"|time|the\s\w{1,16}['’]s|comes?)\b"
         r"|,?\s(?:the\s|an?\s|this\s)?(?:second\s|other\s|next\s)?(?:wrong|bad|old|incorrect|broken|example"
         r"|sample|correct)\b"
         r"|,?\s(?:look|consider|compare|see|read)\b[^.!?]{0,20}\b(?:this|that|these|example|sample|version"
@@ -42,17 +46,21 @@ _ANNOUNCEMENTS = {
     ),
     "what comes now": (
         r"\b(?:steps?|phase|fix(?:es)?|try|plan|todo|tasks?|action|commands?|tool ?calls?|function calls?|way to)"
-        r"\s?(?:\d{1,3}(?:/\d{1,3})?)?\W{0,6}(?=:|\s(?:is|are)\b(?!\s\w{2,12}ed\b))|\b(?:thing|way) to do\b"
+        r"\s?(?:\d{1,3}(?:/\d{1,3})?)?\W{0,6}(?=:|\s(?:is|are)(?:\sto\b|\s\w{2,12}ing\b|\W{0,3}\Z))|\b(?:thing"
+        r"|way) to do\b"
         r"|\bthis (?:will|should)\b(?!\s(?:not\s|never\s)?(?:be|crash|break|fail|trigger|confuse|look"
         r"|give)\b)|\bhere (?:goes|we go)\b|\bgo(?:es)? ahead\b|\bcorrect one\b"
-        r"|\b(?:user|you) (?:want(?:s|ed)?|asked|needs?) (?:(?:me|us) to\b(?! (?:print|repeat|quote|explain"
+        r"|(?:\A\W{0,6}|[,;:–—]\s|\b(?:since|because|as|and|but|so|if)\s)(?:the\s)?(?:user|you) (?:want(?:s"
+        r"|ed)?|asked|needs?) (?:(?:me|us) to\b(?! (?:print|repeat|quote|explain"
         r"|describe|show) )"
         r"|to (?!know\b|(?:see|have|get) (?:an?|the raw|what|how)\b))|\bi(?:\swould|['’]d)\slike\sto\b"
-        r"|\bbut (?:first|now|then|this)\b|\bbetter (?:this|that)\b|,\s(?:just|only)\b|(?:,\sso|\byet)\W{0,3}\Z"
+        r"|\bbut (?:first|now|then)\b|\A\W{0,6}but this\b|\bbetter (?:this|that)\b"
+        r"|,\s(?:just|only)\b|(?:,\sso|\byet)\W{0,3}\Z"
         r"|\bwe(?:['’]ll|['’]re)\b(?!\s(?:get|see|receive|have|find|end)\b)|\bado\b"
     ),
     "an action that goes on": (
-        r"(?:\A|[,;–—]\s)\W{0,6}(?!thinking|nothing|something|anything|everything|following|warning|during|according"
+        r"(?:\A|[,;–—]\s)\W{0,6}(?!(?:training|tuning|failing|passing|resulting)\s(?!the\b|an?\b|on\b|with\b"
+        r"|for\b|it\b)|thinking|nothing|something|anything|everything|following|warning|during|according"
         r"|using:|reading:|listing\s\d|pending|awaiting|showing|printing|quoting|explaining|describing|regarding"
         r"|concerning"
         r"|remaining|missing|meaning|existing|being|having|simulating|imagining|supposing|repeating|reciting|citing)"
@@ -76,7 +84,7 @@ _ANNOUNCEMENTS = {
         r"|\b(?:als n[äa]chstes|zuerst|dann|nun)\b"
     ),
     "French, Spanish, Portuguese, Italian": (
-        r"\b(?:je\s(?!ne\b|n|(?:te\s|vous\s)?(?:montre|vois|déconseille|recommande|propose|cite|explique"
+        r"\b(?:je\s(?!ne\b|n|(?:te\s|vous\s)?(?:montre|laisse|vois|déconseille|recommande|propose|cite|explique"
         r"|suggère))(?=\w)|j['’](?!attend)|voyons|regardons|d[ée]jame|voy a|veamos|vamos a|vou\b|deixe-me"
         r"|vejamos|vediamo"
         r"|controllo|ora |d['’]abord|ensuite|maintenant|primero|ahora|luego|primeiro|agora|depois|prima |poi )"
@@ -99,20 +107,16 @@ _ANNOUNCEMENTS = {
     ),
     "Vietnamese, Indonesian": r"\b(?:tôi sẽ|để tôi|hãy|bây giờ|saya akan|mari kita|biarkan saya|sekarang)\b",
     "Chinese": r"让我|讓我|我来|我來|我将|我將|我会|我會|我先|接下来|接下來|现在|現在|看一下|看看"
-    r"|我要|我需要|首先|然后|然後|最后|最後|下一步|步骤|步驟|[检檢]查|查看|运行|運行|执行|執行|删除|刪除|读取|讀取"
-    r"|修改|创建|創建|搜索",
-    "Japanese, Korean": r"見てみ|確認し|しましょう|してみ|します|まず|次に|볼게요|(?<!않)겠습니다|할게요|합니다",
+    r"|我要|我需要|首先|然后|然後|最后|最後|下一步|步骤|步驟|(?:\A|[\s,，、;；:：我先来來去并並就再在始])"
+    r"(?:[检檢]查|查看|运行|運行|执行|執行|删除|刪除|读取|讀取|修改|创建|創建|搜索)",
+    "Arabic, Hebrew": r"(?:\A|\s)(?:سأ|دعني|الآن)|(?:אני|בוא|עכשיו)\b",
+    "Hindi, Thai": r"मैं|चलो|अब\s|(?:ฉัน|ผม|ขอ|จะ|เดี๋ยว)",
+    "Japanese": r"見てみ|確認し|しましょう|してみ|(?<!任せ)します|まず|次に",
+    "Korean": r"볼게요|(?<!않)(?<!맡기)겠습니다|할게요|합니다",
 }
-"""Words with which a model says that it acts now."""
+"""Words with which a model announces that it acts now."""
 
 _announcement = re.compile("|".join(_ANNOUNCEMENTS.values()), re.IGNORECASE)
-_showing = re.compile(
-    r"(?:\W{0,3}\w{1,20}){0,2}\W{0,3}\b(?:(?:show|quot|explain|cite|demonstrat|illustrat|describ|paste|zitier|zeig"
-    r"|erklär|montr|expliqu|muestr|mostr|explic|spieg)|покаж|процитир|объясн|展示|解释|解釋|说明|說明|引用"
-    r"|演示|示范|説明)",
-    re.IGNORECASE,
-)
-"""Right behind words of announcing: what is announced is no call, but an example."""
 _only_told = re.compile(
     r"(?:\W{0,3}\w{1,12}){0,2}\W{0,3}\b(?:(?:quot|explain|cit(?:e|ing)|demonstrat|illustrat|describ|past(?:e|ing)"
     r"|translat|think|decid|weigh|compar|consider)"
@@ -121,7 +125,7 @@ _only_told = re.compile(
     r"|an?\sexample)\b|writ\w{0,4}\s(?:it|this)\s(?:out|down)\b|show(?:ing)?(?:\syou)?\W{0,3}\Z)",
     re.IGNORECASE,
 )
-"""Right behind words of announcing, before a colon: what is done is to tell something."""
+"""Right after an announcement, before a colon: the model only quotes, explains or shows something."""
 _by_somebody_else = re.compile(
     r"\byourself\b|\byour (?:machine|terminal|shell|computer|own)\b|\bmanually\b|\bby hand\b"
     r"|\bto you\b|\breview\b|\bbefore i\b|\A\W{0,6}is it\b"
@@ -136,11 +140,11 @@ _acts = re.compile(
     r"|(?!docstring|string|simulating|imagining)[a-z]{2,14}ing)\Z",
     re.IGNORECASE,
 )
-"""One word before a colon with which a model begins to act; any other names who speaks, or a key of data."""
+"""A single word before a colon with which a model begins to act; any other names a speaker or a key of data."""
 
 
 def find(sentence: str, begin: int = 0) -> re.Match[str] | None:
-    """The words that say that something is done now, from here on, and that it is more than to tell something."""
+    """The first words, from `begin` on, that announce an action now, not just a text."""
     for found in _announcement.finditer(sentence, begin):
         if not telling.is_announced(sentence, found.end()):
             return found
@@ -148,21 +152,16 @@ def find(sentence: str, begin: int = 0) -> re.Match[str] | None:
 
 
 def tells(sentence: str) -> bool:
-    """Is it announced that something is told or shown?"""
+    """Whether the sentence announces a text instead of an action."""
     found = _announcement.search(sentence)
     return found is not None and telling.is_announced(sentence, found.end())
 
 
-def shows_behind(sentence: str, announced: int) -> bool:
-    """Is what is announced no call, but an example? `announced`: where the words of announcing end."""
-    return _showing.match(sentence, announced) is not None
-
-
 def only_tells(sentence: str, announced: int) -> bool:
-    """Is what is done to tell something, or is somebody else to do it? `announced`: where the announcing ends."""
+    """Whether the model only quotes or explains, or others are to act. `announced`: where the announcement ends."""
     return _by_somebody_else.search(sentence) is not None or _only_told.match(sentence, announced) is not None
 
 
 def begins_to_act(word: str) -> bool:
-    """Does a model begin to act with this one word and a colon? Any other names who speaks, or a key of data."""
+    """Whether a model begins to act with this word and a colon; any other word names a speaker or a key of data."""
     return _acts.match(word) is not None

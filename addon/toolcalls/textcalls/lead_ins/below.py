@@ -1,4 +1,4 @@
-"""Sentences that point at what stands below them, or name it as a text: where nothing is announced, it is shown.
+"""Recognises sentences that point at what is below or call it a text: if nothing is announced, it is an example.
 
 A finding points backwards ("The command failed."), so it may lead to a call.
 """
@@ -13,7 +13,7 @@ _WRITTEN = (
     r"|payloads?|paragraphs?|examples?|samples?|words|passages?|quot(?:e|ation)s?|excerpts?|sections?|tags?|prompts?"
     r"|instructions?|inputs?|completions?|sequences?"
 )
-"""What a call is called that is only a text."""
+"""Names for a call that is only a text."""
 _UTTERS = (
     r"executes?|executed|runs?|ran|emits?|emitted|prints?|printed|sends?|sent|writes?|wrote|generates?|generated"
     r"|produces?|produced|outputs?|answers?|answered|replies|replied|says?|said|receives?|received|sees"
@@ -22,12 +22,6 @@ _UTTERS = (
     r"|inserted"
     r"|contains?|contained|holds?|held|returns?|returned"
 )
-_IS_ONE = (
-    r"contain(?:s|ed)?|hold(?:s)?|held|has|had|includes?|included|carries|ends? (?:with|in)|ended (?:with|in)"
-    r"|is|are|was"
-    r"|['’]s|embeds?|quotes?|shows?"
-)
-
 _BELOW = {
     "a place": (
         rf"\b(?:{_WRITTEN})\s(?:right\s|just\s)?(?:below|underneath|beneath|hereafter)\b"
@@ -47,34 +41,14 @@ _BELOW = {
         r"|\b(?:this|that)(?:['’]s|\sis|\swas)\s(?:exactly\s|roughly\s)?(?:how|what)\s(?:it|a|an|the|one|they|you)\b"
         r"[^.!?]{0,40}"
     ),
-    "one of its kind": (
-        rf"\b(?:{_IS_ONE})\s(?:just\s|only\s|merely\s|nothing\sbut\s)?(?:an?|one"
-        rf"|its\sown)\s(?:[\w-]{{1,16}}\s){{0,2}}"
-        r"(?:calls?|snippet|code\ssample|sample|example|payload|demo|transcript|quotation|illustration|code\sblock"
-        r"|sample\sattack|invocation)\W{0,4}\Z"
-        r"|\b(?:syntax|notation|markup|grammar|wire\sformat)\sis\s(?:quite\s|very\s|really\s)?"
-        r"(?:simple|easy|straightforward|short|trivial|compact)\b"
-        r"|\b(?:it|this|that|which)\s(?:shows|explains|describes|demonstrates|illustrates"
-        r"|teaches)\s(?:\w{1,10}\s)?how\b"
-    ),
     "shown": (
-        r"\bfollows\W{0,4}\Z|\b(?:is|are|was|were)\s(?:shown|printed|given|reproduced|quoted"
+        r"\bfollows\W{0,4}\Z|\bthe\sfollowing\s(?:in|on|at|for|as|to|when|by|from|while|under|into|with)\b"
+        r"|\b(?:is|are|was|were)\s(?:shown|printed|given|reproduced|quoted"
         r"|documented)\b(?:\s(?:here|below|above))?\W{0,4}\Z"
         r"|\bshown\shere\b"
     ),
-    "made for a reader": (
-        r"\b(?:for\syou\sto|(?:so\s)?(?:that\s)?you\s(?:can|could|may|might)\s(?:see|review|look|check|judge"
-        r"|use|copy|paste|run|try"
-        r"|compare|read|find|send|call))\b"
-        r"|\b(?:wrote|drafted|prepared|composed|constructed|put\stogether|came\sup\swith)\s(?:(?:an?|the|this"
-        r"|one|your)\s)?"
-        r"(?:[\w-]{1,14}\s){0,2}(?:calls?|commands?|examples?|samples?|snippets?)\b(?!\sthat\sfail)"
-        r"|\b(?:this|that|it|here)(?:['’]s|\sis|\swas)\s(?:the|an?|one|my)\s(?:[\w-]{1,14}\s){0,3}"
-        r"(?:calls?|examples?|samples?|snippets?|invocations?)\b(?!\s(?:that|project|repo|site|config|file"
-        r"|graph|stack|app))"
-        r"|\b(?:calls?|invocations?)\s(?:consists?|is\s(?:made|written|wrapped|built)|are\s(?:written|wrapped"
-        r"|made)|begins?|starts?\swith)\b"
-        r"|\b(?:between|inside|within)\sthe\s(?:tags|markers|brackets|tokens)\W{0,3}\Z"
+    "for a reader": (
+        r"\b(?:for\syou\sto|you\s(?:can|could|may|might)\s(?:see|review|check|judge|copy|paste|compare|read))\b"
     ),
     "German": (
         r"\b(?:wie\sfolgt|folgenderma(?:ß|ss)en|so\saus|folgendes|untenstehend\w{0,2}"
@@ -103,5 +77,5 @@ _below = re.compile("|".join(_BELOW.values()), re.IGNORECASE)
 
 
 def points(sentence: str) -> bool:
-    """Does a sentence that announces nothing point at what stands below it, or name it as a text?"""
+    """Whether a sentence that announces nothing points at what is below it or calls it a text."""
     return _below.search(sentence) is not None

@@ -1,7 +1,7 @@
-"""Sentences that say that a call is made at another time, on a condition, or would have been: not now.
+"""Recognises sentences that put a call off, make it conditional, or say that it would have been made.
 
-FINAL: whatever else they say, with a colon or a full stop. BEFORE_A_COLON: only where the sentence leads right to the
-call, for behind a full stop they may speak about a step that comes after it ("If they pass, I'll commit.").
+`_FINAL` counts in every sentence. `_BEFORE_A_COLON` counts only if the sentence leads directly to the call: one that
+ends with a full stop may be about the step after the call ("If they pass, I'll commit.").
 """
 
 from __future__ import annotations
@@ -72,21 +72,16 @@ _FINAL = {
         r"|\bparola\sper\sparola\b"
         r"|\bслово\sв\sслово\b|\bsłowo\sw\ssłowo\b|逐字|一字不[差漏改]|原封不动|一字一句|글자 ?그대로"
     ),
-    "German": (
-        r"\b(?:sobald|wenn|falls|nachdem)\s(?:du|sie|ihr)\b[^.!?]{0,40}\b(?:zustimm\w{0,3}|bestätig\w{0,3}"
-        r"|einverstanden|ok|okay"
-        r"|freig\w{1,6}|willst|wollen|möchte\w{0,2}|sag\w{0,2})\b"
-        r"|\b(?:nach|mit|ohne|auf)\s(?:deiner|ihrer|eurer|deine|ihre|deinem|ihrem)\s(?:zustimmung|bestätigung"
-        r"|freigabe|erlaubnis|ok|okay|einverständnis)\b"
-        r"|\bwürde\sich\b|\bich\swürde\b|\berst\s(?:später|morgen|danach)\b|\A\W{0,6}(?:später|morgen|irgendwann)\b"
+    "if you": (
+        r"\b(?:sobald|wenn|falls|nachdem)\s(?:du|sie|ihr)\b|\b(?:si|dès\sque|quand|lorsque|une\sfois\sque"
+        r"|après\sque)\s(?:vous"
+        r"|tu)\b|\b(?:als|zodra|wanneer)\s(?:je|jij|u)\b|\b(?:om|när|så\ssnart|hvis|når)\s(?:du|ni)\b"
+        r"|\b(?:если|когда|как\sтолько|после\sтого\sкак|якщо|коли)\s(?:вы|ты|ви|ти)\b"
     ),
-    "French": (
-        r"\b(?:si|dès\sque|quand|lorsque|une\sfois\sque|après\sque)\s(?:vous"
-        r"|tu)\b[^.!?]{0,40}\b(?:d['’]accord|confirm\w{1,4}|valid\w{1,4}"
-        r"|approuv\w{1,4}|accept\w{1,4}|voul\w{1,3}|veux|souhait\w{1,3})\b"
-        r"|\b(?:avec|après|sans|sous\sréserve\sde)\s(?:votre|ton|ta)\s(?:accord|confirmation|permission"
-        r"|validation|approbation|feu\svert)\b"
-        r"|\bje\s(?:ferais|lancerais|exécuterais|pourrais)\b|\A\W{0,6}(?:plus\stard|demain)\b"
+    "what I would do, or another time": (
+        r"\bwürde\sich\b|\bich\swürde\b|\berst\s(?:später|morgen|danach)\b|\bje\s(?:ferais|lancerais"
+        r"|exécuterais|pourrais)\b"
+        r"|\bя\sбы\s\w|\A\W{0,6}(?:später|morgen|irgendwann|plus\stard|demain|позже|завтра|потом)\b"
     ),
     "Spanish, Portuguese, Italian": (
         r"\b(?:si|cuando|una\svez\sque|en\scuanto|se|quando|assim\sque|uma\svez\sque|depois\sque|appena"
@@ -95,28 +90,12 @@ _FINAL = {
         r"|autori[zc]\w{1,5}|acept\w{1,4}|aceit\w{1,4}"
         r"|aprov\w{1,4}|concord\w{1,4}|conferm\w{1,4}|approv\w{1,4}|quier\w{1,3}|quiser\w{0,2}|vuoi|vuole"
         r"|va\sbene|digas|disser)\b"
-        r"|\b(?:con|com|tras|após|dopo|sin|sem|senza)\s(?:tu|su|la\stua|il\stuo|la\ssua|a\ssua|a\stua|o\sseu"
-        r"|o\steu|seu|sua)\s"
-        r"(?:permiso|aprobaci[óo]n|confirmaci[óo]n|visto\sbueno|permiss[ãa]o|aprova[çc][ãa]o"
-        r"|confirma[çc][ãa]o|permesso|conferma|approvazione)\b"
         r"|\A\W{0,6}(?:más\starde|mañana|mais\starde|amanhã|più\stardi|domani)\b"
     ),
-    "Polish, Czech, Dutch, Swedish, Danish, Norwegian": (
-        r"\b(?:jeśli|jeżeli|gdy|kiedy|jak\stylko|když|jakmile|pokud|als|zodra|wanneer|om|när|så\ssnart|hvis"
-        r"|når)\s(?:\w{1,8}\s){0,3}"
-        r"(?:potwierdz\w{1,4}|zgodzi\w{1,3}|zgadza\w{1,3}|pozwoli\w{1,3}|chcesz|zaakceptuj\w{1,3}"
-        r"|potvrdí\w{0,2}|souhlas\w{1,4}|schválí\w{0,2}"
-        r"|akkoord|bevestig\w{0,2}|goedkeur\w{0,2}|goedvind\w{0,2}|godkänn\w{1,3}|bekräft\w{1,4}"
-        r"|godkend\w{1,3}|bekræft\w{1,4}|bekreft\w{1,4})\b"
-        r"|\bpo\s(?:twoj\w{1,3}|twoim|pana|pani)\s(?:zgodzie|potwierdzeniu|akceptacji)\b|\bna\s(?:jouw|je"
-        r"|uw)\s(?:akkoord|toestemming|bevestiging)\b"
-    ),
-    "Russian, Ukrainian": (
-        r"\b(?:если|когда|как\sтолько|после\sтого\sкак|якщо|коли)\s(?:вы|ты|ви|ти)\b[^.!?]{0,30}"
-        r"\b(?:подтверд\w{1,4}|соглас\w{1,6}|разреш\w{1,4}|одобр\w{1,4}|не\sпротив|хот\w{1,4}|скаж\w{1,4}"
-        r"|підтверд\w{1,4}|погод\w{1,4})\b"
-        r"|\b(?:после|без|с)\s(?:вашего|твоего|вашей|твоей)\s(?:подтверждения|согласия|разрешения|одобрения)\b"
-        r"|\bя\sбы\s\w|\A\W{0,6}(?:позже|завтра|потом)\b"
+    "Polish, Czech": (
+        r"\b(?:jeśli|jeżeli|gdy|kiedy|jak\stylko|když|jakmile|pokud)\s(?:\w{1,8}\s){0,3}"
+        r"(?:potwierdz\w{1,4}|zgodzi\w{1,3}|zgadza\w{1,3}|pozwoli\w{1,3}|chcesz|zaakceptuj\w{1,3}|potvrdí\w{0,2}"
+        r"|souhlas\w{1,4}|schválí\w{0,2})\b"
     ),
     "Turkish, Vietnamese": (
         r"\bonaylarsan|\bonay(?:ınız|ın)dan sonra|\bisterseniz|\bnếu bạn (?:đồng ý|muốn|xác nhận)|\bsau khi bạn"
@@ -167,7 +146,7 @@ _YOURS = (
     r"|你)决定|(?:ご|御)(?:確認|承認|判断|指示)を?(?:お願い|ください|くださ)"
     r"|(?:확인|승인|결정|검토)(?:을|를)? ?(?:부탁|바랍|해 ?주)"
 )
-"""What somebody else has to give before a call may be made."""
+"""Consent that the user or someone else has to give before the call may be made."""
 _GIVEN = re.compile(
     r"\b(?:thanks?|thank\syou|given|gave|granted|received|got|have\syour|danke|merci|gracias|obrigad[oa]"
     r"|grazie|dzięki|dziękuję|спасибо)\b"
@@ -195,7 +174,7 @@ _now = re.compile(
 
 
 def not_now(sentence: str, *, ended: bool) -> bool:
-    """Does it say that a call is not made now? `ended`: a full stop stands behind it."""
+    """Whether the sentence says that the call is not made now. `ended`: it ends with a full stop."""
     found = _final.search(sentence)
     if found is None and _GIVEN.search(sentence) is None:
         found = _yours.search(sentence)

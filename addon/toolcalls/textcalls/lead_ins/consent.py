@@ -1,4 +1,4 @@
-"""Questions with which a model leaves it to somebody else whether it acts. A call does not answer them."""
+"""Recognises questions with which a model asks whether it may act. A call below such a question is not meant yet."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ _QUESTIONS = {
         r"\b(?:shall|should|may|can|could|must) (?:i|we)\b|\b(?:do|would) you (?:want|like|mind|agree)\b"
         rf"|\bwant me to\b|\bis (?:it|that|this) (?:{_FINE})\b"
     ),
+    "the user, or nobody in particular": (
+        r"\byou(?:r|['’]re)?\b"
+        r"|\A\W{0,6}(?:ok|okay|confirm|proceed|continue|go|ready|agreed|right|deal)(?:\sto\s\w{1,12}"
+        r"|\sahead)?\W{0,3}\Z"
+    ),
     "about what follows": r"\b(?:this|the following|these|the call|such)\b",
-    "German": r"\b(?:soll(?:en|te)? (?:ich|wir)|darf ich|m[öo]chtest du|m[öo]chten sie|willst du|wollen sie)\b",
+    "German": r"\b(?:soll(?:en|te)?\b|d[aü]rf(?:en)?\b|m[öo]chtest du|m[öo]chten sie|willst du|wollen sie)\b",
     "French": r"\b(?:voulez-vous|veux-tu|souhaitez-vous|dois-je|puis-je|faut-il)\b",
     "Spanish, Portuguese, Italian": (
         r"\b(?:quieres|quiere|desea|deseas|debo|puedo|quer(?:es)?|deseja|devo|posso|vuoi|vuole) (?:que|lo|la|che"
@@ -44,10 +49,10 @@ _decision = re.compile(
 
 
 def asks(sentence: str) -> bool:
-    """Does this question leave a decision to somebody else, or is it about what follows?"""
+    """Whether this question leaves a decision to someone else or is about what follows."""
     return _question.search(sentence) is not None
 
 
 def leaves_decision(sentence: str) -> bool:
-    """Does this question leave a decision to somebody else?"""
+    """Whether this question leaves a decision to someone else."""
     return _decision.search(sentence) is not None

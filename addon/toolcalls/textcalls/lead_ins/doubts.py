@@ -1,4 +1,4 @@
-"""Sentences that say that nothing is decided yet, or that somebody else decides."""
+"""Recognises sentences that say that nothing is decided yet, or that someone else decides."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ _doubt = re.compile("|".join(_DOUBTS.values()), re.IGNORECASE)
 
 
 def find(sentence: str) -> re.Match[str] | None:
-    """The words of doubt in a sentence."""
+    """The words in a sentence that express doubt."""
     return _doubt.search(sentence)

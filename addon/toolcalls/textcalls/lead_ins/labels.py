@@ -1,4 +1,4 @@
-"""Labels, which name what stands below them: the output, the prompt, an example, a speaker, a key of data."""
+"""Labels, which name what is below them: the output, the prompt, an example, a speaker, a key of data."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _label = re.compile(
     rf"(?:[\w/'’-]{{1,24}}\s){{0,2}}(?:{_THINGS})(?:\s?#?\d{{1,4}}|\s\([^()]{{1,24}}\)|\s[a-z]\b)?\W{{0,6}}\Z",
     re.IGNORECASE,
 )
-"""A label that names what is shown below it: the output, the prompt, an example."""
+"""A label for a text below it: the output, the prompt, an example."""
 _DECORATION = "#*_~=[]()<>`❌✅⚠\ufe0f \t"
-"""What stands around the words of a label."""
+"""Characters around the words of a label."""
 _one_word = re.compile(r"[A-Za-zÀ-ɏЀ-ӿ][\w./@-]{0,40}(?=\W{0,4}:\W{0,4}\Z)")
 
 
@@ -41,15 +41,15 @@ class Label:
 
     @property
     def is_one_word(self) -> bool:
-        """Is it one word and a colon?"""
+        """Whether the label is one word and a colon."""
         return self._word is not None
 
     @property
     def names_speaker_or_key(self) -> bool:
-        """Is it one word and a colon, and not one with which a model begins to act?"""
+        """Whether the label is one word and a colon, and not a word with which a model begins to act."""
         return self._word is not None and not announcements.begins_to_act(self._word[0])
 
     @property
     def names_a_thing(self) -> bool:
-        """Does it name what is shown below it?"""
+        """Whether the label names the text below it."""
         return (self._decorated or self.ends_with_colon) and _label.match(self.text) is not None

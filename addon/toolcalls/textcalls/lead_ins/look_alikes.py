@@ -1,4 +1,4 @@
-"""Characters that look like others: words are compared as whoever reads them sees them."""
+"""Replaces characters that look like others, so that words are compared as a reader sees them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _LETTERS = str.maketrans(
     "аеорсухіјѕһԁԛԝкмтвн" + "АВЕКМНОРСТХІЈЅԌ" + "οανιρτυκε" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" + "ıɡ",
     "aeopcyxijshdqwkmtbh" + "ABEKMHOPCTXIJSG" + "oaviptuke" + "ABEZHIKMNOPTYX" + "ig",
 )
-"""Letters of Cyrillic and Greek that look like Latin ones."""
+"""Cyrillic and Greek letters that look like Latin ones."""
 _mixed = re.compile(r"\w{0,40}[A-Za-z]\w{0,40}")
 
 
 def fold(text: str) -> str:
-    """This text with look-alikes as the letters that they look like, in words that have Latin letters as well."""
+    """The text with look-alikes replaced by Latin letters, in words that have Latin letters too."""
     if text.isascii():
         return text
     plain = normalize("NFKC", text).translate(_APOSTROPHES)

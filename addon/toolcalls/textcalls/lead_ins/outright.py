@@ -1,7 +1,7 @@
-"""Sentences that say outright that what follows is not called now: refused, shown, left to the user.
+"""Recognises sentences that say outright that the call below is not made now: refused, quoted, left to the user.
 
-They do so with a full stop as well as with a colon. FINAL: nothing in the sentence turns it round. TURNED: words of
-announcing behind them do ("I did not run it, so I'll do it now").
+They count with a full stop as well as with a colon. `_FINAL`: nothing else in the sentence changes that. `_TURNED`:
+an announcement after these words does ("I did not run it, so I'll do it now").
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TEXTS = (
 )
 _FINAL = {
     "the user decides": (
-        r"\bplease confirm\b|\blet me know (?:if|whether|how|when|which)\b|\btell me (?:if|whether)\b"
+        r"\bplease confirm\b|\blet me know (?:if|whether|how|when|which|what|and|once)\b|\btell me (?:if|whether)\b"
         r"|\b(?:reply|type|answer|say) (?:with )?[\"'“]?(?:yes|ok|okay|go|the word)\b"
         r"|\b(?:once|as soon as) you (?:say|agree|confirm|approve|give|tell)\b|\bif you (?:want|agree|like"
         r"|wish)\W{0,3}\Z"
@@ -56,17 +56,6 @@ _FINAL = {
         r"|\breddediyorum\b|我(?:必须|只能|要)?拒[绝絕]"
         r"|お断り|拒否し|거절|거부하"
     ),
-    "nothing was run, in other languages": (
-        r"\bnichts\s(?:davon\s)?(?:ausgef[üu]hrt|gel[öo]scht|gestartet|aufgerufen)\b|\brien\s(?:ex[ée]cut[ée]"
-        r"|lanc[ée]|supprim[ée])\b"
-        r"|\bno\s(?:he|se\sha)\s(?:ejecutado|borrado|eliminado|lanzado)\snada\b|\bnada\s(?:se\sha"
-        r"|foi)\s(?:ejecutado|executado|apagado)\b"
-        r"|\bnão\s(?:executei|apaguei|rodei)\snada\b|\bnon\sho\s(?:eseguito|cancellato|lanciato)\s(?:nulla|niente)\b"
-        r"|\bnic(?:zego)?\snie\s(?:uruch|wykon|usun)|\bничего\sне\s(?:запуск|запуст|выполн|удал|вызыв)"
-        r"|\bniets\s(?:uitgevoerd|verwijderd)\b"
-        r"|(?:没有|沒有|并未|並未|尚未|未)(?:执行|執行|运行|運行|删除|刪除|调用|調用)(?:任何|过|過|它|\W{0,3}\Z)"
-        r"|何も(?:実行|削除|呼び出)|아무것도 ?(?:실행|삭제|호출)"
-    ),
     "left alone, or asked first": (
         r"\A\W{0,6}(?:please\s)?(?:ignore|disregard)\s(?:the\s(?:following|text|next|line)|what\sfollows|this"
         r"|that|it)\b"
@@ -81,7 +70,10 @@ _FINAL = {
         r"|不(?:确定|確定|知道)[^。]{0,4}(?:是否|该不该|能不能)[^。]{0,2}(?:应|應|可以|该|該|允)"
     ),
     "under no circumstances": (
-        r"\bunder no circumstances\b|\bso no\W{0,3}\Z|\bhard no\b|\bnot to be (?:executed|run)\W{0,3}\Z"
+        r"\bunder no circumstances\b|\bso no\W{0,3}\Z|\bi\s(?:wo|would)n['’]t\b(?![^.!?]{0,60}(?:\bso\b|;))"
+        r"|\blet['’]s not\b"
+        r"|\b(?:which|that) i (?:did|do|have|had|will|would|ca|could)(?:n['’]t| ?not)\b(?! (?:find|see|know"
+        r"|understand))|\bhard no\b|\bnot to be (?:executed|run)\W{0,3}\Z"
     ),
     "German": (
         r"\bich (?:führe|werde|mache|rufe|tue|starte)\s(?:das|es|dies\w{0,2}|ihn|sie)\b[^.!?]{0,30}\bnicht\b"
@@ -104,7 +96,7 @@ _TURNED = {
         r"|skipped"
         rf"|stopped\sbefore)(?:\s(?:{_THIS}|do\s(?:{_THIS})|be\sdoing\s\w{{1,12}}|sending\s(?:{_THIS})))?\W{{0,4}}\Z"
         r"|\b(?:left|kept)\s(?:it|this|that|the\s(?:last\s)?line)\s(?:alone|unchanged|as\sis)\b|\bkept\sas\sis\b"
-        r"|\A\W{0,6}not\s(?:executed|run)\W{0,4}\Z"
+        r"|\A\W{0,6}not\s(?:executed|run)\W{0,4}\Z|\bi\s(?:did|have|had|do|will|would|could)(?:n['’]t|\snot)\W{0,3}\Z"
         r"|\b(?:asked|told|says?|said|instructed|wants?|wanted|ordered|warned|promised|decided|agreed"
         r"|supposed|meant|print)\b"
         r"[^.!?]{0,30}\b(?:not|never)\sto\s(?:run|execute|call|send|do|(?:\w{1,12}\s)(?:anything|it|this|that"
@@ -145,22 +137,22 @@ _SHOWN = (
     r"|emitted"
     r"|whispered|made)(?:\swith)?(?:\san?(?:\stool)?\scall)?\W{0,3}\Z"
 )
-"""In a sentence that announces nothing: what stands below is what it speaks about."""
+"""In a sentence that announces nothing: the sentence is about the text below it."""
 _final = re.compile("|".join(_FINAL.values()), re.IGNORECASE)
 _turned = re.compile("|".join(_TURNED.values()), re.IGNORECASE)
 _shown = re.compile(_SHOWN, re.IGNORECASE)
 
 
 def is_final(sentence: str) -> bool:
-    """Does it say that nothing is called now, whatever else it says?"""
+    """Whether the sentence says that nothing is called now, whatever else it says."""
     return _final.search(sentence) is not None
 
 
 def find(sentence: str) -> re.Match[str] | None:
-    """The words that say that nothing is called now, unless something is announced behind them."""
+    """The words that say that nothing is called now. They do not count if an announcement follows them."""
     return _turned.search(sentence)
 
 
 def shows(sentence: str) -> bool:
-    """Does a sentence that announces nothing speak about what stands below it?"""
+    """Whether a sentence that announces nothing is about the text below it."""
     return _shown.search(sentence) is not None

@@ -1,4 +1,4 @@
-"""Negations together with what is done to a call, by language: a model says that it is not made."""
+"""Recognises refusals, by language: a negation together with a verb for making a call."""
 
 from __future__ import annotations
 
@@ -54,15 +54,46 @@ _REFUSALS = {
     "Korean": r"(?:실행|호출|사용)[^.!?]{0,10}(?:마세요|마십시오|말|않|금지|안 )|하지 ?(?:마|않)",
     "Arabic": r"لا (?:تشغل|تنفذ|تقم|تستخدم|أنفذ|تفعل)|لن أ",
 }
-"""Negations together with what is done to a call."""
+"""Negations together with verbs for making a call."""
 
+_OWN = {
+    "German, Dutch": (
+        r"\b(?:ich|ik)\b[^.!?]{0,60}(?<!noch\s)(?<!nog\s)\bni(?:chts?|ets?)\b[^.!?]{0,20}"
+        r"(?:ausf[üu]hr|ausgef[üu]hrt|aufruf|aufgeruf|start|l[öo]sch|gesendet|senden|uitgevoerd|uitvoer|gestart"
+        r"|verwijder)"
+    ),
+    "French": (
+        r"\A\W{0,6}n(?:e\s|['’])\w{2,14}ez\b[^.!?]{0,20}\b(?:pas|jamais)\b"
+        r"|\bje\sn(?:e\s|['’])[^.!?]{0,20}(?:ex[ée]cut|lanc|supprim|appel|envo)"
+    ),
+    "Spanish, Portuguese, Italian": (
+        r"\b(?:no|não|non)\s(?:(?:lo|la|le|o|a)\s)?(?:(?:voy\sa|vou|he|ho|tenho|quiero|quero|posso|puedo)\s)?"
+        r"(?:ejecut|execut|esegu|lan[czç]|borr|elimin|apag|rod|envi|invi|cancell)\w{0,2}"
+        r"(?:o|é|ei|ré|rei|rò|ado|ito|ato|ar|are|ire)\b"
+    ),
+    "Polish": r"\bnie\s(?:uruch|wykon|wywoł|wysł|usun)\w{0,6}(?:łem|łam|ę)\b",
+    "Russian": (
+        r"\A\W{0,6}не\s[а-я]{2,14}(?:йте|ите)\b|\b(?:я\s(?:\w{1,10}\s){0,2}не|не\s(?:буду|стану|собираюсь|могу)"
+        r"|ничего\sне)\s(?:\w{1,10}\s){0,2}"
+        r"(?:выполн|запуск|запуст|вызыв|вызв|удал|отправ)"
+    ),
+    "Turkish": r"(?:çalıştır|yürüt|uygula|gönder|sil)m(?:[ae]d[ıi]m|[ae]yaca[ğg][ıi]m|[ıi]yorum|[ae]m)\b",
+    "Chinese": (
+        r"(?:没有|沒有|并未|並未|尚未|未)(?:执行|執行|运行|運行|调用|調用|删除|刪除)(?:任何|它)|我(?:并|還|还)?(?:没有|沒有|没|未|不会|不會|不想|不能|不打算)(?:去"
+        r"|再)?(?:执行|執行|运行|運行|调用|調用|删除|刪除)"
+        r"(?!.{0,60}(?:但|所以|因此|我来|我來|让我|讓我|改))"
+    ),
+    "Japanese, Korean": r"(?:実行|送信|削除)(?:は|を)?し(?:ません|ていません)|(?:실행|호출|삭제)하지 ?(?:않았|않겠)",
+}
+"""The model says about itself that it does not run something, or did not."""
+_own = re.compile("|".join(_OWN.values()), re.IGNORECASE)
 _refusal = re.compile("|".join(_REFUSALS.values()), re.IGNORECASE)
 _checking = re.compile(
     r"\b(?:verify|check|make sure|ensure|confirm|find out|whether|why|prüf\w{0,3}|vérifi\w{1,3}|verific\w{1,3}"
     r"|провер\w{1,3})\b|检查|確認|确认",
     re.IGNORECASE,
 )
-"""Before a refusal: it is what is checked that must not happen."""
+"""Before a negation: the model only checks that something does not happen."""
 _of_this = re.compile(
     r"\b(?:this|these|the following|such|below|what (?:follows|comes next)|the next (?:line|call|command|text)"
     r"|das hier|detta|dette|này|đó|ceci|esto|isto|questo|это)\b"
@@ -76,11 +107,16 @@ def find(sentence: str) -> re.Match[str] | None:
     return _refusal.search(sentence)
 
 
+def is_own(sentence: str) -> bool:
+    """Whether the model says about itself that it does not run something."""
+    return _own.search(sentence) is not None
+
+
 def is_checked(sentence: str, refusal: re.Match[str]) -> bool:
-    """Is it only checked that something does not happen?"""
+    """Whether the model only checks that something does not happen."""
     return _checking.search(sentence, 0, refusal.start()) is not None
 
 
 def is_about_this(sentence: str) -> bool:
-    """Does it speak about what follows?"""
+    """Whether the sentence is about what follows."""
     return _of_this.search(sentence) is not None

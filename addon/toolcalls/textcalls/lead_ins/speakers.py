@@ -1,4 +1,4 @@
-"""Sentences in which somebody else speaks or acts: what stands behind the colon is theirs, and no call."""
+"""Recognises sentences in which someone else speaks or acts: what follows the colon is theirs, not a call."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SPEAKS = (
     r"|написал\w?|говорит|выводит|содержит|odpowiada|pisze|napisał\w?|mówi|wypisuje|zawiera"
 )
 _BETWEEN = r"(?:is|was|which|that|with|the|an?|of|for|in|and|into|from)\b"
-"""Between who speaks and the verb: another part of the sentence begins."""
+"""Words between a speaker and a verb that begin another clause: the verb is not the speaker's."""
 _speaks = re.compile(
     rf"\b(?:{_WHO})\s(?:(?!{_BETWEEN})[\w'’-]{{1,14}}\s){{0,3}}(?:{_SPEAKS})(?:\s(?:with|in|out|down|back|by"
     rf"|as|to|for|like|this|that"
@@ -55,17 +55,17 @@ _speaks = re.compile(
     re.IGNORECASE,
 )
 _ends = re.compile(r"(?::|\b(?:this|the\sfollowing))\W{0,3}\Z", re.IGNORECASE)
-"""All of those in ASCII end like this: a quick look."""
+"""How all such sentences in ASCII end: a quick check."""
 _asked = re.compile(
     r"\b(?:what|how|whether|why|where|which|if|was|wie|ob|ce\sque|comment|qué|cómo|o\sque|como|cosa|come|что"
     r"|как|co|jak)\b|什么|怎么|何を|どう|무엇|어떻게",
     re.IGNORECASE,
 )
-"""Before who speaks: it is what the model wants to find out ("Let me see what the page says:")."""
+"""Before the speaker: the model wants to find out what they say ("Let me see what the page says:")."""
 
 
 def speak(sentence: str) -> bool:
-    """Does somebody else say or do what stands below?"""
+    """Whether someone else says or does what is below."""
     if sentence.isascii() and _ends.search(sentence) is None:
         return False
     found = _speaks.search(sentence)

@@ -1,6 +1,6 @@
-"""Words around an answer in JSON that say that it is not the answer: a refusal, a question, an example, a correction.
+"""Recognises words around JSON that say that it is not the answer: a refusal, a question, an example, a correction.
 
-They count wherever they stand, and not only right before it: a mend that is lost costs less than an invented answer.
+They count anywhere, not only right before the JSON: a missed mend costs less than an invented answer.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _not_the_answer = re.compile(
     r"|ない|ません|例えば|例[:：]|間違|않|없|아니|예시|예를",
     re.IGNORECASE,
 )
-"""Questions, and words of refusing, doubting, correcting and of examples."""
+"""Question marks, and words that refuse, doubt, correct or introduce an example."""
 _polite = re.compile(r"\banything else\?|\blet me know (?:if|whether)\b[^.!?\n]{0,80}", re.IGNORECASE)
-"""What is said at the end of any answer."""
+"""Polite endings that any answer may have."""
 
 
 def takes_back(words: str) -> bool:
-    """Do these words say that the JSON between them is not the answer?"""
+    """Whether these words say that the JSON between them is not the answer."""
     return _not_the_answer.search(_polite.sub("", words)) is not None

@@ -1,4 +1,4 @@
-"""Words of announcing behind which a text is announced, and no call: "Let me quote the log", "I'll show you how"."""
+"""Recognises announcements of a text instead of a call: "Let me quote the log", "I'll show you how"."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ _anywhere = re.compile(
 
 
 def is_announced(sentence: str, announced: int) -> bool:
-    """Is a text announced by the words that end here?"""
+    """Whether the announcement that ends at `announced` announces a text."""
     return _verbs.match(sentence, announced) is not None
 
 
 def says_so(sentence: str) -> bool:
-    """Does a sentence of a language without words between say that a text is shown, or somebody is waited for?"""
+    """Whether a Chinese, Japanese or Korean sentence presents a text, advises against a call or awaits consent."""
     return _anywhere.search(sentence) is not None

@@ -1,22 +1,14 @@
-"""Lines that stand above something that is shown: titles, and what somebody else says in a dialogue."""
+"""Recognises lines above a text that is only presented: titles, labels, and speakers of a dialogue."""
 
 from __future__ import annotations
 
 import re
 
-_OTHER = "begin|start of|forwarded|original|quoted|previous|earlier|old|raw|full|page|mail|sent|received"
-_TEXTS = (
-    "messages?|mails?|e-?mails?|texts?|contents?|versions?|attempts?|answers?|calls?|transcripts?|pages?|posts?|from"
-)
+from ..line_heads import list_item
+
 _PEOPLE = "human|user|system|q|a|question|answer|customer|client|interviewer|teacher|student|admin|person \\w"
 
 _TITLES = {
-    "a numbered part": (
-        r"(?:(?:note|definition|theorem|lemma|exercise|scene)(?=\s\d)|appendix|annex|exhibit|attachment|enclosure|figure|fig\."
-        r"|listing|table|footnote|ps|p\.\s?s\.)"
-        r"(?:\s[\w.]{1,6})?\W{0,3}(?:\Z|[:.–—-]\s)"
-    ),
-    "a text of another time": rf"[-=\s]{{0,8}}(?:(?:{_OTHER})\s){{1,2}}(?:{_TEXTS})\b[^.!?]{{0,40}}\Z",
     "what stands below": (
         r"(?:[\w-]{1,20}\s){1,4}(?:follows?|(?:is|are|stands?) below)\W{0,3}\Z|below (?:is|are|you)\b"
         r"|(?:\w{1,20}\s){1,5}(?:with|was|by|like) (?:this|these|the following)\W{0,3}\Z"
@@ -31,12 +23,14 @@ _ACTIVITIES = (
     r"|stage|round"
     r"|iteration|action|goal|plan|todo|commands?|tool ?calls?\Z|function calls?\Z|court|course|call\Z|clean\w{0,4}"
     r"|set-?up"
-    r"|baseline|benchmarks?|builds?\Z|checks?|again|retry|ready|lint|deploy|verify|verif\w{1,8}"
-    r"|(?!descrip|comple|instruc|solu|ques|conversa|quota|transla|cita|documenta|defini|informa|loca|sec)\w{2,14}tion"
-    r"|(?!com|docu|attach|frag|state|argu|ele)\w{2,12}ment|(?!listing|string|warning|docstring|heading)\w{2,14}ing"
-    r"|\w{2,12}(?:ando|endo|ieren)|lesen|suchen|starten|auflisten|anzeigen|bauen"
+    r"|baseline\Z|benchmarks?\Z|builds?\Z|checks?|again|retry|ready|lint|deploy|verify|verif\w{1,8}"
+    r"|(?!descrip|comple|instruc|solu|ques|reproduc|demonstra|simula|injec|invoca|conversa|quota|transla|cita"
+    r"|documenta|defini|informa|loca|sec)\w{2,14}tion"
+    r"|(?!com|docu|attach|frag|state|argu|ele)\w{2,12}ment|(?!listing|string|warning|docstring|heading|training"
+    r"|tuning|failing|passing|resulting)\w{2,14}ing"
+    r"|(?!cuando|quando)\w{2,12}(?:ando|endo|ieren)|lesen|suchen|starten|auflisten|anzeigen|bauen"
 )
-"""Words for what is done, in the title of a step."""
+"""Words for an activity, in the title of a step."""
 _AGREED = (
     r"on it|got it|will do|right|right away|of course|no problem|sounds good|absolutely|certainly|alright|thanks"
     r"|thank you|great"
@@ -47,28 +41,31 @@ _AGREED = (
 _STATED = (
     r"i|we|is|are|was|were|has|have|works?|worked|fails?|pass(?:es|ed)?|looks?|exists?|found|installed|needs?"
     r"|seems?|missing"
-    r"|added|removed|created|updated|deleted|to|please"
+    r"|added|removed|created|updated|deleted|to(?!\s(?:the|an?|be)\b)|please"
 )
-"""Words of a sentence that only lacks its full stop."""
+"""Words that show that a line is a sentence which only lacks its full stop."""
 _step = re.compile(rf"(?:{_AGREED})\W{{0,3}}\Z|(?:\w{{1,16}}\s){{0,2}}(?:{_ACTIVITIES})\b", re.IGNORECASE)
 _stated = re.compile(rf"[^(]{{0,60}}\b(?:{_STATED})\b", re.IGNORECASE)
-_bare = re.compile(
-    r"(?=[^A-Za-z]{0,12}[A-Za-z])(?:[\w ()/#+&'’·—–,@-]|\.(?=\d)){1,48}\Z|\W{0,6}(?:示?例|范例|範例|例文)\W{0,3}\Z",
-    re.ASCII,
-)
+_example = re.compile(r"\W{0,6}(?:示?例|范例|範例|例文)\W{0,3}\Z")
+_code = re.compile(r"`[^`]{0,80}`|[^\s/\\(){}=→]{0,80}[/\\(){}=→]\S{0,80}|\b[\w-]{1,40}\.[a-z]{1,4}\b")
+"""Code and paths between the words of a line."""
+_word = re.compile(r"[^\W\d_]{1,40}")
+_without_spaces = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of languages that put no spaces between words."""
+_DECORATION = "#*_~=[]()■●▶※①§<>!-–— \t"
+_not_now = re.compile(r"\b(?:not|never|don['’]t|to be done|later|when|once|if|after|waits?)\b", re.IGNORECASE)
 _number = re.compile(r"\d{1,3}[.)]\s")
-_MOST_WORDS = 5
 _LEFT_OVER = frozenset(
     ("assistant", "commentary", "analysis", "tool_call", "tool_calls", "json", "xml", "bash", "go")
 )
-"""What is left of the tokens of a template where somebody took them away."""
+"""Words that remain if the tokens of a template were removed."""
 _NAMES = re.compile(
     r"(?:copy(?: code)?|steps to reproduce|tests? (?:inputs?|strings?|data|\d{1,3})|runs? \d{1,3}\b[^.]{0,20}"
     r"|listing|(?:\w{1,12} ){0,2}(?:tool|function) call (?:format|syntax)"
     r"|[^.!?]{0,30}\b(?:minutes?|hours?|days?) ago)\Z",
     re.IGNORECASE,
 )
-"""Titles that would pass for a step."""
+"""Titles that would otherwise be taken for a step."""
 _LABELS = re.compile(
     r"(?:(?:final|full|raw|complete|whole|exact) )?(?:files?|listings?|results?|outputs?|examples?|samples?|wrong"
     r"|bad|before|after"
@@ -76,57 +73,92 @@ _LABELS = re.compile(
     re.IGNORECASE,
 )
 """Labels with a full stop."""
+_SPOKEN = r"transcripts?|dialog(?:ue)?s?|conversations?|chats?|scratchpads?|stor(?:y|ies)|chapters?|scenes?|prompts?"
+"""Names of texts in which someone speaks."""
 _PRESENTED = (
-    r"(?:translations?|poems?|stor(?:y|ies)|songs?|transcripts?|dialog(?:ue)?s?|examples?|samples?|quot(?:es?"
-    r"|ations?)"
-    r"|excerpts?|readme|pages?|e-?mails?|letters?|prompts?|good answers?|bad answers?|texts?)\b"
+    rf"(?:{_SPOKEN}|translations?|poems?|songs?|examples?|samples?|quot(?:es?|ations?)|excerpts?|readme|pages?"
+    rf"|e-?mails?"
+    r"|letters?|good answers?|bad answers?|texts?|tutorials?|exercises?|guides?|articles?|(?:blog\s)?posts?"
+    r"|slides?|drafts?"
+    r"|cop(?:y|ies))\b"
 )
+_WRITTEN = r"(?:i|we)(?:['’]ve)?\s(?:just\s)?(?:wrote|written|drafted|prepared|composed|sketched)"
 _presents = re.compile(
-    rf"\W{{0,6}}(?:(?:here(?:['’]s| is| are)|below is)\s(?:[\w'’-]{{1,16}}\s){{0,3}}{_PRESENTED}[^.:!?]{{0,50}}[.:]"
+    rf"\W{{0,6}}(?:(?:(?:for|as)\s[\w\s]{{1,24}},?\s)?(?:here(?:['’]s| is| are)|(?:below|what follows"
+    rf"|the following|attached)"
+    rf"\sis|{_WRITTEN})\s(?:[\w'’-]{{1,16}}\s){{0,3}}{_PRESENTED}[^.:!?]{{0,80}}[.:]"
     rf"|(?!\w{{1,12}}ed\b|(?:i|we)\s)(?:[\w'’-]{{1,16}}\s){{0,3}}{_PRESENTED}"
     r"(?:(?:\s(?:of|from|by|in|you)\b[^.:!?]{1,40})?:|[^.:!?]{1,30}\b(?:as follows|like this|below|follows)[.:])"
-    r"|model [A-Z\d]:|scene \d{1,3}[:.]?)\W{0,3}\Z",
+    rf"|(?:{_SPOKEN}|drafts?)\s(?:of|for|between|with)\b[^.:!?]{{1,60}}[.:]?|model [A-Z\d]:"
+    rf"|scene \d{{1,3}}[:.]?)\W{{0,3}}\Z",
     re.IGNORECASE,
 )
-"""A paragraph of its own that says which text stands in the next ones."""
+"""A whole paragraph that says which text the next paragraphs contain."""
+_disclaims = re.compile(
+    r"\b(?:do\snot|don['’]t|never|nothing|none|not)\b[^.!?]{0,40}\b(?:below|following|any\sof\s(?:this|it|these)"
+    r"|what\sfollows|from\shere\son|in\sthis\s(?:message|answer|text|document|post))\b",
+    re.IGNORECASE,
+)
+"""Words that say that nothing of what follows is meant."""
+_spoken = re.compile(rf"\b(?:{_SPOKEN})\b", re.IGNORECASE)
 _speaker = re.compile(rf"[*_#\s>-]{{0,6}}(?:{_PEOPLE})(?:\s?\d{{1,3}})?[*_]{{0,3}}:[*_]{{0,3}}\s\s?\S", re.IGNORECASE)
+
+_tokens = re.compile(r"(?><[^<>\s]{1,40}>\s{0,4})++")
+"""Only tags, such as the token that begins a text."""
 
 
 def is_title(line: str) -> bool:
-    """Does this name what stands below it?"""
+    """Whether this names what is below it."""
     return _title.match(line) is not None
 
 
 def somebody_speaks(line: str) -> bool:
-    """Does this line of a dialogue belong to anybody but the assistant?"""
+    """Whether this line of a dialogue is spoken by anyone but the assistant."""
     return _speaker.match(line) is not None
 
 
-def is_bare(paragraph: str, *, announced: bool) -> bool:
-    """Is this paragraph nothing but a title that names no step: a thing, a person, a time?
+def is_label(paragraph: str) -> bool:
+    """Whether this paragraph is only a title or a label that would otherwise be taken for a step or a finding."""
+    *above, line = paragraph.strip().split("\n")
+    if line.strip().lower() == "copy code":
+        return True
+    line = line.strip(_DECORATION)
+    return not above and any(known.match(line) is not None for known in (_NAMES, _LABELS, _example))
 
-    `announced`: there are words of announcing in it, which are none only in a few titles.
+
+def is_unended(paragraph: str) -> bool:
+    """Whether the last line, which announces nothing and has no full stop, is a title or continues below.
+
+    It is neither if it names a step, is a finding, or is an item of a list, where full stops are rare.
     """
-    last = paragraph.strip().rpartition("\n")[2].strip()
-    if last.lower() == "copy code":
-        return True
-    if last != paragraph.strip():
+    line = paragraph.rstrip("=-\n ").rpartition("\n")[2].strip()
+    if list_item.match(line) is not None or "<|" in line or _tokens.fullmatch(line) is not None:
         return False
-    line = last.strip("#*_~=[]()■●▶※①§ \t")
-    numbered = _number.match(line)
-    if numbered is not None:
-        if last[0] != "#":
-            return False  # It is an item of a list.
+    line = line.strip(_DECORATION)
+    if numbered := _number.match(line):
         line = line[numbered.end() :]
-    if line in _LEFT_OVER:
+    if line in _LEFT_OVER or _stated.match(line) is not None:
         return False
-    if _NAMES.match(line) is not None or _LABELS.match(line) is not None:
-        return True
-    if announced or len(line.split()) > _MOST_WORDS or _bare.match(line) is None:
+    if _step.match(line) is not None:
+        return _not_now.search(line) is not None
+    if _without_spaces.search(line) is not None:
         return False
-    return _step.match(line) is None and _stated.match(line) is None
+    words = _word.findall(_code.sub(" ", line))
+    if not all(map(str.isascii, words)):
+        return len(words) > 2
+    return len(words) > (_code.search(line) is not None or not line.isascii())
 
 
 def presents(paragraph: str) -> bool:
-    """Does this paragraph say that the next ones are a text of somebody, such as a page or a poem?"""
-    return _presents.match(paragraph) is not None
+    """Whether this paragraph says that the next ones are a presented text, such as a page or a poem."""
+    return _presents.match(paragraph) is not None or disclaims(paragraph)
+
+
+def disclaims(paragraph: str) -> bool:
+    """Whether the paragraph says that nothing of what follows is meant."""
+    return _disclaims.search(paragraph) is not None
+
+
+def presents_speech(paragraph: str) -> bool:
+    """Whether someone speaks in the text that this paragraph presents, and may announce actions of their own."""
+    return _spoken.search(paragraph) is not None or disclaims(paragraph)

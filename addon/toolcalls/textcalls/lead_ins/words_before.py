@@ -1,4 +1,4 @@
-"""The last words before a place: do they say that what follows is shown, and no call?"""
+"""The last words before a call in the text: whether they say that it is an example."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from ..quotation_marks import QUOTED_LINES
 from . import titles
 from .paragraph import KEPT, announces, shows
 
-_PRESENTED = 3
-"""So many paragraphs may belong to a text that is presented. In the first of them announcing does not count."""
+_PRESENTED = 8
+"""How many paragraphs a presented text may have. In the first of them, announcements do not count."""
 
 _SHORT = 120
-"""A paragraph that presents a text is shorter."""
+"""A paragraph that presents a text is shorter than this, in characters."""
 
-_CHARACTER, _WORD = 25, 200  # The steps that a character and a word take.
+_CHARACTER, _WORD = 25, 200  # The work for a character and for a word, in steps.
 MOST_STEPS = KEPT * (_CHARACTER + _WORD // 2)
-"""What looking at them can take at most."""
+"""The most work that examining the words can take, in steps."""
 _words = re.compile(r"\w+")
 
 
 class WordsBefore:
     """The end of the paragraph above the current line."""
 
-    __slots__ = ("_ended", "_presented", "_text")
+    __slots__ = ("_ended", "_presented", "_spoken", "_text")
 
     def __init__(self) -> None:
         self._text = ""
         self._ended = False
-        """A blank line stands behind it."""
+        """A blank line follows the paragraph."""
         self._presented = 0
-        """So many paragraphs, with this one, may be a text that one before them presents."""
+        """How many paragraphs, including this one, may still belong to a text that an earlier paragraph presents."""
+        self._spoken = False
+        """Someone speaks in that text, so announcements in it never count."""
 
     def add(self, line: str) -> None:
-        """A whole line, or its end."""
+        """Take a whole line, or the end of one."""
         lead = line if line[:1].isalpha() else visible(line)
         if not lead:
             self._ended = True
@@ -45,14 +47,14 @@ class WordsBefore:
             self.forget()
             return
         if self._ended and self._text:
-            self._presented = self._presented_next()
-        if self._presented and list_item.match(lead) is not None:
+            self._presented, self._spoken = self._presented_next()
+        if self._presented and not self._spoken and list_item.match(lead) is not None:
             self._presented = 0
         above = "" if self._ended else self._text + "\n"
         self._text, self._ended = (above + line)[-KEPT:], False
 
     def add_lines(self, lines: list[str], *, ended: bool) -> None:
-        """Whole lines, each of which has words or nothing in it; `ended`: and a blank one behind them.
+        """Take whole lines, each with words or empty. `ended`: a blank line follows them.
 
         Only the last paragraphs matter.
         """
@@ -68,7 +70,7 @@ class WordsBefore:
         self._ended = self._ended or ended
 
     def _add_paragraph(self, lines: list[str]) -> None:
-        """Lines that have words. Of all but the first the end of the text matters, where nothing presents them."""
+        """Take lines with words. Only the first line and the end matter, unless a paragraph presents them."""
         self.add(lines[0][-KEPT:])
         begin, size = len(lines), 0
         while begin > 1 and (self._presented or size <= KEPT):
@@ -78,32 +80,37 @@ class WordsBefore:
             self.add(line[-KEPT:])
 
     def steps(self, line: str) -> int:
-        """The steps that it takes to tell whether they show what stands behind this beginning of a line."""
+        """The work, in steps, to decide whether the words present what follows this beginning of a line."""
         text = (self._text + line)[-KEPT:]
         return _CHARACTER * len(text) + _WORD * len(_words.findall(text))
 
     def forget(self) -> None:
         self._text = ""
         self._presented = 0
+        self._spoken = False
 
     def show(self, line: str, *, alone: bool) -> bool:
-        """Do they, or this beginning of a line, say that a call behind it is shown? `alone`: only the line counts."""
+        """Whether the words, or this beginning of a line, say that a call after it is an example.
+
+        `alone`: only the line counts.
+        """
         if not visible(line):
-            return is_code(self._text.rpartition("\n")[2]) or _shows(self._text, self._presented)
+            return is_code(self._text.rpartition("\n")[2]) or _shows(self._text, self._presented, self._spoken)
+        presented, spoken, above = self._presented, self._spoken, self._text + "\n"
         if alone or self._ended:
-            presented, above = 0 if alone else self._presented_next(), ""
-        else:
-            presented, above = self._presented, self._text + "\n"
-        return not has_words(line) or is_code(line) or _shows((above + line)[-KEPT:], presented)
+            presented, spoken = (0, False) if alone else self._presented_next()
+            above = ""
+        return not has_words(line) or is_code(line) or _shows((above + line)[-KEPT:], presented, spoken)
 
-    def _presented_next(self) -> int:
-        """So many paragraphs from the next one on may be presented."""
+    def _presented_next(self) -> tuple[int, bool]:
+        """How many paragraphs, from the next one on, may be a presented text, and whether someone speaks in it."""
         if len(self._text) < _SHORT and titles.presents(self._text) and not announces(self._text):
-            return _PRESENTED
-        return max(0, self._presented - 1)
+            return _PRESENTED, titles.presents_speech(self._text)
+        left = max(0, self._presented - 1)
+        return left, self._spoken and left > 0
 
 
-def _shows(paragraph: str, presented: int) -> bool:
-    if presented == _PRESENTED or (presented and not announces(paragraph)):
+def _shows(paragraph: str, presented: int, spoken: bool) -> bool:
+    if presented == _PRESENTED or (presented and (spoken or not announces(paragraph))):
         return True
     return shows(paragraph)

@@ -1,1 +1,1 @@
-"""The schemas that a request declares, prepared for asking."""
+"""The schemas that a request declares, prepared for checking."""

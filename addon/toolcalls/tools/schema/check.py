@@ -1,8 +1,8 @@
-"""How many violations a value has against a prepared schema.
+"""Counts how often a value violates a prepared schema.
 
-Only what is certain is counted, keyword by keyword as the `jsonschema` package counts its errors. Where the
-schema holds something that is not followed (`unknown`), the count may be too low, never too high. The work
-is bounded: past the budget `Exhausted` is raised, and who asked leaves the value as it is.
+Only certain violations are counted, keyword by keyword as the `jsonschema` package counts its errors. If the
+schema contains something that is not understood (`unknown`), the count may be too low, never too high. The work
+is bounded: beyond the budget `Exhausted` is raised, and the caller leaves the value unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MAX_UNIQUE = 2_000
 
 
 class Exhausted(Exception):
-    """The schema and the value together ask for more work than a tool call is worth."""
+    """The schema and the value together need more work than a tool call is worth."""
 
 
 class Check:
@@ -28,8 +28,8 @@ class Check:
     def __init__(self, work: int = 200_000) -> None:
         self._work = work
         self._unsure = False
-        # What was counted for a container stays true as long as nobody changes it, and nobody does: mending
-        # makes new containers around the old ones. The value is kept so that its id is not given away.
+        # The counts of containers. They stay true because mending never changes a container: it makes new ones
+        # around the old ones. The value is kept so that its id is not used again.
         self._known: dict[tuple[int, int], tuple[int, bool, Node, Any]] = {}
 
     def spend(self, work: int) -> None:
@@ -41,7 +41,7 @@ class Check:
         return self._count(node, value, 0)
 
     def admits(self, node: Node, value: Any) -> bool | None:
-        """True or False where it is certain, else None."""
+        """Whether the schema admits the value; None if that is not certain."""
         return self._admits(node, value, 0)
 
     def _admits(self, node: Node, value: Any, depth: int) -> bool | None:
@@ -227,7 +227,7 @@ class Check:
             if isinstance(value, int) and isinstance(factor, int):
                 count += value % factor != 0
             else:
-                self._unsure = True  # rounding decides: do not say
+                self._unsure = True  # rounding would decide
         return count
 
 

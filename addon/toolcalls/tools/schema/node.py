@@ -1,6 +1,6 @@
-"""What one schema says, as plain fields: the node that checking and mending ask.
+"""One schema as plain fields, for checking and mending.
 
-Nodes are made by `schema`, shared by all requests that declare the same schema, and never changed afterwards.
+Nodes are made by `schema.py`, shared by all requests that declare the same schema, and never changed afterwards.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ NULL: Final = "null"
 BOOLEAN: Final = "boolean"
 INTEGER: Final = "integer"
 FRACTION: Final = "fraction"
-"""A number that is no integer. JSON Schema's `number` is INTEGER and FRACTION."""
+"""A number that is not an integer. JSON Schema's `number` is INTEGER and FRACTION."""
 STRING: Final = "string"
 ARRAY: Final = "array"
 OBJECT: Final = "object"
@@ -25,7 +25,7 @@ _MAX_CHAIN = 40
 
 
 class Node:
-    """One schema. Every field has the value that admits everything until the schema says otherwise."""
+    """One schema. Every field admits everything until the schema says otherwise."""
 
     __slots__ = (
         "additional",
@@ -80,7 +80,7 @@ class Node:
         self.pattern_properties: tuple[tuple[Pattern, Node], ...] = ()
         self.additional: Node | None = None
         self.closed = False
-        """additionalProperties is false."""
+        """Whether additionalProperties is false."""
         self.property_names: Node | None = None
         self.dependent: dict[str, tuple[str, ...]] = {}
         self.prefix: tuple[Node, ...] = ()
@@ -89,22 +89,22 @@ class Node:
         self.unique = False
         self.pattern: Pattern | None = None
         self.never_empty = False
-        """Its format has no empty string."""
+        """Whether the format excludes the empty string."""
         self.some_never_empty = False
-        """A format anywhere in the schema has no empty string."""
+        """Whether a format anywhere in the schema excludes the empty string; set for the root only."""
         self.limits: dict[str, int | float] = {}
         self.unknown = False
-        """It holds something that is not followed here: it may forbid more than we know."""
+        """Whether the schema contains something that is not understood here, and may forbid more than we know."""
         self.only_types: frozenset[str] | None = None
-        """Set where the types are all that it says."""
+        """The admitted types, if the schema restricts nothing else."""
         self.applies = False
-        """It has applicators: `$ref`, `allOf` and the like."""
+        """Whether the schema has applicators: `$ref`, `allOf` and the like."""
         self.possible_types: frozenset[str] | None = None
         self.view: Any = None
-        """Where `views` keeps what it derived from this node."""
+        """Where `views.py` keeps the view of this node."""
 
     def settle(self) -> None:
-        """Note what makes checking fast, once all fields are set."""
+        """Compute the fields that make checking fast, once all others are set."""
         self.applies = bool(
             self.ref or self.all_of or self.any_of or self.one_of or self.not_ or self.if_
         )  # fmt: skip
@@ -171,7 +171,7 @@ def type_of(value: object) -> str:
 
 
 def equality_key(value: Any) -> tuple[str, Any]:
-    """Equal for values that JSON Schema calls equal, and only for those."""
+    """A key that is equal for exactly those values that JSON Schema calls equal."""
     if isinstance(value, bool):
         return BOOLEAN, value
     if isinstance(value, (dict, list)):
@@ -190,7 +190,7 @@ def _canonical(value: Any) -> Any:
 
 
 def possible(node: Node) -> frozenset[str]:
-    """The types that a value may have here: at most these, perhaps fewer."""
+    """The types that a value may have under this schema: at most these, perhaps fewer."""
     return _possible(node, 0)
 
 
@@ -199,7 +199,7 @@ def _possible(node: Node, depth: int) -> frozenset[str]:
         return node.possible_types
     if depth > _MAX_CHAIN:
         return EVERY_TYPE
-    node.possible_types = EVERY_TYPE  # what a cycle sees: everything, which proves nothing
+    node.possible_types = EVERY_TYPE  # for a cycle of references: every type, which proves nothing
     types = EVERY_TYPE if node.types is None else node.types
     if node.enum is not None:
         types &= node.enum.types

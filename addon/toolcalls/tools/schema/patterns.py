@@ -1,7 +1,7 @@
-"""Regular expressions that come from the request: run only where they cannot stall.
+"""Regular expressions from the request, which are run only if they cannot stall.
 
-A declared `pattern` is foreign code with a running time of its own. One without nested repetition, against a
-short string, is run; of the others we say that we do not know.
+A declared `pattern` is foreign code with a running time of its own. A pattern without nested repetition is run on a
+short string; for all others the result is unknown.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _TOKEN = re.compile(
 class Pattern:
     regex: re.Pattern[str] | None
     longest: int
-    """Up to this many characters it is safe to run; -1 where not even on the empty string."""
+    """The length of text up to which the pattern is safe to run; -1 if not even on the empty string."""
 
     def matches(self, text: str) -> bool | None:
-        """Whether it is found in the text; None where running it might stall."""
+        """Whether the pattern is found in the text; None if running it might stall."""
         if self.regex is None or len(text) > self.longest:
             return None
         return self.regex.search(text) is not None
@@ -59,7 +59,7 @@ def prepare_pattern(source: object) -> Pattern:
 
 
 def _longest_safe_text(source: str) -> int:
-    """The work of a backtracking search is about n to the number of open repetitions."""
+    """The length up to which a search cannot stall: backtracking costs about n to the number of open repetitions."""
     repetitions = optional = bars = 0
     nested = False
     after_group = after_quantifier = False
@@ -73,7 +73,7 @@ def _longest_safe_text(source: str) -> int:
         elif kind == "bar":
             bars += 1
         elif kind == "maybe":
-            if not after_quantifier:  # after one it only says "as few as possible"
+            if not after_quantifier:  # after a quantifier it only means "as few as possible"
                 optional += 1
         elif kind == "many":
             repetitions += 1

@@ -1,8 +1,8 @@
-"""A declared JSON schema, prepared once: what it admits, place by place.
+"""Prepares a declared JSON schema for checking, once for all requests that declare it.
 
-The schema of a request is foreign data. It is turned into plain nodes, without recursion and up to a
-limit; what is not understood is marked as unknown instead of being guessed, so that a violation that
-`check` reports is one that any validator would report.
+The schema of a request is foreign data. It is turned into plain nodes, without recursion and up to a limit; what is
+not understood is marked as unknown, not guessed, so every violation that `check` reports is one that any validator
+would report.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NEVER_EMPTY: Final = frozenset(
     }
 )
 
-# Keywords that can make a value invalid in a way that is not followed here.
+# Keywords that can make a value invalid in a way that is not checked here.
 _UNKNOWN_KEYWORDS: Final = frozenset(
     {
         "$dynamicRef",
@@ -50,9 +50,9 @@ _UNKNOWN_KEYWORDS: Final = frozenset(
 
 
 class _Cache:
-    """The most recently used schemas, bounded by the nodes that they hold together.
+    """The most recently used schemas, limited by their total number of nodes.
 
-    No lock: the engine works on one event loop, and a lock that an exception leaves taken would stop it for ever.
+    No lock: the engine runs on one event loop, and a lock that an exception leaves taken would stop it for ever.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ cache = _Cache()
 
 
 def prepared(schema: Mapping[str, Any]) -> Node:
-    """The node of a schema. Agents send the same tools with each request: they are prepared once."""
+    """The node of a schema, from the cache if possible: agents send the same tools with every request."""
     try:
         key = pickle.dumps(schema, 5)
     except (RecursionError, pickle.PicklingError, TypeError, AttributeError):
@@ -106,14 +106,14 @@ def prepare(schema: object) -> Node:
 
 
 class _Preparation:
-    """Schema → nodes, with a stack of its own: neither depth nor a cycle of references can hurt it."""
+    """The conversion of a schema into nodes, with a stack of its own, so that neither depth nor cycles can hurt."""
 
     def __init__(self, schema: object) -> None:
         self._root = schema
         self._made: dict[int, Node] = {}
         self._waiting: list[tuple[Node, dict[str, Any]]] = []
         dialect = schema.get("$schema") if isinstance(schema, dict) else None
-        # Up to draft 7 whatever stands beside a $ref is ignored.
+        # Up to draft 7, everything beside a $ref is ignored.
         self._ref_alone = isinstance(dialect, str) and any(f"draft-0{n}" in dialect for n in "34567")
 
     def run(self) -> Node:
@@ -270,7 +270,7 @@ _LIMITS: Final = (
 
 
 def _read_types(declared: object) -> tuple[frozenset[str] | None, bool]:
-    """The types of a `type` keyword, and whether all of it was understood (`OBJECT` is, `dict` is not)."""
+    """The types of a `type` keyword, and whether it was fully understood (`OBJECT` is, `dict` is not)."""
     if declared is None:
         return None, True
     names = declared if isinstance(declared, list) else [declared]
@@ -291,7 +291,7 @@ def _names(names: object) -> tuple[str, ...]:
 
 def _members(members: list[Any], among: Members | None = None) -> Members | None:
     try:
-        json.dumps(members)  # bounds the depth of what is compared later
+        json.dumps(members)  # raises if the members are nested too deeply to be compared later
         return Members([member for member in members if among is None or member in among])
     except (RecursionError, TypeError, ValueError):
         return None

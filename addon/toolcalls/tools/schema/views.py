@@ -1,8 +1,7 @@
-"""One place of the arguments, seen through everything that its schema says about it.
+"""All that the schemas say about one value of the arguments, as one object.
 
-A place may be described by several schemas at once (`$ref`, `allOf`, the chosen branch of an `anyOf`). A view
-holds them side by side, so that the mending code asks one thing: what is declared here, what is required,
-which types, which strings.
+A value may be described by several schemas at once (`$ref`, `allOf`, the chosen branch of an `anyOf`). A view
+combines them, so that the mending code can ask what is declared and required, and which types and strings fit.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _MAX_PARTS = 200
 
 
 class View:
-    """`parts` all hold; of each of the `unions` at least one branch does."""
+    """The schemas of one value: all `parts` must hold, and at least one branch of each of the `unions`."""
 
     __slots__ = ("_children", "_folded", "_own", "node", "parts", "properties", "required", "types", "unions")
 
@@ -24,7 +23,7 @@ class View:
         self.parts = parts
         self.unions = unions
         self.node = node
-        """What a value at this place is checked against."""
+        """The schema that the value is checked against."""
         self.types = possible(node)
         self.properties: dict[str, tuple[Node, ...]] = {}
         self.required: frozenset[str] = frozenset()
@@ -39,18 +38,18 @@ class View:
 
     @property
     def keys_known(self) -> bool:
-        """Every key that can be declared here is in sight: no open union, no condition, nothing unknown."""
+        """Whether all declared keys are known: there is no undecided union, no condition, nothing unknown."""
         return self._own and not self.unions
 
     @property
     def folded(self) -> dict[str, str]:
-        """The declared names and their foldings."""
+        """The declared names, each with its normalized form."""
         if self._folded is None:
             self._folded = {name: normalize(name) for name in self.properties}
         return self._folded
 
     def declares(self, key: str) -> bool:
-        """Whether the schema says anything about this key; in doubt it does."""
+        """Whether the schema says anything about this key; True if that is not certain."""
         if key in self.properties:
             return True
         for part in self.parts:
@@ -61,7 +60,7 @@ class View:
         return False
 
     def child(self, key: str) -> View | None:
-        """The view of a key's value; None where nothing is known about it."""
+        """The view of a key's value; None if nothing is known about it."""
         known = self._children.get(key)
         if known is not None:
             return known
@@ -94,11 +93,11 @@ class View:
         return view_of(*known) if known else None
 
     def chosen(self, branch: Node) -> View:
-        """This view with its one union decided."""
+        """This view with its only union replaced by one branch."""
         return _flat((*(_bare(part) for part in self.parts), branch))
 
     def narrowed(self, kind: str) -> View:
-        """This view for values of one type: its one union decided, where one branch alone takes that type."""
+        """This view for values of one type: with its only union decided, if just one branch admits that type."""
         if len(self.unions) != 1:
             return self
         branches = [branch for branch in self.unions[0] if kind in possible(branch)]
@@ -108,7 +107,7 @@ class View:
         return _flat(tuple(_bare(part) for part in self.parts))
 
     def strings(self) -> tuple[str, ...] | None:
-        """All strings that are admitted here; None where they are not a list."""
+        """All strings that are admitted here; None if they are not enumerated."""
         found = _strings(self.node, 0)
         return None if found is None else tuple(dict.fromkeys(found))
 
@@ -117,7 +116,7 @@ class View:
 
 
 def view_of(*nodes: Node) -> View:
-    """The view of nodes that all describe one place. That of a single node is kept with it."""
+    """The view of nodes that all describe one value. The view of a single node is kept with the node."""
     if len(nodes) > 1:
         return _flat(nodes)
     node = nodes[0]
@@ -152,7 +151,7 @@ def _flat(nodes: tuple[Node, ...]) -> View:
 
 
 def _bare(node: Node) -> Node:
-    """The node's own keywords, without what it refers to: the parts of a view already are the whole."""
+    """The node with its own keywords only: what it refers to is among the parts of the view already."""
     if node.ref is None and not (node.all_of or node.any_of or node.one_of):
         return node
     bare = Node()

@@ -1,8 +1,8 @@
-"""A schema that admits all that another one admits, without the keywords that servers choke on.
+"""Makes a wider schema: it admits all that the given one admits, without the keywords that servers fail on.
 
-For the way up alone: what comes down is measured by the schema that the client declared. References are written
-out; what cannot be is admitted as anything. Nothing is ever narrowed, so `oneOf`, of which one branch alone may fit,
-becomes `anyOf` where a branch is widened.
+Only requests get it: responses are checked against the schema that the client declared. References are written out;
+one that cannot be written out admits anything. Nothing is ever narrowed, so `oneOf`, of which exactly one branch may
+fit, becomes `anyOf` if a branch is widened.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _DROPPED = frozenset(
 )
 _BOUNDS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _LARGEST_BOUND = 1000
-"""llama.cpp writes a bound out as a grammar, and gives up at 2,000 rules."""
+"""llama.cpp turns a bound into grammar rules, and gives up at 2,000 rules."""
 _EXCLUSIVE = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 _ANNOTATIONS = ("title", "description", "default", "examples")
 _MAPS = ("properties",)
@@ -56,7 +56,7 @@ _MOST_NODES = 5000
 
 
 def widened(schema: Json) -> Json:
-    """The schema itself where there is nothing to widen."""
+    """The wider schema; the given object itself if there is nothing to widen."""
     found = _Widening(schema).of(schema, (), 0)
     return found if isinstance(found, dict) else {}
 
@@ -67,7 +67,7 @@ class _Widening:
         self._nodes = 0
 
     def of(self, schema: Any, within: tuple[str, ...], depth: int) -> Any:
-        """`within` are the references that are being written out."""
+        """The wider form of a part. `within`: the references that are being written out."""
         if not isinstance(schema, dict):
             return schema
         self._nodes += 1
@@ -96,7 +96,7 @@ class _Widening:
             if isinstance(bound, int | float) and not isinstance(bound, bool) and plain not in schema:
                 out[plain] = bound
         if "patternProperties" in schema:
-            # What a pattern named is admitted only where other names are.
+            # Keys that match a dropped pattern are admitted only if all other keys are.
             out.pop("additionalProperties", None)
         return schema if _is(out, schema) else out
 
@@ -127,7 +127,7 @@ class _Widening:
         return {**found, **notes}
 
     def _target(self, reference: str) -> Any:
-        """What a reference inside the schema points to."""
+        """The part of the schema that a reference points to."""
         if not reference.startswith("#/"):
             return None
         here: Any = self._root
@@ -140,14 +140,14 @@ class _Widening:
 
 
 def _is(out: Json, schema: Json) -> bool:
-    """Is nothing changed?"""
+    """Whether nothing was changed."""
     return out.keys() == schema.keys() and all(
         value is schema[key] or _same(value, schema[key]) for key, value in out.items()
     )
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Of the containers that were made anew: are they made of the same things?"""
+    """Whether two containers, one of them new, contain the very same objects."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(one[key] is other[key] for key in one)
     if isinstance(one, list) and isinstance(other, list):
