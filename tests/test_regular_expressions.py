@@ -17,8 +17,11 @@ from typing import Any
 
 import pytest
 
+from tests.pace import TRIES, quick
 from tests.regular import Known, attacks, is_searched, patterns
+from tests.sampling import part
 from toolcalls.mend.reading import characters as chars
+from toolcalls.textcalls import left_open
 from toolcalls.tools.schema import patterns as patterns_module
 from toolcalls.tools.schema.patterns import prepare_pattern
 
@@ -35,7 +38,7 @@ BOUNDED = {
 }
 """Patterns that are run against short texts only, and why. What they may need is tried with a KB."""
 
-ONLY_MATCHED = {chars.plain_object_end.pattern, chars.plain_array_end.pattern}
+ONLY_MATCHED = {chars.plain_object_end.pattern, chars.plain_array_end.pattern, left_open._ENDS_SOMEWHERE.pattern}
 """Given to a function that matches them at one place: their names do not tell."""
 
 
@@ -65,6 +68,17 @@ def tried(pattern: re.Pattern[Any], text: str, searched: bool) -> float:
     return slowest
 
 
+def is_slow_again(pattern: re.Pattern[Any], text: str, searched: bool) -> bool:
+    """Whether it takes too long each time: a busy machine is slow now and then, a bad pattern always."""
+    for _ in range(TRIES - 1):
+        try:
+            tried(pattern, text, searched)
+        except TooSlow:
+            continue
+        return False
+    return True
+
+
 def is_bounded(known: Known) -> bool:
     # The tokens of a declared pattern, which may have 300 characters.
     return known.pattern in BOUNDED or known.pattern == patterns_module._TOKEN.pattern
@@ -74,13 +88,15 @@ def worst(known: Known, searched: bool) -> str:
     """The text that is too slow, if there is one."""
     pattern = re.compile(known.pattern, known.flags)
     chance = random.Random(repr(known.pattern))
-    for head, pump, end in attacks(known, chance):
+    for head, pump, end in part(attacks(known, chance), 4, len(known.pattern)):
         for size in (64, 1024) if is_bounded(known) else (64, SHORT, LONG):
             text = head + pump * (size // len(pump)) + end
             try:
                 if tried(pattern, text, searched) < SUSPICIOUS and size == SHORT:
                     break
             except TooSlow:
+                if not is_slow_again(pattern, text, searched):
+                    continue
                 return f"{head!r} + {pump!r} × {size // len(pump)} + {end!r}"
     return ""
 
@@ -122,10 +138,9 @@ def test_a_pattern_in_a_declared_schema_stalls_nobody(source: str) -> None:
     """It is foreign code: it is run only against texts that are short enough for it."""
     pattern = prepare_pattern(source)
     for text in ("a", " ", "x", ", "):
-        begin = time.process_time()
-        pattern.matches(text * max(0, pattern.longest // len(text)))
-        assert pattern.matches(text * 100_000) is None
-        assert time.process_time() - begin < MOST
+        with quick(MOST):
+            pattern.matches(text * max(0, pattern.longest // len(text)))
+            assert pattern.matches(text * 100_000) is None
 
 
 def _backtracking_bodies(tree: Any) -> list[str]:
@@ -137,8 +152,8 @@ def _backtracking_bodies(tree: Any) -> list[str]:
             if not (len(body) == 1 and body[0][0] in {sre.ATOMIC_GROUP, *ONE_CHARACTER}):
                 found.append(str(body))
         parts = value if isinstance(value, tuple | list) else (value,)
-        for part in parts:
-            for inner in part if isinstance(part, list) else (part,):
+        for one in parts:
+            for inner in one if isinstance(one, list) else (one,):
                 if isinstance(inner, _parser.SubPattern):
                     found += _backtracking_bodies(inner)
     return found

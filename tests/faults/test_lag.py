@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.hard_work import WIRES, answers
+from tests.pace import check_quick
 from tests.splits import cut
 
 from .client import COMPLETE
@@ -113,7 +114,7 @@ def test_an_answer_that_would_take_long_does_not_stop_the_others(protocol: str, 
 
     took, late = longest_wait(stage, first)  # type: ignore[arg-type]
     note(f"| {protocol} | {name} | {took * 1000:.0f} | {late * 1000:.0f} |")
-    assert took < LONGEST
+    check_quick(took, LONGEST)
 
 
 def test_a_request_of_10_mib_of_broken_calls_does_not_stop_the_others(stage: Stage) -> None:
@@ -139,4 +140,4 @@ def test_a_request_of_10_mib_of_broken_calls_does_not_stop_the_others(stage: Sta
 
     took, late = longest_wait(stage, first)  # type: ignore[arg-type]
     note(f"| chat | a request with 10 MiB of broken history calls | {took * 1000:.0f} | {late * 1000:.0f} |")
-    assert took < LONGEST
+    check_quick(took, LONGEST)

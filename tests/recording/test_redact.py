@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.pace import quick
 from tests.recording import fresh_corpus
 from tests.recording.credential_corpus import look_alikes, secrets
 from toolcalls.recording import redact as redact_module
@@ -116,9 +116,8 @@ def test_a_secret_across_two_windows_of_the_search_is_masked() -> None:
 
 def test_masking_is_quick_enough_to_run_beside_streams() -> None:
     text = b'{"content": "def read(key, token): # the password is not in this file, see secrets.md"}\n' * 5000
-    started = time.process_time()
-    redact_bytes(text)
-    assert time.process_time() - started < 2.0
+    with quick(2.0):
+        redact_bytes(text)
 
 
 @given(st.binary(max_size=300))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator, Draft202012Validator
 
+from tests.pace import quick
 from toolcalls.mend.shape.shape import mend_shape
 from toolcalls.tools.declared import Tool
 from toolcalls.tools.schema.check import Check, Exhausted
@@ -249,9 +249,8 @@ HOSTILE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("schema", "value"), [(s, v) for _, s, v in HOSTILE], ids=[name for name, _, _ in HOSTILE])
 def test_a_hostile_schema_neither_stalls_nor_raises(schema: dict[str, Any], value: dict[str, Any]) -> None:
-    started = time.process_time()
-    mend_shape(value, Tool("t", schema), drop_empty=frozenset({"pages"}))
-    assert time.process_time() - started < 3
+    with quick(3):
+        mend_shape(value, Tool("t", schema), drop_empty=frozenset({"pages"}))
 
 
 def test_a_deep_value_neither_stalls_nor_raises() -> None:
