@@ -94,14 +94,14 @@ def _strict(text: str, *, control_characters: bool = False) -> Any:
         return error
 
 
-def _mend(text: str, value: Any, policy: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
+def _mend(text: str, value: Any, options: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
     if _is_nothing(text):
-        if not policy.may_add_missing:
+        if not options.may_add_missing:
             raise Refusal("there are no arguments, and the answer may have been cut off before them")
         steps["no arguments"] = None
         return {}
     if isinstance(value, json.JSONDecodeError):
-        value = _lax(text, value, policy, steps)
+        value = _lax(text, value, options, steps)
     match value:
         case dict():
             return value
@@ -109,22 +109,22 @@ def _mend(text: str, value: Any, policy: ReadOptions, steps: dict[str, None], le
             steps[_LISTED] = None
             return only
         case str():
-            return _unwrap(value, policy, steps, level)
+            return _unwrap(value, options, steps, level)
         case json.JSONDecodeError():
-            return _tolerant(text, value, policy, steps, level)
+            return _tolerant(text, value, options, steps, level)
     raise Refusal(f"the arguments are {kind(value)}, not an object")
 
 
 def _tolerant(
-    text: str, error: json.JSONDecodeError, policy: ReadOptions, steps: dict[str, None], level: int
+    text: str, error: json.JSONDecodeError, options: ReadOptions, steps: dict[str, None], level: int
 ) -> dict[str, Any]:
     listed = _only_item(text)
     if listed is not None:
-        return _mend_item(listed, policy, steps, level)
-    unescaped = _unescaped(text, policy)
+        return _mend_item(listed, options, steps, level)
+    unescaped = _unescaped(text, options)
     if unescaped is not None:
-        return _unwrap(unescaped, policy, steps, level)
-    pairs = _without_braces(text, policy)
+        return _unwrap(unescaped, options, steps, level)
+    pairs = _without_braces(text, options)
     if pairs is not None:
         steps[MISSING_BRACES] = None
         return pairs
@@ -133,13 +133,13 @@ def _tolerant(
         # Only an entity with its semicolon counts: `?a=1&copy=2` has none.
         text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
         steps["HTML entities"] = None
-    source = Source(text, policy.finish, policy.complete)
+    source = Source(text, options.finish, options.complete)
     source.steps = steps
     source.tried = error.msg != "Extra data"
     try:
         return read_document(source)
     finally:
-        policy.work.spend(MENDING * (MAX_WORK - max(source.work, 0)))
+        options.work.spend(MENDING * (MAX_WORK - max(source.work, 0)))
 
 
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,32});")
@@ -163,7 +163,7 @@ def _is_nothing(text: str) -> bool:
     return len(text) < 200 and _NO_ARGUMENTS.fullmatch(chars.blanks.sub("", text)) is not None
 
 
-def _lax(text: str, error: json.JSONDecodeError, policy: ReadOptions, steps: dict[str, None]) -> Any:
+def _lax(text: str, error: json.JSONDecodeError, options: ReadOptions, steps: dict[str, None]) -> Any:
     """Read JSON whose only faults are raw control characters in strings and trailing commas, at C speed.
 
     Returns an error if there are other faults. A drive letter with a single backslash is left to the grammar.
@@ -176,7 +176,7 @@ def _lax(text: str, error: json.JSONDecodeError, policy: ReadOptions, steps: dic
             break
         if _trailing_comma_at(rewritten, value.pos):
             done.append("trailing comma")
-            policy.work.spend(COMMA * text.count(","))
+            options.work.spend(COMMA * text.count(","))
             rewritten = _TRAILING_COMMA.sub(r"\1", rewritten)
         elif value.msg.startswith("Invalid control character"):
             done.append("raw control characters")
@@ -210,14 +210,14 @@ def _trailing_comma_at(text: str, at: int) -> bool:
     )
 
 
-def _unwrap(inner: str, policy: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
+def _unwrap(inner: str, options: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
     if level == MAX_LEVELS:
         raise Refusal(f"the arguments are encoded more than {MAX_LEVELS} times")
     if not _is_nothing(inner) and not _LIKE_AN_OBJECT.match(inner) and not _LIKE_A_LIST.match(inner):
         raise Refusal("the arguments are a text, not an object")
     steps["double-encoded"] = None
     value = _strict(inner)
-    return value if isinstance(value, dict) else _mend(inner, value, policy, steps, level + 1)
+    return value if isinstance(value, dict) else _mend(inner, value, options, steps, level + 1)
 
 
 _LISTED = "list input"
@@ -234,21 +234,21 @@ def _only_item(text: str) -> str | None:
     return item if item.endswith("}") else None
 
 
-def _mend_item(item: str, policy: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
-    value = _mend(item, _strict(item), policy, steps, level)
+def _mend_item(item: str, options: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
+    value = _mend(item, _strict(item), options, steps, level)
     if not steps.keys().isdisjoint(_SEVERAL):
         raise Refusal("the arguments are a list of several objects")
     steps[_LISTED] = None
     return value
 
 
-def _unescaped(text: str, policy: ReadOptions) -> str | None:
+def _unescaped(text: str, options: ReadOptions) -> str | None:
     r"""Remove one level of escaping from `{\"a\": \"b\"}`: from the whole text, or else from its quotes only."""
     if not _ESCAPED_BRACE.match(text):
         return None
     body = text.strip()
     if body.startswith('"'):
-        if not policy.may_add_missing:
+        if not options.may_add_missing:
             raise Refusal("the quote behind the arguments is missing, and the answer may have been cut off")
         body = body[1:]
     elif _STRAY_QUOTE.search(body):
@@ -260,7 +260,7 @@ def _unescaped(text: str, policy: ReadOptions) -> str | None:
     quotes_only = body.replace('\\"', '"')
     if end == len(body) + 1:
         text = _once_or_twice(whole, quotes_only)
-        if text is not whole and _ESCAPED_TWICE in body and not policy.may_add_missing:
+        if text is not whole and _ESCAPED_TWICE in body and not options.may_add_missing:
             raise Refusal("a quote inside a text may be the end of it, and the answer may have been cut off")
         return text
     value = _strict(quotes_only, control_characters=True)
@@ -278,9 +278,9 @@ def _once_or_twice(whole: str, quotes_only: str) -> str:
     return whole
 
 
-def _without_braces(text: str, policy: ReadOptions) -> dict[str, Any] | None:
+def _without_braces(text: str, options: ReadOptions) -> dict[str, Any] | None:
     """The object of pairs whose braces, or whose first brace, were lost: `"a": 1, "b": 2`."""
-    if not policy.may_add_missing or not _BRACELESS.match(text):
+    if not options.may_add_missing or not _BRACELESS.match(text):
         return None
     for candidate in ("{" + text + "}", "{" + text):
         try:

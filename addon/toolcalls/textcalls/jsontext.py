@@ -15,8 +15,12 @@ from . import python
 from .cursor import Cursor, CutOff, NotACall, Step
 from .values import put
 
-_STRUCTURE = re.compile(r"""["'{}\[\]<]""")
-_INSIDE = {mark: re.compile(rf"[^{mark}\\]*+(?>\\.[^{mark}\\]*+)*+", re.DOTALL) for mark in "\"'"}
+_QUOTES = "\"'"
+_BRACKETS = "{}[]"
+_CLOSERS_BEGIN = "<["
+"""The characters that the closers of calls begin with, and where a value with unclosed brackets may end."""
+_STRUCTURE = re.compile(f"[{re.escape(_QUOTES + _BRACKETS + _CLOSERS_BEGIN)}]")
+_INSIDE = {mark: re.compile(rf"[^{mark}\\]*+(?>\\.[^{mark}\\]*+)*+", re.DOTALL) for mark in _QUOTES}
 """A string up to its next quote, or up to a backslash with nothing after it."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _AFTER_STRING = re.compile(r"[ \t\r\n]*([,:}\]]|\Z)")
@@ -50,7 +54,7 @@ def _is_whole(text: str) -> bool:
 def _value(cur: Cursor, stops: Sequence[str], outer: bool) -> Step[str]:
     cur.record()
     first = yield from cur.peek()
-    if first in ('"', "'"):
+    if first and first in _QUOTES:
         cur.pos += 1
         yield from _string(cur, first, stops)
         return cur.recorded()
@@ -73,11 +77,11 @@ def _value(cur: Cursor, stops: Sequence[str], outer: bool) -> Step[str]:
         cur.pos = match.start()
         cur.looks += 1
         char = match.group()
-        if char in "<[" and stops and depth:
+        if char in _CLOSERS_BEGIN and stops and depth:
             found, _ = yield from cur.ahead(stops, space=False)
             if found:
                 return cur.recorded()
-        if char == "<":
+        if char not in _QUOTES and char not in _BRACKETS:
             cur.inside = True
             raise NotACall
         cur.pos += 1
@@ -135,7 +139,7 @@ def value_end(text: str, at: int) -> int:
     """The index after the value that begins at `at`."""
     if at >= len(text):
         return at
-    if text[at] in "\"'":
+    if text[at] in _QUOTES:
         return string_end(text, at)
     if text[at] not in "{[":
         match = _BARE.match(text, at)
@@ -147,7 +151,7 @@ def value_end(text: str, at: int) -> int:
             return len(text)
         char = match.group()
         at = match.end()
-        if char in "\"'":
+        if char in _QUOTES:
             at = string_end(text, match.start())
         elif char in "{[":
             depth += 1
@@ -178,7 +182,7 @@ def _members(text: str) -> tuple[list[tuple[str, str]], bool]:
         if text[at] == ",":
             at = skip_space(text, at + 1)
             continue
-        if text[at] in "\"'":
+        if text[at] in _QUOTES:
             end = string_end(text, at)
             key = decode_string(text[at:end])
         else:

@@ -138,7 +138,7 @@ object_start = re.compile(
     rf"[{OPEN_OBJECT}](?={_GAP}(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}(?:{_GAP}[{COLONS}]|{_ESCAPE})))"
 )
 # Bare words and numbers end where something else begins.
-word = re.compile(rf"[^\s{INVISIBLE}{COMMAS}:：{{}}｛｝\[\]［］()（）\"'“”‘’`/#<>]++")
+word = re.compile(rf"[^\s{INVISIBLE}{COMMAS}{COLONS}{{}}｛｝\[\]［］()（）\"'“”‘’`/#<>]++")
 
 # Around the object: fences and the markers of chat templates.
 marker = re.compile(

@@ -1,7 +1,7 @@
 """Reads the whole text: one object and its surroundings.
 
-Fences, template markers and labels around the object are dropped (see around.py), unless something in them can be
-part of it: a key, an open bracket, a list around it. A repeated object counts once, an empty one is skipped, two
+Fences, template markers and labels around the object are dropped (see surroundings.py), unless something in them can
+be part of it: a key, an open bracket, a list around it. A repeated object counts once, an empty one is skipped, two
 different ones are refused.
 """
 
@@ -24,7 +24,7 @@ from .surroundings import FENCE, MARKER, behind, in_front
 
 MAX_OBJECTS = 16
 
-_BRACES_WITH_COLON = re.compile(r"[{｛][^{}｛｝:：]*+[:：][^{}｛｝]*+[}｝]")
+_BRACES_WITH_COLON = re.compile(rf"[{{｛][^{{}}｛｝{chars.COLONS}]*+[{chars.COLONS}][^{{}}｛｝]*+[}}｝]")
 _OPEN_BEFORE_OBJECT = re.compile(r"[\[［,，]\s*\Z")
 _ONLY_BRACES = re.compile(r"\s*[{｛]\s*\Z")
 _NOTHING = frozenset({"null", "None"})
