@@ -21,7 +21,7 @@ from .reading.escapes import drive_in_text
 from .reading.source import MAX_WORK, Source
 from .reading.strict import kind, read, scan_string, write
 from .refusal import Refusal
-from .steps import MISSING_BRACES
+from .steps import LIST_INPUT, MISSING_BRACES
 
 __all__ = ["Finish", "Mended", "mend_arguments"]
 
@@ -106,7 +106,7 @@ def _mend(text: str, value: Any, options: ReadOptions, steps: dict[str, None], l
         case dict():
             return value
         case [dict() as only]:
-            steps[_LISTED] = None
+            steps[LIST_INPUT] = None
             return only
         case str():
             return _unwrap(value, options, steps, level)
@@ -220,7 +220,6 @@ def _unwrap(inner: str, options: ReadOptions, steps: dict[str, None], level: int
     return value if isinstance(value, dict) else _mend(inner, value, options, steps, level + 1)
 
 
-_LISTED = "list input"
 _LIKE_A_LIST = re.compile(r"\s*+\[\s*+\{")
 _SEVERAL = frozenset({"repeated object", "empty object beside the real one"})
 
@@ -238,7 +237,7 @@ def _mend_item(item: str, options: ReadOptions, steps: dict[str, None], level: i
     value = _mend(item, _strict(item), options, steps, level)
     if not steps.keys().isdisjoint(_SEVERAL):
         raise Refusal("the arguments are a list of several objects")
-    steps[_LISTED] = None
+    steps[LIST_INPUT] = None
     return value
 
 

@@ -22,6 +22,7 @@ from .continuation import continued
 from .nameless import tool_that_fits
 from .names import NameMended, mend_name
 from .reading.strict import write
+from .refusal import CUT_BEFORE
 from .shape import preflight
 from .shape.json_in_string import mender_of_containers
 from .shape.shape import mend_shape
@@ -164,7 +165,7 @@ class Mender:
         arguments = original.received_arguments
         if not refusal_reason and (not self._policy.arguments or not self._policy.touches(original.name)):
             return replace(original, status="repaired") if original.steps else original
-        reason = refusal_reason or "the answer was cut off before the arguments"
+        reason = refusal_reason or CUT_BEFORE
         if not refusal_reason and (arguments.strip() or not (before_error or finish is Finish.CUT)):
             mended = _whole(
                 self._read(arguments, finish, complete=self._completes), self._named(original.name, None, None).tool

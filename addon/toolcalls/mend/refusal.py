@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+CUT_BEFORE: Final = "the answer was cut off before the arguments"
+
 
 class Refusal(Exception):
     """Raised anywhere below `mend_arguments`, which turns it into an outcome; also by `strict.read` itself."""

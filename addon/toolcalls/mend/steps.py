@@ -10,6 +10,7 @@ from typing import Final
 CLOSED_CUT_OFF: Final = "closed a cut-off call"
 EXTRA_BRACKET: Final = "extra closing bracket"
 INNER_QUOTES: Final = "quotes inside a string"
+LIST_INPUT: Final = "list input"
 MISSING_BRACES: Final = "missing braces"
 MISSING_BRACKET: Final = "missing closing bracket"
 TEXT_AROUND: Final = "text around the object"

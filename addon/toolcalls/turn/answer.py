@@ -19,9 +19,10 @@ from ..request.request import Request
 from .assembled_call import AssembledCall
 from .finish_reason import FinishWords
 from .fragments import full_name
-from .live import RENAMED, LiveCall, LivePart
-from .outgoing_calls import CUT_INSIDE, WRITTEN_AS_REASONING, GatheredCall, OutgoingCalls
+from .live import LiveCall, LivePart
+from .outgoing_calls import WRITTEN_AS_REASONING, GatheredCall, OutgoingCalls
 from .reasoning_search import ReasoningSearch
+from .refusal_reasons import CUT_INSIDE, RENAMED_LIVE
 from .structured_text import StructuredText, mends_structured
 from .text_search import SearchResult, TextPiece, TextSearch, is_searched
 
@@ -272,9 +273,9 @@ class Answer:
         name = full_name(assembled.names, self._tools)
         text = assembled.decide_arguments()[0]
         if assembled.unfinished:
-            assembled.refusal_reason = assembled.refusal_reason or CUT_INSIDE
+            assembled.refuse(CUT_INSIDE)
         if live is not None and live.name != name:
-            assembled.refusal_reason = assembled.refusal_reason or RENAMED
+            assembled.refuse(RENAMED_LIVE)
         compared = assembled.to_compare(name)
         compared.out = live is not None
         own_finish = assembled.finish_for(finish)

@@ -16,8 +16,9 @@ from ..wire.escaper import IncrementalEscaper
 from ..work import Work
 from . import payload
 from .brackets import Brackets
-from .fragments import MIXED, full_arguments, full_name, mixed
+from .fragments import full_arguments, full_name, mixed
 from .parts import Fragment, Place
+from .refusal_reasons import MIXED
 from .resent import ComparedCall
 
 _BEGUN_MARK = re.compile(r"(?:(?<!`)`{1,2}|<[^<>]{0,60}|\[[^\[\]]{0,40})\s*\Z")
@@ -106,7 +107,11 @@ class AssembledCall:
         self.extra.update(fragment.extra)
         self.steps += fragment.steps
         self.unfinished = fragment.unfinished
-        self.refusal_reason = self.refusal_reason or fragment.refusal_reason
+        self.refuse(fragment.refusal_reason)
+
+    def refuse(self, reason: str) -> None:
+        """Refuse the call, unless `reason` is empty. The first reason counts."""
+        self.refusal_reason = self.refusal_reason or reason
 
     @property
     def name(self) -> str:
@@ -188,7 +193,7 @@ class AssembledCall:
     def refuse_if_mixed(self, value: Any) -> None:
         """Refuse the call if `value`, the parsed arguments, is no object and the fragments are from two calls."""
         if not isinstance(value, dict) and mixed(self.fragments, self.work):
-            self.refusal_reason = self.refusal_reason or MIXED
+            self.refuse(MIXED)
 
     def final_arguments(self, finish: Finish) -> tuple[str, tuple[str, ...]]:
         """The arguments to be mended, and what had to be done to get them. `finish`: how the answer ended."""

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..mend.finish import Finish
+from ..mend.steps import LIST_INPUT
 from . import payload
 from .assembled_call import AssembledCall
-from .outgoing_calls import CUT_INSIDE
 from .parts import CallStart
+from .refusal_reasons import CUT_INSIDE, START_CONTRADICTED
 
-CONTRADICTION: Final = "the start of the call and its fragments tell different arguments"
 INPUT_FROM_START: Final = "input from the start event"
-LIST_INPUT: Final = "list input"
 
 
 @dataclass(slots=True)
@@ -50,7 +49,7 @@ class BlockCall(AssembledCall):
         value = self.read(text)
         self.valid = isinstance(value, dict)
         if payload.contradict((value, self.given)):
-            self.refusal_reason = self.refusal_reason or CONTRADICTION
+            self.refuse(START_CONTRADICTED)
         self.refuse_if_mixed(value)
 
     def is_whole(self) -> bool:
@@ -91,7 +90,7 @@ class BlockCall(AssembledCall):
         if self.given:
             if not self.ended and finish is not Finish.COMPLETE:
                 # Fragments with other arguments may have been cut off.
-                self.refusal_reason = self.refusal_reason or CUT_INSIDE
+                self.refuse(CUT_INSIDE)
             text, more = _as_object(payload.text_of(self.given))
             return text, (*steps, *more, INPUT_FROM_START)
         if not text and self.given == {} and (finish is Finish.COMPLETE or (self.ended and self.followed)):

@@ -14,8 +14,9 @@ from ..request.request import Request
 from .answer import Answer, CompletedCall
 from .assembled_call import AssembledCall
 from .fragment_assembler import FragmentAssembler
-from .outgoing_calls import CUT_INSIDE, OutgoingCalls
+from .outgoing_calls import OutgoingCalls
 from .parts import Fragment
+from .refusal_reasons import CUT_INSIDE
 from .structured_text import structured_around
 from .text_search import TextSearch
 
@@ -72,7 +73,7 @@ class FragmentAnswer(Answer):
         self, calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
     ) -> list[CompletedCall]:
         if self._whole_calls and self._closed_by_server and calls:
-            calls[-1].refusal_reason = calls[-1].refusal_reason or CUT_INSIDE
+            calls[-1].refuse(CUT_INSIDE)
         return super()._complete_gathered(calls, finish, before_error, ids)
 
     @property

@@ -38,8 +38,9 @@ from ..wire.events import MOST_CALLS, LimitReached
 from ..work import Work
 from . import payload
 from .assembled_call import AssembledCall
-from .fragments import MIXED, begins_midway, may_begin
+from .fragments import begins_midway, may_begin
 from .parts import Fragment, Place
+from .refusal_reasons import MIXED
 from .resent import ComparedCall
 from .shared_place import Places, SharedPlace, refuse
 
@@ -114,7 +115,7 @@ class FragmentAssembler:
             self._by_id[fragment.key] = self._placed[fragment.place, fragment.key] = call
             call.note_id(fragment.key)
         call.id = call.id or fragment.id
-        call.refusal_reason = call.refusal_reason or fragment.refusal_reason
+        call.refuse(fragment.refusal_reason)
         if fragment.name:
             call.renamed = call.renamed or (call.begun and may_begin(fragment.arguments))
             call.named_twice = call.named_twice or fragment.name == call.name
@@ -158,7 +159,7 @@ class FragmentAssembler:
         for call in calls:
             if call.renamed and call.unnamed:
                 # A name arrived where arguments may begin, and not with every fragment: it may be another call.
-                call.refusal_reason = call.refusal_reason or MIXED
+                call.refuse(MIXED)
             if call.earlier is not None and call.begun and _contradict(call.earlier, call):
                 call.refusal_reason = call.earlier.refusal_reason = MIXED
         strays = [call for call in calls if not call.names and call.begun]

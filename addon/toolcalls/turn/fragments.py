@@ -15,7 +15,6 @@ from ..tools.declared import Tools
 from ..work import VALUE, Work
 from . import payload
 
-MIXED: Final = "the fragments of several calls cannot be told apart"
 SENT_AGAIN: Final = "sent again"
 
 _NOTHING: Final = frozenset({"", "{}", "null"})

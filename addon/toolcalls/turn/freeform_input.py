@@ -8,7 +8,6 @@ from ..mend.arguments import Finish, mend_arguments
 from . import payload
 
 RETYPED: Final = "retyped as a freeform call"
-NO_READING: Final = "the input of the freeform tool was cut off or has no one reading"
 _WRAPPERS: Final = ("input", "patch", "content")
 _PATCH: Final = "*** Begin Patch"
 

@@ -21,12 +21,13 @@ from ..policy import Policy
 from ..request.request import Request
 from .answer import Answer, CompletedCall
 from .assembled_call import AssembledCall
-from .freeform_input import NO_READING, RETYPED, freeform_input
+from .freeform_input import RETYPED, freeform_input
 from .item_assembler import ItemAssembler
-from .item_call import CONTRADICTION, ItemCall, is_whole
+from .item_call import ItemCall, is_whole
 from .items import Item, Items, TextPart
-from .live import RENAMED, LiveCall
+from .live import LiveCall
 from .outgoing_calls import GatheredCall, OutgoingCalls
+from .refusal_reasons import EVENTS_CONTRADICTORY, FREEFORM_UNCLEAR, RENAMED_LIVE
 from .resent import brief_meaning
 from .searched_texts import SearchedTexts
 from .text_search import SearchResult
@@ -149,10 +150,10 @@ class ItemAnswer(Answer):
         compared = call.compared = call.to_compare(call.name)
         uncertain = call.uncertain
         text, steps = call.decide_arguments()
-        refusal_reason = (call.refusal_reason or CONTRADICTION) if uncertain else ""
+        refusal_reason = (call.refusal_reason or EVENTS_CONTRADICTORY) if uncertain else ""
         if live is not None:
             compared.out = True
-            refusal_reason = refusal_reason or (RENAMED if call.name != live.name else "")
+            refusal_reason = refusal_reason or (RENAMED_LIVE if call.name != live.name else "")
             return GatheredCall(
                 live.name, text, steps=steps, refusal_reason=refusal_reason, live=live.arguments, compared=compared
             )
@@ -173,7 +174,7 @@ class ItemAnswer(Answer):
                 known.arguments, known.steps, call.raw_input = raw, (*known.steps, RETYPED), True
                 return known
             if not is_whole(text):
-                known.refusal_reason = NO_READING
+                known.refusal_reason = FREEFORM_UNCLEAR
                 return known
         known.value = call.pop_value(text)
         return known

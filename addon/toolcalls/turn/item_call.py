@@ -6,15 +6,13 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from ..mend.finish import Finish
 from . import payload
 from .assembled_call import AssembledCall
 from .fragments import may_begin
 from .resent import ComparedCall
-
-CONTRADICTION: Final = "the events of the call tell different arguments"
 
 
 @dataclass(slots=True, frozen=True)

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
 
 from ..mend.prefix import StrictPrefix
 from ..outcome import Outcome
 from .assembled_call import AssembledCall
 
-RENAMED: Final = "its name changed after the client had a part of it"
 _COMMA = re.compile(r",\s*\Z")
 
 

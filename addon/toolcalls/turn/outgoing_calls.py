@@ -17,12 +17,11 @@ from ..outcome import Outcome
 from ..textcalls.scanner import FoundCall
 from ..tools.declared import Tools
 from .live import LiveArguments
+from .refusal_reasons import CUT_BEFORE
 from .resent import ComparedCall, ResentCalls
 
 WRITTEN_AS_TEXT: Final = "written as text"
 WRITTEN_AS_REASONING: Final = "written as reasoning"
-CUT_INSIDE: Final = "the answer was cut off before the call was complete"
-_CUT_BEFORE: Final = "the answer was cut off before the arguments"
 
 
 @dataclass(slots=True)
@@ -147,7 +146,7 @@ class OutgoingCalls:
             )
         refusal_reason = call.refusal_reason
         if self._awaits_arguments and not refusal_reason and finish is not Finish.COMPLETE and not arguments.strip():
-            refusal_reason = _CUT_BEFORE
+            refusal_reason = CUT_BEFORE
         if refusal_reason:
             # Without a name there is no call to send the refusal in, so the call is dropped.
             unfinished = before_error or (bool(call.refusal_reason) and not name)

@@ -24,15 +24,16 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import Generic, Protocol, TypeVar
 
-from .fragments import MIXED
 from .parts import Place
+from .refusal_reasons import MIXED
 
 
 class CallAtPlace(Protocol):
     """What the rule needs to know about a call."""
 
-    refusal_reason: str
     all_or_none: bool
+
+    def refuse(self, reason: str) -> None: ...
 
     def is_strict(self) -> bool:
         """Whether the arguments, as they arrived, are one JSON object that the tool can take."""
@@ -45,7 +46,7 @@ C = TypeVar("C", bound=CallAtPlace)
 def refuse(calls: Iterable[CallAtPlace]) -> None:
     """Refuse all these calls: a fragment may belong to any of them."""
     for call in calls:
-        call.refusal_reason = call.refusal_reason or MIXED
+        call.refuse(MIXED)
 
 
 class SharedPlace(Generic[C]):

@@ -7,7 +7,7 @@ several choices, the terminator.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from ...mend.arguments import Finish
 from ...mend.mender import Mender
@@ -15,6 +15,7 @@ from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
 from ...turn.parts import index_of
+from ...turn.refusal_reasons import ANOTHER_CHOICE
 from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import MOST_CALLS, PASS, SPLIT_LINES, Event, LimitReached, Replace, Verdict, joined
@@ -27,7 +28,6 @@ from .choice import Choice, replaced
 from .reader import FAILURES, FOREIGN_REASONS, Json, delta_of, has_content
 from .writer import DONE, write
 
-_ANOTHER_CHOICE: Final = "one choice was asked for, and another one has calls too"
 _CHOICES, _PYTHON_STYLE = '"choices"', "{'"
 
 
@@ -162,7 +162,7 @@ class Chat(Dialect):
             self._calling = (number or 0) if self._calling is None else self._calling
             for fragment in fragments if number not in (None, self._calling) else ():
                 # Calls in two choices may be two answers to one question, or one answer in pieces.
-                fragment.refusal_reason = _ANOTHER_CHOICE
+                fragment.refusal_reason = ANOTHER_CHOICE
         verdict = state.take(event, chunk, choice, delta, fragments, legacy)
         self.lesson = state.stream.lesson
         self._engaged = self._engaged or state.stream.answer.engaged

@@ -13,8 +13,6 @@ from typing import Any, Final
 
 Path = tuple[str | int, ...]
 
-UNCLEAR: Final = "it is not clear how the pieces of its arguments fit together"
-
 _STEP: Final = re.compile(r"""\.([^.\[\]'"$]+)|\[(\d{1,6})\]|\['([^'\\]*)'\]|\["([^"\\]*)"\]""")
 _MOST_STEPS: Final = 32
 _VALUES: Final = frozenset({"stringValue", "numberValue", "boolValue", "nullValue"})

@@ -16,19 +16,19 @@ from ...policy import Policy
 from ...request.request import Request
 from ...turn.answer import Answer
 from ...turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ...turn.refusal_reasons import BEHIND_THE_END, PIECES_UNCLEAR
 from ...wire.events import Event
 from ..reader_writer import AnswerReader, ProtocolTraits
 from ..upstream_errors import error_in
 from .envelope import Envelope, Json, answer_of, candidates_of, is_first, parts_of, reason_of
 from .malformed import REASON, STEP, quoted_call
-from .partial_args import UNCLEAR, PartialArguments
+from .partial_args import PartialArguments
 
 CALL: Final = "functionCall"
 SIGNATURE: Final = "thoughtSignature"
 _PIECES: Final = "partialArgs"
 _OWN_KEYS: Final = frozenset({"id", "name", "args", _PIECES, "willContinue"})
 _STOPPED: Final = "STOP"
-_BEHIND_THE_END: Final = "a call behind the end of the answer, where another one was made of the text that ended it"
 
 
 @dataclass(slots=True)
@@ -142,7 +142,7 @@ class GeminiReader(AnswerReader):
         self._calls += 1
         args = call.get("args")
         steps = ("arguments made an object",) if isinstance(args, str) else ()
-        refusal_reason = _BEHIND_THE_END if self._quoted else ""
+        refusal_reason = BEHIND_THE_END if self._quoted else ""
         return Fragment(
             self._calls, identity, name, _arguments(args), extra, steps=steps, refusal_reason=refusal_reason
         )
@@ -164,7 +164,9 @@ class GeminiReader(AnswerReader):
             return Fragment(pieces.place, identity, name, "", extra, unfinished=True)
         self._open = None
         value = pieces.value()
-        refusal_reason = UNCLEAR if value is None or call.get("args") else _BEHIND_THE_END if self._quoted else ""
+        refusal_reason = BEHIND_THE_END if self._quoted else ""
+        if value is None or call.get("args"):
+            refusal_reason = PIECES_UNCLEAR
         arguments = write(value) if value is not None else ""
         return Fragment(
             pieces.place, identity, name, arguments, extra, steps=("put together",), refusal_reason=refusal_reason

@@ -13,7 +13,8 @@ from ...turn.assembled_call import AssembledCall
 from ...turn.fragment_answer import FragmentAnswer
 from ...turn.fragments import full_name
 from ...turn.live import LiveCall
-from ...turn.outgoing_calls import CUT_INSIDE, GatheredCall
+from ...turn.outgoing_calls import GatheredCall
+from ...turn.refusal_reasons import CUT_INSIDE
 from ...turn.text_search import SearchResult, TextPiece
 from ...work import TooMuchWork
 from .owners import Owners
