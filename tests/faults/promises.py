@@ -321,7 +321,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a piece that may be another call's", "../must_not_run/test_lost_pieces.py missing_in_the_open or place_of_a_whole", "what goes to a complete call may be missing in an open one",
-        ((ENGINE + "turn/fragment_assembler.py", "            refuse([call, *others])\n", "            pass\n"),),
+        ((ENGINE + "turn/call_assembler.py", "            refuse([call, *others] if others else ())\n", "            pass\n"),),
     ),
     Mutation(
         "promise: a name that comes twice may be that of two calls", "../must_not_run/test_names_that_come_twice.py is_refused", "such a call counts as strict JSON only",

@@ -42,6 +42,9 @@ class Told:
     refusal_reason: str = ""
     all_or_none: bool = False
 
+    def refuse(self, reason: str) -> None:
+        self.refusal_reason = self.refusal_reason or reason
+
     def is_strict(self) -> bool:
         return self.strict
 
@@ -55,7 +58,7 @@ def _begin(number: int, *, sure: bool = True) -> Happening:
 
 
 def _go_on(number: int, *, sure: bool) -> Happening:
-    return lambda place, calls: place.go_on(calls[number], sure=sure)
+    return lambda place, calls: place.note_fragment(calls[number], sure=sure)
 
 
 def _doubt(place: Place, calls: list[Told]) -> None:
@@ -167,7 +170,7 @@ def test_all_calls_of_a_place_know_at_once_that_they_are_unsure() -> None:
     place.begin(one)
     place.begin(two)
     assert not one.all_or_none and not two.all_or_none
-    place.go_on(two, sure=False)
+    place.note_fragment(two, sure=False)
     assert one.all_or_none and two.all_or_none
     place.begin(three)
     assert three.all_or_none

@@ -61,6 +61,8 @@ class AssembledCall:
     """What had to be done to parse its fragments."""
     unfinished: bool = False
     """Its last fragment said that more of the call follows."""
+    ended: bool = False
+    """The event for its end has arrived, if the protocol has one."""
     followed: bool = False
     """Something else arrived after it."""
     joined: tuple[int, str, tuple[str, ...]] = (0, "", ())

@@ -13,27 +13,25 @@ from ..tools.declared import Tools
 from ..wire.events import MOST_CALLS, LimitReached
 from ..work import Work
 from .block_call import BlockCall
+from .call_assembler import CallAssembler
 from .fragments import may_begin
 from .parts import CallStart, Fragment, Place
 from .shared_place import Places, refuse
 
 
-class BlockAssembler:
-    """The calls of one answer. `calls`: those that were not released yet, in the order in which they began."""
-
-    __slots__ = ("_at", "_count", "_going_on", "_last", "_places", "_tools", "_unended", "_work", "calls")
+class BlockAssembler(CallAssembler[BlockCall]):
+    __slots__ = ("_at", "_count", "_last", "_unended")
 
     def __init__(self, tools: Tools, work: Work) -> None:
         """`work`: the work budget of the response."""
-        self.calls: list[BlockCall] = []
+        self.calls = []
         self._tools = tools
         self._work = work
-        self._places: Places[BlockCall] = Places()
+        self._places = Places()
         self._at: dict[Place, BlockCall] = {}
         self._unended: dict[int, BlockCall] = {}
         self._last: BlockCall | None = None
-        self._going_on: list[BlockCall] = []
-        """The calls whose arguments look incomplete, and some that have been completed or have ended since."""
+        self._incomplete = []
         self._count = 0
 
     def begin(self, start: CallStart) -> BlockCall:
@@ -85,23 +83,10 @@ class BlockAssembler:
                 return None
             here.ended = False
             self._unended[id(here)] = here
-        if fragment.arguments.strip() and not may_begin(fragment.arguments) and here.looks_complete():
-            # The call already looks complete, so this fragment may belong to one that is still incomplete.
-            others = self._others_going_on(here)
-            refuse([here, *others] if others else ())
-        if place in self._places.indexed:
-            self._places.at(place).go_on(here, sure=False)
-        self._places.without_index.go_on(here, sure=fragment.placed)
+        self._refuse_if_stray(here, fragment.arguments)
+        self._places.note_fragment(place, here, sure=False, placed=fragment.placed)
         here.fragments.append(fragment.arguments)
         return here
-
-    def _others_going_on(self, call: BlockCall) -> list[BlockCall]:
-        self._going_on = [one for one in self._going_on if not (one.ended or one.looks_complete())]
-        return [one for one in self._going_on if one is not call]
-
-    def is_alone(self, call: BlockCall) -> bool:
-        """Whether no other call is incomplete. If one is, each fragment is looked at: it may be the other's."""
-        return not self._others_going_on(call)
 
     def end(self, place: Place) -> BlockCall | None:
         """Note the end of a block and return its call, if it is one."""
@@ -140,9 +125,7 @@ class BlockAssembler:
         call = BlockCall.of_start(start, started=started)
         call.held_under = f"call {self._count}"
         self._count += 1
-        call.work, call.tools = self._work, self._tools
-        self.calls.append(call)
-        self._going_on.append(call)
+        self._add_call(call)
         self._unended[id(call)] = call
         self._at[start.place] = self._last = call
         self._places.begin(start.place, call)

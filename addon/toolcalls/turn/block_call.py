@@ -25,7 +25,6 @@ class BlockCall(AssembledCall):
     """The arguments in its start event: some servers send them there instead of in fragments."""
     started: bool = False
     """Its start event has arrived; fragments may arrive without one."""
-    ended: bool = False
     done: bool = False
     """It was released."""
     valid: bool = False

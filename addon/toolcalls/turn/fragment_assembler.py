@@ -38,6 +38,7 @@ from ..wire.events import MOST_CALLS, LimitReached
 from ..work import Work
 from . import payload
 from .assembled_call import AssembledCall
+from .call_assembler import CallAssembler
 from .fragments import begins_midway, may_begin
 from .parts import Fragment, Place
 from .refusal_reasons import MIXED
@@ -45,25 +46,20 @@ from .resent import ComparedCall
 from .shared_place import Places, SharedPlace, refuse
 
 
-class FragmentAssembler:
+class FragmentAssembler(CallAssembler[AssembledCall]):
     """The calls of one choice, in order of first appearance."""
 
     __slots__ = (
         "_by_id",
         "_doubtful",
-        "_going_on",
         "_named",
         "_placed",
-        "_places",
         "_renamed",
         "_shared_ids",
-        "_tools",
         "_unplaced",
         "_unstable",
         "_waiting",
         "_whole_calls",
-        "_work",
-        "calls",
     )
 
     def __init__(self, tools: Tools, *, whole_calls: bool = False, work: Work | None = None) -> None:
@@ -73,7 +69,7 @@ class FragmentAssembler:
         self._whole_calls = whole_calls
         self._unstable = False
         """Ids change with every delta."""
-        self.calls: list[AssembledCall] = []
+        self.calls = []
         self._forget()
 
     def _forget(self) -> None:
@@ -81,7 +77,7 @@ class FragmentAssembler:
         self._shared_ids: set[str] = set()
         """Ids of more than one call."""
         self._placed: dict[tuple[Place, str], AssembledCall] = {}
-        self._places: Places[AssembledCall] = Places()
+        self._places = Places()
         self._renamed: set[Place] = set()
         """Indices at which a name was repeated as if a call began: two calls, unless every fragment has the name."""
         self._named: dict[tuple[Place, str], AssembledCall] = {}
@@ -92,8 +88,7 @@ class FragmentAssembler:
         """Fragments without an index have arrived."""
         self._doubtful = False
         """A call at an index cannot be attributed with certainty, or began in the middle of its arguments."""
-        self._going_on: list[AssembledCall] = []
-        """The calls whose arguments look incomplete, and some that have been completed since."""
+        self._incomplete = []
 
     def add(self, fragment: Fragment) -> AssembledCall | None:
         """Take a fragment and return the call that it is added to; None if it is empty."""
@@ -213,7 +208,7 @@ class FragmentAssembler:
             if awaiting is None:
                 return self._open(fragment, sure=begins)
             place.begin(awaiting)
-            return self._go_on(awaiting, fragment)
+            return self._continue(awaiting, fragment)
         if not fragment.name:
             if fragment.place in self._renamed and fragment.arguments:
                 place.require_all_or_none()
@@ -221,9 +216,9 @@ class FragmentAssembler:
             if anew and self._waits(fragment.place) and not _awaits_a_value(here):
                 # These are the arguments of the waiting call, or the middle of a string in this one.
                 place.distrust()
-            return self._go_on(here, fragment)
+            return self._continue(here, fragment)
         if fragment.name == here.name and not begins:
-            return self._go_on(here, fragment)
+            return self._continue(here, fragment)
         closed = here.is_complete(another=begins)
         if closed or self._named_otherwise(here, fragment) or (here.unnamed and begins):
             # If `here` is incomplete and has an id, later fragments with that id may belong to the new call.
@@ -232,7 +227,7 @@ class FragmentAssembler:
         # The name is repeated where arguments may begin: the server names every fragment, or another call begins.
         if fragment.name == here.name:
             self._renamed.add(fragment.place)
-        return self._go_on(here, fragment)
+        return self._continue(here, fragment)
 
     def _waits(self, place: Place) -> bool:
         """Whether a call at this index has no arguments yet."""
@@ -253,30 +248,14 @@ class FragmentAssembler:
             return None
         return last
 
-    def _go_on(self, call: AssembledCall, fragment: Fragment, *, sure: bool = False) -> AssembledCall:
+    def _continue(self, call: AssembledCall, fragment: Fragment, *, sure: bool = False) -> AssembledCall:
         """Note that a fragment is added to a call. `sure`: it has an id that only this call has."""
         if fragment.arguments:
-            if not may_begin(fragment.arguments) and call.looks_complete():
-                self._stray(call, fragment)
-            if fragment.place is not None:
-                self._place(fragment.place).go_on(call, sure=sure)
-            self._places.without_index.go_on(call, sure=sure or fragment.place is not None)
+            if not call.refusal_reason:
+                self._refuse_if_stray(call, fragment.arguments)
+            placed = fragment.place is not None
+            self._places.note_fragment(fragment.place, call, sure=sure, placed=placed)
         return call
-
-    def _stray(self, call: AssembledCall, fragment: Fragment) -> None:
-        """Refuse a call that looks complete but gets more, and all incomplete calls: the fragment may be theirs."""
-        others = self._others_going_on(call) if fragment.arguments.strip() and not call.refusal_reason else []
-        if others:
-            refuse([call, *others])
-
-    def _others_going_on(self, call: AssembledCall) -> list[AssembledCall]:
-        """The other calls whose arguments are incomplete."""
-        self._going_on = [one for one in self._going_on if not one.looks_complete()]
-        return [one for one in self._going_on if one is not call]
-
-    def is_alone(self, call: AssembledCall) -> bool:
-        """Whether no other call is incomplete. If one is, each fragment is looked at: it may be the other's."""
-        return not self._others_going_on(call)
 
     def _by_known_id(self, fragment: Fragment) -> AssembledCall:
         place = self._place(fragment.place)
@@ -306,7 +285,7 @@ class FragmentAssembler:
             if begins and known.begun and len(place.calls) > 1 and not _awaits_a_value(known):
                 # Either the call continues, or another call with this id begins in the middle of it.
                 place.distrust()
-        return self._go_on(known, fragment, sure=fragment.key not in self._shared_ids)
+        return self._continue(known, fragment, sure=fragment.key not in self._shared_ids)
 
     def _elsewhere(self, fragment: Fragment, known: AssembledCall) -> AssembledCall:
         """The call of a fragment with a known id at an index without calls: that call continues or begins again."""
@@ -320,7 +299,7 @@ class FragmentAssembler:
             if not blank:
                 # By its index this is another call.
                 here.require_all_or_none()
-            return self._go_on(known, fragment, sure=fragment.key not in self._shared_ids)
+            return self._continue(known, fragment, sure=fragment.key not in self._shared_ids)
         return self._open(fragment, known)
 
     def _by_new_id(self, fragment: Fragment) -> AssembledCall:
@@ -335,11 +314,11 @@ class FragmentAssembler:
         unstable = same_name and self._unstable and not (fragment.name and begins and here.unnamed)
         if here.is_complete(another=bool(fragment.name) and begins):
             if fragment.name == here.name and not begins:
-                return self._go_on(here, fragment)
+                return self._continue(here, fragment)
             return self._open(fragment, here, sure=bool(fragment.name) and begins)
         if not here.id:
             if not self._named_otherwise(here, fragment):
-                return self._go_on(here, fragment)
+                return self._continue(here, fragment)
             return self._open(fragment, sure=begins)
         if not fragment.name:
             # The server's ids change with every delta, unless another object begins where none is allowed.
@@ -350,7 +329,7 @@ class FragmentAssembler:
             return self._open(fragment, sure=begins)
         self._unstable = True
         place.require_all_or_none()
-        return self._go_on(here, fragment)
+        return self._continue(here, fragment)
 
     def _repeat_from_message(self, fragment: Fragment) -> AssembledCall:
         call = self._new()
@@ -367,9 +346,7 @@ class FragmentAssembler:
         if len(self.calls) >= MOST_CALLS:
             raise LimitReached
         call = call or AssembledCall()
-        call.work, call.tools = self._work, self._tools
-        self.calls.append(call)
-        self._going_on.append(call)
+        self._add_call(call)
         return call
 
     def _open(self, fragment: Fragment, earlier: AssembledCall | None = None, *, sure: bool = True) -> AssembledCall:

@@ -75,7 +75,7 @@ class SharedPlace(Generic[C]):
             self.require_all_or_none()
         call.all_or_none = call.all_or_none or self.all_or_none
 
-    def go_on(self, call: C, *, sure: bool) -> None:
+    def note_fragment(self, call: C, *, sure: bool) -> None:
         """Note that a fragment is added to a call. `sure`: the fragment itself says to which one."""
         if not sure and len(self.calls) > 1:
             self.require_all_or_none()
@@ -132,6 +132,16 @@ class Places(Generic[C]):
             self.all.append(self.without_index)
         self.at(index).begin(call, sure=False)
         self.without_index.begin(call)
+
+    def note_fragment(self, index: Place, call: C, *, sure: bool, placed: bool) -> None:
+        """Note that a fragment at this index is added to a call.
+
+        `sure`: it has an id that only this call has. `placed`: it has an index itself.
+        """
+        here = self.indexed.get(index)
+        if here is not None:
+            here.note_fragment(call, sure=sure)
+        self.without_index.note_fragment(call, sure=sure or placed)
 
     def end(self, index: Place) -> None:
         """Note the end of a block."""

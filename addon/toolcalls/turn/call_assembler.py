@@ -1,0 +1,44 @@
+"""What the assemblers of fragments and of blocks have in common: whether a fragment may belong to another call."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from ..tools.declared import Tools
+from ..work import Work
+from .assembled_call import AssembledCall
+from .fragments import may_begin
+from .shared_place import Places, refuse
+
+C = TypeVar("C", bound=AssembledCall)
+
+
+class CallAssembler(Generic[C]):
+    """The calls of one answer that were not released yet, in the order in which they began."""
+
+    __slots__ = ("_incomplete", "_places", "_tools", "_work", "calls")
+    _places: Places[C]
+    _tools: Tools
+    _work: Work
+    calls: list[C]
+    _incomplete: list[C]
+    """The calls whose arguments look incomplete, and some that have been completed or have ended since."""
+
+    def is_alone(self, call: C) -> bool:
+        """Whether no other call is incomplete. If one is, each fragment is looked at: it may be the other's."""
+        return not self._others_incomplete(call)
+
+    def _others_incomplete(self, call: C) -> list[C]:
+        self._incomplete = [one for one in self._incomplete if not (one.ended or one.looks_complete())]
+        return [one for one in self._incomplete if one is not call]
+
+    def _refuse_if_stray(self, call: C, text: str) -> None:
+        """Refuse a call that looks complete but gets more, and all incomplete calls: the text may be theirs."""
+        if text.strip() and not may_begin(text) and call.looks_complete():
+            others = self._others_incomplete(call)
+            refuse([call, *others] if others else ())
+
+    def _add_call(self, call: C) -> None:
+        call.work, call.tools = self._work, self._tools
+        self.calls.append(call)
+        self._incomplete.append(call)
