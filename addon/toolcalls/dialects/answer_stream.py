@@ -265,10 +265,8 @@ class AnswerStream:
             if call is None:
                 continue
             calls.append(call)
-            part = self.answer.go_on_live(call) if self.live else None
-            if part is None:
-                call.escaped.grew(call.fragments, len(fragment.arguments))
-            else:
+            part = self.answer.take_live(call) if self.live else None
+            if part is not None:
                 out.append(self._writer.live(part))
         if self._traits.whole_calls and calls and not (read.has_other_content or read.text) and _are_whole(fragments):
             source = _CallEvent(read.raw, calls, ends=read.stop is not None)

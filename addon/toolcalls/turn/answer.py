@@ -37,10 +37,13 @@ class CompletedCall:
     """Whatever else the upstream sent about it."""
     pieces: list[str] = field(default_factory=list)
     """Its arguments, already escaped, if they are long."""
-    live: LiveCall | None = None
-    """The part of it that the client already has."""
     assembled: AssembledCall | None = None
     """Its fragments; None if it was written as text."""
+
+    @property
+    def live(self) -> LiveCall | None:
+        """The part of it that the client already has."""
+        return self.assembled.live if self.assembled is not None else None
 
     @property
     def unchanged(self) -> bool:
@@ -57,7 +60,6 @@ class Answer:
     __slots__ = (
         "_finishes",
         "_live_keys",
-        "_lives",
         "_mender",
         "_policy",
         "_tools",
@@ -90,7 +92,6 @@ class Answer:
         self.examines_text = self.finds_calls or mends_structured(request, policy)
         """Whether text is searched for calls, or mended because the request asked for JSON."""
         self.outgoing = outgoing
-        self._lives: dict[int, LiveCall] = {}
         self._live_keys: set[str] = set()
         """The keys of calls that were sent while they arrived: a later call with such a key may be a repetition."""
         self.incomplete = False
@@ -204,19 +205,18 @@ class Answer:
 
     # Calls
 
-    def go_on_live(self, assembled: AssembledCall) -> LivePart | None:
+    def take_live(self, assembled: AssembledCall) -> LivePart | None:
         """The part of a call that may be sent before it is complete (`toolfix_aggregate=false`); None: nothing."""
         live = self.go_live(assembled)
         return live.take(assembled) if live is not None else None
 
     def go_live(self, assembled: AssembledCall) -> LiveCall | None:
         """The state of a call that is sent while it arrives; None if the call has to wait."""
-        live = self._lives.get(id(assembled))
-        if live is None and not self._may_repeat(assembled) and self._may_go_live(assembled):
-            live = self._lives[id(assembled)] = self._new_live(assembled)
+        if assembled.live is None and not self._may_repeat(assembled) and self._may_go_live(assembled):
+            assembled.live = self._new_live(assembled)
             self._live_keys.add(assembled.key)
-            self.outgoing.count_sent()
-        return live
+            self.outgoing.sent += 1
+        return assembled.live
 
     def _may_repeat(self, assembled: AssembledCall) -> bool:
         """Whether an earlier call has the same key, so that the two must be compared before this one is sent."""
@@ -251,25 +251,23 @@ class Answer:
     def _complete_gathered(
         self, assembled_calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
     ) -> list[CompletedCall]:
-        lives = [self._lives.pop(id(assembled), None) for assembled in assembled_calls]
-        calls = [
-            self._gathered(assembled, finish, ids, live)
-            for assembled, live in zip(assembled_calls, lives, strict=True)
-        ]
+        calls = [self._gathered(assembled, finish, ids) for assembled in assembled_calls]
         out: list[CompletedCall] = []
         outcomes = self.outgoing.complete(calls, finish, before_error=before_error)
         self.incomplete = False
-        for assembled, live, call, outcome in zip(assembled_calls, lives, calls, outcomes, strict=True):
+        for assembled, call, outcome in zip(assembled_calls, calls, outcomes, strict=True):
             if outcome is not None:
-                pieces = assembled.pieces(outcome.arguments) if live is None and not outcome.dropped else []
-                out.append(CompletedCall(outcome, self.outgoing.sent - 1, assembled.extra, pieces, live, assembled))
+                whole = assembled.live is None and not outcome.dropped
+                pieces = assembled.pieces(outcome.arguments) if whole else []
+                out.append(CompletedCall(outcome, self.outgoing.sent - 1, assembled.extra, pieces, assembled))
             self.incomplete = self.incomplete or (
                 call.compared.kept if outcome is None else outcome.status == "refused"
             )
         return out
 
-    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveCall | None) -> GatheredCall:
+    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool) -> GatheredCall:
         """The call as its fragments describe it. `finish`: how the answer ended. `ids`: the call must have an id."""
+        live = assembled.live
         name = full_name(assembled.names, self._tools)
         text = assembled.decide_arguments()[0]
         if assembled.unfinished:

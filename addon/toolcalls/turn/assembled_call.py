@@ -17,6 +17,7 @@ from ..work import Work
 from . import payload
 from .brackets import Brackets
 from .fragments import full_arguments, full_name, mixed
+from .live import LiveCall
 from .parts import Fragment, Place
 from .refusal_reasons import MIXED
 from .resent import ComparedCall
@@ -57,6 +58,8 @@ class AssembledCall:
     """Why the call must be refused: mostly because its fragments may belong to another call."""
     all_or_none: bool = False
     """Its fragments can be attributed only by their order, so nothing of it is sent before the end."""
+    live: LiveCall | None = None
+    """The part of it that the client already has (`toolfix_aggregate=false`)."""
     steps: tuple[str, ...] = ()
     """What had to be done to parse its fragments."""
     unfinished: bool = False
@@ -121,8 +124,8 @@ class AssembledCall:
 
     def add(self, fragment: str) -> None:
         """Append a fragment of the arguments."""
-        if fragment:
-            self.fragments.append(fragment)
+        self.fragments.append(fragment)
+        if self.live is None:
             self.escaped.grew(self.fragments, len(fragment))
 
     def join(self, arguments: str) -> None:

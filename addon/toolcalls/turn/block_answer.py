@@ -116,11 +116,6 @@ class BlockAnswer(Answer):
             refuse([call])
         return self.complete_calls([call], finish, before_error=before_error)[0]
 
-    def has_all(self, call: BlockCall) -> bool:
-        """Whether the client has all arguments of a live call."""
-        live = self._lives.get(id(call))
-        return live is not None and live.arguments.complete
-
     def _may_go_live(self, call: AssembledCall) -> bool:
         # The beginning is sent at once and cannot be taken back.
         return isinstance(call, BlockCall) and bool(call.name) and not call.given and not call.fragments

@@ -71,7 +71,7 @@ class BlockAssembler(CallAssembler[BlockCall]):
                 if stray:
                     # It cannot begin arguments, so it belongs to a call that has not ended.
                     self._places.without_index.distrust()
-                begun.fragments.append(fragment.arguments)
+                begun.add(fragment.arguments)
                 return begun
             # This server counts fragments differently from start events.
             here = self._at[place] = only
@@ -85,7 +85,7 @@ class BlockAssembler(CallAssembler[BlockCall]):
             self._unended[id(here)] = here
         self._refuse_if_stray(here, fragment.arguments)
         self._places.note_fragment(place, here, sure=False, placed=fragment.placed)
-        here.fragments.append(fragment.arguments)
+        here.add(fragment.arguments)
         return here
 
     def end(self, place: Place) -> BlockCall | None:

@@ -122,7 +122,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
             self._place(call.place).require_all_or_none()
             call.all_or_none = True
         if fragment.arguments:
-            call.fragments.append(fragment.arguments)
+            call.add(fragment.arguments)
             call.parts += 1
         if fragment.extra:
             call.extra.update(fragment.extra)

@@ -144,9 +144,9 @@ class ItemAnswer(Answer):
         """The notes about dropped calls and their indices, if the client got no call at all."""
         return list(zip(self.noted, self.outgoing.pop_notes(), strict=False))
 
-    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveCall | None) -> GatheredCall:
+    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool) -> GatheredCall:
         assert isinstance(assembled, ItemCall)
-        call = assembled
+        call, live = assembled, assembled.live
         compared = call.compared = call.to_compare(call.name)
         uncertain = call.uncertain
         text, steps = call.decide_arguments()
@@ -205,7 +205,6 @@ class ItemAnswer(Answer):
 
     def _new_live(self, assembled: AssembledCall) -> LiveCall:
         assert isinstance(assembled, ItemCall)
-        assembled.live = True
         assembled.names = [assembled.name]
         assembled.sent_id = self._mender.ids.unique(assembled.call_id)
         return LiveCall(self.outgoing.sent, assembled.sent_id, assembled.name, holds_commas=False)

@@ -58,17 +58,10 @@ class ItemCall(AssembledCall):
     decided: tuple[str, tuple[str, ...]] = ("", ())
     raw_input: bool = False
     """It calls a freeform tool: its arguments are no JSON."""
-    live: bool = False
-    """The client has a part of it."""
     sent_id: str = ""
     """The id that the client gets, once it is chosen."""
     compared: ComparedCall | None = None
     """Its form for comparisons when it was released."""
-
-    def add(self, fragment: str) -> None:
-        self.fragments.append(fragment)
-        if not self.live:
-            self.escaped.grew(self.fragments, len(fragment))
 
     # What the reports say
 

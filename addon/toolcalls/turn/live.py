@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..mend.prefix import StrictPrefix
 from ..outcome import Outcome
-from .assembled_call import AssembledCall
+
+if TYPE_CHECKING:
+    from .assembled_call import AssembledCall
 
 _COMMA = re.compile(r",\s*\Z")
 

@@ -87,7 +87,7 @@ class OutgoingCalls:
         """The arguments of the other structured calls, by tool name: each is parsed once."""
         self.resent = ResentCalls(tools)
         self.sent = 0
-        """How many calls the client got."""
+        """How many calls the client got, live ones and those that are not ours to mend included."""
         self.notes: list[str] = []
         """The notes about dropped calls."""
 
@@ -170,10 +170,6 @@ class OutgoingCalls:
             safe_ids=self._safe_ids,
             value=call.value,
         )
-
-    def count_sent(self) -> None:
-        """Count a call that the client got: the beginning of a live call, or a call that is not ours to mend."""
-        self.sent += 1
 
     def _count(self, outcome: Outcome, *, live: bool = False) -> Outcome:
         if outcome.dropped:

@@ -103,7 +103,7 @@ class BlockSequence:
             self._release_text(reply)  # a citation shows that the text is not a call
         open_block = self.writer.open_at(part.block)
         if open_block is not None and part.kind in ("", open_block.kind):
-            self._go_on(read, reply)
+            self._forward(read, reply)
             reasoning = self._think(part.text) if part.key == THINKING else None
             if part.key and part.text:
                 self.lesson = Lesson(part.key, part.text, reasoning or PASSING_TEXT)
@@ -143,7 +143,7 @@ class BlockSequence:
             self.ends_in_text = False
         self._send_ready(reply)
 
-    def _go_on(self, read: ReadEvent, reply: ReplyBuilder) -> None:
+    def _forward(self, read: ReadEvent, reply: ReplyBuilder) -> None:
         """Forward a delta of the open block."""
         self.ends_in_text = True
         reply.out.append(self.writer.renumbered(read))
@@ -179,7 +179,7 @@ class BlockSequence:
             return
         open_block = self.writer.open_at(part.block)
         if open_block is not None and open_block.kind == TEXT:
-            self._go_on(read, reply)
+            self._forward(read, reply)
             if answer.search is not None or not answer.examines_text:
                 self.lesson = Lesson(TEXT, part.text, answer.search or PASSING_TEXT)
         else:
@@ -278,9 +278,8 @@ class BlockSequence:
             return
         self.ends_in_text = False
         if call is self._live.call:
-            self._live.go_on(read, part.arguments, reply)
+            self._live.take_fragment(read, part.arguments, reply)
             return
-        call.escaped.grew(call.fragments, len(part.arguments))
         reply.hold(call.held_under, read.raw)
         if not call.all_or_none and self.answer.assembler.is_alone(call):
             # The next fragments go to this call without passing the assembler (`unread/`), unless they cannot be

@@ -33,7 +33,8 @@ class LiveBlock:
     @property
     def has_all(self) -> bool:
         """Whether there is a live call and the client has all of it."""
-        return self.call is not None and self._answer.has_all(self.call)
+        live = self.call.live if self.call is not None else None
+        return live is not None and live.arguments.complete
 
     def begin(self, call: BlockCall, read: ReadEvent, reply: ReplyBuilder) -> None:
         """Start sending a call that has just begun, unless the answer makes it wait."""
@@ -50,10 +51,10 @@ class LiveBlock:
         self._answer.assembler.calls.clear()
         self.call = call
 
-    def go_on(self, read: ReadEvent, text: str, reply: ReplyBuilder) -> None:
+    def take_fragment(self, read: ReadEvent, text: str, reply: ReplyBuilder) -> None:
         """Send as much of a fragment as keeps the arguments a strict JSON prefix, and hold the rest."""
         assert self.call is not None
-        part = self._answer.go_on_live(self.call)
+        part = self._answer.take_live(self.call)
         size = len(part.arguments) if part is not None else 0
         if size == len(text):
             reply.out.append(self._writer.renumbered(read))

@@ -17,7 +17,7 @@ from .held_texts import HeldTexts
 
 
 class CallItems:
-    __slots__ = ("_answer", "_events", "_last", "_live", "_lives", "_texts", "_writer", "lesson")
+    __slots__ = ("_answer", "_events", "_last", "_live", "_texts", "_writer", "lesson")
 
     def __init__(self, answer: ItemAnswer, writer: EventWriter, texts: HeldTexts, *, live: bool = False) -> None:
         self._answer = answer
@@ -25,8 +25,6 @@ class CallItems:
         self._writer = CallWriter(writer)
         self._texts = texts
         self._live = live
-        self._lives: dict[int, LiveCall] = {}
-        """Index → the calls that are sent while they arrive."""
         self._last: Item | None = None
         """The call that the last delta belongs to."""
         self.lesson: Lesson | None = None
@@ -40,7 +38,6 @@ class CallItems:
             reply.hold(item.call.held_under, incoming.raw)
             return
         live.take(item.call)
-        self._lives[item.index] = live
         reply.out.append(self._writer.announcement(item, item.call))
 
     def read_delta(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
@@ -48,8 +45,8 @@ class CallItems:
         item, added = self._answer.assembler.add(fragment, incoming)
         if item is None or item.call is None:
             return
-        if added and item.index in self._lives:
-            self._go_on_live(item, item.call, incoming, fragment.arguments, reply)
+        if added and item.call.live is not None:
+            self._take_live_fragment(item, item.call, item.call.live, incoming, fragment.arguments, reply)
             return
         key = item.call.held_under
         reply.hold(key, incoming.raw)
@@ -82,7 +79,7 @@ class CallItems:
     def hold_of_last(self) -> Hold | None:
         """The `Hold` for the call of the last delta; None if that call is over or is sent live."""
         last = self._last
-        if last is None or last.call is None or not last.open or last.index in self._lives:
+        if last is None or last.call is None or not last.open or last.call.live is not None:
             return None
         return Hold(last.call.held_under)
 
@@ -91,10 +88,10 @@ class CallItems:
         call = self._last.call if self._last is not None else None
         return call.expected() if call is not None and call.escaped.pieces else None
 
-    def _go_on_live(
-        self, item: Item, call: ItemCall, incoming: IncomingEvent, text: str, reply: ReplyBuilder
+    def _take_live_fragment(
+        self, item: Item, call: ItemCall, live: LiveCall, incoming: IncomingEvent, text: str, reply: ReplyBuilder
     ) -> None:
-        part = self._lives[item.index].take(call)
+        part = live.take(call)
         sent = part.arguments if part is not None else ""
         if text and not sent:
             reply.hold(call.held_under, incoming.raw)

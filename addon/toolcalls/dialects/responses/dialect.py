@@ -328,7 +328,7 @@ class Responses(Dialect):
                 item = self._add(incoming, kind)
         body = item.done = self._texts.finish(item, incoming.item, reply, finish)
         if kind == FREEFORM:
-            self._answer.outgoing.count_sent()
+            self._answer.outgoing.sent += 1
             self._freeform.ended(body)
         if body == incoming.item:
             item.done_text = incoming.item_text

@@ -163,7 +163,7 @@ class Finalizer:
                 fields = {"output_index": item.index, "item": entry}
                 reply.out.append(self._writer.write("response.output_item.added", fields))
                 if kind == FREEFORM:
-                    self._answer.outgoing.count_sent()
+                    self._answer.outgoing.sent += 1
             self._listed.entries[item.index] = entry
             self._texts.end_item(item, entry, reply, finish if spoken and entry is spoken[-1] else None)
 

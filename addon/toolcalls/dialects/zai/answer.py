@@ -12,7 +12,6 @@ from ...turn.answer import CompletedCall
 from ...turn.assembled_call import AssembledCall
 from ...turn.fragment_answer import FragmentAnswer
 from ...turn.fragments import full_name
-from ...turn.live import LiveCall
 from ...turn.outgoing_calls import GatheredCall
 from ...turn.refusal_reasons import CUT_INSIDE
 from ...turn.text_search import SearchResult, TextPiece
@@ -80,7 +79,7 @@ class ZaiAnswer(FragmentAnswer):
         """Whether a call for the client is complete by itself."""
         assembled_calls = self._clients(self.assembler.judged(complete=True))
         return any(
-            self._is_whole(assembled, self._gathered(assembled, Finish.COMPLETE, True, None))
+            self._is_whole(assembled, self._gathered(assembled, Finish.COMPLETE, True))
             for assembled in assembled_calls
         )
 
@@ -96,8 +95,8 @@ class ZaiAnswer(FragmentAnswer):
             and not any(assembled is ran for ran in self._ran)
         ]
 
-    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool, live: LiveCall | None) -> GatheredCall:
-        call = super()._gathered(assembled, finish, ids, live)
+    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool) -> GatheredCall:
+        call = super()._gathered(assembled, finish, ids)
         if assembled is self._cut:
             call.finish = Finish.CUT
         elif self._is_whole(assembled, call):
