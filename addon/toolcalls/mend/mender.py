@@ -101,15 +101,14 @@ class Mender:
         arguments: str,
         reason: str,
         *,
-        namespace: str | None = None,
         steps: tuple[str, ...] = (),
         before_error: bool = False,
         id: str | None = None,
         safe_ids: bool = False,
     ) -> Outcome:
         """Refuse a call that the dialect knows must not run; the fallback is the one for unreadable arguments."""
-        original = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
-        named = self._named(name, None, namespace)
+        original = Outcome("refused", name, arguments, name, arguments, steps, reason)
+        named = self._named(name, None, None)
         if before_error:
             outcome = replace(original, arguments="", dropped=True)
         elif named.status == "not_a_name":
@@ -123,15 +122,14 @@ class Mender:
         """Give the call its id and report the outcome."""
         self.work.spend(CALL)
         if wanted is not None and not outcome.dropped:
-            outcome = replace(outcome, id=self._identify(outcome, wanted, safe_ids))
+            if outcome.status == "refused" and self._policy.request:
+                # The next request contains this id beside the result, and there the reason is added.
+                chosen = self.ids.fresh(wanted, "toolu" if safe_ids else "call", outcome.reason)
+            else:
+                chosen = self.ids.safe(wanted) if safe_ids else self.ids.unique(wanted)
+            outcome = replace(outcome, id=chosen)
         self._report(outcome)
         return outcome
-
-    def _identify(self, outcome: Outcome, wanted: str, safe_ids: bool) -> str:
-        if outcome.status == "refused" and self._policy.request:
-            # The next request contains this id beside the result, and there the reason is added.
-            return self.ids.fresh(wanted, "toolu" if safe_ids else "call", outcome.reason)
-        return self.ids.safe(wanted) if safe_ids else self.ids.unique(wanted)
 
     def mend_rest(
         self,
@@ -167,9 +165,7 @@ class Mender:
             return replace(original, status="repaired") if original.steps else original
         reason = refusal_reason or CUT_BEFORE
         if not refusal_reason and (arguments.strip() or not (before_error or finish is Finish.CUT)):
-            mended = _whole(
-                self._read(arguments, finish, complete=self._completes), self._named(original.name, None, None).tool
-            )
+            mended = _whole(self._read(arguments, finish, to_send=True), self._named(original.name, None, None).tool)
             text = continued(sent, mended.text, mended.value) if mended.text is not None else None
             if text is not None:
                 steps = (*original.steps, *mended.steps)
@@ -224,12 +220,12 @@ class Mender:
             return NameMended(name, "not_a_name", namespace=namespace)
         return NameMended(tool.name, "mended", (NAMED_BY_ARGUMENTS,), namespace=tool.namespace, tool=tool)
 
-    @property
-    def _completes(self) -> bool:
-        return self._policy.truncated == "complete"
+    def _read(self, arguments: str, finish: Finish = Finish.UNKNOWN, *, to_send: bool = False) -> Mended:
+        """Read arguments and mend them if they are broken, within the work budget of the response.
 
-    def _read(self, arguments: str, finish: Finish = Finish.UNKNOWN, *, complete: bool = False) -> Mended:
-        """Read arguments and mend them if they are broken, within the work budget of the response."""
+        `to_send`: the result is sent, so cut-off arguments are closed if the user wants that.
+        """
+        complete = to_send and self._policy.truncated == "complete"
         return mend_arguments(arguments, finish, complete_truncated=complete, work=self.work)
 
     def _contradicts(self, inside: object, arguments: str) -> bool:
@@ -257,7 +253,7 @@ class Mender:
         if known is not None:
             mended = Mended("valid", arguments, known)
         else:
-            mended = self._read(arguments, finish, complete=self._completes)
+            mended = self._read(arguments, finish, to_send=True)
         if mended.text is None and tool is not None and finish is Finish.COMPLETE:
             mended = _with_first_fragment(arguments, tool) or mended
         mended = _whole(mended, tool)

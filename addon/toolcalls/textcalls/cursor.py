@@ -15,6 +15,7 @@ from typing import TypeVar
 T = TypeVar("T")
 Step = Generator[None, None, T]
 
+_LONGEST_TAG = 512
 LOOKAHEAD = 256
 """How much white space may come before a literal that `Cursor.ahead` looks for."""
 
@@ -191,7 +192,7 @@ class Cursor:
             raise NotACall
         return written
 
-    def tag(self, limit: int = 512) -> Step[tuple[dict[str, str], bool]]:
+    def tag(self) -> Step[tuple[dict[str, str], bool]]:
         """Read a tag up to and including its `>`: its attributes, and whether it closes itself."""
         pieces: list[str] = []
         quote = ""
@@ -209,7 +210,7 @@ class Cursor:
             elif char == "<":
                 raise NotACall
             pieces.append(char)
-            if len(pieces) > limit:
+            if len(pieces) > _LONGEST_TAG:
                 raise NotACall
         text = "".join(pieces).rstrip()
         return attributes_of(text), text.endswith("/")

@@ -106,7 +106,7 @@ class Answer:
     @property
     def has_pending_calls(self) -> bool:
         """Whether a call has been found or gathered that has not been released."""
-        return self.outgoing.has_found
+        return bool(self.outgoing.found)
 
     def spend(self, steps: int) -> None:
         """Take `steps` from the work budget of the response."""
@@ -119,7 +119,7 @@ class Answer:
         if self.search is None or not text:
             return None
         result = self.search.take(text, source)
-        self.outgoing.found(result.calls)
+        self.outgoing.add_found(result.calls)
         return None if len(result.parts) == 1 and result.text == text and not self.search.holding else result
 
     def take_reasoning(self, text: str) -> SearchResult | None:
@@ -179,26 +179,20 @@ class Answer:
             return SearchResult()
         self.end_reasoning(finish)
         result = self.search.close(self._finish_of_text(finish))
-        self.outgoing.found(result.calls)
+        self.outgoing.add_found(result.calls)
         return result
 
     def end_reasoning(self, finish: Finish) -> None:
         """The reasoning is over: take the call that it may end with."""
         if self.reasoning is not None and self._reasoning_may_be_call:
-            self.outgoing.found(self.reasoning.close(self._finish_of_text(finish)), WRITTEN_AS_REASONING)
+            self.outgoing.add_found(self.reasoning.close(self._finish_of_text(finish)), WRITTEN_AS_REASONING)
 
     def _finish_of_text(self, finish: Finish) -> Finish:
         """How the text ended, if the answer ended with `finish`."""
         return Finish.CUT if self.model_refused else finish
 
-    def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
-        """Search a text that arrived as a whole; None if texts are not searched.
-
-        `thought`: the reasoning before it, if the answer has no other calls.
-        """
-        if not self.examines_text:
-            return None
-        self.take_reasoning(thought)
+    def search_whole(self, text: str, finish: Finish) -> SearchResult:
+        """Search the last text of an answer that arrived as a whole."""
         result = self.take_text(text)
         parts = result.parts if result is not None else (TextPiece(text),) if text else ()
         return SearchResult(parts + self.end_text(finish).parts)

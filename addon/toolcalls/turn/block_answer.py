@@ -64,20 +64,19 @@ class BlockAnswer(Answer):
         self.search = None
         return result
 
-    def search_whole(self, text: str, finish: Finish, thought: str = "") -> SearchResult | None:
-        result = super().search_whole(text, finish, thought)
-        return result.without_idle_space() if result is not None else None
+    def search_whole(self, text: str, finish: Finish) -> SearchResult:
+        return super().search_whole(text, finish).without_idle_space()
 
     @property
     def holds_text(self) -> bool:
         """Whether text, or a call found in it, is held."""
-        return self.outgoing.has_found or (self.search is not None and self.search.holding)
+        return bool(self.outgoing.found) or (self.search is not None and self.search.holding)
 
     # Calls
 
     @property
     def has_pending_calls(self) -> bool:
-        return super().has_pending_calls or bool(self.assembler.calls)
+        return bool(self.outgoing.found or self.assembler.calls)
 
     def pop_ready(self) -> list[BlockCall]:
         """Remove and return the first calls, as far as they need no finish reason."""

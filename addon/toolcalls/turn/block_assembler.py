@@ -122,8 +122,8 @@ class BlockAssembler(CallAssembler[BlockCall]):
         if self._count >= MOST_CALLS:
             raise LimitReached
         self.follow()
-        call = BlockCall.of_start(start, started=started)
-        call.held_under = f"call {self._count}"
+        key = f"call {self._count}"
+        call = BlockCall.of_start(start, started=started, held_under=key, work=self._work, tools=self._tools)
         self._count += 1
         self._add_call(call)
         self._unended[id(call)] = call

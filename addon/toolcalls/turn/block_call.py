@@ -31,8 +31,8 @@ class BlockCall(AssembledCall):
     """Whether the fragments are one strict JSON object; set by `decide_arguments`."""
 
     @classmethod
-    def of_start(cls, start: CallStart, *, started: bool = True) -> BlockCall:
-        """A call from its start event."""
+    def of_start(cls, start: CallStart, **more: Any) -> BlockCall:
+        """A call from its start event. `more`: other fields."""
         names = [start.name] if start.name else []
         return cls(
             id=start.id,
@@ -41,7 +41,7 @@ class BlockCall(AssembledCall):
             place=start.place,
             key=start.id,
             given=start.given,
-            started=started,
+            **more,
         )
 
     def look_at(self, text: str, steps: tuple[str, ...]) -> None:

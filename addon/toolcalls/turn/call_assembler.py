@@ -39,6 +39,5 @@ class CallAssembler(Generic[C]):
             refuse([call, *others] if others else ())
 
     def _add_call(self, call: C) -> None:
-        call.work, call.tools = self._work, self._tools
         self.calls.append(call)
         self._incomplete.append(call)

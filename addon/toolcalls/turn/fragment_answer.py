@@ -51,7 +51,7 @@ class FragmentAnswer(Answer):
 
     @property
     def has_pending_calls(self) -> bool:
-        return super().has_pending_calls or bool(self.assembler.calls)
+        return bool(self.outgoing.found or self.assembler.calls)
 
     def gather(self, fragment: Fragment) -> AssembledCall | None:
         """Take a fragment and return the call that it belongs to; None if it is empty."""
@@ -88,7 +88,7 @@ class FragmentAnswer(Answer):
 
     def _finish_of_text(self, finish: Finish) -> Finish:
         unknown = self._needs_finish_reason and finish is Finish.UNKNOWN
-        return Finish.CUT if unknown else super()._finish_of_text(finish)
+        return Finish.CUT if unknown or self.model_refused else finish
 
     def trusted_finish(self, finish: Finish) -> Finish:
         """How the answer ended: by the reasons that arrived, unless fragments followed one; else `finish`."""

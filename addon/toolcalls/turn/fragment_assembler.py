@@ -181,11 +181,12 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
 
     def _whole(self, fragment: Fragment) -> AssembledCall:
         """Take a call that arrives in one piece, or more of a call that the upstream marked as unfinished."""
-        last = self.calls[-1] if self.calls else None
-        if last is not None and last.goes_on_with(fragment):
-            last.take(fragment)
-            return last
-        return self._new(AssembledCall.of(fragment))
+        call = self.calls[-1] if self.calls else None
+        if call is None or not call.goes_on_with(fragment):
+            call = self._new()
+            call.key, call.place = fragment.id, fragment.place
+        call.take(fragment)
+        return call
 
     def _compare_places(self, fragment: Fragment) -> None:
         """Note fragments without an index: they may belong to any call that cannot be attributed with certainty."""
@@ -342,10 +343,10 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
     def _place(self, index: Place) -> SharedPlace[AssembledCall]:
         return self._places.without_index if index is None else self._places.at(index)
 
-    def _new(self, call: AssembledCall | None = None) -> AssembledCall:
+    def _new(self) -> AssembledCall:
         if len(self.calls) >= MOST_CALLS:
             raise LimitReached
-        call = call or AssembledCall()
+        call = AssembledCall(work=self._work, tools=self._tools)
         self._add_call(call)
         return call
 

@@ -77,7 +77,7 @@ class ItemAnswer(Answer):
         return self._found_in(part, part.search.release() if finish is None else part.search.close(finish))
 
     def _found_in(self, part: TextPart, result: SearchResult) -> SearchResult:
-        self.outgoing.found(result.calls)
+        self.outgoing.add_found(result.calls)
         part.calls += [call.raw for call in result.calls]
         return result
 
@@ -90,7 +90,7 @@ class ItemAnswer(Answer):
         return self.texts.has_text
 
     def _has_calls(self) -> bool:
-        return bool(self.outgoing.sent or self.outgoing.has_found) or any(
+        return bool(self.outgoing.sent or self.outgoing.found) or any(
             item.call is not None for item in self.items.all
         )
 

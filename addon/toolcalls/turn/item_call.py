@@ -129,7 +129,10 @@ class ItemCall(AssembledCall):
     def is_decided(self) -> bool:
         """Whether the arguments are final, whatever follows."""
         value = self._read()
-        return isinstance(value, dict) if self.refusal_reason else is_object(value)
+        if isinstance(value, str) and not self.refusal_reason:
+            # A server that encodes twice always closes the string, so the text inside has to be complete too.
+            value = payload.read_strict(value)
+        return isinstance(value, dict)
 
     @property
     def uncertain(self) -> bool:
@@ -214,11 +217,3 @@ def _with_pairs(text: str) -> str:
 def is_whole(text: str) -> bool:
     """Whether this is a complete object, so that it does not matter how the response ends."""
     return isinstance(payload.read_encoded(text), dict)
-
-
-def is_object(value: object) -> bool:
-    """Whether this is an object, or a string with one inside: a server that encodes twice always closes the string,
-    so the text inside has to be complete too."""
-    if isinstance(value, str):
-        value = payload.read_strict(value)
-    return isinstance(value, dict)

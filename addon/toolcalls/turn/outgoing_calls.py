@@ -52,12 +52,12 @@ class OutgoingCalls:
 
     __slots__ = (
         "_awaits_arguments",
-        "_found",
         "_invalid_tail",
         "_mender",
         "_safe_ids",
         "_uncompared",
         "_values",
+        "found",
         "notes",
         "resent",
         "sent",
@@ -79,8 +79,8 @@ class OutgoingCalls:
         self._safe_ids = safe_ids
         self._invalid_tail = invalid_tail
         self._awaits_arguments = awaits_arguments
-        self._found: list[tuple[FoundCall, str]] = []
-        """Each with the step that says where it was found."""
+        self.found: list[tuple[FoundCall, str]] = []
+        """The calls found in text that were not released, each with the step that says where it was found."""
         self._uncompared: list[Outcome] = []
         """The outcomes of structured calls that no call in the text has been compared with yet."""
         self._values: dict[str, list[Any]] = {}
@@ -109,17 +109,13 @@ class OutgoingCalls:
             self._uncompared.append(outcome)
             yield self._count(outcome, live=call.live is not None)
 
-    def found(self, calls: Iterable[FoundCall], step: str = WRITTEN_AS_TEXT) -> None:
+    def add_found(self, calls: Iterable[FoundCall], step: str = WRITTEN_AS_TEXT) -> None:
         """Add calls that were found outside the structured calls: in the text, unless `step` says otherwise."""
-        self._found += [(call, step) for call in calls]
-
-    @property
-    def has_found(self) -> bool:
-        return bool(self._found)
+        self.found += [(call, step) for call in calls]
 
     def complete_found(self, *, before_error: bool = False) -> Iterator[Outcome]:
         """The outcomes of the calls in the text, without those that a structured call repeats."""
-        found, self._found = self._found, []
+        found, self.found = self.found, []
         for call, step in found:
             if not self._is_structured_too(call):
                 # It is complete, however the answer ended, and gets a new id.

@@ -45,7 +45,7 @@ def mend_answer(
     if not assembled_calls:
         _look_into_reasoning(read, answer, finish)
     calls_expected = stop is not None and words.needs_calls(stop.reason)
-    found = answer.outgoing.has_found
+    found = bool(answer.outgoing.found)
     if not (assembled_calls or texts is not None or found or calls_expected or rewrite):
         return None
     if stop is not None:
@@ -67,10 +67,8 @@ def _assembled(read: ReadEvent) -> list[AssembledCall]:
     for number, part in enumerate(read.parts):
         last = assembled_calls[-1] if assembled_calls else None
         if isinstance(part, CallStart):
-            call = BlockCall.of_start(part)
-            call.ended = True
-            call.followed = number < last_other
-            assembled_calls.append(call)
+            followed = number < last_other
+            assembled_calls.append(BlockCall.of_start(part, started=True, ended=True, followed=followed))
         elif isinstance(part, Fragment) and isinstance(last, BlockCall):
             last.add(part.arguments)
             last.steps += part.steps
@@ -95,9 +93,8 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
         # Something else is between two texts, so held text before it is no call.
         known = answer.take_text(text)
         spoken.append((text if known is None else known.text) + answer.release_text().text)
-    last = answer.search_whole(texts[-1], finish)
-    spoken.append(texts[-1] if last is None else last.text)
-    return spoken if answer.outgoing.has_found or spoken != texts else None
+    spoken.append(answer.search_whole(texts[-1], finish).text)
+    return spoken if answer.outgoing.found or spoken != texts else None
 
 
 def _look_into_reasoning(read: ReadEvent, answer: Answer, finish: Finish) -> None:

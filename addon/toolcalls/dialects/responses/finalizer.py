@@ -68,7 +68,7 @@ class Finalizer:
 
     def agrees(self, data: str) -> bool:
         """Whether the output in a terminal event that was not parsed is, byte for byte, what the client got."""
-        if self._answer.ended or self._answer.dropped or self._answer.outgoing.has_found or self._held.ends:
+        if self._answer.ended or self._answer.dropped or self._answer.outgoing.found or self._held.ends:
             return False
         if self._answer.reasoning is not None and self._is_only_reasoning():
             return False
