@@ -93,10 +93,6 @@ class AnswerStream:
         """Whether a call, or a finish reason, is held."""
         return bool(self.answer.assembler.calls) or self._waiting_end is not None
 
-    @property
-    def end_waits(self) -> bool:
-        return self._waiting_end is not None
-
     # An event
 
     def take(self, event: Event, read: ReadEvent) -> Verdict:
@@ -272,7 +268,7 @@ class AnswerStream:
             source = _CallEvent(read.raw, calls, ends=read.stop is not None)
             self._sources.update((id(call), source) for call in calls)
         passes = len(fragments) == 1 and not fragments[0].name and not self.live and bool(self._traits.arguments_key)
-        if passes and calls and self.answer.assembler.is_alone(calls[0]):
+        if passes and calls and not self.answer.assembler.others_incomplete(calls[0]):
             # A name may begin another call. Without a name, the index and the id decide, and the template fixes both.
             receiver = CallFragments(calls[0].add, self._hold)
             self.lesson = Lesson(self._traits.arguments_key, fragments[0].arguments, receiver)

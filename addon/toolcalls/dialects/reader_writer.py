@@ -19,7 +19,7 @@ from .answer_io import ProtocolTraits as ProtocolTraits
 from .answer_stream import AnswerStream
 from .interface import Dialect
 from .reply_builder import ReplyBuilder
-from .whole_document import WholeDocument
+from .whole_document import mend_document
 
 LINE_ENDS = (b"\n", b"\r")
 _DONE = "[DONE]"
@@ -98,12 +98,10 @@ class ReaderWriterDialect(Dialect):
 
     def _pass(self, event: Event) -> Verdict:
         """An event without text or calls: it passes, after a finish reason that waits."""
-        if not self._stream.end_waits:
-            return PASS
         reply = ReplyBuilder(event.raw)
         self._stream.write_waiting_end(reply)
         reply.out.append(event.raw)
-        return reply.replacement()
+        return reply.verdict()
 
     def _fail(self, event: Event) -> Verdict:
         """An error: complete calls are sent, unfinished ones are dropped, and the error is forwarded."""
@@ -124,5 +122,4 @@ class ReaderWriterDialect(Dialect):
         return self._writer.keep_alive()
 
     def body(self, body: bytes) -> bytes:
-        document = WholeDocument(self._request, self._policy, self._mender, self._reader, self._writer)
-        return document.mended(body)
+        return mend_document(body, self._request, self._policy, self._mender, self._reader, self._writer)

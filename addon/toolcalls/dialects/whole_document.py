@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
@@ -14,34 +12,23 @@ from ..wire.events import Event
 from .answer_io import AnswerReader, AnswerWriter
 
 
-@dataclass(slots=True, frozen=True)
-class WholeDocument:
-    """Mends one JSON document."""
-
-    request: Request
-    policy: Policy
-    mender: Mender
-    reader: AnswerReader
-    writer: AnswerWriter
-
-    def mended(self, body: bytes) -> bytes:
-        """The body that the client gets; the same bytes if nothing changes."""
-        read = self.reader.read(Event(body, body.decode("utf-8", "replace")))
-        if read is None or any(isinstance(part, Failure) for part in read.parts):
-            return body
-        traits = self.reader.traits
-        answer = FragmentAnswer(
-            self.request,
-            self.policy,
-            self.mender,
-            whole_calls=traits.whole_calls,
-            # Without a finish reason the body may be the first line of a stream that was cut off there.
-            needs_finish_reason=traits.needs_finish_reason or read.stop is None,
-        )
-        mended = mend_answer(read, answer, self.writer.words, ids=self.writer.ids)
-        if mended is None:
-            return body
-        silent = mended.calls and self.policy.null_content
-        texts = ["" for _ in mended.texts] if silent else mended.texts
-        reason = None if mended.reason is None else str(mended.reason)
-        return self.writer.document(read, [*texts, *mended.notes], mended.calls, reason)
+def mend_document(
+    body: bytes, request: Request, policy: Policy, mender: Mender, reader: AnswerReader, writer: AnswerWriter
+) -> bytes:
+    """The body that the client gets; the same bytes if nothing changes."""
+    read = reader.read(Event(body, body.decode("utf-8", "replace")))
+    if read is None or any(isinstance(part, Failure) for part in read.parts):
+        return body
+    traits = reader.traits
+    # Without a finish reason the body may be the first line of a stream that was cut off there.
+    needs_finish_reason = traits.needs_finish_reason or read.stop is None
+    answer = FragmentAnswer(
+        request, policy, mender, whole_calls=traits.whole_calls, needs_finish_reason=needs_finish_reason
+    )
+    mended = mend_answer(read, answer, writer.words, ids=writer.ids)
+    if mended is None:
+        return body
+    silent = mended.calls and policy.null_content
+    texts = ["" for _ in mended.texts] if silent else mended.texts
+    reason = None if mended.reason is None else str(mended.reason)
+    return writer.document(read, [*texts, *mended.notes], mended.calls, reason)

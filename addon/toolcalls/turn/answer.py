@@ -226,15 +226,15 @@ class Answer:
         name = full_name(assembled.names, self._tools)
         return LiveCall(self.outgoing.sent, self._mender.ids.unique(assembled.id), name)
 
-    def complete_whole(
-        self, assembled_calls: list[AssembledCall], finish: Finish, *, ids: bool = True
+    def release(
+        self,
+        assembled_calls: Sequence[AssembledCall],
+        finish: Finish,
+        *,
+        before_error: bool = False,
+        ids: bool = True,
     ) -> list[CompletedCall]:
-        """Decide and release calls that arrived whole, without fragments to attribute, and calls found in text."""
-        return self._complete(assembled_calls, finish, False, ids)
-
-    def _complete(
-        self, assembled_calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
-    ) -> list[CompletedCall]:
+        """Decide and release these calls and all that were found in text. `ids`: each call needs an id."""
         out = self._complete_gathered(assembled_calls, finish, before_error, ids)
         # A lazy iterator: `sent` must be read right after each call is decided and counted.
         found = self.outgoing.complete_found(before_error=before_error)

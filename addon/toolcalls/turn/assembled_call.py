@@ -12,7 +12,7 @@ from ..mend.shape.preflight import takes
 from ..mend.shape.shape import mend_shape
 from ..mend.steps import MAY_CHANGE_WITH_MORE
 from ..tools.declared import Tools
-from ..wire.escaper import IncrementalEscaper
+from ..wire.escaper import BATCH, IncrementalEscaper
 from ..work import Work
 from . import payload
 from .brackets import Brackets
@@ -126,7 +126,9 @@ class AssembledCall:
         """Append a fragment of the arguments."""
         self.fragments.append(fragment)
         if self.live is None:
-            self.escaped.grew(self.fragments, len(fragment))
+            self.escaped.fresh += len(fragment)
+            if self.escaped.fresh > BATCH:
+                self.escaped.take(self.fragments)
 
     def join(self, arguments: str) -> None:
         """Replace the fragments by the arguments that they make."""

@@ -106,7 +106,7 @@ class BlockAnswer(Answer):
 
     def complete(self, finish: Finish, *, before_error: bool = False) -> list[CompletedCall]:
         """Decide and release all calls that were gathered or found."""
-        return self._complete(self.assembler.hand_out(finish), finish, before_error, ids=True)
+        return self.release(self.assembler.hand_out(finish), finish, before_error=before_error)
 
     def end_live(self, call: BlockCall, finish: Finish, *, before_error: bool = False) -> CompletedCall:
         """Decide a call that ends after a part of it was sent."""

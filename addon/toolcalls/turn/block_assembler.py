@@ -125,7 +125,8 @@ class BlockAssembler(CallAssembler[BlockCall]):
         key = f"call {self._count}"
         call = BlockCall.of_start(start, started=started, held_under=key, work=self._work, tools=self._tools)
         self._count += 1
-        self._add_call(call)
+        self.calls.append(call)
+        self._incomplete.append(call)
         self._unended[id(call)] = call
         self._at[start.place] = self._last = call
         self._places.begin(start.place, call)

@@ -24,20 +24,13 @@ class CallAssembler(Generic[C]):
     _incomplete: list[C]
     """The calls whose arguments look incomplete, and some that have been completed or have ended since."""
 
-    def is_alone(self, call: C) -> bool:
-        """Whether no other call is incomplete. If one is, each fragment is looked at: it may be the other's."""
-        return not self._others_incomplete(call)
-
-    def _others_incomplete(self, call: C) -> list[C]:
+    def others_incomplete(self, call: C) -> list[C]:
+        """The other calls that are incomplete. If there are any, each fragment is looked at: it may be theirs."""
         self._incomplete = [one for one in self._incomplete if not (one.ended or one.looks_complete())]
         return [one for one in self._incomplete if one is not call]
 
     def _refuse_if_stray(self, call: C, text: str) -> None:
         """Refuse a call that looks complete but gets more, and all incomplete calls: the text may be theirs."""
         if text.strip() and not may_begin(text) and call.looks_complete():
-            others = self._others_incomplete(call)
+            others = self.others_incomplete(call)
             refuse([call, *others] if others else ())
-
-    def _add_call(self, call: C) -> None:
-        self.calls.append(call)
-        self._incomplete.append(call)

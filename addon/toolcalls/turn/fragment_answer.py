@@ -67,7 +67,7 @@ class FragmentAnswer(Answer):
 
     def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
         """Decide and release all calls that were gathered or found. `ids`: each call needs an id."""
-        return self._complete(self.assembler.hand_out(finish), finish, before_error, ids)
+        return self.release(self.assembler.hand_out(finish), finish, before_error=before_error, ids=ids)
 
     def _complete_gathered(
         self, calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool

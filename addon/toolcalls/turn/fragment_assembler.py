@@ -110,7 +110,8 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
             self._by_id[fragment.key] = self._placed[fragment.place, fragment.key] = call
             call.note_id(fragment.key)
         call.id = call.id or fragment.id
-        call.refuse(fragment.refusal_reason)
+        if fragment.refusal_reason:
+            call.refuse(fragment.refusal_reason)
         if fragment.name:
             call.renamed = call.renamed or (call.begun and may_begin(fragment.arguments))
             call.named_twice = call.named_twice or fragment.name == call.name
@@ -202,7 +203,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
     def _by_place(self, fragment: Fragment) -> AssembledCall:
         """The call of a fragment without an id: the last that began at its index, or a new one."""
         place = self._place(fragment.place)
-        here = place.last
+        here = place.calls[-1] if place.calls else None
         begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
         if here is None:
             awaiting = self._awaiting(fragment)
@@ -244,7 +245,8 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
 
     def _awaiting(self, fragment: Fragment) -> AssembledCall | None:
         """The last call, if it has no index and no arguments, and this fragment may be its first with both."""
-        last = self._places.without_index.last
+        calls = self._places.without_index.calls
+        last = calls[-1] if calls else None
         if last is None or last.place is not None or last.begun or fragment.name not in ("", last.name):
             return None
         return last
@@ -263,7 +265,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         known = self._by_id[fragment.key]
         if fragment.place is not None:
             placed = self._placed.get((fragment.place, fragment.key))
-            if placed is None and place.calls and known is not place.last:
+            if placed is None and place.calls and known is not place.calls[-1]:
                 # The index names one call, the id another.
                 place.calls.append(known)
                 place.distrust()
@@ -305,7 +307,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
 
     def _by_new_id(self, fragment: Fragment) -> AssembledCall:
         place = self._place(fragment.place)
-        here = place.last
+        here = place.calls[-1] if place.calls else None
         if here is None:
             return self._open(fragment)
         if not fragment.name and not fragment.arguments:
@@ -347,7 +349,8 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         if len(self.calls) >= MOST_CALLS:
             raise LimitReached
         call = AssembledCall(work=self._work, tools=self._tools)
-        self._add_call(call)
+        self.calls.append(call)
+        self._incomplete.append(call)
         return call
 
     def _open(self, fragment: Fragment, earlier: AssembledCall | None = None, *, sure: bool = True) -> AssembledCall:

@@ -62,10 +62,6 @@ class SharedPlace(Generic[C]):
         """A fragment could be attributed only by its order, so either all calls here run or none does."""
         self._contradictory = False
 
-    @property
-    def last(self) -> C | None:
-        return self.calls[-1] if self.calls else None
-
     def begin(self, call: C, *, sure: bool = True) -> None:
         """Add a call that begins here. Not `sure`: its beginning may be part of the call before it."""
         all_or_none = bool(self.calls) and not sure

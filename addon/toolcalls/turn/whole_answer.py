@@ -50,7 +50,7 @@ def mend_answer(
         return None
     if stop is not None:
         answer.note_reason(stop.reason, stop.finish)
-    calls = answer.complete_whole(assembled_calls, finish, ids=ids)
+    calls = answer.release(assembled_calls, finish, ids=ids)
     reason = answer.true_reason(words) if stop is not None else None
     whole = len(calls) == len(assembled_calls) and all(call.unchanged for call in calls)
     if whole and texts is None and (stop is None or reason == stop.reason) and not rewrite:

@@ -39,12 +39,6 @@ class IncrementalEscaper:
             self._taken = len(fragments)
         self.fresh = 0
 
-    def grew(self, fragments: Sequence[str], size: int) -> None:
-        """Note that `size` characters were added. The fast paths of the dialects have this code inlined."""
-        self.fresh += size
-        if self.fresh > BATCH:
-            self.take(fragments)
-
     def join(self, fragments: Sequence[str]) -> None:
         """Prepare for the fragments being joined into one."""
         if self.pieces:

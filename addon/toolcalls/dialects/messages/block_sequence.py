@@ -281,7 +281,7 @@ class BlockSequence:
             self._live.take_fragment(read, part.arguments, reply)
             return
         reply.hold(call.held_under, read.raw)
-        if not call.all_or_none and self.answer.assembler.is_alone(call):
+        if not call.all_or_none and not self.answer.assembler.others_incomplete(call):
             # The next fragments go to this call without passing the assembler (`unread/`), unless they cannot be
             # attributed with certainty.
             self.lesson = Lesson("partial_json", part.arguments, CallFragments(call.add, Hold(call.held_under)))

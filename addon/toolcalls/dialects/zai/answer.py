@@ -72,7 +72,8 @@ class ZaiAnswer(FragmentAnswer):
                 return
 
     def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
-        return self._complete(self._clients(self.assembler.hand_out(finish)), finish, before_error, ids)
+        calls = self._clients(self.assembler.hand_out(finish))
+        return self.release(calls, finish, before_error=before_error, ids=ids)
 
     @property
     def has_whole_call(self) -> bool:
